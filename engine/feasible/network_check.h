@@ -17,10 +17,12 @@ struct NetworkAsk {
     std::string label;
     std::string host_network;  ///< as written
     match::Target target;
+    friend bool operator==(const HostNetworkPort&, const HostNetworkPort&) = default;
   };
   std::string mode = "host";
   std::vector<HostNetworkPort> ports;  ///< those that name a host network: dynamic ports, then reserved (R-FEAS-1006)
   [[nodiscard]] bool is_default() const { return ports.empty() && mode == "host"; }  ///< of a group without networks
+  friend bool operator==(const NetworkAsk&, const NetworkAsk&) = default;
 };
 
 /// Nothing when the group has no network.

@@ -113,7 +113,8 @@ TEST(CachedFacts, VolumesThatATextMakesLookAlike) {  // R-FEAS-1101 to 1104
     model::Node& node = w.add_node();
     node.computed_class = "v1:same";
     for (const char* volume : {"x", "y"})
-      if (*name == 'z' || *name == 'x') node.host_volumes[volume] = model::HostVolumeInfo{.name = volume, .path = "/srv"};
+      if (*name == 'z' || *name == 'x')
+        node.host_volumes[volume] = model::HostVolumeInfo{.name = volume, .path = "/srv"};
   }
   const auto asks = [](const std::string& id, std::vector<std::pair<std::string, bool>> volumes) {
     auto job = named_job(id, 1);

@@ -24,7 +24,9 @@ std::uint32_t class_count(const tables::Snapshot& snapshot) {
 void NodeChecks::start() {
   distinct.start();
   volumes.start();
-  network_ask = {};
+  ledger_.start();
+  networks_.resize(1);
+  network_ = 0;
   for (OtherVersion& other : other_versions_) other.job = nullptr;
 }
 
@@ -33,12 +35,12 @@ void NodeChecks::set_job(const CompiledJob* from, bool given_before) {
   const auto names = static_cast<std::uint32_t>(attempt_.names.size());
   if (!attempt_.quirks.verdicts_outlive_version && from) change_version(*from);
   if (!from)
-    classes.begin_attempt(class_count(*attempt_.snapshot), names);
+    ledger_.classes.begin_attempt(class_count(*attempt_.snapshot), names);
   else
-    classes.add_groups(names);
-  classes.set_job_escapes(job.escapes);
+    ledger_.classes.add_groups(names);
+  ledger_.classes.set_job_escapes(job.escapes);
   for (std::uint32_t g = 0; g < job.groups.size(); ++g)
-    classes.set_group_escapes(attempt_.numbers[g], job.groups[g].escapes);
+    ledger_.classes.set_group_escapes(attempt_.numbers[g], job.groups[g].escapes);
   distinct.set_job(!from, attempt_.quirks.verdicts_outlive_version || !given_before);
 }
 
@@ -57,17 +59,31 @@ void NodeChecks::change_version(const CompiledJob& from) {
     free->properties.begin_attempt(0);
   }
   const auto other = slot(to);
-  std::swap(other->classes, classes);
+  std::swap(other->classes, ledger_.classes);
   distinct.exchange(other->properties);
   other->job = &from;
 }
 
 void NodeChecks::begin_select(GroupView& v) {
-  if (!attempt_.quirks.group_inherits_network) network_ask = {};
-  if (v.network) network_ask = *v.network;
+  if (!attempt_.quirks.group_inherits_network) network_ = 0;
+  if (v.network) {
+    if (v.network_number == 0) v.network_number = number_of(*v.network);
+    network_ = v.network_number;
+  }
+  if (v.checked_network == network_) return;
+  v.checked_network = network_;  // what cells tell of the checks was found under others
+  for (std::uint32_t i = 0; i < candidates_.frontier; ++i) v.cells[i].group_checks = kUnknown;
+}
+
+std::uint32_t NodeChecks::number_of(const feasible::NetworkAsk& network) {
+  const auto at = std::find(networks_.begin(), networks_.end(), network);
+  if (at == networks_.end()) return networks_.push_back(network), static_cast<std::uint32_t>(networks_.size() - 1);
+  return static_cast<std::uint32_t>(at - networks_.begin());
 }
 
 bool NodeChecks::passes(Position& position, GroupView& v, Cell& cell) {
+  BERTH_ASSERT(!ledger_.has_unread());
+  feasible::ClassCache& classes = ledger_.classes;
   const std::uint32_t class_id = position.computed_class;
   const ClassStatus job_status = classes.job_status(class_id);
   if (job_status == ClassStatus::ineligible) {
@@ -113,7 +129,7 @@ bool NodeChecks::group_checks(const Position& position, GroupView& v, Cell& cell
     reason = by_node ? first_failing_of_group(position.row, v, status == ClassStatus::eligible, &of_node)
                      : first_failing_of_group(position.row, v);
   if (!attempt_.error.empty()) {
-    if (!by_node && status != ClassStatus::escaped) classes.set_group(v.number, position.computed_class, false);
+    if (!by_node && status != ClassStatus::escaped) ledger_.classes.set_group(v.number, position.computed_class, false);
     return false;
   }
   const bool passes = reason == kReasonNone;
@@ -122,7 +138,7 @@ bool NodeChecks::group_checks(const Position& position, GroupView& v, Cell& cell
   const bool tells_of_class = by_node  ? status == ClassStatus::unknown && !of_node
                               : passes ? status == ClassStatus::unknown
                                        : status != ClassStatus::escaped;
-  if (tells_of_class) classes.set_group(v.number, position.computed_class, passes);
+  if (tells_of_class) ledger_.classes.set_group(v.number, position.computed_class, passes);
   return passes;
 }
 
@@ -148,6 +164,7 @@ bool NodeChecks::has_driver(NodeRow row, tables::Symbol profile, const CompiledG
 }
 
 std::uint32_t NodeChecks::network_failure(NodeRow row, tables::Symbol profile) {
+  const feasible::NetworkAsk& network_ask = network();
   if (network_ask.is_default()) {
     auto known = scratch_.host_network_answers.find(profile);
     if (known == scratch_.host_network_answers.end())
@@ -190,7 +207,7 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
 
 /// More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
 bool NodeChecks::kind_tells(const GroupView& v) const {
-  return attempt_.snapshot->nodes.classes_exact && v.group->ask != kNoRow && (v.network || network_ask.is_default());
+  return attempt_.snapshot->nodes.classes_exact && v.group->ask != kNoRow && (v.network || network().is_default());
 }
 
 std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
@@ -225,22 +242,41 @@ std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
   return known == KindVerdicts::kUnknown ? std::uint32_t{kReasonNone} : known;
 }
 
-void NodeChecks::give_class_verdicts(const ReadyNodes& nodes, GroupView& v) {
-  for (const ReadyNodes::Candidate& candidate : nodes.of_class) {
-    const std::uint32_t class_id = candidate.computed_class;
-    if (classes.job_status(class_id) == ClassStatus::ineligible ||
-        classes.group_status(v.number, class_id) != ClassStatus::unknown)
-      continue;
-    const bool job_passes = job_holds(candidate.row);
-    classes.set_job(class_id, job_passes);
-    if (job_passes)
-      classes.set_group(v.number, class_id, first_failing_of_class(candidate.row, class_id, v) == kReasonNone);
+/// The verdicts that the general source would have written at the visits that fast ones noted, in the same order.
+void NodeChecks::write_unread_verdicts() {
+  const std::uint32_t network = network_;
+  for (const ClassLedger::Visit& visit : ledger_.take_unread()) {
+    GroupView& v = candidates_.views[visit.group];
+    network_ = visit.network;
+    if (visit.all)  // every node of a class gets the same, so one of each is enough
+      for (const ReadyNodes::Candidate& c : candidates_.nodes->of_class) write_verdict(c.row, c.computed_class, v);
+    for (std::uint32_t i = 0, place = visit.first; i < visit.count; ++i) {
+      const ReadyNodes::Candidate& c = candidates_.nodes->candidates[candidates_.order.at(place)];
+      write_verdict(c.row, c.computed_class, v);
+      if (++place == candidates_.size) place = 0;
+    }
   }
+  network_ = network;
 }
 
-void NodeChecks::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const {
+void NodeChecks::write_verdict(NodeRow row, std::uint32_t class_id, GroupView& v) {
+  feasible::ClassCache& classes = ledger_.classes;
+  if (classes.job_status(class_id) == ClassStatus::ineligible ||
+      classes.group_status(v.number, class_id) != ClassStatus::unknown)
+    return;
+  const bool job_passes = job_holds(row);
+  classes.set_job(class_id, job_passes);
+  if (!job_passes) return;
+  bool of_node = false;
+  const std::uint32_t reason = attempt_.quirks.verdicts_per_class ? first_failing_of_class(row, class_id, v)
+                                                                  : first_failing_of_group(row, v, false, &of_node);
+  if (!of_node) classes.set_group(v.number, class_id, reason == kReasonNone);
+}
+
+void NodeChecks::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {
   out.clear();
-  for (const feasible::ClassCache::ClassVerdict& v : classes.class_map()) out.emplace_back(v.class_id, v.eligible);
+  for (const feasible::ClassCache::ClassVerdict& v : class_verdicts().class_map())
+    out.emplace_back(v.class_id, v.eligible);
   for (const OtherVersion& other : other_versions_) {  // a class will do when it does for one of the versions
     if (!other.job) continue;
     for (const feasible::ClassCache::ClassVerdict& v : other.classes.class_map()) {

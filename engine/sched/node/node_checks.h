@@ -1,12 +1,12 @@
 // The checks of a node, in order, with the reason of the first that fails (R-FEAS-303 to 305, 410): the job's
 // constraints, the group's checks, volumes, distinct_*.
 //
-// Which verdict a node gets also depends on its computed class and on who was visited first (R-FEAS-409 to 415): the
-// class verdicts are arrays by class code and are consulted at every visit. The checks themselves are functions of
-// the node alone: first_failing(), which the fast ways ask once per class.
+// Which verdict a node gets also depends on its computed class and on the nodes visited before (R-FEAS-409 to 415): the
+// class verdicts are arrays by class code and are consulted at every visit (class_ledger.h). The checks themselves are
+// functions of the node alone: first_failing(), which the fast sources ask once per class.
 #pragma once
 
-#include "feasible/class_cache.h"
+#include "sched/node/class_ledger.h"
 #include "sched/node/distinct_check.h"
 #include "sched/node/volume_check.h"
 
@@ -14,21 +14,51 @@ namespace berth::sched {
 
 class NodeChecks {
  public:
-  NodeChecks(Attempt& attempt, PlanEffects& effects, SelectCounts& counts)
+  NodeChecks(Attempt& attempt, PlanEffects& effects, SelectCounts& counts, Candidates& candidates)
       : distinct(attempt, effects, counts),
         volumes(attempt, effects, counts),
         attempt_(attempt),
         scratch_(attempt.scratch),
-        counts_(counts) {}
+        counts_(counts),
+        candidates_(candidates) {}
 
   void start();
   /// `from`: the version before, or null. Class verdicts and property sets stay, by group name (R-FEAS-413, 1403,
   /// 1404); without the quirk each version has its own.
   void set_job(const tables::CompiledJob* from, bool given_before);
-  /// What group `view` asks of networks; without a network it inherits the one before (R-FEAS-309).
+  /// Puts the group's network parameters in force; without a network it inherits those before (R-FEAS-309).
   void begin_select(GroupView& view);
+  /// The network parameters in force; at first those of a group without a network.
+  [[nodiscard]] const feasible::NetworkAsk& network() const { return networks_[network_]; }
 
-  /// Job, group and volumes by way of the class verdicts (R-FEAS-410); a node that fails is counted.
+  // What Selects leave behind for those that follow.
+  /// The verdicts of all Selects so far.
+  feasible::ClassCache& class_verdicts() {
+    if (ledger_.has_unread()) write_unread_verdicts();
+    return ledger_.classes;
+  }
+  [[nodiscard]] const ClassLedger& ledger() const { return ledger_; }
+  /// A Select begins that visits nodes by passes(), which writes their verdicts.
+  void begin_general() {
+    class_verdicts();
+    ledger_.note_general();
+  }
+  /// A Select of the group ended that visited `count` places of the visiting order, from `first` on.
+  void note_places(const GroupView& view, std::uint32_t first, std::uint32_t count) {
+    ledger_.note_places(position_of(view), network_, first, count, candidates_.size);
+  }
+  /// A Select of the group ended that visited every candidate.
+  void note_all(const GroupView& view) { ledger_.note_all(position_of(view), network_); }
+  /// Appends the rows of the nodes at all places that Selects visited, unless one visited every candidate.
+  void rows_visited(std::vector<tables::NodeRow>& out) const {
+    for (std::uint32_t place = 0, end = std::max(candidates_.frontier, ledger_.reached()); place < end; ++place)
+      out.push_back(candidates_.nodes->candidates[candidates_.order.at(place)].row);
+  }
+  /// Whether the group had such a Select.
+  [[nodiscard]] bool noted_all(const GroupView& view) const { return ledger_.visited_all(position_of(view)); }
+
+  /// Job, group and volumes by way of the class verdicts (R-FEAS-410); a node that fails is counted. Between
+  /// begin_general() and the end of the Select.
   bool passes(Position& position, GroupView& view, Cell& cell);
   /// Reason id of the first check of job and group that the node fails, or kReasonNone. `of_node`: whether it is one of
   /// those that a class does not decide (drivers, devices, network).
@@ -49,22 +79,23 @@ class NodeChecks {
   /// What first_failing_known() remembers of the node: the check that it fails, kReasonNone if none is known.
   [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, const GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
-  /// What a pass over all candidates leaves behind where the nodes of a class cannot be told apart: the verdicts of
-  /// their classes (R-FEAS-410), from one node of each.
-  void give_class_verdicts(const ReadyNodes& nodes, GroupView& view);
 
   /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
-  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out) const;
-  [[nodiscard]] bool has_escaped() const { return classes.has_escaped(); }  ///< R-FEAS-408
+  void class_map(std::vector<std::pair<std::uint32_t, bool>>& out);
+  [[nodiscard]] bool has_escaped() const { return ledger_.classes.has_escaped(); }  ///< R-FEAS-408
 
   DistinctCheck distinct;
   VolumeCheck volumes;
-  feasible::ClassCache classes;
-  feasible::NetworkAsk network_ask;  ///< of the last group that had a network (R-FEAS-309)
 
  private:
   bool job_checks(Position& position);
   bool group_checks(const Position& position, GroupView& view, Cell& cell, feasible::ClassStatus status);
+  [[nodiscard]] std::uint32_t number_of(const feasible::NetworkAsk& network);
+  void write_unread_verdicts();
+  void write_verdict(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
+  [[nodiscard]] std::uint32_t position_of(const GroupView& view) const {
+    return static_cast<std::uint32_t>(&view - candidates_.views.data());
+  }
   void change_version(const tables::CompiledJob& from);
   [[nodiscard]] bool kind_tells(const GroupView& view) const;
   /// Its object: where the checks of its kind are decided, nobody needs it.
@@ -84,6 +115,10 @@ class NodeChecks {
   Attempt& attempt_;
   Scratch& scratch_;
   SelectCounts& counts_;
+  Candidates& candidates_;
+  ClassLedger ledger_;
+  std::vector<feasible::NetworkAsk> networks_;  // of the attempt's groups; the first one is the default
+  std::uint32_t network_ = 0;                   // position of those in force
   std::vector<OtherVersion> other_versions_;
 };
 

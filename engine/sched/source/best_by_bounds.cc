@@ -27,11 +27,12 @@ bool BestByBounds::serves(const GroupView& v) const {
 void BestByBounds::bound_options(const GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const ReadyNodes& ready = *candidates_.nodes;
+  const feasible::ClassCache& classes = checks_.ledger().classes;
   class_passes_.assign(nodes.column(tables::kComputedClassColumn).values.size() + 1, 0);
   for (const ReadyNodes::Candidate& c : ready.of_class)
     class_passes_[c.computed_class] =
-        checks_.classes.job_status(c.computed_class) != feasible::ClassStatus::ineligible &&
-        checks_.classes.group_status(v.number, c.computed_class) != feasible::ClassStatus::ineligible;
+        classes.job_status(c.computed_class) != feasible::ClassStatus::ineligible &&
+        classes.group_status(v.number, c.computed_class) != feasible::ClassStatus::ineligible;
   if (place_epoch_ != ready.epoch() || place_base_set_ != candidates_.base_set) {
     place_epoch_ = ready.epoch();
     place_base_set_ = candidates_.base_set;
@@ -91,6 +92,7 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
 
 std::optional<Found> BestByBounds::select(GroupView& v) {
   BERTH_ASSERT(serves(v) && parts_.options.evict);
+  checks_.begin_general();
   bound_options(v);
   counts_.evaluated = static_cast<std::int32_t>(candidates_.size);
   Best best(true);

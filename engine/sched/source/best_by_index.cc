@@ -30,7 +30,8 @@ bool BestByIndex::serves(GroupView& v) {
   const CompiledGroup& group = *v.group;
   const StackConfig& config = attempt_.config;
   const SelectOptions& options = parts_.options;
-  if (!config.defer_metrics || !attempt_.quirks.verdicts_per_class || columns_.active() ||
+  if (!config.defer_metrics || !attempt_.quirks.verdicts_per_class ||
+      attempt_.given.size() > 1 ||  // their verdicts may differ
       config.provider != rank::OrderProvider::identity || options.evict || !options.penalty_nodes.empty() ||
       fit_.scorer.spread_group() || candidates_.offset != 0 ||
       static_cast<std::int64_t>(candidates_.size) < kNodesPerPlacement * group.count ||
@@ -75,7 +76,7 @@ void BestByIndex::make_ready(GroupView& v) {
     if (!index.take(class_passes_)) return;
   }
   nodes_ = &index;
-  answered_ = asked_ = false;
+  asked_ = false;
   touched_.clear();
   stamp_.assign(scratch_.overlays.size(), 0);
   changed_.clear();
@@ -101,18 +102,10 @@ void BestByIndex::decide_touched(NodeRow row, GroupView& v) {
 void BestByIndex::forget() {
   group_ = nullptr;
   nodes_ = nullptr;
-  answered_ = false;
-}
-
-bool BestByIndex::leave() {
-  if (!std::exchange(answered_, false)) return false;
-  checks_.give_class_verdicts(*candidates_.nodes, *view_);
-  return true;
 }
 
 std::optional<Found> BestByIndex::select(GroupView& v) {
   BERTH_ASSERT(nodes_);
-  view_ = &v;
   const std::uint64_t looks = nodes_->looks() - changed_.size();  // so far, those about to be decided taken off
   for (const NodeRow row : changed_) decide_touched(row, v);
   changed_.clear();
@@ -132,7 +125,7 @@ std::optional<Found> BestByIndex::select(GroupView& v) {
   if (!touched_.empty() && (position == kNoRow || touched_.front().score > score ||
                             (touched_.front().score == score && touched_.front().position < position)))
     score = touched_.front().score, position = touched_.front().position;
-  answered_ = true;
+  checks_.note_all(v);
   return Found{candidates_.nodes->candidates[position].row, score, {}};
 }
 

@@ -7,13 +7,13 @@
 // Metrics are deferred, as counting who has no room would cost the pass that is spared.
 #pragma once
 
-#include "sched/source/columns.h"
+#include "sched/stack/select_parts.h"
 
 namespace berth::sched {
 
 class BestByIndex : Source {
  public:
-  BestByIndex(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
+  explicit BestByIndex(SelectParts& parts) : Source(parts) {}
 
   /// Whether the index can answer the Select under way; made ready at the first one of a group.
   [[nodiscard]] bool serves(GroupView& view);
@@ -24,9 +24,6 @@ class BestByIndex : Source {
   }
   /// Another job, another list of candidates: the next Select starts it anew.
   void forget();
-  /// Before a Select that the index does not answer: the verdicts of classes that its own would have left behind.
-  /// Whether there were any.
-  bool leave();
 
  private:
   struct Touched {
@@ -37,7 +34,6 @@ class BestByIndex : Source {
   void make_ready(GroupView& view);
   void decide_touched(tables::NodeRow row, GroupView& view);
 
-  const Columns& columns_;
   const tables::CompiledGroup* group_ = nullptr;  // what it was made ready for; null: nothing
   NodeIndex* nodes_ = nullptr;                    // null: does not serve them
   rank::IndexAsk ask_;
@@ -46,8 +42,6 @@ class BestByIndex : Source {
   std::vector<std::uint32_t> stamp_;        // by overlay: how often it was decided
   std::vector<Touched> touched_;  // heap of the nodes that the plan touched, best first; stale ones among them
   std::vector<std::uint32_t> asked_of_classes_;
-  GroupView* view_ = nullptr;
-  bool answered_ = false;                // a Select of `view_`, and leave() was not called since
   bool asked_ = false;                   // `rest_` is known
   std::optional<NodeIndex::Best> rest_;  // the best of the other nodes
 };

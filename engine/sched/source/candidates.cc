@@ -68,6 +68,7 @@ GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
     v.distinct_built = false;
     v.devices = v.group->has_devices ? feasible::compile_devices(*v.group->spec) : std::vector<match::DeviceRequest>();
     v.network = feasible::compile_network(*v.group->spec);
+    v.network_number = v.checked_network = 0;
   }
   return v;
 }

@@ -40,6 +40,8 @@ struct GroupView {
   std::span<Cell> cells;                        ///< by position, valid below the frontier; then the one behind
   std::vector<match::DeviceRequest> devices;    ///< of all tasks, compiled
   std::optional<feasible::NetworkAsk> network;  ///< absent: the group has no network
+  std::uint32_t network_number = 0;             ///< of these parameters in the attempt; 0: not numbered yet
+  std::uint32_t checked_network = 0;            ///< of those under which the cells' group checks were decided
   bool distinct_built = false;
 };
 
@@ -51,7 +53,7 @@ struct Candidates {
   std::span<Position> positions;           ///< valid below the frontier
   std::uint32_t size = 0;                  ///< of the candidates
   std::uint32_t offset = 0;                ///< the cursor
-  std::uint32_t frontier = 0;              ///< where the cursor has not been yet
+  std::uint32_t frontier = 0;              ///< the general source has read no position from here on
   std::uint32_t asked = 0;                 ///< the nodes before it were asked for
   std::uint32_t expected = 0;              ///< a guess at how many nodes are looked at
   std::int64_t limit = 2, list_limit = 2;  ///< now, and as the list of candidates sets it
@@ -66,11 +68,12 @@ struct Candidates {
   GroupView& view(const Attempt& attempt, std::uint32_t group);
   /// Nothing is known of the node there yet.
   void take(Attempt& attempt, std::uint32_t position);
-  /// The cursor is there for the first time.
+  /// The cursor is there for the first time; a fast source may have moved it past others.
   void reach(Attempt& attempt, std::uint32_t position) {
-    ask_ahead(attempt, position);
-    take(attempt, position);
-    frontier = position + 1;
+    for (; frontier <= position; ++frontier) {
+      ask_ahead(attempt, frontier);
+      take(attempt, frontier);
+    }
   }
   /// Asks for what the visits of the next nodes read, as these lie all over the tables.
   void ask_ahead(Attempt& attempt, std::uint32_t position);

@@ -26,8 +26,8 @@ constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is 
 }  // namespace
 
 void Columns::start() {
-  active_ = left_ = taken_ = false;
-  count_ = reached_ = 0;
+  active_ = taken_ = false;
+  count_ = 0;
 }
 
 NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) const {
@@ -43,7 +43,7 @@ NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) 
 
 NotByColumns Columns::why_not_now(const GroupView& v) {
   if (const NotByColumns why = why_not(v, parts_.options); why != NotByColumns::none) return why;
-  if (left_) return NotByColumns::left;
+  if (attempt_.given.size() > 1) return NotByColumns::several_versions;
   return !fit_.scorer.spread_group() || fill_spread_tables() ? NotByColumns::none : NotByColumns::spread_values;
 }
 
@@ -77,6 +77,7 @@ void Columns::begin(GroupView& v) {
   next_reason_ = 0;
   stale_.assign(candidates_.size / 64 + 1, 0);
   last_stale_ = 0;
+  resumed_ = checks_.class_verdicts().knows_any();
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   untouched_ = scratch_.overlays.empty();
   distinct_hosts_ = checks_.distinct.asks_hosts(v);
@@ -109,6 +110,7 @@ std::uint64_t* Columns::find_known(const GroupView& v) {
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
 bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t computed_class, GroupView& v) {
   ClassState& state = class_state_[computed_class];
+  if (resumed_ && state == kClassUnknown) state = known_state(computed_class, v.number);
   if (state == kClassFails) return false;
   bool of_node = false;
   const std::uint32_t reason = state == kClassUnknown ? checks_.first_failing(row, v, &of_node)
@@ -128,9 +130,10 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
 
 /// What earlier Selects found of the class holds, whatever group they were for (R-FEAS-410).
 Columns::ClassState Columns::known_state(std::uint32_t class_id, std::uint32_t group) const {
-  const feasible::ClassStatus of_group = checks_.classes.group_status(group, class_id);
+  const feasible::ClassCache& classes = checks_.ledger().classes;
+  const feasible::ClassStatus of_group = classes.group_status(group, class_id);
   if (of_group == feasible::ClassStatus::ineligible ||
-      checks_.classes.job_status(class_id) == feasible::ClassStatus::ineligible)
+      classes.job_status(class_id) == feasible::ClassStatus::ineligible)
     return kClassFails;
   return of_group == feasible::ClassStatus::eligible ? kClassPasses : kClassUnknown;
 }
@@ -147,7 +150,6 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
        ++index)
     if (const std::uint32_t place = place_of(index); place < ahead.size()) base::prefetch(&candidates[ahead[place]]);
   std::span<const std::uint32_t> known = checks_.known_of_classes(v);
-  const bool resumed = checks_.classes.knows_any();
   for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place)) {
     const ReadyNodes::Candidate& candidate = candidates[order[place]];
     const NodeRow row = candidate.row;
@@ -159,7 +161,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
       ClassState& state = class_state_[candidate.computed_class];
       std::uint32_t reason =
           candidate.computed_class < known.size() ? known[candidate.computed_class] : KindVerdicts::kUnknown;
-      if (resumed) {
+      if (resumed_) {
         if (state == kClassUnknown) state = known_state(candidate.computed_class, v.number);
         if (state != kClassUnknown) reason = KindVerdicts::kUnknown;
       }
@@ -212,7 +214,7 @@ void Columns::prepare_block(GroupView& v) {
   const std::uint32_t first = prepared_, end = std::min(candidates_.size, first + block);
   const std::uint32_t first_entry = count_;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
-  const bool knows = known_ && !checks_.classes.knows_any();
+  const bool knows = known_ && !resumed_;
   if (knows && enter_known(end, v)) {
     prepared_ = end;
     return read_codes(first_entry);
@@ -656,58 +658,6 @@ void Columns::decide_stale(std::uint32_t first, std::uint32_t last) {
     nodes.use.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
     base::prefetch(&scratch_.marks[row]);
-  }
-}
-
-/// What classes do not tell alone, the Walk knows by node: it goes on then. Else it gets the positions when it does.
-void Columns::pause() {
-  if (!attempt_.quirks.verdicts_per_class) return leave();
-  if (!active_) return;
-  give_class_verdicts();
-  note_reached();
-  active_ = false;
-}
-
-void Columns::note_reached() { reached_ = std::max(reached_, std::min(base_ + visited_, candidates_.size)); }
-
-/// Those that the Walk would have stored on its way to `visited_`, in the same order.
-void Columns::give_class_verdicts() {
-  if (!active_) return;
-  feasible::ClassCache& classes = checks_.classes;
-  const std::uint32_t group = view_->number;
-  for (std::uint32_t index = 0, place = base_; index < visited_; ++index, place = next(place)) {
-    const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place)];
-    const std::uint32_t class_id = candidate.computed_class;
-    const feasible::ClassStatus of_job = classes.job_status(class_id);
-    if (of_job == feasible::ClassStatus::ineligible ||
-        (of_job == feasible::ClassStatus::eligible &&
-         classes.group_status(group, class_id) != feasible::ClassStatus::unknown))
-      continue;
-    const bool job_passes = checks_.job_holds(candidate.row);
-    classes.set_job(class_id, job_passes);
-    if (!job_passes) continue;
-    const auto own = std::lower_bound(node_reasons_.begin(), node_reasons_.end(), index,
-                                      [](const NodeReason& node, std::uint32_t at) { return node.position < at; });
-    if (own != node_reasons_.end() && own->position == index) continue;
-    classes.set_group(group, class_id, class_state_[class_id] != kClassFails);
-  }
-}
-
-/// The Walk's state after the cursor has been everywhere up to `visited_`: the verdicts of classes, and the positions
-/// reached.
-void Columns::leave() {
-  left_ = true;
-  if (active_) {
-    give_class_verdicts();
-    note_reached();
-  }
-  for (; candidates_.frontier < reached_; ++candidates_.frontier) candidates_.take(attempt_, candidates_.frontier);
-  if (!std::exchange(active_, false)) return;
-  for (std::uint32_t index = 0, place = base_; index < visited_; ++index, place = next(place)) {
-    Position& position = candidates_.positions[place];
-    if (checks_.classes.job_status(position.computed_class) != feasible::ClassStatus::eligible) continue;
-    position.job_checks = kPass;
-    if (passes_[index] != kFails) view_->cells[place].group_checks = kPass;
   }
 }
 

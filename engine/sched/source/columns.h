@@ -20,12 +20,12 @@
 //   codes      4 B   per spread set and per distinct_property: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
-// where the cursor has been, and leave() rebuilds the Walk's state from exactly that. The columns are of one group; for
-// another one of the job they are begun anew where the cursor is, knowing the verdicts of classes so far. A node that
-// the plan changes is decided anew when a Select comes back to it. Where an ask for figures was met before, most of a
-// block is read from AskScores instead of being decided. How often a value of a distinct_property is used
-// changes from Select to Select, so who fails it is decided at each visit.
-// Where every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
+// where the cursor has been, which each Select notes in the class ledger when it ends. The columns are of one group and
+// of consecutive Selects: after a Select of another group or by another source they begin again where the cursor is,
+// with the class verdicts of the ledger. A node that the plan changes is decided again when a Select comes back to it.
+// Where an ask for figures was met before, most of a block is read from AskScores instead of being decided. How often a
+// value of a distinct_property is used changes from Select to Select, so who fails it is decided at each visit. Where
+// every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
 #pragma once
 
 #include "rank/best_index.h"
@@ -38,14 +38,8 @@ class Columns : Source {
  public:
   explicit Columns(SelectParts& parts) : Source(parts) {}
 
-  /// Another attempt or list of candidates.
+  /// Another attempt, version of the job or list of candidates.
   void start();
-  /// What comes next is not in the columns: the Walk's state is rebuilt, and Selects of this attempt go without them.
-  void leave();
-  /// Likewise, but later Selects may begin them anew.
-  void pause();
-  /// The verdicts of classes that the visits so far have left, into the cache.
-  void give_class_verdicts();
   /// Whether the columns can serve such a Select of the group, whatever this attempt did before, and classes and
   /// figures tell all of its nodes: it is the job's only one, without distinct_property and CSI volumes.
   [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
@@ -59,10 +53,9 @@ class Columns : Source {
   [[nodiscard]] NotByColumns why_not_now(const GroupView& view);
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
-  [[nodiscard]] bool active() const { return active_; }
-  /// Final scores and who has room change with a node alone, and no volume is asked for.
-  [[nodiscard]] bool settled() const { return active_ && settled_ && !asks_volumes_; }
-  /// The entry chosen last holds one allocation more.
+  /// Final scores and who has room change with a node alone, and no volume is asked for. After a Select of theirs.
+  [[nodiscard]] bool settled() const { return settled_ && !asks_volumes_; }
+  /// The node of their last Select, which was the attempt's last one, holds one allocation more.
   void placed(tables::NodeRow node);
   /// The plan changed the node in another way.
   void touched(tables::NodeRow node);
@@ -87,11 +80,9 @@ class Columns : Source {
     for (std::uint32_t position = 0; position < prepared_; ++position)
       if (passes_[position] == kLacksVolumes) visit(row_at(position), class_of_[position], kReasonHostVolumes, true);
   }
-  /// Appends the rows of the nodes that were looked at.
+  /// Appends the rows of the nodes that were prepared.
   void rows_read(std::vector<tables::NodeRow>& out) const {
     out.insert(out.end(), row_.begin(), row_.begin() + count_);
-    for (std::uint32_t place = candidates_.frontier; place < reached_; ++place)
-      out.push_back(candidates_.nodes->candidates[candidates_.order.at(place)].row);
   }
 
  private:
@@ -107,6 +98,10 @@ class Columns : Source {
   enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes, kLacksCsi };  // checks of job and group; then volumes
 
   [[nodiscard]] NotByColumns why_not(const GroupView& view, const SelectOptions& options) const;
+  /// Whether nothing but placements by the columns happened since their last Select.
+  [[nodiscard]] bool continues(const GroupView& view) const {
+    return active_ && view_ == &view && selects_ == checks_.ledger().selects() && offset_ == candidates_.offset;
+  }
   void begin(GroupView& view);
   void take_columns(const GroupView& view);
   /// In the visiting order.
@@ -150,7 +145,6 @@ class Columns : Source {
   void set_binpack(std::uint32_t entry, double component);
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
-  void note_reached();
   void mark_stale(std::uint32_t entry);
   /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to
   /// them. One in a thousand does where a Select takes many.
@@ -192,12 +186,12 @@ class Columns : Source {
 
   GroupView* view_ = nullptr;  // what they were begun for
   bool active_ = false;
-  bool taken_ = false;      // this attempt has memory for the columns
-  bool left_ = false;       // this attempt went over to the Walk
-  std::uint32_t base_ = 0;  // where the cursor was when they were begun
+  bool taken_ = false;                      // this attempt has memory for the columns
+  bool resumed_ = false;                    // when they were begun, the ledger had class verdicts
+  std::uint32_t base_ = 0;                  // where the cursor was when they were begun
+  std::uint32_t selects_ = 0, offset_ = 0;  // of the ledger and of the cursor, after their last Select
   std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
   std::uint64_t looked_ = 0, wanted_ = 0;  // LooksPerNode::note(), of their group
-  std::uint32_t reached_ = 0;              // in the visiting order, by those that were paused
   std::uint32_t chosen_ = 0;               // entry of the last Select's node
   std::vector<std::uint64_t> stale_;       // bits of entries with a change since they were decided
   std::uint32_t last_stale_ = 0;           // none is above

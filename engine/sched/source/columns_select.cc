@@ -25,13 +25,16 @@ bool Columns::fill_spread_tables() {
 }
 
 std::optional<Found> Columns::select(GroupView& v) {
-  if (active_ && view_ != &v) pause();
   if (candidates_.offset == candidates_.size) candidates_.offset = 0;
-  if (!active_) begin(v);
-  if (attempt_.config.exhaustive && spread_sets_ == 0 && properties_.empty() && candidates_.offset == 0 && base_ == 0 &&
-      indexed_ != Indexed::never && build_index(v))
-    return select_indexed();
-  return select_window(v);
+  if (!continues(v)) begin(v);
+  const std::uint32_t start = candidates_.offset;
+  const bool indexed = attempt_.config.exhaustive && spread_sets_ == 0 && properties_.empty() && start == 0 &&
+                       base_ == 0 && indexed_ != Indexed::never && build_index(v);
+  const std::optional<Found> out = indexed ? select_indexed() : select_window(v);
+  checks_.note_places(v, start, static_cast<std::uint32_t>(counts_.evaluated));
+  selects_ = checks_.ledger().selects();
+  offset_ = candidates_.offset == candidates_.size ? 0 : candidates_.offset;
+  return out;
 }
 
 /// Bit i: entry first + i has no room. How many they are.

@@ -22,7 +22,7 @@ bool FailedBefore::serves(const GroupView& v) const {
   const SelectOptions& options = parts_.options;
   return columns_.serves_group(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
          attempt_.snapshot->nodes.class_kinds_exact && !v.group->has_task_network &&
-         (v.network || checks_.network_ask.is_default()) &&
+         (v.network || checks_.network().is_default()) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
            return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
                   overlay.relisted == 0;
@@ -246,7 +246,7 @@ void FailedBefore::count(const FailureMemo& memo, bool first_of_job, bool first)
 }
 
 void FailedBefore::remember(const GroupView& v) {
-  if (!serves(v)) return;
+  if (attempt_.given.size() > 1 || !serves(v)) return;  // verdicts of another version may be in force
   // What the plan placed takes values that other nodes have as well, and may not come to pass.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;

@@ -11,9 +11,6 @@ class FewWithRoom : Source {
  public:
   explicit FewWithRoom(SelectParts& parts) : Source(parts) {}
 
-  /// Whether it answers the Select under way, or answered the last one.
-  [[nodiscard]] bool active() const { return active_; }
-  void set_active(bool active) { active_ = active; }
   [[nodiscard]] std::optional<Found> select(std::span<FailedBefore::Few> few);
   /// A node that the last Select ranked.
   [[nodiscard]] const FailedBefore::Few& ranked(std::uint32_t id) const { return few_[id]; }
@@ -21,7 +18,6 @@ class FewWithRoom : Source {
  private:
   void put_in_order();
 
-  bool active_ = false;
   std::span<FailedBefore::Few> few_;  // in visiting order
 };
 

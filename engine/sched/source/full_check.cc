@@ -11,14 +11,14 @@ bool is_plain_ask(const Attempt& attempt, const NodeChecks& checks, const GroupV
   const CompiledGroup& group = *v.group;
   const tables::NodeTable& nodes = attempt.snapshot->nodes;
   return !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
-         checks.network_ask.is_default() &&  // another version's group may have left one (R-FEAS-309)
+         checks.network().is_default() &&  // another version's group may have left one (R-FEAS-309)
          nodes.classes_exact && nodes.class_profiles_exact && nodes.special_allocs == 0 && nodes.invalid_nodes == 0;
 }
 
 /// Whether what a node has free decides for most asks that fail, and classes tell all that checks read.
 bool FullCheck::fails_by_figures(const GroupView& v) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  const feasible::NetworkAsk& ask = checks_.network_ask;
+  const feasible::NetworkAsk& ask = checks_.network();
   return !v.group->has_devices && ask.ports.empty() && (v.network || ask.is_default()) && nodes.classes_exact &&
          nodes.class_profiles_exact && nodes.invalid_nodes == 0;
 }

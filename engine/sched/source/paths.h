@@ -15,20 +15,18 @@ inline constexpr std::array<const char*, 8> kPathNames = {
 enum class NotByColumns : std::uint8_t {
   none,
   switched_off,
-  one_node,  ///< a preferred node alone, and what the attempt asks after it
   groups,
   evicting,
   penalties,
   escaping,
   volumes,
   stale_classes,
-  spread_values,  ///< of a spread that no table holds
-  left,           ///< the attempt went over to the general way: another version was placed, or somebody was evicted
+  spread_values,     ///< of a spread that no table holds
+  several_versions,  ///< of the job were given in the attempt
 };
-inline constexpr std::array<const char*, 11> kNotByColumnsNames = {
+inline constexpr std::array<const char*, 10> kNotByColumnsNames = {
     "none",
     "switched off",
-    "preferred node",
     "several groups",
     "whom to evict",
     "nodes with a penalty",
@@ -36,7 +34,7 @@ inline constexpr std::array<const char*, 11> kNotByColumnsNames = {
     "volumes",
     "stale computed classes",
     "values of a spread",
-    "left before",
+    "several versions",
 };
 
 struct PathCounts {
@@ -46,10 +44,7 @@ struct PathCounts {
   std::uint64_t known = 0;    ///< looks at nodes of which earlier evaluations told all (ask_scores.h)
 
   void add(Path path) { ++selects[static_cast<std::size_t>(path)]; }
-  void add_general(NotByColumns why) {
-    add(Path::general);
-    ++why_general[static_cast<std::size_t>(why)];
-  }
+  void add_why_general(NotByColumns why) { ++why_general[static_cast<std::size_t>(why)]; }
   PathCounts& operator+=(const PathCounts& other) {
     for (std::size_t i = 0; i < selects.size(); ++i) selects[i] += other.selects[i];
     for (std::size_t i = 0; i < why_general.size(); ++i) why_general[i] += other.why_general[i];

@@ -13,6 +13,7 @@ std::optional<Found> Walk::select(GroupView& v) { return parts_.detail ? visit<t
 /// With `kDetailed` marking where checks end and scores begin.
 template <bool kDetailed>
 std::optional<Found> Walk::visit(GroupView& v) {
+  checks_.begin_general();
   const bool check_distinct = checks_.distinct.asks(v);
   const bool evicts = parts_.options.evict;
   Best best(attempt_.config.exhaustive);
@@ -41,6 +42,7 @@ std::optional<Found> Walk::visit(GroupView& v) {
 }
 
 std::optional<Found> Walk::select_one(NodeRow row, GroupView& v) {
+  checks_.begin_general();
   const std::uint32_t behind = candidates_.size;
   const tables::NodeCapacity& capacity = attempt_.snapshot->nodes.capacity(row);
   Position& position = candidates_.positions[behind];

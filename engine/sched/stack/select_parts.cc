@@ -16,6 +16,7 @@ void SelectParts::start(const tables::Snapshot& snapshot, PlanRows& plan, bool s
 
 void SelectParts::set_job(const tables::CompiledJob& job, const StackConfig& config) {
   BERTH_ASSERT(is_new_version(job));
+  if (attempt.job) checks.class_verdicts();  // while the groups that left them are there
   const tables::CompiledJob* const before = attempt.job;
   const bool same_algorithm = config.algorithm == attempt.config.algorithm;
   const bool given_before = attempt.set_job(job, config);

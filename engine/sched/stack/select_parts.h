@@ -22,7 +22,7 @@ struct SelectParts {
   explicit SelectParts(Scratch& scratch)
       : attempt(scratch),
         effects(attempt),
-        checks(attempt, effects, counts),
+        checks(attempt, effects, counts, candidates),
         fit(attempt, effects),
         evicting(attempt, fit) {}
 

@@ -18,25 +18,21 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   index_.forget();
   failed_before_.start();
   full_group_ = nullptr;
-  selects_ = 0;
-  few_.set_active(false);
-  probed_ = all_read_ = by_index_ = false;
   again_ = nullptr;
-  by_memos_ = true;
-  verdicts_due_.clear();
+  last_ = Path::general;
 }
 
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   if (!parts_.is_new_version(job)) return;
-  give_verdicts();
-  if (parts_.attempt.job) columns_.leave();
-  index_.leave();
-  again_ = nullptr;
   parts_.set_job(job, config);
+  columns_.start();
+  index_.forget();
+  again_ = nullptr;
 }
 
 Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
                                      std::size_t placements) {
+  parts_.checks.class_verdicts();  // of visits by the order so far
   if (auto done = parts_.candidates.set(parts_.attempt, nodes, base_set, eval_id, placements); !done) return done;
   columns_.start();
   index_.forget();
@@ -46,11 +42,11 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
 
 bool GenericStack::rows_read(std::vector<NodeRow>& out) const {
   const Attempt& attempt = parts_.attempt;
-  if (!attempt.job || attempt.config.exhaustive || all_read_) return false;
+  const ClassLedger& ledger = parts_.checks.ledger();
+  if (!attempt.job || attempt.config.exhaustive || !ledger.full_groups().empty()) return false;
   for (const CompiledGroup& group : attempt.job->groups)
     if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims of other nodes count
-  for (const Position& position : parts_.candidates.positions.first(parts_.candidates.frontier))
-    out.push_back(position.row);
+  parts_.checks.rows_visited(out);
   columns_.rows_read(out);
   return true;
 }
@@ -61,7 +57,6 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
   if (!quirks.reasons_of_evicting_pass && options.evict && !parts_.options.evict)
     first_pass_reasons_.swap(parts_.counts.reasons);
   if (!quirks.limit_stays_raised) candidates.limit = candidates.list_limit;
-  by_index_ = false;
   GroupView& v = parts_.begin_select(group_index, options);
   const CompiledGroup& group = *v.group;
   const StackConfig& config = parts_.attempt.config;
@@ -76,21 +71,8 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
   return v;
 }
 
-/// What a pass over all candidates leaves behind, now that somebody may look.
-void GenericStack::give_verdicts() {
-  for (const std::uint32_t group : verdicts_due_)
-    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, parts_.candidates.views[group]);
-  verdicts_due_.clear();
-}
-
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
-  give_verdicts();
-  if (parts_.attempt.config.exhaustive)  // every Select would begin them anew, for all nodes
-    columns_.leave();
-  else
-    columns_.pause();
-  index_.leave();
-  probed_ = true;
+  last_ = Path::general;
   again_ = nullptr;
   parts_.detail = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group, options);
@@ -101,7 +83,6 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOptions& options) {
   parts_.detail = options.evict ? nullptr : base::detailed_clock();
   const base::StageScope selecting(parts_.detail, base::Stage::filter);
-  ++selects_;
   if (again_ == &parts_.attempt.job->groups[group] && !parts_.detail && !options.evict && !options.then_evict &&
       options.penalty_nodes.empty())
     return select_again(options);
@@ -114,7 +95,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOp
 std::optional<Selected> GenericStack::select_again(const SelectOptions& options) {
   GroupView& v = *parts_.view;
   parts_.begin_again(options);
-  parts_.attempt.scratch.paths.add(Path::columns);
+  use(Path::columns);
   if (const std::optional<Found> found = columns_.select(v)) return parts_.fit.select(*found, v);
   again_ = nullptr;
   if (parts_.attempt.error.empty()) failed_before_.remember(v);
@@ -122,79 +103,63 @@ std::optional<Selected> GenericStack::select_again(const SelectOptions& options)
 }
 
 std::optional<Found> GenericStack::find(GroupView& v) {
-  PathCounts& paths = parts_.attempt.scratch.paths;
   again_ = nullptr;
   if (index_.serves(v))
     if (auto found = index_.select(v)) {
-      by_index_ = true;
-      by_memos_ = false;
-      paths.add(Path::index);
+      use(Path::index);
       return found;  // else a pass counts why there is none
     }
-  if (index_.leave()) columns_.leave();  // they know only verdicts of their own
   const bool was_full = std::exchange(full_group_, nullptr) == v.group;
-  if (fails_for_certain(v)) return std::nullopt;
-  if (few_.active()) return few_.select(failed_before_.few());
+  const Room room = known_room(v);
+  if (room == Room::nobody) return std::nullopt;
+  if (room == Room::few) return few_.select(failed_before_.few());
   if (was_full && parts_.options.evict && bounds_.serves(v)) {
-    columns_.leave();
-    paths.add(Path::bounds);
+    use(Path::bounds);
     return bounds_.select(v);
   }
-  const bool by_node = probed_ && !parts_.attempt.quirks.verdicts_per_class;  // it left verdicts that no class has
-  const NotByColumns why = by_node ? NotByColumns::one_node : columns_.why_not_now(v);
+  const NotByColumns why = columns_.why_not_now(v);
   if (why == NotByColumns::none) {
-    paths.add(Path::columns);
+    use(Path::columns);
     auto found = columns_.select(v);
     if (found && columns_.settled()) again_ = v.group;
     if (found || !parts_.attempt.error.empty()) return found;
     failed_before_.remember(v);
     return found;
   }
-  columns_.leave();
-  paths.add_general(why);
+  use(Path::general);
+  parts_.attempt.scratch.paths.add_why_general(why);
   auto found = walk_.select(v);
   if (!found && parts_.attempt.error.empty() && !parts_.attempt.quirks.reasons_of_evicting_pass && parts_.options.evict)
     parts_.counts.reasons.swap(first_pass_reasons_);
   return found;
 }
 
-/// Whether nobody has room, without a look at each node; then what a pass would leave behind is there.
-bool GenericStack::fails_for_certain(GroupView& v) {
-  if (probed_) return false;
-  PathCounts& paths = parts_.attempt.scratch.paths;
+/// Which nodes have room, where that is known without visiting each; then the Select is noted as one of all nodes.
+GenericStack::Room GenericStack::known_room(GroupView& v) {
+  const Attempt& attempt = parts_.attempt;
+  if (attempt.given.size() > 1) return Room::unknown;  // verdicts of another version may be in force
   if (parts_.options.then_evict && full_.holds(v)) {
     full_group_ = v.group;
-    paths.add(Path::full);
-    few_.set_active(false);
-    by_memos_ = false;
-    columns_.leave();
-    parts_.checks.give_class_verdicts(*parts_.candidates.nodes, v);
-    all_read_ = true;
-    return true;
+    use(Path::full);
+    parts_.checks.note_all(v);
+    return Room::nobody;
   }
-  // Within a group it goes on as long as few have room; another group starts while nothing is placed.
-  const auto group = static_cast<std::uint32_t>(&v - parts_.candidates.views.data());
-  const bool first = std::find(verdicts_due_.begin(), verdicts_due_.end(), group) == verdicts_due_.end();
-  const bool asks = by_memos_ && (first ? parts_.attempt.plan->allocs.empty() : few_.active());
-  const auto room = asks ? failed_before_.look(v, selects_ == 1, first) : FailedBefore::Room::unknown;
-  few_.set_active(room == FailedBefore::Room::few);
-  by_memos_ = room != FailedBefore::Room::unknown;
-  if (!by_memos_) {
-    give_verdicts();
-    return false;
-  }
-  paths.add(room == FailedBefore::Room::few ? Path::few : Path::failed_before);
-  columns_.pause();
-  if (first) verdicts_due_.push_back(group);
-  all_read_ = true;
-  return room == FailedBefore::Room::nobody;
+  // What Selects count depends on the class verdicts so far: memos are exact where each Select visited all nodes.
+  const ClassLedger& ledger = parts_.checks.ledger();
+  const bool first = !parts_.checks.noted_all(v);
+  if (ledger.has_partial() || (first ? !attempt.plan->allocs.empty() : last_ != Path::few)) return Room::unknown;
+  const Room room = failed_before_.look(v, ledger.selects() == 0, first);
+  if (room == Room::unknown) return room;
+  use(room == Room::few ? Path::few : Path::failed_before);
+  parts_.checks.note_all(v);
+  return room;
 }
 
 bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
   parts_.counts.clear();
   parts_.top.clear();
   if (!failed_before_.holds_by_figures(memo, job)) return false;
-  parts_.attempt.scratch.paths.add(Path::failed_attempt);
+  use(Path::failed_attempt);
   parts_.candidates.size = static_cast<std::uint32_t>(parts_.counts.evaluated);
   parts_.candidates.base_set = job.base_set;
   return true;
@@ -202,28 +167,29 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
 
 FailureMemo* GenericStack::only_failure() const {
   const Attempt& attempt = parts_.attempt;
-  const bool alone = selects_ == 1 && !few_.active() && !probed_ && attempt.given.size() == 1 && attempt.job &&
-                     attempt.job->groups.size() == 1;
+  const bool alone = parts_.checks.ledger().selects() == 1 && last_ != Path::few && attempt.given.size() == 1 &&
+                     attempt.job && attempt.job->groups.size() == 1;
   return alone ? failed_before_.last() : nullptr;
 }
 
 void GenericStack::take_metrics(SelectMetrics& out) {
   Arena& arena = parts_.attempt.scratch.arena;
-  if (by_index_)
+  const bool by_index = last_ == Path::index;
+  if (by_index)
     out.evaluated = parts_.counts.evaluated;
   else
     parts_.counts.metrics(arena, out);
   out.in_pool = static_cast<std::int32_t>(parts_.candidates.size);
   out.base_set = parts_.candidates.base_set;
   out.has_pool = true;
-  out.deferred = by_index_;
-  if (by_index_) return;
+  out.deferred = by_index;
+  if (by_index) return;
   const auto best = parts_.top.take();
   const std::span<ScoredNode> list = arena.pack<ScoredNode>(best.size());
   out.top = list;
   double values[rank::TopScores::kCapacity * kComponents];
   std::uint16_t stored = 0;
-  if (columns_.active() && !few_.active()) {
+  if (last_ == Path::columns) {
     stored = columns_.log(best, list, values);
   } else {
     for (std::size_t i = 0; i < best.size(); ++i) {
@@ -231,7 +197,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
       node = {};
       node.first = stored;
       node.norm = best[i].score;
-      const bool few = few_.active();
+      const bool few = last_ == Path::few;
       node.node = few ? few_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
       node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, rank::kLoggedAlways, values,
                stored);
@@ -243,17 +209,16 @@ void GenericStack::take_metrics(SelectMetrics& out) {
 }
 
 void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
-  // A pass over all nodes by a memo's word leaves the same whenever nodes are the same.
-  FailureMemo* const memo =
-      !verdicts_due_.empty() && parts_.attempt.given.size() == 1 ? failed_before_.last() : nullptr;
-  if (memo && !memo->filtered.classes.empty() && memo->filtered.classes_groups == verdicts_due_) {
+  // Selects of all nodes leave the same as long as nodes are the same.
+  const ClassLedger& ledger = parts_.checks.ledger();
+  FailureMemo* const memo = !ledger.full_groups().empty() && !ledger.has_partial() && parts_.attempt.given.size() == 1
+                                ? failed_before_.last()
+                                : nullptr;
+  if (memo && !memo->filtered.classes.empty() && memo->filtered.classes_groups == ledger.full_groups()) {
     out = memo->filtered.classes;
     return;
   }
-  if (memo) memo->filtered.classes_groups = verdicts_due_;
-  give_verdicts();
-  columns_.give_class_verdicts();
-  index_.leave();
+  if (memo) memo->filtered.classes_groups = ledger.full_groups();
   parts_.checks.class_map(class_codes_);
   const tables::NodeTable& nodes = parts_.attempt.snapshot->nodes;
   out.clear();
@@ -274,7 +239,7 @@ void GenericStack::touch(NodeRow row) {
 void GenericStack::placed(const PlannedAlloc& alloc) {
   parts_.effects.placed(alloc);
   index_.touch(alloc.node);
-  if (columns_.active()) columns_.placed(alloc.node);
+  if (last_ == Path::columns) columns_.placed(alloc.node);
   parts_.candidates.forget_fit(parts_.attempt.scratch, alloc.node);
 }
 

@@ -1,9 +1,9 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
 // select() asks the sources of candidates in turn which of them can serve: the index, the bounds after a pass that
-// needs no look, the columns, and the Walk, which can always. Each leaves the state that the Walk would have left, or
-// rebuilds it when a Select comes that another one serves (leave()). Threads: a stack belongs to one worker and one
-// attempt at a time.
+// needs no look, the columns, and the Walk, which can always. What a Select leaves behind for the next one is the
+// cursor, the limit and the class ledger (node/class_ledger.h), whichever source answered it. Threads: a stack belongs
+// to one worker and one attempt at a time.
 #pragma once
 
 #include "sched/source/best_by_bounds.h"
@@ -71,8 +71,12 @@ class GenericStack {
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);
-  [[nodiscard]] bool fails_for_certain(GroupView& view);
-  void give_verdicts();
+  using Room = FailedBefore::Room;
+  [[nodiscard]] Room known_room(GroupView& view);
+  void use(Path source) {
+    last_ = source;
+    parts_.attempt.scratch.paths.add(source);
+  }
   void touch(tables::NodeRow row);
 
   SelectParts parts_;
@@ -80,17 +84,11 @@ class GenericStack {
   Columns columns_{parts_};
   FailedBefore failed_before_{parts_, columns_};
   FewWithRoom few_{parts_};
-  BestByIndex index_{parts_, columns_};
+  BestByIndex index_{parts_};
   BestByBounds bounds_{parts_, walk_};
   FullCheck full_{parts_, columns_};
+  Path last_ = Path::general;                          // source of the last Select
   const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
-  std::uint32_t selects_ = 0;                          // of this attempt
-  bool probed_ = false;  // verdicts were stored by select_one(), which the columns do not know
-  // Groups for which a memo answered for a pass over all nodes, whose verdicts nobody has asked for yet; in order.
-  std::vector<std::uint32_t> verdicts_due_;
-  bool by_memos_ = true;   // all Selects of this attempt so far were answered so
-  bool all_read_ = false;  // what was decided depends on every node's use
-  bool by_index_ = false;  // the last Select was answered by index_
   // The last Select found a node by the columns, and but for their own state another one for the group is the same:
   // no spread, property or volume. Null once anything but a placement followed.
   const tables::CompiledGroup* again_ = nullptr;

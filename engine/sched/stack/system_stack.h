@@ -69,7 +69,7 @@ class SystemStack {
 
   SelectParts parts_;
   bool evict_ = false;
-  const tables::CompiledGroup* network_group_ = nullptr;  // whose network parts_.checks.network_ask holds
+  const tables::CompiledGroup* network_group_ = nullptr;  // whose network network parameters are in force
   const Cell* cell_ = nullptr;                            // of the last Select
   struct NodeScore {
     ScoredNode node;
