@@ -116,32 +116,33 @@ std::string roofline_lines(const Roofline& roofline) {
   return out;
 }
 
-/// Which source of candidates answered how many Selects, and why the general one.
-std::string path_lines(const sched::PathCounts& paths) {
-  const std::uint64_t all = std::accumulate(paths.selects.begin(), paths.selects.end(), std::uint64_t{0});
+/// Which source of candidates answered how many Selects, and which needs of the others no fast source serves.
+std::string source_lines(const sched::SourceCounts& counts) {
+  const std::uint64_t all = std::accumulate(counts.selects.begin(), counts.selects.end(), std::uint64_t{0});
   if (all == 0) return "";
-  const auto list = [&](const auto& names, const auto& counts) {
+  const auto list = [&](const auto& numbers, const auto& name_of) {
     std::string out;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (counts[i] > 0)
-        out += fmt::format("{}{} {:.2f} %", out.empty() ? "" : ", ", names[i],
-                           100 * static_cast<double>(counts[i]) / static_cast<double>(all));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] > 0)
+        out += fmt::format("{}{} {:.2f} %", out.empty() ? "" : ", ", name_of(i),
+                           100 * static_cast<double>(numbers[i]) / static_cast<double>(all));
     return out;
   };
-  std::string out = fmt::format("\n  selects     {}: {}\n", grouped(all), list(sched::kPathNames, paths.selects));
-  if (const std::string why = list(sched::kNotByColumnsNames, paths.why_general); !why.empty())
-    out += fmt::format("    general for {}\n", why);
-  if (paths.options > 0) out += fmt::format("    {} nodes were looked at step by step\n", grouped(paths.options));
-  if (paths.known > 0) out += fmt::format("    {} nodes were known from before\n", grouped(paths.known));
+  std::string out = fmt::format("\n  selects     {}: {}\n", grouped(all),
+                                list(counts.selects, [](std::size_t i) { return sched::kSourceNames[i]; }));
+  if (const std::string unmet = list(counts.unmet, sched::unmet_name); !unmet.empty())
+    out += fmt::format("    general for {}\n", unmet);
+  if (counts.options > 0) out += fmt::format("    {} nodes were visited step by step\n", grouped(counts.options));
+  if (counts.known > 0) out += fmt::format("    {} nodes were known from before\n", grouped(counts.known));
   return out;
 }
 
-json::Value paths_json(const sched::PathCounts& paths) {
-  json::Value selects = json::Value::object(), why = json::Value::object();
-  for (std::size_t i = 0; i < sched::kPathNames.size(); ++i) selects.set(sched::kPathNames[i], paths.selects[i]);
-  for (std::size_t i = 1; i < sched::kNotByColumnsNames.size(); ++i)
-    why.set(sched::kNotByColumnsNames[i], paths.why_general[i]);
-  return json::Object{{"by_source", std::move(selects)}, {"general_because", std::move(why)}};
+json::Value sources_json(const sched::SourceCounts& counts) {
+  json::Value selects = json::Value::object(), unmet = json::Value::object();
+  for (std::size_t i = 0; i < sched::kSourceNames.size(); ++i) selects.set(sched::kSourceNames[i], counts.selects[i]);
+  for (std::size_t i = 0; i < counts.unmet.size(); ++i)
+    if (i < tables::kNeedNames.size() || counts.unmet[i] > 0) unmet.set(sched::unmet_name(i), counts.unmet[i]);
+  return json::Object{{"by_source", std::move(selects)}, {"general_because", std::move(unmet)}};
 }
 
 std::string to_table(const Profile& p) {
@@ -171,7 +172,7 @@ std::string to_table(const Profile& p) {
     bytes = true;
     out += fmt::format("    {:<8} {}\n", base::to_text(row.stage), row.cost->from);
   }
-  out += path_lines(p.run.work.paths);
+  out += source_lines(p.run.work.sources);
   if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
   out += "\n  counters   ";
   for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
@@ -253,7 +254,7 @@ json::Value to_json(const Profile& p) {
   out.set("outside", json::Object{{"wait_seconds", p.stages.wait_ns / 1e9},
                                   {"idle_seconds", p.stages.idle_ns / 1e9},
                                   {"harness_seconds", p.stages.harness_ns / 1e9}});
-  out.set("selects", paths_json(p.run.work.paths));
+  out.set("selects", sources_json(p.run.work.sources));
   out.set("service_ns", run::percentiles(p.recorder->service()));
   json::Value slowest = json::Value::array();
   for (const Sample& s : p.recorder->slowest()) slowest.push(sample_json(s, p));

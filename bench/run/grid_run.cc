@@ -146,7 +146,7 @@ class Bench {
       end(cell, repetition, ns, cell_->lane().scratch.verdicts.evaluations() - asked_before);
       out.times_ns.push_back(ns);
       ++out.work.snapshots;
-      out.work.paths += std::exchange(cell_->lane().scratch.paths, {});
+      out.work.sources += std::exchange(cell_->lane().scratch.source_counts, {});
       add_nodes(cell_->lane().result, out.work);
       if (repetition == 0 || ns < out.cell.berth_ns) out.cell.berth_ns = ns;
       const std::string different = difference(cell_->lane().result, cell);

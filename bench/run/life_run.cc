@@ -29,7 +29,7 @@ std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_c
 }  // namespace
 
 LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan,
-                 std::optional<sim::FitStrategy> fit, Observer* observer, RunResult& result)
+                 std::optional<sim::FitStrategy> fit, Observer* observer, RunResult& result, server::Listener* beside)
     : workload_(workload),
       life_(*workload.life),
       inputs_(std::move(inputs)),
@@ -37,7 +37,7 @@ LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePla
       fit_(std::move(fit)),
       observer_(observer),
       result_(result),
-      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
       watch_(workload, inputs_, plan_, measuring_, clock_, result.life.emplace()),
       tasks_(workload, inputs_),
       cluster_(config(), &watch_) {

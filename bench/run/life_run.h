@@ -16,7 +16,7 @@ namespace berth::run {
 class LifeRun {
  public:
   LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
-          Observer* observer, RunResult& result);
+          Observer* observer, RunResult& result, server::Listener* beside);
   void run(const RunOptions& options);
 
  private:

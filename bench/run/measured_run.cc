@@ -103,7 +103,8 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
       if (auto done = others.life(workload, std::move(*parts), options, meter, result); !done)
         return tl::unexpected(done.error());
     } else {
-      Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result);
+      Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result,
+                    options.beside);
       meter.begin();
       replay.run(options);
       meter.end();

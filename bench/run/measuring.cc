@@ -46,8 +46,14 @@ std::uint64_t failed_count(const sched::GroupResult& group) {
 }  // namespace
 
 Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit,
-                     Observer* observer, const sim::RunClock& clock, RunResult& result)
-    : workload_(workload), inputs_(inputs), fit_(fit), observer_(observer), clock_(clock), result_(result) {
+                     Observer* observer, const sim::RunClock& clock, RunResult& result, server::Listener* beside)
+    : workload_(workload),
+      inputs_(inputs),
+      fit_(fit),
+      observer_(observer),
+      beside_(beside),
+      clock_(clock),
+      result_(result) {
   if (!workload.life) result_.kinds = KindTimes(inputs.jobs);
 }
 
@@ -84,6 +90,7 @@ void Measuring::lane_made(server::Lane& lane) {
   books_.push_back(std::make_unique<Book>());
   if (fit_) lane.scratch.strategy_fit.use(fit_->ranker->fit(), fit_->models, fit_->device_shares);
   if (observer_) lane.stages = books_.back()->stages = observer_->new_clock();
+  if (beside_) beside_->lane_made(lane);
 }
 
 void Measuring::attempt(server::Lane& lane) {
@@ -165,7 +172,7 @@ void Measuring::settled(server::Lane& lane) {
     add_nodes(lane.result, work);
     work.snapshots += snapshots;
     work.constraint_evaluations += constraint_evaluations;
-    work.paths += lane.scratch.paths;
+    work.sources += lane.scratch.source_counts;
   };
   if (observer_) {
     Work work;
@@ -177,7 +184,7 @@ void Measuring::settled(server::Lane& lane) {
     asked_of_[version].decided = true;
   const bool unsupported = lane.result.status == sched::EvalStatus::failed && !lane.exhausted();
   if (!unsupported) add_work(result_.work);
-  lane.scratch.paths = {};
+  lane.scratch.source_counts = {};
   if (unsupported) {
     ++result_.unsupported_reasons[lane.result.description];
     return;

@@ -25,9 +25,10 @@ namespace berth::run {
 
 class Measuring final : public server::Listener {
  public:
-  /// `fit`: in place of Nomad's fit component; null: Nomad's. `clock` is the run's.
+  /// `fit`: in place of Nomad's fit component; null: Nomad's. `clock` is the run's. `beside`: see
+  /// RunOptions.
   Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
-            const sim::RunClock& clock, RunResult& result);
+            const sim::RunClock& clock, RunResult& result, server::Listener* beside = nullptr);
   /// The cluster is loaded: from here on it is sampled.
   void watch(const tables::StateStore& store, std::size_t things);
   void keep_hdr_log() { hdr_log_.emplace(hdr_log_of(workload_)); }
@@ -40,7 +41,10 @@ class Measuring final : public server::Listener {
   void lane_made(server::Lane& lane) override;
   void attempt(server::Lane& lane) override;
   void waiting(server::Lane& lane) override { books_[lane.number]->started_ns = clock_.now_ns(); }
-  void decided(server::Lane& lane) override { books_[lane.number]->decided_ns = clock_.now_ns(); }
+  void decided(server::Lane& lane) override {
+    books_[lane.number]->decided_ns = clock_.now_ns();
+    if (beside_) beside_->decided(lane);
+  }
   void applying(server::Lane& lane) override;
   void applied(server::Lane& lane) override;
   void settled(server::Lane& lane) override;
@@ -110,6 +114,7 @@ class Measuring final : public server::Listener {
   const sim::Inputs& inputs_;
   const sim::FitStrategy* const fit_;
   Observer* const observer_;
+  server::Listener* const beside_;
   const sim::RunClock& clock_;
   RunResult& result_;
   const tables::StateStore* store_ = nullptr;

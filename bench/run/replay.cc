@@ -35,13 +35,13 @@ std::int64_t kill_time_of(const model::TaskGroup& group) {
 }  // namespace
 
 Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
-               Observer* observer, RunResult& result)
+               Observer* observer, RunResult& result, server::Listener* beside)
     : workload_(workload),
       inputs_(std::move(inputs)),
       fit_(std::move(fit)),
       observer_(observer),
       result_(result),
-      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
       server_(server_config(),
               workload.commits == sim::CommitOrder::free ? static_cast<const server::Clock&>(run_time_) : event_time_,
               &measuring_),

@@ -24,7 +24,7 @@ namespace berth::run {
 class Replay {
  public:
   Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
-         RunResult& result);
+         RunResult& result, server::Listener* beside = nullptr);
 
   void run(const RunOptions& options);
   /// As run(), up to the events due at `ns`, and the cluster as it is then.

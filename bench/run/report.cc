@@ -264,6 +264,7 @@ std::string head_lines(const RunResult& r) {
   std::string changed;
   for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
   if (!changed.empty()) out += "  options    " + changed + "\n";
+  if (!(w.sources == sched::EnabledSources())) out += "  sources     " + w.sources.text() + "\n";
   out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
   return out;
 }

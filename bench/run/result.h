@@ -13,7 +13,7 @@
 #include "run/kind_times.h"
 #include "run/life_result.h"
 #include "run/nomad_times.h"
-#include "sched/source/paths.h"
+#include "sched/source/sources.h"
 #include "server/eval_book.h"
 #include "sim/histogram.h"
 #include "sim/packing.h"
@@ -79,7 +79,7 @@ struct Work {
   std::uint64_t snapshots = 0;               ///< taken to decide on, retries and decisions made anew included
   std::uint64_t preempted_allocs = 0;
   std::int64_t preempted_cpu_mhz = 0, preempted_memory_mb = 0;
-  sched::PathCounts paths;  ///< which sources answered Selects of service and batch jobs
+  sched::SourceCounts sources;  ///< which sources answered Selects of service and batch jobs
 };
 
 /// What became of evaluations that found no room.

@@ -12,7 +12,8 @@ Result<void> run_life(const sim::Workload& workload, RunParts parts, const RunOp
                       RunResult& result) {
   auto plan = sim::plan_life(workload, parts.inputs.cluster, parts.inputs.jobs);
   if (!plan) return tl::unexpected(plan.error());
-  LifeRun life(workload, std::move(parts.inputs), std::move(*plan), std::move(parts.fit), options.observer, result);
+  LifeRun life(workload, std::move(parts.inputs), std::move(*plan), std::move(parts.fit), options.observer, result,
+               options.beside);
   meter.begin();
   life.run(options);
   meter.end();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "run/observer.h"
+#include "server/config.h"
 
 namespace berth::run {
 
@@ -16,6 +17,8 @@ struct RunOptions {
   AllocationCount (*allocations)() = nullptr;
   bool hdr_log = false;          ///< keep RunResult::hdr_log
   Observer* observer = nullptr;  ///< null: nobody looks on
+  /// Told of lanes and decisions as well, such as a Shadow; null: nothing is. Not of nomad-grid.
+  server::Listener* beside = nullptr;
   std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
 };
 

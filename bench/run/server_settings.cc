@@ -26,6 +26,7 @@ server::Config server_settings(const sim::Workload& workload) {
   config.exhaustive = workload.mode == sim::Mode::exhaustive;
   config.defer_metrics = true;  // nobody reads those of placements
   config.seed = workload.seed;
+  config.sources = workload.sources;
   return config;
 }
 

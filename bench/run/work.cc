@@ -29,7 +29,7 @@ void add_work(const Work& part, Work& all) {
   all.constraint_evaluations += part.constraint_evaluations, all.snapshots += part.snapshots;
   all.preempted_allocs += part.preempted_allocs, all.preempted_cpu_mhz += part.preempted_cpu_mhz;
   all.preempted_memory_mb += part.preempted_memory_mb;
-  all.paths += part.paths;
+  all.sources += part.sources;
 }
 
 std::string sha256_of_files(const std::vector<std::string>& paths) {

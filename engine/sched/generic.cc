@@ -218,7 +218,7 @@ StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
   StackConfig out = stack_config(*state_, job, provider_);
   out.exhaustive = exhaustive_;
   out.defer_metrics = exhaustive_ && defer_metrics_;
-  out.plain_path = plain_path_;
+  out.sources = sources_;
   return out;
 }
 

@@ -25,8 +25,8 @@ class GenericScheduler {
   /// on its state, which must still be there. `eval` and `provider` as given to process(); the metrics then live until
   /// the next evaluation starts.
   void complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result);
-  /// For tests: without the plain path every Select takes the general one; decisions and metrics must not differ.
-  void set_plain_path(bool plain) { plain_path_ = plain; }
+  /// Sources that may answer Selects; decisions and metrics do not depend on them.
+  void set_sources(EnabledSources sources) { sources_ = sources; }
 
   /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided ahead of their turn; 0:
   /// the snapshot's own.
@@ -82,7 +82,7 @@ class GenericScheduler {
   GenericStack stack_;
   bool exhaustive_ = false;
   bool defer_metrics_ = false;
-  bool plain_path_ = true;
+  EnabledSources sources_;
   bool was_new_ = false;  // the job of the last attempt had nothing yet
 
   // The evaluation under way.

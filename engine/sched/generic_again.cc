@@ -15,8 +15,8 @@ using tables::kNoRow;
 
 /// Tries what was kept; then the result is that of the attempt.
 bool GenericScheduler::fails_again() {
-  if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate || !plain_path_ ||
-      !eval_->wait_until.is_zero())
+  if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate ||
+      !sources_.has(Switch::failed_attempt) || !eval_->wait_until.is_zero())
     return false;
   FailureMemo* const memo = scratch_.failures.find(job_->spec.get(), 0);
   if (!memo || !memo->attempt.known || !scratch_.passed_over.empty()) return false;
@@ -45,7 +45,7 @@ void GenericScheduler::keep_failure() {
   FailureMemo* const memo = stack_.only_failure();
   if (!memo || !job_ || memo->job != job_->spec || !result.plan.followups.empty() || !written_followups_.empty() ||
       !eval_->wait_until.is_zero() || !result.plan.stops.empty() || !result.deployment_groups.empty() ||
-      !scratch_.passed_over.empty() || !plain_path_ || !nothing_gets_due())
+      !scratch_.passed_over.empty() || !sources_.has(Switch::failed_attempt) || !nothing_gets_due())
     return;
   std::size_t failed = 0, failures = 0;
   for (std::size_t g = 0; g < result.groups.size(); ++g)

@@ -1,5 +1,9 @@
 // A worker's own memory, reused from evaluation to evaluation: nothing here is allocated in the steady state.
 //
+// Each cache names the rule by which an entry ends in the first line of its header. By content: the key is a number
+// that is never used again, and the answer is right for ever. By state: the cache belongs to one state and follows its
+// log of changes, or is filled again. By attempt: it ends with the attempt.
+//
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
@@ -35,9 +39,9 @@
 #include "sched/source/failure_memos.h"
 #include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
-#include "sched/source/paths.h"
 #include "sched/source/port_conflicts.h"
 #include "sched/source/port_profiles.h"
+#include "sched/source/sources.h"
 #include "tables/shape_pool.h"
 
 namespace berth::sched {
@@ -170,6 +174,7 @@ struct NodeMark {
   std::uint32_t position = tables::kNoRow;  ///< in the visiting order
 };
 
+/// Kept by content.
 class Verdicts {
  public:
   /// Whether constraint `id` holds on node `row`; remembers the answer per value of the left column.
@@ -200,8 +205,8 @@ class Verdicts {
   std::uint64_t evaluations_ = 0;
 };
 
-/// Which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h): right for ever. By
-/// computed class as well, right until a kind has no nodes any more.
+/// Kept by content: which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h). By
+/// computed class as well, and then by state: until a kind has no nodes any more.
 class KindVerdicts {
  public:
   static constexpr std::uint32_t kUnknown = ~0u;
@@ -241,7 +246,8 @@ class KindVerdicts {
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,
                                   tables::ColumnId column, tables::NodeRow row, std::string& id_text);
 
-/// A keyed column as dense arrays by node row, for spread scoring; made again when nodes were registered.
+/// Kept by state: a keyed column as dense arrays by node row, for spread scoring; made again when nodes were
+/// registered.
 struct ColumnMirror {
   std::uint64_t epoch = ~0ULL;
   std::deque<std::string> own_texts;       ///< those of `text` that no table holds: IDs of nodes, literals
@@ -263,7 +269,7 @@ struct Scratch {
   std::vector<NodeMark> marks;    ///< by node row
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   FailureMemos failures;
-  PathCounts paths;  ///< so far
+  SourceCounts source_counts;  ///< so far
   PortConflicts port_conflicts;
   AskScores ask_scores;
   LooksPerNode looks_per_node;
@@ -271,7 +277,7 @@ struct Scratch {
   CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
   PortProfiles port_profiles;
-  /// Who has the host volumes that a group asked for last, as VolumeCheck looks at nodes: a CheckState by row.
+  /// Kept by state: which nodes have the host volumes that a group requested last, a CheckState by row.
   struct VolumeAnswers {
     std::uint64_t epoch = 0;
     std::string asked;

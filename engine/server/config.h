@@ -11,6 +11,7 @@
 #include "model/options.h"
 #include "plan/rejection_tracker.h"
 #include "rank/order.h"
+#include "sched/source/sources.h"
 
 namespace berth::server {
 
@@ -33,10 +34,11 @@ enum class History : std::uint8_t {
 struct Config {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::nomad;
-  bool exhaustive = false;     ///< the best of all nodes instead of the best of a sample
-  bool keep_details = false;   ///< objects: placements keep their time and their metrics, for whoever shows them
-  bool defer_metrics = false;  ///< nobody reads the metrics of placements (GenericScheduler::set_defer_metrics)
-  std::uint64_t seed = 1;      ///< of the IDs of allocations and evaluations that are created
+  sched::EnabledSources sources;  ///< that may answer Selects; decisions do not depend on them
+  bool exhaustive = false;        ///< the best of all nodes instead of the best of a sample
+  bool keep_details = false;      ///< objects: placements keep their time and their metrics, for whoever shows them
+  bool defer_metrics = false;     ///< nobody reads the metrics of placements (GenericScheduler::set_defer_metrics)
+  std::uint64_t seed = 1;         ///< of the IDs of allocations and evaluations that are created
   std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no evaluation creates; none: from the seed
   Execution execution = Execution::inline_;
   std::uint32_t workers = 1;  ///< threads that decide, unless inline

@@ -152,11 +152,14 @@ const tables::Snapshot& Server::look(Lane& lane) {
 void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t order_index, sched::Planner& planner) {
   sched::Scheduler& scheduler = lane.scheduler;
   scheduler.generic.set_exhaustive(config_.exhaustive);
+  scheduler.generic.set_sources(config_.sources);
   scheduler.generic.set_defer_metrics(config_.defer_metrics);
   scheduler.generic.set_order_index(order_index);
   // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
   const std::uint64_t at = order_index != 0 ? order_index : state.index;
-  sched::IdStream ids(mix(config_.seed ^ mix(lane.record->tag ^ mix(at))));
+  lane.order_index = order_index;
+  lane.ids_seed = mix(config_.seed ^ mix(lane.record->tag ^ mix(at)));
+  sched::IdStream ids(lane.ids_seed);
   scheduler.process(state, lane.facts, config_.order, ids, planner, lane.result);
 }
 

@@ -38,11 +38,12 @@ struct Lane {
   broker::Token token{};
   sched::EvalFacts facts;
   sched::EvalResult result;
-  std::uint64_t state_index = 0;          ///< of the state that the attempt under way is decided on
-  std::uint32_t attempts = 0;             ///< states decided on, this one included
-  std::uint32_t plans = 0;                ///< submitted
-  std::uint32_t placed = 0, refused = 0;  ///< planned allocations and updates, by all plans
-  std::uint64_t commit_index = 0;         ///< of the last commit; 0: none yet
+  std::uint64_t ids_seed = 0, order_index = 0;  ///< of the decision's IDs and visiting order; 0: the state's index
+  std::uint64_t state_index = 0;                ///< of the state that the attempt under way is decided on
+  std::uint32_t attempts = 0;                   ///< states decided on, this one included
+  std::uint32_t plans = 0;                      ///< submitted
+  std::uint32_t placed = 0, refused = 0;        ///< planned allocations and updates, by all plans
+  std::uint64_t commit_index = 0;               ///< of the last commit; 0: none yet
   // Its last plan.
   plan::ApplyResult applied;
   tables::AllocRow first_alloc = 0;  ///< the allocations that it made: rows one after the other

@@ -11,6 +11,7 @@
 
 #include "berth/result.h"
 #include "model/options.h"
+#include "sched/source/sources.h"
 #include "sim/changes.h"
 #include "sim/life_spec.h"
 #include "sim/quantity.h"
@@ -174,7 +175,8 @@ struct Workload {
   CommitOrder commits = CommitOrder::deterministic;
   bool departures = false;  ///< allocations end when their run time is over
   Preemption preemption;
-  model::Options options;  ///< [options]: compat and earlier behaviour
+  model::Options options;         ///< [options]: compat and earlier behaviour
+  sched::EnabledSources sources;  ///< no key of a file: decisions do not depend on it
   ClusterSpec cluster;
   JobsSpec jobs;
   ArrivalSpec arrivals;

@@ -47,6 +47,54 @@ CompiledTask ask_of(const model::Resources& r) {
   return out;
 }
 
+void add_network_needs(const model::NetworkResource& network, Needs& out) {
+  out.add(Need::network);
+  const auto node_decides = [](const model::Port& port) { return port.host_network.find('$') != std::string::npos; };
+  for (const model::Port& port : network.dynamic_ports) {
+    out.add(node_decides(port) ? Need::odd_ports : Need::dynamic_ports);
+    if (port.host_network != network.dynamic_ports.front().host_network) out.add(Need::several_host_networks);
+  }
+  for (const model::Port& port : network.reserved_ports) {
+    const bool odd = node_decides(port) || port.value <= 0 || port.value > 65'535 || port.ignore_collision;
+    out.add(odd ? Need::odd_ports : Need::static_ports);
+  }
+}
+
+void add_device_needs(const model::RequestedDevice& request, Needs& out) {
+  out.add(Need::devices);
+  const auto names_ids = [](const std::string& text) { return text.find("device.ids") != std::string::npos; };
+  const bool by_id = std::any_of(request.constraints.begin(), request.constraints.end(), [&](const auto& constraint) {
+    return names_ids(constraint.ltarget) || names_ids(constraint.rtarget);
+  });
+  out.add(Need::device_ids, by_id || request.count == 0);
+}
+
+/// The group's own needs; all else of it is compiled.
+Needs needs_of(const CompiledGroup& group) {
+  Needs out;
+  if (group.has_network) add_network_needs(group.spec->networks.front(), out);
+  out.add(Need::task_network, group.has_task_network);
+  out.add(Need::devices, group.has_devices);
+  for (const model::Task& task : group.spec->tasks)
+    if (task.resources)
+      for (const model::RequestedDevice& request : task.resources->devices) add_device_needs(request, out);
+  out.add(Need::cores, group.has_cores);
+  out.add(Need::host_volumes, group.has_host_volumes);
+  out.add(Need::csi_volumes, group.has_csi_volumes);
+  for (const auto& [alias, volume] : group.spec->volumes)
+    out.add(Need::own_volumes, volume && (volume->per_alloc || (volume->type == "host" && volume->sticky)));
+  out.add(Need::distinct_hosts, group.distinct_hosts);
+  out.add(Need::distinct_property, !group.distinct_properties.empty());
+  out.add(Need::affinity, !group.affinities.empty());
+  out.add(Need::spread, !group.spreads.empty());
+  out.add(Need::escapes, group.escapes);
+  out.add(Need::secrets, !group.secrets.empty());
+  for (const std::int64_t amount : {group.cpu_mhz, group.memory_mb, group.disk_mb})
+    out.add(Need::wide_amounts, amount < 0 || amount > std::numeric_limits<std::int32_t>::max());
+  out.add(Need::no_ask_number, group.ask == kNoRow);
+  return out;
+}
+
 }  // namespace
 
 ColumnId StateStore::column_of(const match::Target& target) {
@@ -156,6 +204,11 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     out->group_list = std::move(groups);
   }
   out->groups = *out->group_list;
+  out->needs.add(Need::several_groups, out->groups.size() != 1);
+  out->needs.add(Need::escapes, out->escapes);
+  out->needs.add(Need::distinct_hosts, out->distinct_hosts);
+  out->needs.add(Need::distinct_property, !out->distinct_properties.empty());
+  out->needs.add(Need::spread, !out->spreads.empty());
   return out;
 }
 
@@ -204,6 +257,7 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
   group.cpu_mhz = group.shape->cpu_mhz;
   group.memory_mb = group.shape->memory_mb;
   group.disk_mb = group.shape->disk_mb;
+  group.needs = needs_of(group);
 }
 
 void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& group) {

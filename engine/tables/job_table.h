@@ -12,6 +12,7 @@
 #include "model/status.h"
 #include "model/volume.h"
 #include "tables/alloc_table.h"
+#include "tables/needs.h"
 
 namespace berth::tables {
 
@@ -86,6 +87,7 @@ struct CompiledGroup {
   std::shared_ptr<const ResourceShape> shape, shape_oversubscribed;  ///< memory_max only with oversubscription
   ShapeId shape_id = 0, shape_oversubscribed_id = 0;
   std::vector<CompiledTask> tasks;
+  Needs needs;  ///< its own; those of its job are in CompiledJob
 };
 
 struct CompiledJob {
@@ -103,6 +105,7 @@ struct CompiledJob {
   std::uint32_t base_set = 0;  ///< interned (datacenters, pool): key of the ready-node list cache
   std::shared_ptr<const std::vector<CompiledGroup>> group_list;  ///< one for versions that share their task groups
   std::span<const CompiledGroup> groups;                         ///< of it
+  Needs needs;                                                   ///< that every group has
 
   /// What the names of its allocations begin with: the job's Name for system and sysbatch, else its ID (R-MODEL-591,
   /// 592, R-SCHED-127).

@@ -416,7 +416,7 @@ TEST(Kept, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {
       QuirkWorld w({});
       w.enable_preemption();
       w.order = rank::OrderProvider::nomad;
-      w.plain_path = plain;
+      w.sources = plain ? sched::EnabledSources() : sched::EnabledSources::none();
       w.eval.id = SmallWorld::id(9, order << 8);
       for (std::size_t i = 0; i < 7; ++i) {
         model::Node& node = w.add_node();

@@ -145,14 +145,23 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
       for (const model::QuirkInfo& quirk : model::kQuirks) quirks.*quirk.member = pick(random, 0, 3) != 0;
     general_scratch.options.quirks = quirks;
     GenericScheduler scheduler(scratch), general(general_scratch);
-    general.set_plain_path(false);
-    for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 9 == 0);
+    general.set_sources(EnabledSources::none());
+    // The same by sources that are drawn anew for each Select, and with one of them switched off.
+    OtherWay mixed(quirks), without(quirks);
+    EnabledSources some;
+    some.mix(static_cast<std::uint32_t>(seed));
+    mixed.scheduler.set_sources(some);
+    EnabledSources most;
+    most.set(static_cast<Switch>(seed % kSwitchNames.size()), false);
+    without.scheduler.set_sources(most);
+    for (GenericScheduler* each : {&scheduler, &general, &mixed.scheduler, &without.scheduler})
+      each->set_exhaustive(seed % 9 == 0);
     for (int round = 0; round < 20; ++round) {
       Kind kind;
       world.ask(random, job_of_any_kind(random, "job" + std::to_string(random() % 6), kind));
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
-      const PathCounts before = scratch.paths;
+      const SourceCounts before = scratch.source_counts;
       world.decide(scheduler, snapshot, seed, a);
       world.decide(general, snapshot, seed, b);
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
@@ -161,12 +170,21 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
       ASSERT_EQ(waits_for(a), waits_for(b)) << "round " << round;
       ASSERT_EQ(a.eligibility.escaped, b.eligibility.escaped) << "round " << round;
       ASSERT_EQ(a.eligibility.missing_resources, b.eligibility.missing_resources) << "round " << round;
+      for (OtherWay* const other : {&mixed, &without}) {
+        SCOPED_TRACE("round " + std::to_string(round) + ", sources " + (other == &mixed ? some : most).text());
+        EvalResult c;
+        world.decide(other->scheduler, snapshot, seed, c);
+        ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, other->scratch}, c, world.eval));
+        ASSERT_EQ(a.port_collision_events, c.port_collision_events);
+        ASSERT_EQ(waits_for(a), waits_for(c));
+        ASSERT_EQ(a.eligibility.missing_resources, c.eligibility.missing_resources);
+      }
       kind.stops = !a.plan.stops.empty();
-      const auto selects = [&](Path path) {
-        const auto of = static_cast<std::size_t>(path);
-        return scratch.paths.selects[of] - before.selects[of];
+      const auto selects = [&](SourceKind source) {
+        const auto of = static_cast<std::size_t>(source);
+        return scratch.source_counts.selects[of] - before.selects[of];
       };
-      if (selects(Path::columns) > 1 && selects(Path::general) == 0) {
+      if (selects(SourceKind::columns) > 1 && selects(SourceKind::general) == 0) {
         const bool kinds[] = {kind.groups, kind.properties, kind.csi, kind.stops, kind.preferred, kind.lowest_boost};
         for (std::size_t i = 0; i < reached.size(); ++i) reached[i] += kinds[i] && !a.plan.allocs.empty();
       }
@@ -206,7 +224,7 @@ TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-
     for (int i = 0; i < 4; ++i) asks.push_back(random_job(random, "", i == 3, pick(random, 1, 30)));
     Scratch scratch, general_scratch;
     GenericScheduler scheduler(scratch), general(general_scratch);
-    general.set_plain_path(false);
+    general.set_sources(EnabledSources::none());
     for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 9 == 0);
     for (int round = 0; round < 40; ++round) {
       auto job = std::make_shared<model::Job>(*asks[random() % asks.size()]);
@@ -246,8 +264,8 @@ TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-
         ++registered;
       }
     }
-    known += scratch.paths.known;
-    EXPECT_EQ(general_scratch.paths.known, 0U);
+    known += scratch.source_counts.known;
+    EXPECT_EQ(general_scratch.source_counts.known, 0U);
   }
   EXPECT_GE(known, testing::rounds(10'000, 100));
   EXPECT_GE(placed, testing::rounds(5'000, 100));

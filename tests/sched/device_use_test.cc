@@ -129,12 +129,12 @@ TEST(DeviceUse, CountsDecideLikeInstances) {  // R-RANK-631 to 637, 654
       }
     world.store(job);
     std::string decided[2];
-    for (const bool plain_path : {true, false}) {
-      world.plain_path = plain_path;
+    for (const bool by_columns : {true, false}) {
+      world.sources = by_columns ? EnabledSources() : EnabledSources::none();
       world.run();
-      for (const model::Allocation& alloc : world.placed()) decided[plain_path] += json::to_text(model::to_json(alloc));
-      decided[plain_path] += json::to_text(model::to_json(world.updated));
-      (plain_path ? by_counts : step_by_step) += world.paths().options;
+      for (const model::Allocation& alloc : world.placed()) decided[by_columns] += json::to_text(model::to_json(alloc));
+      decided[by_columns] += json::to_text(model::to_json(world.updated));
+      (by_columns ? by_counts : step_by_step) += world.paths().options;
     }
     ASSERT_EQ(decided[1], decided[0]);
     placed += world.result.plan.allocs.size(), failed += world.result.any_failed();

@@ -23,7 +23,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
     World world(random, static_cast<std::uint32_t>(pick(random, 1, preempts ? 40 : 300)), 7, preempts);
     Scratch plain_scratch, general_scratch;
     GenericScheduler plain(plain_scratch), general(general_scratch);
-    general.set_plain_path(false);
+    general.set_sources(EnabledSources::none());
     // With all quirks, with any of them, or without.
     model::Quirks& quirks = plain_scratch.options.quirks;
     if (seed % 4 >= 2) quirks = model::Quirks::none();
@@ -119,7 +119,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
     Scratch scratch, general_scratch;
     if (seed % 3 == 0) scratch.options.quirks = general_scratch.options.quirks = model::Quirks::none();
     GenericScheduler scheduler(scratch), general(general_scratch);
-    general.set_plain_path(false);
+    general.set_sources(EnabledSources::none());
     for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 5 == 0);
     const auto ranker = strategy::make_ranker(BinPack{});  // R-STRAT-007: whole blocks of nodes by one call
     if (seed % 4 == 1) scratch.strategy_fit.use(ranker->fit());
@@ -128,10 +128,10 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
       IdStream ids_a(seed), ids_b(seed);
-      const std::uint64_t options = scratch.paths.options;
+      const std::uint64_t options = scratch.source_counts.options;
       const auto remembered = [&] {
-        return scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)] +
-               scratch.paths.selects[static_cast<std::size_t>(Path::few)];
+        return scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_before)] +
+               scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
       };
       const std::uint64_t before = remembered();
       scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
@@ -155,8 +155,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (asked.has_devices) again_for_devices += remembered() - before;
       if (asked.has_cores) again_for_cores += remembered() - before;
       if (asked.has_cores) {
-        by_cores += !a.plan.allocs.empty() && scratch.paths.options == options;
-        short_of_cores += a.any_failed() && scratch.paths.options == options;
+        by_cores += !a.plan.allocs.empty() && scratch.source_counts.options == options;
+        short_of_cores += a.any_failed() && scratch.source_counts.options == options;
       }
       plan::ApplyResult applied;
       plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
@@ -283,10 +283,10 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class gets stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
-    again += scratch.paths.selects[static_cast<std::size_t>(Path::failed_before)];
-    whole += scratch.paths.selects[static_cast<std::size_t>(Path::failed_attempt)];
-    few += scratch.paths.selects[static_cast<std::size_t>(Path::few)];
-    by_columns += scratch.paths.selects[static_cast<std::size_t>(Path::columns)];
+    again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_before)];
+    whole += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_attempt)];
+    few += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
+    by_columns += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::columns)];
   }
   EXPECT_GE(again, testing::rounds(10, 100));
   EXPECT_GE(again_for_devices, testing::rounds(10, 10));
@@ -328,7 +328,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
     world.store.load(state);
     Scratch scratch, general_scratch;
     GenericScheduler scheduler(scratch), general(general_scratch);
-    general.set_plain_path(false);
+    general.set_sources(EnabledSources::none());
     const bool exhaustive = seed % 2 == 0;
     scheduler.set_exhaustive(exhaustive);
     general.set_exhaustive(exhaustive);

@@ -120,6 +120,13 @@ inline std::map<tables::Symbol, bool> waits_for(const EvalResult& result) {
   return out;
 }
 
+/// A scheduler with memory of its own.
+struct OtherWay {
+  Scratch scratch;
+  GenericScheduler scheduler{scratch};
+  explicit OtherWay(const model::Quirks& quirks) { scratch.options.quirks = quirks; }
+};
+
 /// Nomad's bin-packing as a strategy of one's own.
 struct BinPack {
   double score(const strategy::Node& node, const strategy::TaskClass& task) const {

@@ -20,7 +20,7 @@ struct SmallWorld {
   model::Evaluation eval;
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::identity;
-  bool plain_path = true;  ///< StackConfig::plain_path
+  EnabledSources sources;
   bool exhaustive = false, defer_metrics = false;
   strategy::FitFunction fit;  ///< in place of the fit component
   std::vector<std::string> fit_models;
@@ -202,7 +202,7 @@ struct SmallWorld {
       scheduler.process(*snapshot_, facts, ids, planner, result);
     } else {
       GenericScheduler scheduler(*scratch_);
-      scheduler.set_plain_path(plain_path);
+      scheduler.set_sources(sources);
       scheduler.set_exhaustive(exhaustive);
       scheduler.set_defer_metrics(defer_metrics);
       scheduler.process(*snapshot_, facts, order, ids, planner, result);
@@ -223,7 +223,7 @@ struct SmallWorld {
     return plans.empty() ? std::vector<model::Allocation>() : entries(plans.back().node_allocation);
   }
   [[nodiscard]] const tables::Snapshot& snapshot() const { return *snapshot_; }
-  [[nodiscard]] const PathCounts& paths() const { return scratch_->paths; }
+  [[nodiscard]] const SourceCounts& paths() const { return scratch_->source_counts; }
 
  private:
   std::unique_ptr<tables::StateStore> store_;

@@ -54,7 +54,7 @@ TEST_P(StrategyFitCase, IsOneOfTheComponentsOfTheMean) {
   GetParam().change(world, *job);
   world.store(job);
   for (const bool plain : {true, false}) {
-    world.plain_path = plain;
+    world.sources = plain ? EnabledSources() : EnabledSources::none();
     world.run();
     model::ScoreMeta meta = scored(world);
     EXPECT_EQ(meta.scores["binpack"], GetParam().fit);
@@ -243,7 +243,7 @@ TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
     world.fit = ranker->fit();
     world.exhaustive = true;
     world.defer_metrics = seed % 2 == 0;  // where Nomad's own fit has an index
-    world.plain_path = seed % 3 != 0;
+    world.sources = seed % 3 != 0 ? EnabledSources() : EnabledSources::none();
     struct Node {
       strategy::NodeState state;
       std::int64_t own = 0;

@@ -37,6 +37,7 @@ living::Config config_of(const LifeOptions& options, bool object_reports) {
   config.check = true;
   config.object_reports = object_reports;
   config.server.options = options.decisions;
+  config.server.sources = options.sources;
   config.server.plans_max = 20;
   config.server.broker.evals = 1U << 15;
   config.server.broker.jobs = 4096;
@@ -49,6 +50,7 @@ class ClusterLife final : public living::Listener {
   ClusterLife(const LifeOptions& options, bool object_reports)
       : steps_(options.steps),
         max_evaluations_(options.max_evaluations),
+        before_evaluation_(options.before_evaluation),
         draw_(options.seed, "cluster life"),
         cluster_(config_of(options, object_reports), this),
         ways_(options.seed, cluster_.server(),
@@ -125,6 +127,7 @@ class ClusterLife final : public living::Listener {
   LifeLedger ledger_;
   int steps_;
   std::uint64_t max_evaluations_;
+  std::function<void(server::Server&)> before_evaluation_;
   bool large_ = false;
   Draw draw_;
   std::vector<model::Node> machines_;  // as they are now, also those that went away
@@ -350,6 +353,7 @@ void ClusterLife::change_configuration() {
 void ClusterLife::attempt(server::Lane& lane) {
   if (lane.attempts > 1) return;
   ++report_.evaluations;
+  if (before_evaluation_) before_evaluation_(cluster_.server());
   ways_.check(cluster_.state(), lane.facts, *lane.record->object);
 }
 

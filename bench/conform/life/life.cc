@@ -24,7 +24,7 @@ class Life final : public LifeWatch {
   explicit Life(const LifeOptions& options)
       : options_(options),
         draw_(options.seed, "life"),
-        server_(draw_cluster(draw_), options.decisions, options.seed, *this),
+        server_(draw_cluster(draw_), options, *this),
         events_(draw_, server_, *this),
         ways_(options.seed, server_.server(), [this](std::string text) { problem(std::move(text)); }) {
     tell(fmt::format("{} nodes", server_.state().nodes.size()));
@@ -48,6 +48,7 @@ class Life final : public LifeWatch {
   void evaluating(const tables::Snapshot& snapshot, const sched::EvalFacts& facts,
                   const model::Evaluation& eval) override {
     ++report_.evaluations;
+    if (options_.before_evaluation) options_.before_evaluation(server_.server());
     ways_.check(snapshot, facts, eval);
   }
 

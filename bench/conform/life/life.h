@@ -18,6 +18,11 @@
 
 #include "model/options.h"
 #include "plan/apply.h"
+#include "sched/source/sources.h"
+
+namespace berth::server {
+class Server;
+}
 
 namespace berth::conform {
 
@@ -40,7 +45,10 @@ struct LifeOptions {
   /// A life of a whole cluster ends early after that many evaluations: a system job whose tasks fail at once is
   /// replaced at every report, ten thousands of times.
   std::uint64_t max_evaluations = 2'000;
-  model::Options decisions;  ///< how they differ from Nomad's of today
+  model::Options decisions;       ///< how they differ from Nomad's of today
+  sched::EnabledSources sources;  ///< of the server; the general source alone is compared with them
+  /// Called before each evaluation is decided and compared; for tests.
+  std::function<void(server::Server&)> before_evaluation;
   /// Called after each commit; what it returns are problems. Costs an export of the state per plan.
   std::function<std::vector<std::string>(const CommittedPlan&)> on_commit;
 };

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "conform/life/life.h"
 #include "conform/life/life_queue.h"
 
 namespace berth::conform {
@@ -13,10 +14,11 @@ namespace {
 constexpr std::int64_t kStart = 1'700'000'000 * base::kSecond;
 constexpr int kEvaluationsMax = 400;  // in a row; more would be a chain that feeds itself
 
-server::Config config_of(const model::Options& options, std::uint64_t seed) {
+server::Config config_of(const LifeOptions& options) {
   server::Config out;
-  out.options = options;
-  out.seed = seed;
+  out.options = options.decisions;
+  out.sources = options.sources;
+  out.seed = options.seed;
   out.history = server::History::objects;
   out.plans_max = 20;
   out.broker.evals = 1U << 15;
@@ -26,10 +28,9 @@ server::Config config_of(const model::Options& options, std::uint64_t seed) {
 
 }  // namespace
 
-LifeServer::LifeServer(const model::ClusterState& state, const model::Options& options, std::uint64_t seed,
-                       LifeWatch& watch)
+LifeServer::LifeServer(const model::ClusterState& state, const LifeOptions& options, LifeWatch& watch)
     : watch_(watch),
-      server_((clock_.set(kStart), config_of(options, seed)), clock_, this),
+      server_((clock_.set(kStart), config_of(options)), clock_, this),
       nodes_(server_.log(), [this] { return base::to_text(server_.draw_id()); }) {
   server_.load(state);
   log().set_table_index(fsm::Table::nodes, 5);

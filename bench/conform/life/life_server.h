@@ -10,6 +10,8 @@
 
 namespace berth::conform {
 
+struct LifeOptions;
+
 /// One plan and what became of it.
 struct Committed {
   const tables::Snapshot &before, &after;
@@ -38,7 +40,7 @@ class LifeWatch {
 
 class LifeServer final : private server::Listener {
  public:
-  LifeServer(const model::ClusterState& state, const model::Options& options, std::uint64_t seed, LifeWatch& watch);
+  LifeServer(const model::ClusterState& state, const LifeOptions& options, LifeWatch& watch);
 
   [[nodiscard]] std::int64_t now() const { return clock_.now_ns(); }
   void wait(std::int64_t ns) { clock_.set(now() + ns); }

@@ -4,81 +4,13 @@
 
 #include <algorithm>
 
-#include "model/codec/codec.h"
-#include "sched/to_model.h"
+#include "server/shadow.h"
 
 namespace berth::conform {
 
 using tables::Snapshot;
 
 namespace {
-
-/// Writes down all that a scheduler hands out, in words. `refuses`: the first plan is refused as a whole.
-class Writer final : public sched::Planner {
- public:
-  Writer(const sched::Scratch& scratch, const model::Evaluation& eval, std::int64_t now, bool refuses)
-      : scratch_(scratch), eval_(eval), now_(now), refuses_(refuses) {}
-
-  sched::Submission submit(const sched::EvalResult& result) override {
-    write(result);
-    sched::Submission out;
-    if (std::exchange(refuses_, false)) {
-      out.nothing_committed = true;
-      out.refreshed = result.state;
-    }
-    return out;
-  }
-  std::string create(const sched::EvalResult& result, const sched::CreatedEval& created) override {
-    line("created", created_eval({*result.state, scratch_}, result, created, eval_, now_));
-    return {};
-  }
-  /// The final status; also the plan, where none was submitted.
-  std::string finish(const sched::EvalResult& result) {
-    if (result.attempts == 0) write(result);
-    const sched::Naming naming{*result.state, scratch_};
-    out_ += "status " + result.description + "\n";
-    if (result.status != sched::EvalStatus::error)
-      line("updated", result.reblocked ? reblocked_eval(naming, result, eval_) : updated_eval(naming, result, eval_));
-    out_ += fmt::format("attempts {}, port collisions {}\n", result.attempts, result.port_collision_events);
-    return std::move(out_);
-  }
-
- private:
-  template <class Object>
-  void line(std::string_view what, const Object& object) {
-    out_ += fmt::format("{} {}\n", what, json::to_text(model::to_json(object, model::WriteMode::sparse)));
-  }
-  void write(const sched::EvalResult& result) {
-    const model::Plan plan = to_model({*result.state, scratch_}, result, eval_, now_);
-    const auto named = [](const model::Job* job) {
-      return job ? fmt::format("{} version {}, changed at {}, {}", job->id, job->version, job->modify_index,
-                               job->status)
-                 : "no job";
-    };
-    out_ += fmt::format("plan of {}, all at once {}\n", named(plan.job.get()), plan.all_at_once);
-    if (plan.deployment) line("deployment", *plan.deployment);
-    for (const model::DeploymentStatusUpdate& update : plan.deployment_updates)
-      out_ += fmt::format("deployment {} {} {}\n", update.deployment_id, update.status, update.status_description);
-    const auto lists = [&](std::string_view what, const auto& by_node) {
-      for (const auto& [node, allocs] : by_node)
-        for (model::Allocation alloc : allocs) {
-          out_ += fmt::format("{} on {}, job {}: ", what, node,
-                              alloc.job ? std::to_string(alloc.job->version) : std::string("none"));
-          alloc.job.reset();
-          line("", alloc);
-        }
-    };
-    lists("stop", plan.node_update);
-    lists("place", plan.node_allocation);
-    lists("evict", plan.node_preemptions);
-  }
-
-  const sched::Scratch& scratch_;
-  const model::Evaluation& eval_;
-  std::int64_t now_;
-  bool refuses_;
-  std::string out_;
-};
 
 bool is_generic(const model::Evaluation& eval) { return eval.type == "service" || eval.type == "batch"; }
 
@@ -91,8 +23,10 @@ LifeWays::LifeWays(std::uint64_t seed, server::Server& server, Problem problem)
       draw_(seed, "ways"),
       exhaustive_(server.lane().scratch) {
   general_scratch_.options = server.lane().scratch.options;
+  server.lane().scheduler.generic.set_sources(server.config().sources);
+  exhaustive_.set_sources(server.config().sources);
   exhaustive_.set_exhaustive(true);
-  general_.set_plain_path(false);
+  general_.set_sources(sched::EnabledSources::none());
 }
 
 void LifeWays::check(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval) {
@@ -108,16 +42,7 @@ void LifeWays::check(const Snapshot& snapshot, const sched::EvalFacts& facts, co
 void LifeWays::compare(const model::Evaluation& eval, std::string_view one_way, const std::string& one,
                        std::string_view other_way, const std::string& other) {
   if (one == other) return;
-  const auto at = std::mismatch(one.begin(), one.end(), other.begin(), other.end()).first - one.begin();
-  const auto from = static_cast<std::size_t>(std::max<std::ptrdiff_t>(at - 60, 0));
-  const auto around = [&](const std::string& text) {
-    const std::size_t line = text.rfind('\n', std::min(from, text.size()));
-    const std::size_t begin = line == std::string::npos ? 0 : line + 1;
-    return text.substr(begin, std::min<std::size_t>(60, text.find(' ', begin + 12) - begin)) + "..." +
-           text.substr(std::min(from, text.size()), 200);
-  };
-  problem_(fmt::format("{} ({}): {} decide {}\n    and {} {}", eval.job_id, eval.triggered_by, one_way, around(one),
-                       other_way, around(other)));
+  problem_(server::difference(eval, one_way, one, other_way, other));
 }
 
 void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval) {
@@ -125,7 +50,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   const bool refuses = draw_.chance(20);
   const auto words = [&](const Snapshot& state, const sched::EvalFacts& of, sched::Scratch& scratch,
                          sched::GenericScheduler& generic, sched::SystemScheduler& system) {
-    Writer writer(scratch, eval, facts.now_ns, refuses);
+    server::Words writer(scratch, eval, facts.now_ns, refuses);
     sched::EvalResult result;
     sched::IdStream ids(seed_);
     if (is_generic(eval))
@@ -163,7 +88,7 @@ void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& f
                              bool exhaustive) {
   general_.set_exhaustive(exhaustive);
   const auto words = [&](sched::GenericScheduler& scheduler, const sched::Scratch& scratch) {
-    Writer writer(scratch, eval, facts.now_ns, false);
+    server::Words writer(scratch, eval, facts.now_ns);
     sched::EvalResult result;
     sched::IdStream ids(seed_);
     scheduler.process(snapshot, facts, rank::OrderProvider::nomad, ids, writer, result);

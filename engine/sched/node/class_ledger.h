@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "feasible/class_cache.h"
@@ -48,7 +47,8 @@ class ClassLedger {
     if (!unread_.empty()) {
       Visit& last = unread_.back();
       const std::uint32_t end = last.first + last.count;
-      if (last.group == group && last.network == network && !last.all && (end < size ? end : end - size) == first)
+      const bool goes_on = last.count == size || (end < size ? end : end - size) == first;
+      if (goes_on && last.group == group && last.network == network && !last.all)
         return static_cast<void>(last.count = std::min(last.count + count, size));
     }
     unread_.push_back({group, network, first, count, false});
@@ -74,8 +74,11 @@ class ClassLedger {
   [[nodiscard]] std::uint32_t reached() const { return reached_; }
 
   [[nodiscard]] bool has_unread() const { return !unread_.empty(); }
-  /// The visits whose verdicts are not in `classes`, in order; they count as read.
-  [[nodiscard]] std::vector<Visit> take_unread() { return std::exchange(unread_, {}); }
+  /// The visits whose verdicts are not in `classes`, in order, into `out`; they count as read.
+  void take_unread(std::vector<Visit>& out) {
+    out.clear();
+    out.swap(unread_);
+  }
 
  private:
   std::vector<Visit> unread_;

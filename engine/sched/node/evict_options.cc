@@ -14,7 +14,8 @@ using tables::NodeRow;
 tables::EvictionBound EvictOptions::room(NodeRow row, const CompiledGroup& group) const {
   const tables::Snapshot& state = *attempt_.snapshot;
   // With an overlay, some of what runs is the job's own or is leaving already; a system job's own have none.
-  if (!bounds_hold() || !attempt_.config.plain_path || scratch_.overlay(row) || fit_.is_special(row, group) ||
+  if (!bounds_hold() || !attempt_.by_amounts() || group.needs.has(Need::wide_amounts) || scratch_.overlay(row) ||
+      fit_.is_special(row, group) ||
       (attempt_.system && state.jobs.keys[attempt_.job->key].alloc_head != tables::kNoRow))
     return {};
   const tables::NodeUse& use = state.nodes.use[row];

@@ -245,32 +245,34 @@ std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
 /// The verdicts that the general source would have written at the visits that fast ones noted, in the same order.
 void NodeChecks::write_unread_verdicts() {
   const std::uint32_t network = network_;
-  for (const ClassLedger::Visit& visit : ledger_.take_unread()) {
+  ledger_.take_unread(reading_);
+  for (const ClassLedger::Visit& visit : reading_) {
     GroupView& v = candidates_.views[visit.group];
     network_ = visit.network;
+    const auto write = [&](const ReadyNodes::Candidate& c) {
+      if (ledger_.classes.job_status(c.computed_class) != ClassStatus::ineligible &&
+          ledger_.classes.group_status(v.number, c.computed_class) == ClassStatus::unknown)
+        write_verdict(c.row, c.computed_class, v);
+    };
     if (visit.all)  // every node of a class gets the same, so one of each is enough
-      for (const ReadyNodes::Candidate& c : candidates_.nodes->of_class) write_verdict(c.row, c.computed_class, v);
+      std::for_each(candidates_.nodes->of_class.begin(), candidates_.nodes->of_class.end(), write);
     for (std::uint32_t i = 0, place = visit.first; i < visit.count; ++i) {
-      const ReadyNodes::Candidate& c = candidates_.nodes->candidates[candidates_.order.at(place)];
-      write_verdict(c.row, c.computed_class, v);
+      write(candidates_.nodes->candidates[candidates_.order.at(place)]);
       if (++place == candidates_.size) place = 0;
     }
   }
   network_ = network;
 }
 
+/// Of a class that has none yet.
 void NodeChecks::write_verdict(NodeRow row, std::uint32_t class_id, GroupView& v) {
   feasible::ClassCache& classes = ledger_.classes;
-  if (classes.job_status(class_id) == ClassStatus::ineligible ||
-      classes.group_status(v.number, class_id) != ClassStatus::unknown)
-    return;
-  const bool job_passes = job_holds(row);
-  classes.set_job(class_id, job_passes);
-  if (!job_passes) return;
   bool of_node = false;
-  const std::uint32_t reason = attempt_.quirks.verdicts_per_class ? first_failing_of_class(row, class_id, v)
-                                                                  : first_failing_of_group(row, v, false, &of_node);
-  if (!of_node) classes.set_group(v.number, class_id, reason == kReasonNone);
+  const std::uint32_t reason =
+      attempt_.quirks.verdicts_per_class ? first_failing_of_class(row, class_id, v) : first_failing(row, v, &of_node);
+  const bool job_passes = reason == kReasonNone || job_holds(row);
+  classes.set_job(class_id, job_passes);
+  if (job_passes && !of_node) classes.set_group(v.number, class_id, reason == kReasonNone);
 }
 
 void NodeChecks::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {

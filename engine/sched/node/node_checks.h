@@ -72,10 +72,6 @@ class NodeChecks {
   std::uint32_t first_failing_of_class(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   /// What that remembers, by computed class: a reason id or KindVerdicts::kUnknown. Until somebody asks it.
   [[nodiscard]] std::span<const std::uint32_t> known_of_classes(const GroupView& view) const;
-  /// Whether what a node fails of them is a matter of its kind, whatever becomes of the others of its class.
-  [[nodiscard]] bool verdicts_last(const GroupView& view) const {
-    return attempt_.snapshot->nodes.class_kinds_exact && kind_tells(view);
-  }
   /// What first_failing_known() remembers of the node: the check that it fails, kReasonNone if none is known.
   [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, const GroupView& view);
   [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
@@ -117,6 +113,7 @@ class NodeChecks {
   SelectCounts& counts_;
   Candidates& candidates_;
   ClassLedger ledger_;
+  std::vector<ClassLedger::Visit> reading_;     // those whose verdicts are being written
   std::vector<feasible::NetworkAsk> networks_;  // of the attempt's groups; the first one is the default
   std::uint32_t network_ = 0;                   // position of those in force
   std::vector<OtherVersion> other_versions_;

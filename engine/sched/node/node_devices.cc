@@ -20,17 +20,7 @@ constexpr std::size_t kGroupsMost = 32;  // of devices on a node; more are for t
 
 /// Whether counts of free instances tell: no request makes a difference between them.
 bool NodeFit::counts_tell(const GroupView& v) const {
-  const CompiledGroup& group = *v.group;
-  if (!attempt_.config.plain_path || scratch_.strategy_fit || group.has_task_network || group.has_cores ||
-      (group.has_network && !group.dynamic_ports_only))
-    return false;
-  const auto names_instances = [](const match::DeviceConstraint& constraint) {
-    return constraint.left.kind == match::DeviceTargetKind::ids ||
-           constraint.right.kind == match::DeviceTargetKind::ids;
-  };
-  return std::all_of(v.devices.begin(), v.devices.end(), [&](const match::DeviceRequest& request) {
-    return request.count != 0 && std::none_of(request.constraints.begin(), request.constraints.end(), names_instances);
-  });
+  return tables::serves(kDevices, v.group->needs) && attempt_.by_amounts() && !scratch_.strategy_fit;
 }
 
 /// False: the option has to be built to tell.

@@ -29,7 +29,7 @@ bool NodeFit::is_special(NodeRow row, const CompiledGroup& group) const {
 
 bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
   if (!is_special(row, group)) return true;
-  return attempt_.config.plain_path && figures_may_do(group) && ports_do(row, group);
+  return attempt_.by_amounts() && figures_may_do(group) && ports_do(row, group);
 }
 
 /// Whether what is special about the node are ports and cores at most, which do not collide, and the ports asked for
@@ -71,21 +71,11 @@ bool NodeFit::one_network(const CompiledGroup& group) const {
                      [&](const model::Port& port) { return port.host_network == asked.front().host_network; });
 }
 
-/// Whether all addresses of its network are named by the job, and ports asked for by number can be looked up: which are
-/// in range, and collide.
-void NodeFit::read_static_ports(const CompiledGroup& group) const {
+void NodeFit::read_static_ports(const CompiledGroup& group) {
   statics_.of = &group;
   statics_.numbers.clear();
   statics_.asked.clear();
-  const model::NetworkResource& network = group.spec->networks.front();
-  const auto is_named = [](const model::Port& port) { return port.host_network.find('$') == std::string::npos; };
-  statics_.tell = !network.reserved_ports.empty() &&
-                  std::all_of(network.dynamic_ports.begin(), network.dynamic_ports.end(), is_named) &&
-                  std::all_of(network.reserved_ports.begin(), network.reserved_ports.end(), [&](const auto& port) {
-                    return is_named(port) && port.value > 0 && port.value <= 65'535 && !port.ignore_collision;
-                  });
-  if (!statics_.tell) return;
-  for (const model::Port& port : network.reserved_ports) {
+  for (const model::Port& port : group.spec->networks.front().reserved_ports) {
     statics_.numbers.push_back(static_cast<std::uint16_t>(port.value));
     statics_.asked += std::to_string(port.value) + ' ';
     base::append_sized(statics_.asked, port.host_network);
@@ -94,9 +84,8 @@ void NodeFit::read_static_ports(const CompiledGroup& group) const {
 
 /// Of the node, as PortProfiles::reserved_of(): whether the first address of each host network reserves none of them.
 std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
-  BERTH_ASSERT(statics_.of == &group && statics_.tell);
   const PortProfiles::OfNode& ports_of = scratch_.port_profile(*attempt_.snapshot, row);
-  std::uint8_t& known = scratch_.port_profiles.reserved_of(statics_.asked, ports_of.profile);
+  std::uint8_t& known = scratch_.port_profiles.reserved_of(static_ports(group).asked, ports_of.profile);
   if (known != kUnknown) return known;
   const rank::NodePorts& ports = scratch_.port_profiles.of(ports_of.profile);
   const auto& asked = group.spec->networks.front().reserved_ports;
@@ -113,7 +102,7 @@ std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
 bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   if (static_room(row, group) != kPass) return false;
-  const auto& numbers = statics_.numbers;
+  const auto& numbers = static_ports(group).numbers;
   if (const tables::HeldPorts* const held = state.nodes.held_ports(row))
     return std::ranges::none_of(numbers, [&](std::uint16_t number) { return held->holds(number); });
   bool free = true;
@@ -127,7 +116,7 @@ bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
 /// by number, on the only address of its host network (R-RANK-613); else kReasonNone.
 std::uint32_t NodeFit::static_port_held(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  if (!attempt_.config.plain_path || !group.has_network || group.dynamic_ports_only || !asks_static_ports(group) ||
+  if (!attempt_.by_amounts() || !group.needs.has(Need::static_ports) || !tables::serves(kHeldPorts, group.needs) ||
       scratch_.overlay(row) || nodes.capacity(row).network_invalid != 0 || !knows_port_conflicts() ||
       scratch_.port_conflicts.at(row) || static_room(row, group) != kPass)
     return kReasonNone;
@@ -159,7 +148,7 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
 
 NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
   PortFigures out;
-  if (!attempt_.config.plain_path || !(figures_may_do(group) || cores_tell(group))) return out;
+  if (!attempt_.by_amounts() || !(figures_may_do(group) || cores_tell(group))) return out;
   if (!port_conflicts_known_) {
     if (!scratch_.port_conflicts.follows(*attempt_.snapshot)) return out;
     learn_port_conflicts();
@@ -176,8 +165,8 @@ NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
       out.asked = network.dynamic_ports.size() + network.reserved_ports.size();
     }
     if (!group.dynamic_ports_only) {
-      out.statics = &profiles.reserved_of(statics_.asked);
-      out.numbers = statics_.numbers;
+      out.statics = &profiles.reserved_of(static_ports(group).asked);
+      out.numbers = static_ports(group).numbers;
     }
     if (out.free || out.statics) out.profile = profiles.by_row(attempt_.snapshot->nodes);
   }
@@ -224,7 +213,7 @@ void NodeFit::decide(NodeRow row, const GroupView& v, Cell& cell) {
 }
 
 void NodeFit::decide_special(NodeRow row, const GroupView& v, bool evict, Cell& cell) {
-  ++scratch_.paths.options;
+  ++scratch_.source_counts.options;
   if (!build_option(row, v, evict, false, option_)) {
     cell.fit = kFail;
     cell.dimension = option_.dimension;

@@ -67,10 +67,22 @@ class NodeFit {
   [[nodiscard]] bool cores_held_well(tables::NodeRow row) {
     return scratch_.core_use.held_well(*attempt_.snapshot, row);
   }
-  /// Whether they can tell of such a group at all.
+  // Needs of a group for which numeric columns tell what fits, besides cpu, memory and disk.
+  /// Those that do not matter to the fit.
+  static constexpr Needs kNoResource{Need::host_volumes,   Need::own_volumes,       Need::csi_volumes,
+                                     Need::distinct_hosts, Need::distinct_property, Need::affinity,
+                                     Need::spread,         Need::escapes,           Need::secrets,
+                                     Need::wide_amounts,   Need::no_ask_number};
+  static constexpr Needs kDynamicPorts =
+      kNoResource | Needs{Need::network, Need::dynamic_ports, Need::several_host_networks};
+  static constexpr Needs kPorts = kDynamicPorts | Needs{Need::static_ports};
+  static constexpr Needs kHeldPorts =  // a port in use is found out before other resources are examined
+      kPorts | Needs{Need::task_network, Need::devices, Need::device_ids, Need::cores};
+  static constexpr Needs kCores = kDynamicPorts | Needs{Need::cores};
+  static constexpr Needs kDevices = kDynamicPorts | Needs{Need::devices};
+  /// Whether free cores can tell of such a group at all.
   [[nodiscard]] bool cores_tell(const tables::CompiledGroup& group) const {
-    return attempt_.config.plain_path && !scratch_.strategy_fit && group.has_cores && !group.has_task_network &&
-           !group.has_devices && (!group.has_network || group.dynamic_ports_only);
+    return group.has_cores && tables::serves(kCores, group.needs) && attempt_.by_amounts() && !scratch_.strategy_fit;
   }
   /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports and
   /// cores are all that is, and those asked for are free for certain.
@@ -134,9 +146,9 @@ class NodeFit {
   /// What ports_are_silent() found last: of stored allocations, who holds ports matters to port asks only.
   [[nodiscard]] bool no_port_conflicts() const { return no_port_conflicts_; }
 
-  /// Than figures.
+  /// Whether the group requests more than cpu, memory and disk.
   [[nodiscard]] static bool asks_more(const tables::CompiledGroup& group) {
-    return group.has_network || group.has_task_network || group.has_devices || group.has_cores;
+    return !tables::serves(kNoResource, group.needs);
   }
   /// What groups have in common for whose allocations memory is kept together (tables/shape_pool.h).
   [[nodiscard]] static std::uint8_t kind_of(const tables::CompiledGroup& group);
@@ -181,15 +193,9 @@ class NodeFit {
   bool sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
   std::uint32_t reason_of(const rank::PortFailure& failure);
-  [[nodiscard]] bool figures_may_do(const tables::CompiledGroup& group) const {
-    return !group.has_task_network && !group.has_devices && !group.has_cores &&
-           (!group.has_network || group.dynamic_ports_only || asks_static_ports(group));
+  [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
+    return tables::serves(kPorts, group.needs);
   }
-  [[nodiscard]] bool asks_static_ports(const tables::CompiledGroup& group) const {
-    if (statics_.of != &group) read_static_ports(group);
-    return statics_.tell;
-  }
-  void read_static_ports(const tables::CompiledGroup& group) const;
   [[nodiscard]] bool has_static_ports(tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] std::uint8_t static_room(tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] std::uint32_t static_port_held(tables::NodeRow row, const tables::CompiledGroup& group);
@@ -221,14 +227,18 @@ class NodeFit {
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
   bool port_conflicts_known_ = false;  // of this attempt's state
-  /// What asks_static_ports() knows of a group.
+  /// Ports that a group requests by number.
   struct StaticPorts {
     const tables::CompiledGroup* of = nullptr;
-    bool tell = false;
     std::vector<std::uint16_t> numbers;
     std::string asked;  // with their host networks, as text
   };
-  mutable StaticPorts statics_;
+  [[nodiscard]] const StaticPorts& static_ports(const tables::CompiledGroup& group) {
+    if (statics_.of != &group) read_static_ports(group);
+    return statics_;
+  }
+  void read_static_ports(const tables::CompiledGroup& group);
+  StaticPorts statics_;
 };
 
 }  // namespace berth::sched

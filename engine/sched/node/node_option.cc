@@ -129,7 +129,7 @@ bool NodeFit::ports_are_clear(NodeRow row) {
   const NodeOverlay* const overlay = scratch_.overlay(row);
   if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
   if (attempt_.snapshot->nodes.use[row].port_allocs == 0) return true;
-  return attempt_.config.plain_path && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
+  return attempt_.by_amounts() && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
 }
 
 /// Ports that the plan takes from allocations on the node, ascending: their clients still hold them.

@@ -37,7 +37,7 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
   shapes.clear();
   rows.clear();
   const bool untouched =
-      attempt_.config.plain_path && (!overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow));
+      attempt_.by_amounts() && (!overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow));
   held_ports_ = untouched ? nodes.held_ports(row) : nullptr;
   held_cores_ = untouched ? nodes.held_cores(row) : nullptr;
   held_devices_ = untouched && devices == Devices::by_column ? nodes.held_devices(row) : nullptr;

@@ -38,6 +38,10 @@ class StrategyFit {
 
   /// `models`: names of device groups, "vendor/type/name"; [0] stands for none. `shares`: instances per device.
   void use(strategy::FitFunction function, std::vector<std::string> models = {}, std::int64_t shares = 1);
+  /// As another one does.
+  void use_as(const StrategyFit& other) {
+    if (other.function_) use(other.function_, other.models_, other.shares_);
+  }
   /// Whether a strategy is used at all.
   explicit operator bool() const { return static_cast<bool>(function_); }
 

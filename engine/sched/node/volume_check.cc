@@ -137,7 +137,8 @@ void VolumeCheck::begin_checks() {
   const GroupView& v = *view_;
   const SelectOptions& options = *options_;
   kept_texts_.clear();
-  if (node_tells(v)) begun_for_ = v.group;
+  // The checks depend on neither the plan nor the allocation's name.
+  if (!v.needs.has(Need::own_volumes) && !v.needs.has(Need::registered_volumes)) begun_for_ = v.group;
   const tables::ColdState& cold = *attempt_.snapshot->cold;
   feasible::bind_volume_lists(state_, cold.host_volumes, cold.csi_volumes, cold.csi_plugins);
   state_.claims = attempt_.snapshot->jobs.claims_of(attempt_.job->key);
@@ -168,24 +169,12 @@ bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
   return true;
 }
 
-bool VolumeCheck::passes_csi(NodeRow row) {
-  begin_checks();
-  return csi_->passes(attempt_.snapshot->nodes.spec(row).node);
-}
-
+/// Id of the reason why the node fails the CSI check.
 std::uint32_t VolumeCheck::csi_reason(NodeRow row) {
   for (const std::string& missing : csi_->missing_resources())  // R-FEAS-1203: only when a node gets here
     if (std::find(missing_resources.begin(), missing_resources.end(), missing) == missing_resources.end())
       missing_resources.push_back(missing);
   return attempt_.scratch.reasons.id(*csi_->failure(attempt_.snapshot->nodes.spec(row).node));
-}
-
-bool VolumeCheck::node_tells(const GroupView& v) const {
-  if (v.group->has_host_volumes && !attempt_.snapshot->cold->host_volumes.empty()) return false;
-  const auto& volumes = v.group->spec->volumes;
-  return std::none_of(volumes.begin(), volumes.end(), [](const auto& named) {
-    return named.second && (named.second->per_alloc || (named.second->type == "host" && named.second->sticky));
-  });
 }
 
 bool VolumeCheck::node_has(NodeRow row) {
@@ -195,7 +184,8 @@ bool VolumeCheck::node_has(NodeRow row) {
     follows_known_ = true;
     std::string asked;
     for (const auto& [alias, volume] : view_->group->spec->volumes)
-      if (volume && volume->type == "host") base::append_sized(asked, volume->source), asked += volume->read_only ? 'r' : 'w';
+      if (volume && volume->type == "host")
+        base::append_sized(asked, volume->source), asked += volume->read_only ? 'r' : 'w';
     if (known.epoch != nodes.static_epoch || known.asked != asked || known.of_row.size() != nodes.size()) {
       known.epoch = nodes.static_epoch;
       known.asked = std::move(asked);

@@ -30,20 +30,15 @@ class VolumeCheck {
   /// Whether the node has what the group asks for; counted if it has not.
   bool passes(const Position& position);
 
-  /// Whether nothing of the plan and of the allocation's name tells: no volume is of one allocation, no host volume
-  /// sticky or registered in the state. CSI claims are those of the state.
-  [[nodiscard]] bool node_tells(const GroupView& view) const;
-  /// Where node_tells(): whether the node has the host volumes, not counted; remembered for all evaluations.
+  /// Whether the node has the host volumes, not counted; cached for all evaluations. Of a group without
+  /// Need::own_volumes and Need::registered_volumes.
   [[nodiscard]] bool node_has(tables::NodeRow row);
-  /// Where node_tells(): whether it can have the CSI volumes, not counted.
-  [[nodiscard]] bool passes_csi(tables::NodeRow row);
-  /// Id of the reason why not. A Select met the node.
-  [[nodiscard]] std::uint32_t csi_reason(tables::NodeRow row);
 
   std::vector<std::string> missing_resources;  ///< R-FEAS-1203
 
  private:
   void begin_checks();
+  [[nodiscard]] std::uint32_t csi_reason(tables::NodeRow row);
   std::string_view keep(std::string text) { return kept_texts_.emplace_back(std::move(text)); }
   [[nodiscard]] feasible::AllocView bare_view(tables::AllocRow row, const model::TaskGroup* group) const;
   feasible::AllocView alloc_view(tables::AllocRow row);

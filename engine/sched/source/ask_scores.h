@@ -1,6 +1,6 @@
-// What nodes make of an ask for figures alone, as long as no plan touches them: kept from evaluation to evaluation, as
-// asks come again and most nodes stay as they were. A Select's preparation reads 8 B per node then, instead of the
-// node's class, use and capacity.
+// Kept by state: the result of a request for cpu, memory and disk on each node that no plan touches. Requests come
+// again from evaluation to evaluation, and most nodes stay as they were. A Select's preparation reads 8 B per node
+// then, instead of the node's class, use and capacity.
 //
 //   of_row   8 B   per node row, as rank::Known; kUnknown: nobody looked, or the node changed since
 //

@@ -17,13 +17,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-bool BestByBounds::serves(const GroupView& v) const {
-  const CompiledGroup& group = *v.group;
-  return attempt_.config.exhaustive && !group.has_network && !group.has_task_network && !group.has_cores &&
-         !fit_.scorer.spread_group() && group.affinities.empty() && !scratch_.strategy_fit &&
-         parts_.evicting.bounds_hold();
-}
-
 void BestByBounds::bound_options(const GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const ReadyNodes& ready = *candidates_.nodes;
@@ -91,7 +84,7 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
 }
 
 std::optional<Found> BestByBounds::select(GroupView& v) {
-  BERTH_ASSERT(serves(v) && parts_.options.evict);
+  BERTH_ASSERT(tables::serves(kServes, parts_.needs) && is_ready());
   checks_.begin_general();
   bound_options(v);
   counts_.evaluated = static_cast<std::int32_t>(candidates_.size);

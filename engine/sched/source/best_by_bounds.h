@@ -18,8 +18,14 @@ class BestByBounds : Source {
  public:
   BestByBounds(SelectParts& parts, Walk& walk) : Source(parts), walk_(walk) {}
 
-  /// Whether bounds are known of all that goes into the score of a node that the plan did not touch.
-  [[nodiscard]] bool serves(const GroupView& view) const;
+  /// Bounds are known of all that goes into the score of a node that the plan did not touch.
+  static constexpr Needs kServes{Need::evict,       Need::exhaustive,     Need::secrets,        Need::no_ask_number,
+                                 Need::metrics,     Need::shuffled_order, Need::plan_stops,     Need::plan_updates,
+                                 Need::mixed_kinds, Need::special_allocs, Need::classes_by_node};
+  /// Of a Select with such needs, of which the one that evicts.
+  [[nodiscard]] bool is_ready() const {
+    return parts_.needs.has(Need::evict) && parts_.needs.has(Need::exhaustive) && parts_.evicting.bounds_hold();
+  }
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
  private:

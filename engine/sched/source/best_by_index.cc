@@ -1,10 +1,7 @@
 #include "sched/source/best_by_index.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
-
-#include "sched/source/full_check.h"
 
 namespace berth::sched {
 
@@ -17,8 +14,6 @@ namespace {
 /// With fewer nodes per placement, one pass per evaluation is cheaper (Columns::select_indexed).
 constexpr std::int64_t kNodesPerPlacement = 32;
 
-bool is_small(std::int64_t asked) { return asked >= 0 && asked <= std::numeric_limits<std::int32_t>::max(); }
-
 /// Heap order: the best on top, of equal ones the lower position.
 constexpr auto kWorse = [](const auto& a, const auto& b) {
   return a.score < b.score || (a.score == b.score && a.position > b.position);
@@ -26,31 +21,16 @@ constexpr auto kWorse = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-bool BestByIndex::serves(GroupView& v) {
+bool BestByIndex::is_ready(GroupView& v) {
   const CompiledGroup& group = *v.group;
-  const StackConfig& config = attempt_.config;
-  const SelectOptions& options = parts_.options;
-  if (!config.defer_metrics || !attempt_.quirks.verdicts_per_class ||
-      attempt_.given.size() > 1 ||  // their verdicts may differ
-      config.provider != rank::OrderProvider::identity || options.evict || !options.penalty_nodes.empty() ||
-      fit_.scorer.spread_group() || candidates_.offset != 0 ||
-      static_cast<std::int64_t>(candidates_.size) < kNodesPerPlacement * group.count ||
-      scratch_.strategy_fit)  // it bounds Nomad's own fit
+  if (candidates_.offset != 0 || static_cast<std::int64_t>(candidates_.size) < kNodesPerPlacement * group.count)
     return false;
   if (group_ != &group) {
     group_ = &group;
     nodes_ = nullptr;
-    if (can_serve(v)) make_ready(v);
+    make_ready(v);
   }
   return nodes_ != nullptr;
-}
-
-bool BestByIndex::can_serve(const GroupView& v) const {
-  const CompiledGroup& group = *v.group;
-  return attempt_.job->groups.size() == 1 && group.secrets.empty() && !attempt_.job->escapes && !group.escapes &&
-         !checks_.distinct.asks(v) && group.affinities.empty() && !group.has_host_volumes && !group.has_csi_volumes &&
-         is_plain_ask(attempt_, checks_, v) && is_small(group.cpu_mhz) && is_small(group.memory_mb) &&
-         is_small(group.disk_mb);
 }
 
 void BestByIndex::make_ready(GroupView& v) {

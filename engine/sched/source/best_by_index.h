@@ -15,8 +15,10 @@ class BestByIndex : Source {
  public:
   explicit BestByIndex(SelectParts& parts) : Source(parts) {}
 
-  /// Whether the index can answer the Select under way; made ready at the first one of a group.
-  [[nodiscard]] bool serves(GroupView& view);
+  static constexpr Needs kServes{Need::exhaustive,   Need::evict_follows, Need::plan_stops,
+                                 Need::plan_updates, Need::mixed_kinds,   Need::no_ask_number};
+  /// Whether the index can answer the Select under way, which has such needs; made ready at the first one of a group.
+  [[nodiscard]] bool is_ready(GroupView& view);
   [[nodiscard]] std::optional<Found> select(GroupView& view);
   /// The plan changed the node.
   void touch(tables::NodeRow row) {
@@ -30,7 +32,6 @@ class BestByIndex : Source {
     double score;
     std::uint32_t position, overlay, stamp;
   };
-  [[nodiscard]] bool can_serve(const GroupView& view) const;
   void make_ready(GroupView& view);
   void decide_touched(tables::NodeRow row, GroupView& view);
 

@@ -63,6 +63,8 @@ GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
   if (v.group != &attempt.job->groups[group]) {
     v.group = &attempt.job->groups[group];
     v.number = attempt.numbers[group];
+    v.needs = attempt.job->needs | v.group->needs;
+    v.needs.add(Need::registered_volumes, v.group->has_host_volumes && !attempt.snapshot->cold->host_volumes.empty());
     v.cells = attempt.scratch.arena.take<Cell>(size + 1);
     for (std::uint32_t i = 0; i < frontier; ++i) v.cells[i].group_checks = v.cells[i].fit = kUnknown;
     v.distinct_built = false;

@@ -1,4 +1,4 @@
-// The candidates of an attempt by *position* in the visiting order, because the cursor walks positions one after the
+// Kept by attempt: the candidates by *position* in the visiting order, because the cursor walks positions one after the
 // other, and what was decided about them.
 //
 //   Position  16 B  row, class codes, job checks         filled when the cursor first reaches the position
@@ -37,6 +37,7 @@ struct Cell {
 struct GroupView {
   const tables::CompiledGroup* group = nullptr;
   std::uint32_t number = 0;                     ///< of its name in this attempt
+  Needs needs;                                  ///< of the group, its job and the state's volumes
   std::span<Cell> cells;                        ///< by position, valid below the frontier; then the one behind
   std::vector<match::DeviceRequest> devices;    ///< of all tasks, compiled
   std::optional<feasible::NetworkAsk> network;  ///< absent: the group has no network

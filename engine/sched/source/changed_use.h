@@ -1,6 +1,6 @@
-// The nodes whose use changed lately, as columns of what they had left before and after. Many jobs wait on a full
-// cluster, and each is tried again after the same changes: the first one gathers them from the tables, the others
-// stream through these and look only at changes that cross what they ask (rank/crossings.h).
+// Kept by state: the nodes whose use changed lately, as columns of what they had left before and after. Many jobs wait
+// on a full cluster, and each is tried again after the same changes: the first one gathers them from the tables, the
+// others stream through these and examine only changes that cross what they request (rank/crossings.h).
 //
 //   rows      4 B per change: the node
 //   ranges    24 B: of usable cpu, memory and disk that nobody uses, the less and the more

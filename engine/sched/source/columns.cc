@@ -30,23 +30,6 @@ void Columns::start() {
   count_ = 0;
 }
 
-NotByColumns Columns::why_not(const GroupView& v, const SelectOptions& options) const {
-  const CompiledGroup& group = *v.group;
-  if (!attempt_.config.plain_path) return NotByColumns::switched_off;
-  if (attempt_.job->groups.size() != 1 && !attempt_.quirks.verdicts_per_class) return NotByColumns::groups;
-  if (options.evict) return NotByColumns::evicting;
-  if (!options.penalty_nodes.empty()) return NotByColumns::penalties;
-  if (attempt_.job->escapes || group.escapes) return NotByColumns::escaping;
-  if ((group.has_csi_volumes || group.has_host_volumes) && !checks_.volumes.node_tells(v)) return NotByColumns::volumes;
-  return attempt_.snapshot->nodes.classes_exact ? NotByColumns::none : NotByColumns::stale_classes;
-}
-
-NotByColumns Columns::why_not_now(const GroupView& v) {
-  if (const NotByColumns why = why_not(v, parts_.options); why != NotByColumns::none) return why;
-  if (attempt_.given.size() > 1) return NotByColumns::several_versions;
-  return !fit_.scorer.spread_group() || fill_spread_tables() ? NotByColumns::none : NotByColumns::spread_values;
-}
-
 /// Once per attempt, and later what only this group has.
 void Columns::take_columns(const GroupView& v) {
   Arena& arena = scratch_.arena;
@@ -81,7 +64,7 @@ void Columns::begin(GroupView& v) {
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
   untouched_ = scratch_.overlays.empty();
   distinct_hosts_ = checks_.distinct.asks_hosts(v);
-  asks_volumes_ = v.group->has_host_volumes || v.group->has_csi_volumes;
+  asks_volumes_ = v.group->has_host_volumes;
   one_class_ = one_dimension_ = true;
   exhausted_any_ = false;
   indexed_ = Indexed::not_yet;
@@ -100,9 +83,7 @@ void Columns::begin(GroupView& v) {
 /// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
 std::uint64_t* Columns::find_known(const GroupView& v) {
   const CompiledGroup& group = *v.group;
-  if (!attempt_.quirks.verdicts_per_class || scratch_.strategy_fit || asks_volumes_ || group.has_network ||
-      group.has_cores || !group.affinities.empty() || fit_.is_dear(group) || !checks_.verdicts_last(v))
-    return nullptr;  // cores are no figures: what they come to differs from node to node
+  if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
   const AskScores::Ask ask{group.ask, attempt_.config.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
   return scratch_.ask_scores.find(attempt_.snapshot->nodes, ask, candidates_.expected);
 }
@@ -186,15 +167,11 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
 }
 
 /// Of the nodes found last: who lacks the volumes is no entry, and is counted apart from its class (R-FEAS-305).
-void Columns::drop_without_volumes(std::uint32_t first_entry, const GroupView& v) {
+void Columns::drop_without_volumes(std::uint32_t first_entry) {
   std::uint32_t kept = first_entry;
   for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    if (v.group->has_host_volumes && !checks_.volumes.node_has(row_[entry])) {
+    if (!checks_.volumes.node_has(row_[entry])) {
       passes_[position_[entry]] = kLacksVolumes;
-      continue;
-    }
-    if (v.group->has_csi_volumes && !checks_.volumes.passes_csi(row_[entry])) {
-      passes_[position_[entry]] = kLacksCsi;
       continue;
     }
     position_[kept] = position_[entry];
@@ -223,7 +200,7 @@ void Columns::prepare_block(GroupView& v) {
     find_entries<true>(end, v);
   else
     find_entries<false>(end, v);
-  if (asks_volumes_) drop_without_volumes(first_entry, v);
+  if (asks_volumes_) drop_without_volumes(first_entry);
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   const bool figures = !dear;
@@ -335,7 +312,7 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
         {first + static_cast<std::uint32_t>(i), checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
   }
   const std::uint32_t first_entry = count_;
-  scratch_.paths.known += size;
+  scratch_.source_counts.known += size;
   append_passing(first, size, failing, of.data(), known.data());
   for (std::uint64_t rest = tagged & ~failing; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest), failing_before = std::popcount(failing << (63 - i));

@@ -1,5 +1,5 @@
-// A fast source for the usual case: no volumes but those of which a node and the state tell all, nothing escapes the
-// computed class, no eviction. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+// A fast source for the usual case (kServes): nothing escapes the computed class, no eviction, no volumes but those
+// that a node and the state decide. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
 //
 // Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
 // nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
@@ -40,17 +40,45 @@ class Columns : Source {
 
   /// Another attempt, version of the job or list of candidates.
   void start();
-  /// Whether the columns can serve such a Select of the group, whatever this attempt did before, and classes and
-  /// figures tell all of its nodes: it is the job's only one, without distinct_property and CSI volumes.
-  [[nodiscard]] bool serve(const GroupView& view, const SelectOptions& options) const {
-    return attempt_.job->groups.size() == 1 && !checks_.distinct.has_properties() && serves_group(view, options);
-  }
-  /// The same of one of several groups, with distinct_property.
-  [[nodiscard]] bool serves_group(const GroupView& view, const SelectOptions& options) const {
-    return !view.group->has_csi_volumes && why_not(view, options) == NotByColumns::none;
-  }
-  /// Why they cannot serve the Select under way; `none`: they can.
-  [[nodiscard]] NotByColumns why_not_now(const GroupView& view);
+  static constexpr Needs kServes{Need::network,
+                                 Need::dynamic_ports,
+                                 Need::several_host_networks,
+                                 Need::static_ports,
+                                 Need::odd_ports,
+                                 Need::task_network,
+                                 Need::devices,
+                                 Need::device_ids,
+                                 Need::cores,
+                                 Need::host_volumes,
+                                 Need::distinct_hosts,
+                                 Need::distinct_property,
+                                 Need::affinity,
+                                 Need::spread,
+                                 Need::secrets,
+                                 Need::several_groups,
+                                 Need::wide_amounts,
+                                 Need::no_ask_number,
+                                 Need::evict_follows,
+                                 Need::inherited_network,
+                                 Need::host_networks,
+                                 Need::plan_stops,
+                                 Need::plan_updates,
+                                 Need::exhaustive,
+                                 Need::metrics,
+                                 Need::shuffled_order,
+                                 Need::strategy_score,
+                                 Need::mixed_profiles,
+                                 Need::mixed_kinds,
+                                 Need::special_allocs,
+                                 Need::invalid_nodes,
+                                 Need::classes_by_node};
+  /// What cached results of earlier evaluations serve (ask_scores.h): checks by kind, fit by amounts alone.
+  static constexpr Needs kScoresServe{
+      Need::distinct_hosts, Need::distinct_property, Need::spread,         Need::secrets,        Need::several_groups,
+      Need::wide_amounts,   Need::evict_follows,     Need::plan_stops,     Need::plan_updates,   Need::exhaustive,
+      Need::metrics,        Need::shuffled_order,    Need::mixed_profiles, Need::special_allocs, Need::invalid_nodes};
+  /// Makes the tables of spreads for the Select under way; false: some score by value is not in a table.
+  [[nodiscard]] bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
   /// Final scores and who has room change with a node alone, and no volume is asked for. After a Select of theirs.
@@ -95,9 +123,8 @@ class Columns : Source {
   enum class Indexed : std::uint8_t { not_yet, yes, never };
   enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
-  enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes, kLacksCsi };  // checks of job and group; then volumes
+  enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then host volumes
 
-  [[nodiscard]] NotByColumns why_not(const GroupView& view, const SelectOptions& options) const;
   /// Whether nothing but placements by the columns happened since their last Select.
   [[nodiscard]] bool continues(const GroupView& view) const {
     return active_ && view_ == &view && selects_ == checks_.ledger().selects() && offset_ == candidates_.offset;
@@ -119,7 +146,7 @@ class Columns : Source {
   [[nodiscard]] ClassState known_state(std::uint32_t class_id, std::uint32_t group) const;
   template <bool kPerClass>
   void find_entries(std::uint32_t end, GroupView& view);
-  void drop_without_volumes(std::uint32_t first_entry, const GroupView& view);
+  void drop_without_volumes(std::uint32_t first_entry);
   // With what earlier evaluations found.
   [[nodiscard]] std::uint64_t* find_known(const GroupView& view);
   bool enter_known(std::uint32_t end, GroupView& view);
@@ -158,7 +185,6 @@ class Columns : Source {
   void decide_stale(std::uint32_t first, std::uint32_t last);
   static constexpr std::uint32_t kStaleAhead = 16;  // entries that are asked for
   // Going through them (columns_select.cc).
-  bool fill_spread_tables();
   /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.
   [[nodiscard]] const feasible::PropertySet* failing_property(std::uint32_t entry) const {
     for (std::size_t p = 0; p < properties_.size(); ++p)

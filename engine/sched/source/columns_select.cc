@@ -329,16 +329,13 @@ std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end)
 
 /// They are so at every visit.
 std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t end) {
-  std::int32_t lacking = 0, by_csi = 0;
+  std::int32_t lacking = 0;
   for (std::uint32_t i = start; i < end; ++i) {
     const std::uint32_t position = i < candidates_.size ? i : i - candidates_.size;
     lacking += static_cast<std::int32_t>(passes_[position] == kLacksVolumes);
-    if (passes_[position] != kLacksCsi) continue;
-    counts_.add(counts_.reasons, checks_.volumes.csi_reason(row_at(position)));
-    ++by_csi;
   }
   if (lacking > 0) counts_.add(counts_.reasons, kReasonHostVolumes, lacking);
-  return lacking + by_csi;
+  return lacking;
 }
 
 void Columns::count_exhausted() {

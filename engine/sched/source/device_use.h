@@ -1,4 +1,4 @@
-// Which device instances the allocations of a node use, as the state has it: entering them by their IDs is most of what
+// Kept by state: which device instances the allocations of a node use. Entering them by their IDs is most of what
 // a group with devices costs on a node that is looked at, and few nodes change between two looks.
 //
 //   counts   4 B per healthy instance of a node that was looked at, in the order of its DeviceAccounter

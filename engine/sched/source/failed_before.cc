@@ -16,22 +16,9 @@ constexpr std::int64_t kFewMost = 16;
 
 }  // namespace
 
-/// Whether classes tell who is filtered, and figures of the state who is exhausted: the plan places, if it does
-/// anything to nodes.
-bool FailedBefore::serves(const GroupView& v) const {
-  const SelectOptions& options = parts_.options;
-  return columns_.serves_group(v, options) && !options.then_evict && attempt_.quirks.verdicts_per_class &&
-         attempt_.snapshot->nodes.class_kinds_exact && !v.group->has_task_network &&
-         (v.network || checks_.network().is_default()) &&
-         std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [](const NodeOverlay& overlay) {
-           return overlay.first_stop == tables::kNoRow && overlay.first_update == tables::kNoRow &&
-                  overlay.relisted == 0;
-         });
-}
-
 FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool first) {
   FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));
-  if (!memo || attempt_.config.exhaustive || !serves(v)) return Room::unknown;
+  if (!memo || !tables::serves(kServes, parts_.needs)) return Room::unknown;
   checks_.distinct.properties(v, properties_);
   const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
   if (!followed || !find_few(*memo, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
@@ -246,7 +233,7 @@ void FailedBefore::count(const FailureMemo& memo, bool first_of_job, bool first)
 }
 
 void FailedBefore::remember(const GroupView& v) {
-  if (attempt_.given.size() > 1 || !serves(v)) return;  // verdicts of another version may be in force
+  if (!attempt_.enabled.has(Switch::failed_before) || !tables::serves(kServes, parts_.needs)) return;
   // What the plan placed takes values that other nodes have as well, and may not come to pass.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;

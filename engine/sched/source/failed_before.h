@@ -28,6 +28,31 @@ class FailedBefore : Source {
  public:
   FailedBefore(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
 
+  /// Classes decide which nodes are filtered, and amounts of the state which are exhausted; the plan places only.
+  static constexpr Needs kServes{Need::network,
+                                 Need::dynamic_ports,
+                                 Need::several_host_networks,
+                                 Need::static_ports,
+                                 Need::odd_ports,
+                                 Need::devices,
+                                 Need::device_ids,
+                                 Need::cores,
+                                 Need::host_volumes,
+                                 Need::distinct_hosts,
+                                 Need::distinct_property,
+                                 Need::affinity,
+                                 Need::spread,
+                                 Need::secrets,
+                                 Need::several_groups,
+                                 Need::wide_amounts,
+                                 Need::no_ask_number,
+                                 Need::host_networks,
+                                 Need::metrics,
+                                 Need::shuffled_order,
+                                 Need::strategy_score,
+                                 Need::mixed_profiles,
+                                 Need::special_allocs,
+                                 Need::invalid_nodes};
   enum class Room : std::uint8_t { unknown, nobody, few };
   struct Few {
     tables::NodeRow row;
@@ -42,7 +67,7 @@ class FailedBefore : Source {
   [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
   /// Of look(): those with room, in no order.
   [[nodiscard]] std::span<Few> few() { return few_; }
-  /// The columns found nobody; they hold on to why.
+  /// The columns found no node; they hold on to why.
   void remember(const GroupView& view);
   /// The memo that the last Select of this attempt used or left; null: none.
   [[nodiscard]] FailureMemo* last() const { return last_; }
@@ -51,7 +76,6 @@ class FailedBefore : Source {
   [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job);
 
  private:
-  [[nodiscard]] bool serves(const GroupView& view) const;
   bool read_changes(const FailureMemo& memo);
   bool follow(FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;

@@ -1,4 +1,5 @@
-// What Selects that found nobody leave behind for the next try (failed_before.h). Threads: one worker's.
+// Kept by state: what Selects that found no node leave behind for the next try (failed_before.h). Threads: one
+// worker's.
 #pragma once
 
 #include <tsl/robin_map.h>

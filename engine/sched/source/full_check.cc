@@ -7,22 +7,6 @@ namespace berth::sched {
 using tables::CompiledGroup;
 using tables::NodeRow;
 
-bool is_plain_ask(const Attempt& attempt, const NodeChecks& checks, const GroupView& v) {
-  const CompiledGroup& group = *v.group;
-  const tables::NodeTable& nodes = attempt.snapshot->nodes;
-  return !group.has_network && !group.has_task_network && !group.has_devices && !group.has_cores &&
-         checks.network().is_default() &&  // another version's group may have left one (R-FEAS-309)
-         nodes.classes_exact && nodes.class_profiles_exact && nodes.special_allocs == 0 && nodes.invalid_nodes == 0;
-}
-
-/// Whether what a node has free decides for most asks that fail, and classes tell all that checks read.
-bool FullCheck::fails_by_figures(const GroupView& v) const {
-  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  const feasible::NetworkAsk& ask = checks_.network();
-  return !v.group->has_devices && ask.ports.empty() && (v.network || ask.is_default()) && nodes.classes_exact &&
-         nodes.class_profiles_exact && nodes.invalid_nodes == 0;
-}
-
 bool FullCheck::may_take(NodeRow row, GroupView& v) {
   if (!candidates_.nodes->has(row)) return false;
   if (fit_.plain(row, *v.group).dimension != kReasonNone) return false;
@@ -31,10 +15,7 @@ bool FullCheck::may_take(NodeRow row, GroupView& v) {
 
 bool FullCheck::holds(GroupView& v) {
   const CompiledGroup& group = *v.group;
-  SelectOptions options = parts_.options;
-  options.evict = false;
-  if (!columns_.serve(v, options) || group.has_host_volumes || checks_.distinct.asks(v) || !fails_by_figures(v))
-    return false;
+  BERTH_ASSERT(tables::serves(kServes, parts_.needs));
   for (const NodeOverlay& overlay : scratch_.overlays)
     if (may_take(overlay.row, v)) return false;
   // Rounding keeps the order: what is enough stays enough in single precision.

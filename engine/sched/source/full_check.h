@@ -2,25 +2,29 @@
 // finds nothing, and all that it leaves behind are the verdicts of classes.
 #pragma once
 
-#include "sched/source/columns.h"
+#include "sched/stack/select_parts.h"
 
 namespace berth::sched {
 
 class FullCheck : Source {
  public:
-  FullCheck(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
+  explicit FullCheck(SelectParts& parts) : Source(parts) {}
 
-  /// False says nothing.
+  /// What a node has free decides for most requests that fail, and classes decide all that checks read.
+  static constexpr Needs kServes{Need::network,        Need::dynamic_ports, Need::several_host_networks,
+                                 Need::static_ports,   Need::odd_ports,     Need::task_network,
+                                 Need::cores,          Need::affinity,      Need::spread,
+                                 Need::odd_spread,     Need::secrets,       Need::no_ask_number,
+                                 Need::evict_follows,  Need::plan_stops,    Need::plan_updates,
+                                 Need::exhaustive,     Need::metrics,       Need::shuffled_order,
+                                 Need::strategy_score, Need::mixed_kinds,   Need::special_allocs,
+                                 Need::classes_by_node};
+
+  /// Of a Select with such needs. False says nothing.
   [[nodiscard]] bool holds(GroupView& view);
 
  private:
-  [[nodiscard]] bool fails_by_figures(const GroupView& view) const;
   [[nodiscard]] bool may_take(tables::NodeRow row, GroupView& view);
-
-  const Columns& columns_;
 };
-
-/// Whether checks tell no nodes of one computed class apart, and what fits follows from what a node has free alone.
-[[nodiscard]] bool is_plain_ask(const Attempt& attempt, const NodeChecks& checks, const GroupView& view);
 
 }  // namespace berth::sched

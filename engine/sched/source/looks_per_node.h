@@ -1,5 +1,6 @@
-// How far the Selects of an ask had to go in the visiting order, lately: where few nodes have what is asked for, much
-// of it is wanted, and to order more later costs as much as all of it. A guess, for speed alone. One worker's own.
+// Kept by content, a guess for speed alone: how far the Selects of a request had to go in the visiting order lately.
+// Where few nodes fit, much of the order is wanted, and to order more later costs as much as all of it. One worker's
+// own.
 //
 //   looks   4 B   by ask (CompiledGroup::ask), without host volumes and with: nodes looked at for each that was to be
 //                 returned; 0: unknown

@@ -1,5 +1,6 @@
-// The candidates of a base set in an index that outlives evaluations: the best node of all is found without a look at
-// most of them (rank/fit_index.h), and from one state to the next only the nodes whose use changed are moved.
+// Kept by state: the candidates of a base set in an index that outlives evaluations. The best node of all is found
+// without a visit of most of them (rank/fit_index.h), and from one state to the next only the nodes whose use changed
+// are moved.
 //
 // Everything is by *position* in the ascending list of candidates (ReadyNodes), which is the visiting order `identity`:
 // ties go to the least position. A kind is a set of computed classes that no job so far told apart: nearly always one

@@ -1,7 +1,7 @@
-// Whether allocations that run collide on ports of their node (R-RANK-607), or a node has a host network without an
-// address (R-RANK-618), anywhere: seldom, and where it is known that none do, what a node has free is all there is to
-// whether a group without ports fits. Whether the cores that are held on a node leave it to figures (core_use.h) is
-// kept beside it, as both are asked of every node that is looked at.
+// Kept by state: whether running allocations collide on ports of their node (R-RANK-607), or a node has a host network
+// without an address (R-RANK-618). They seldom do, and where none does, a group without ports fits where cpu, memory
+// and disk are enough. The same byte says whether the cores held on the node can be left out of account (core_use.h),
+// as both are read for every node that is visited.
 //
 //   bad   1 B per node row: kPorts, kCores
 // Made from all nodes at the first update, O(port holding allocations); from one state to the next only nodes whose
@@ -25,7 +25,7 @@ class PortConflicts {
   /// Anywhere, and on one node, in that snapshot.
   [[nodiscard]] bool any() const { return bad_count_ > 0; }
   [[nodiscard]] bool at(tables::NodeRow row) const { return (bad_[row] & kPorts) != 0; }
-  /// Of these; 0: nothing that is held there is in the way of those to whom figures tell all.
+  /// Bit mask of these. 0: the node's fit can be decided from its numeric columns.
   enum : std::uint8_t { kPorts = 1, kCores = 2 };
   [[nodiscard]] const std::uint8_t* by_row() const { return bad_.data(); }
   /// Whether update() costs what changed since the last one, not the whole cluster.

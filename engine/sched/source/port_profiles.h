@@ -1,5 +1,6 @@
-// What nodes have in common of their ports: the host networks, and what is reserved on the addresses of each. Most
-// nodes differ in the addresses alone, so what a group finds there is known by profile after a look at a few of them.
+// Kept by content, and by row of the registered nodes: what nodes have in common of their ports, which are the host
+// networks and what is reserved on the addresses of each. Most nodes differ in the addresses alone, so what a group
+// finds there is known by profile after a visit of a few of them.
 //
 //   of_row   16 B   per node row: its profile, from 1 on, and its own ports; 0: not looked at
 //   free      4 B   per profile: how many dynamic ports are not reserved on the host network asked for last, and one

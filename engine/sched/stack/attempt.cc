@@ -45,10 +45,28 @@ bool Attempt::set_job(const CompiledJob& version, const StackConfig& its_config)
   job = &version;
   if (!met) given.push_back(&version);
   config = its_config;
+  enabled = config.sources;
+  find_needs();
   numbers.clear();
   for (const CompiledGroup& group : version.groups) numbers.push_back(number_of(group.name));
   if (!version.spreads.empty()) spread_job = &version;  // a version without any leaves the list as it was
   return met;
+}
+
+void Attempt::find_needs() {
+  const tables::NodeTable& nodes = snapshot->nodes;
+  needs = {};
+  needs.add(Need::several_versions, given.size() > 1);
+  needs.add(Need::exhaustive, config.exhaustive);
+  needs.add(Need::metrics, !config.defer_metrics);
+  needs.add(Need::shuffled_order, config.provider != rank::OrderProvider::identity);
+  needs.add(Need::strategy_score, static_cast<bool>(scratch.strategy_fit));
+  needs.add(Need::stale_classes, !nodes.classes_exact);
+  needs.add(Need::mixed_profiles, !nodes.class_profiles_exact);
+  needs.add(Need::mixed_kinds, !nodes.class_kinds_exact);
+  needs.add(Need::special_allocs, nodes.special_allocs != 0);
+  needs.add(Need::invalid_nodes, nodes.invalid_nodes != 0);
+  needs.add(Need::classes_by_node, !quirks.verdicts_per_class);
 }
 
 std::uint32_t Attempt::number_of(tables::Symbol name) {

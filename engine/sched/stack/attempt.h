@@ -4,6 +4,7 @@
 //   job, config      the version given last; `given` are all of them (R-FEAS-310)
 //   names, numbers   names of the groups of all versions, by number; numbers of the groups of `job`
 //   spread_job       the version whose job-level spreads are in force (R-RANK-215)
+//   enabled, needs   sources that may answer; what all Selects require (needs.h)
 //   error            why processing must end (R-FEAS-933, R-RANK-618); written by whoever meets it, empty until then
 // Threads: one worker's, as every part of a stack.
 #pragma once
@@ -27,6 +28,8 @@ struct Attempt {
   const tables::CompiledJob* job = nullptr;
   const tables::CompiledJob* spread_job = nullptr;
   StackConfig config;
+  EnabledSources enabled;  ///< for the Select under way
+  Needs needs;             ///< that every Select of `job` has: of mode, state and quirks
   std::vector<const tables::CompiledJob*> given;
   std::vector<tables::Symbol> names;
   std::vector<std::uint32_t> numbers;
@@ -38,8 +41,13 @@ struct Attempt {
 
   std::uint32_t number_of(tables::Symbol name);
   [[nodiscard]] std::uint32_t number_in_plan(const PlannedAlloc& alloc);
+  /// Whether numeric columns may tell what fits on a node that holds ports, devices or cores.
+  [[nodiscard]] bool by_amounts() const { return enabled.has(Switch::amounts); }
   /// One of the job's existing allocations, which property sets and spreads count (R-FEAS-1405, 1406, R-RANK-813).
   [[nodiscard]] bool is_existing(tables::AllocRow alloc) const;
+
+ private:
+  void find_needs();
 };
 
 }  // namespace berth::sched

@@ -8,6 +8,7 @@
 
 #include "rank/order.h"
 #include "rank/score_fit.h"
+#include "sched/source/sources.h"
 #include "tables/state.h"
 
 namespace berth::sched {
@@ -17,7 +18,7 @@ struct StackConfig {
   bool memory_oversubscription = false;
   std::int64_t node_limit = 100;  ///< F of R-RANK-403
   rank::OrderProvider provider = rank::OrderProvider::nomad;
-  bool plain_path = true;      ///< false: every Select takes the general path, and looks at every victim; for tests
+  EnabledSources sources;      ///< that may answer
   bool exhaustive = false;     ///< no limit and nothing set aside: the best of all nodes
   bool defer_metrics = false;  ///< exhaustive: metrics may be SelectMetrics::deferred
 };

@@ -33,6 +33,18 @@ GroupView& SelectParts::begin_select(std::uint32_t group_index, const SelectOpti
   return v;
 }
 
+void SelectParts::find_needs() {
+  needs = attempt.needs | view->needs;
+  needs.add(Need::spread, fit.scorer.spread_group() != nullptr);  // also of an earlier version (R-RANK-215)
+  needs.add(Need::evict, options.evict);
+  needs.add(Need::evict_follows, options.then_evict);
+  needs.add(Need::penalties, !options.penalty_nodes.empty());
+  needs.add(Need::inherited_network, !view->network && !checks.network().is_default());
+  needs.add(Need::host_networks, !checks.network().ports.empty());
+  needs.add(Need::plan_stops, !attempt.plan->stops.empty());
+  needs.add(Need::plan_updates, !attempt.plan->updates.empty());
+}
+
 void SelectParts::preempt(const Selected& selected) {
   effects.preempt(selected.node, selected.victims);
   for (const tables::AllocRow victim : selected.victims) fit.victims.count(victim);

@@ -7,8 +7,8 @@
 //   checks       is a node feasible, and why not
 //   fit          does the group fit there; fit.proposed, fit.scorer (components), fit.victims (whom to evict)
 //   evicting     what evict mode made of the nodes visited
-//   options, view, top, detail   of the Select: what it was asked, for which group, its five best, where its stages
-//                are marked (null: not inside)
+//   options, needs, view, top, detail   of the Select: what it was asked, what it requires of a source, for which
+//                group, its five best, where its stages are marked (null: not inside)
 #pragma once
 
 #include "base/stages.h"
@@ -35,6 +35,7 @@ struct SelectParts {
   EvictOptions evicting;
 
   SelectOptions options;
+  Needs needs;
   GroupView* view = nullptr;
   rank::TopScores top;
   base::StageClock* detail = nullptr;
@@ -54,6 +55,8 @@ struct SelectParts {
     counts.clear();
     top.clear();
   }
+  /// What the Select under way requires of a source, into `needs`; all else of it was begun.
+  void find_needs();
   /// Puts the victims of a Select into the plan, for the allocation that is appended next (R-PREEMPT-801).
   void preempt(const Selected& selected);
 };

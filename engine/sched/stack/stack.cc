@@ -17,9 +17,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   columns_.start();
   index_.forget();
   failed_before_.start();
-  full_group_ = nullptr;
-  again_ = nullptr;
-  last_ = Path::general;
+  run_ = {};
 }
 
 void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
@@ -27,7 +25,7 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
   parts_.set_job(job, config);
   columns_.start();
   index_.forget();
-  again_ = nullptr;
+  run_ = {};
 }
 
 Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
@@ -36,7 +34,7 @@ Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base
   if (auto done = parts_.candidates.set(parts_.attempt, nodes, base_set, eval_id, placements); !done) return done;
   columns_.start();
   index_.forget();
-  again_ = nullptr;
+  run_ = {};
   return {};
 }
 
@@ -68,12 +66,14 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
   parts_.checks.volumes.begin_select(v, options);
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   parts_.fit.scorer.begin_select(v, options);
+  if (config.sources.seed() != 0)
+    parts_.attempt.enabled = config.sources.drawn(parts_.attempt.snapshot->index, parts_.checks.ledger().selects());
+  parts_.find_needs();
   return v;
 }
 
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
-  last_ = Path::general;
-  again_ = nullptr;
+  run_ = {};
   parts_.detail = nullptr;  // part of the stage that asks
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = walk_.select_one(row, v);
@@ -83,9 +83,7 @@ std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t grou
 std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOptions& options) {
   parts_.detail = options.evict ? nullptr : base::detailed_clock();
   const base::StageScope selecting(parts_.detail, base::Stage::filter);
-  if (again_ == &parts_.attempt.job->groups[group] && !parts_.detail && !options.evict && !options.then_evict &&
-      options.penalty_nodes.empty())
-    return select_again(options);
+  if (continues(group, options)) return select_again(options);
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = find(v);
   return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
@@ -95,39 +93,43 @@ std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOp
 std::optional<Selected> GenericStack::select_again(const SelectOptions& options) {
   GroupView& v = *parts_.view;
   parts_.begin_again(options);
-  use(Path::columns);
+  use(SourceKind::columns);
   if (const std::optional<Found> found = columns_.select(v)) return parts_.fit.select(*found, v);
-  again_ = nullptr;
+  run_.repeats = false;
   if (parts_.attempt.error.empty()) failed_before_.remember(v);
   return std::nullopt;
 }
 
 std::optional<Found> GenericStack::find(GroupView& v) {
-  again_ = nullptr;
-  if (index_.serves(v))
+  const Run before = std::exchange(run_, Run{v.group});
+  if (may(Switch::index, BestByIndex::kServes) && index_.is_ready(v))
     if (auto found = index_.select(v)) {
-      use(Path::index);
+      use(SourceKind::index);
       return found;  // else a pass counts why there is none
     }
-  const bool was_full = std::exchange(full_group_, nullptr) == v.group;
-  const Room room = known_room(v);
+  const Room room = known_room(v, before.source == SourceKind::few);
   if (room == Room::nobody) return std::nullopt;
   if (room == Room::few) return few_.select(failed_before_.few());
-  if (was_full && parts_.options.evict && bounds_.serves(v)) {
-    use(Path::bounds);
+  const bool was_full = before.source == SourceKind::full && before.group == v.group;
+  if (was_full && may(Switch::bounds, BestByBounds::kServes) && bounds_.is_ready()) {
+    use(SourceKind::bounds);
     return bounds_.select(v);
   }
-  const NotByColumns why = columns_.why_not_now(v);
-  if (why == NotByColumns::none) {
-    use(Path::columns);
+  const bool by_columns = parts_.attempt.enabled.has(Switch::columns);
+  Needs unmet = parts_.needs - Columns::kServes;
+  if (by_columns && unmet.empty() && parts_.needs.has(Need::spread))
+    unmet.add(Need::odd_spread, !columns_.fill_spread_tables());
+  if (by_columns && unmet.empty()) {
+    use(SourceKind::columns);
     auto found = columns_.select(v);
-    if (found && columns_.settled()) again_ = v.group;
+    run_.repeats = found && columns_.settled() && parts_.attempt.config.sources.seed() == 0;
     if (found || !parts_.attempt.error.empty()) return found;
     failed_before_.remember(v);
     return found;
   }
-  use(Path::general);
-  parts_.attempt.scratch.paths.add_why_general(why);
+  use(SourceKind::general);
+  parts_.attempt.scratch.source_counts.add_unmet(unmet);
+  parts_.attempt.scratch.source_counts.unmet.back() += by_columns ? 0 : 1;
   auto found = walk_.select(v);
   if (!found && parts_.attempt.error.empty() && !parts_.attempt.quirks.reasons_of_evicting_pass && parts_.options.evict)
     parts_.counts.reasons.swap(first_pass_reasons_);
@@ -135,22 +137,27 @@ std::optional<Found> GenericStack::find(GroupView& v) {
 }
 
 /// Which nodes have room, where that is known without visiting each; then the Select is noted as one of all nodes.
-GenericStack::Room GenericStack::known_room(GroupView& v) {
+GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
   const Attempt& attempt = parts_.attempt;
-  if (attempt.given.size() > 1) return Room::unknown;  // verdicts of another version may be in force
-  if (parts_.options.then_evict && full_.holds(v)) {
-    full_group_ = v.group;
-    use(Path::full);
+  if (parts_.options.then_evict && may(Switch::full, FullCheck::kServes) && full_.holds(v)) {
+    use(SourceKind::full);
     parts_.checks.note_all(v);
     return Room::nobody;
   }
   // What Selects count depends on the class verdicts so far: memos are exact where each Select visited all nodes.
+  if (!may(Switch::failed_before, FailedBefore::kServes)) return Room::unknown;
   const ClassLedger& ledger = parts_.checks.ledger();
   const bool first = !parts_.checks.noted_all(v);
-  if (ledger.has_partial() || (first ? !attempt.plan->allocs.empty() : last_ != Path::few)) return Room::unknown;
+  if (ledger.has_partial() || (first ? !attempt.plan->allocs.empty() : !was_few)) return Room::unknown;
+  const std::uint32_t port_events = parts_.counts.port_events;
   const Room room = failed_before_.look(v, ledger.selects() == 0, first);
   if (room == Room::unknown) return room;
-  use(room == Room::few ? Path::few : Path::failed_before);
+  if (room == Room::few && !attempt.enabled.has(Switch::few)) {  // what was counted is counted again
+    parts_.counts.clear();
+    parts_.counts.port_events = port_events;
+    return Room::unknown;
+  }
+  use(room == Room::few ? SourceKind::few : SourceKind::failed_before);
   parts_.checks.note_all(v);
   return room;
 }
@@ -159,7 +166,7 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
   parts_.counts.clear();
   parts_.top.clear();
   if (!failed_before_.holds_by_figures(memo, job)) return false;
-  use(Path::failed_attempt);
+  use(SourceKind::failed_attempt);
   parts_.candidates.size = static_cast<std::uint32_t>(parts_.counts.evaluated);
   parts_.candidates.base_set = job.base_set;
   return true;
@@ -167,14 +174,14 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
 
 FailureMemo* GenericStack::only_failure() const {
   const Attempt& attempt = parts_.attempt;
-  const bool alone = parts_.checks.ledger().selects() == 1 && last_ != Path::few && attempt.given.size() == 1 &&
-                     attempt.job && attempt.job->groups.size() == 1;
+  const bool alone = parts_.checks.ledger().selects() == 1 && run_.source != SourceKind::few &&
+                     attempt.given.size() == 1 && attempt.job && attempt.job->groups.size() == 1;
   return alone ? failed_before_.last() : nullptr;
 }
 
 void GenericStack::take_metrics(SelectMetrics& out) {
   Arena& arena = parts_.attempt.scratch.arena;
-  const bool by_index = last_ == Path::index;
+  const bool by_index = run_.source == SourceKind::index;
   if (by_index)
     out.evaluated = parts_.counts.evaluated;
   else
@@ -189,7 +196,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
   out.top = list;
   double values[rank::TopScores::kCapacity * kComponents];
   std::uint16_t stored = 0;
-  if (last_ == Path::columns) {
+  if (run_.source == SourceKind::columns) {
     stored = columns_.log(best, list, values);
   } else {
     for (std::size_t i = 0; i < best.size(); ++i) {
@@ -197,7 +204,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
       node = {};
       node.first = stored;
       node.norm = best[i].score;
-      const bool few = last_ == Path::few;
+      const bool few = run_.source == SourceKind::few;
       node.node = few ? few_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
       node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, rank::kLoggedAlways, values,
                stored);
@@ -230,7 +237,7 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
 /// The verdicts of this attempt on the node hold no longer.
 void GenericStack::touch(NodeRow row) {
   if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no Select has looked at candidates yet
-  again_ = nullptr;
+  run_.repeats = false;
   index_.touch(row);
   columns_.touched(row);
   parts_.candidates.forget_fit(parts_.attempt.scratch, row);
@@ -239,7 +246,7 @@ void GenericStack::touch(NodeRow row) {
 void GenericStack::placed(const PlannedAlloc& alloc) {
   parts_.effects.placed(alloc);
   index_.touch(alloc.node);
-  if (last_ == Path::columns) columns_.placed(alloc.node);
+  if (run_.source == SourceKind::columns) columns_.placed(alloc.node);
   parts_.candidates.forget_fit(parts_.attempt.scratch, alloc.node);
 }
 

@@ -72,10 +72,27 @@ class GenericStack {
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);
   using Room = FailedBefore::Room;
-  [[nodiscard]] Room known_room(GroupView& view);
-  void use(Path source) {
-    last_ = source;
-    parts_.attempt.scratch.paths.add(source);
+  /// Consecutive Selects of one group, as far as the next one goes by the last one.
+  struct Run {
+    const tables::CompiledGroup* group = nullptr;
+    SourceKind source = SourceKind::general;  ///< that answered the last Select
+    /// It was the columns', and but for their own state another Select of the group is the same: no spread, property
+    /// or volume, and nothing but its placement followed.
+    bool repeats = false;
+  };
+  /// Whether the next Select is that of the run again.
+  [[nodiscard]] bool continues(std::uint32_t group, const SelectOptions& options) const {
+    return run_.repeats && run_.group == &parts_.attempt.job->groups[group] && !parts_.detail && !options.evict &&
+           !options.then_evict && options.penalty_nodes.empty();
+  }
+  [[nodiscard]] Room known_room(GroupView& view, bool was_few);
+  /// Whether a source that serves these needs may answer the Select under way.
+  [[nodiscard]] bool may(Switch source, Needs served) const {
+    return parts_.attempt.enabled.has(source) && tables::serves(served, parts_.needs);
+  }
+  void use(SourceKind source) {
+    run_.source = source;
+    parts_.attempt.scratch.source_counts.add(source);
   }
   void touch(tables::NodeRow row);
 
@@ -86,12 +103,8 @@ class GenericStack {
   FewWithRoom few_{parts_};
   BestByIndex index_{parts_};
   BestByBounds bounds_{parts_, walk_};
-  FullCheck full_{parts_, columns_};
-  Path last_ = Path::general;                          // source of the last Select
-  const tables::CompiledGroup* full_group_ = nullptr;  // for whom the last Select found no room by full_
-  // The last Select found a node by the columns, and but for their own state another one for the group is the same:
-  // no spread, property or volume. Null once anything but a placement followed.
-  const tables::CompiledGroup* again_ = nullptr;
+  FullCheck full_{parts_};
+  Run run_;
   std::vector<std::pair<std::uint32_t, bool>> class_codes_;
   std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
 };

@@ -1,0 +1,90 @@
+// Which source answers a Select of the generic stack: names, switches and counts. The general source is always there;
+// every other one, and what helps them, can be switched off, and decisions stay the same (`--sources`).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "berth/result.h"
+#include "tables/needs.h"
+
+namespace berth::sched {
+
+using tables::Need;
+using tables::Needs;
+
+enum class SourceKind : std::uint8_t { index, full, failed_before, failed_attempt, few, bounds, columns, general };
+inline constexpr std::array<const char*, 8> kSourceNames = {
+    "index", "full", "failed before", "attempt failed before", "few with room", "bounds", "columns", "general"};
+
+/// Sources that can be switched off, as kSourceNames has them, and two helpers of sources.
+enum class Switch : std::uint8_t {
+  index,
+  full,
+  failed_before,
+  failed_attempt,
+  few,
+  bounds,
+  columns,
+  scores,   ///< results of requests on untouched nodes, cached from evaluation to evaluation (ask_scores.h)
+  amounts,  ///< fit of nodes with ports, devices or cores from numeric columns, and bounds of evictions
+};
+inline constexpr std::array<const char*, 9> kSwitchNames = {
+    "index", "full", "failed-before", "failed-attempt", "few", "bounds", "columns", "scores", "amounts"};
+
+class EnabledSources {
+ public:
+  /// All of them.
+  constexpr EnabledSources() = default;
+  [[nodiscard]] static constexpr EnabledSources none() {
+    EnabledSources out;
+    out.bits_ = 0;
+    return out;
+  }
+  /// `all`, `none`, or a list with commas of names; `no-NAME` leaves one out of all. `mixed` or `mixed:SEED`: all, and
+  /// which of them a Select may use is drawn for each. The error's text says what is wrong.
+  [[nodiscard]] static Result<EnabledSources, std::string> parse(std::string_view text);
+  [[nodiscard]] std::string text() const;
+
+  [[nodiscard]] constexpr bool has(Switch which) const { return (bits_ >> static_cast<std::uint32_t>(which) & 1) != 0; }
+  constexpr void set(Switch which, bool on) {
+    const auto bit = static_cast<std::uint16_t>(1U << static_cast<std::uint32_t>(which));
+    bits_ = static_cast<std::uint16_t>(on ? bits_ | bit : bits_ & ~bit);
+  }
+  /// Not 0: every Select may use only those that are drawn from this seed.
+  [[nodiscard]] constexpr std::uint32_t seed() const { return seed_; }
+  constexpr void mix(std::uint32_t seed) { seed_ = seed; }
+  /// Of these, the ones that Select number `select` of an attempt on state `index` may use.
+  [[nodiscard]] EnabledSources drawn(std::uint64_t index, std::uint32_t select) const;
+  friend constexpr bool operator==(EnabledSources, EnabledSources) = default;
+
+ private:
+  std::uint16_t bits_ = (1U << kSwitchNames.size()) - 1;
+  std::uint32_t seed_ = 0;
+};
+
+/// What `berth profile` reports, so that Selects that no fast source serves are seen.
+struct SourceCounts {
+  std::array<std::uint64_t, kSourceNames.size()> selects{};
+  /// Selects of the general source by a need that the columns do not serve; the last place: columns switched off.
+  std::array<std::uint64_t, Needs::kBits + 1> unmet{};
+  std::uint64_t options = 0;  ///< visits of nodes that had to build what the group would hold there
+  std::uint64_t known = 0;    ///< visits of nodes whose result was cached (ask_scores.h)
+
+  void add(SourceKind source) { ++selects[static_cast<std::size_t>(source)]; }
+  void add_unmet(Needs needs) {
+    needs.each([&](std::uint32_t bit) { ++unmet[bit]; });
+  }
+  SourceCounts& operator+=(const SourceCounts& other) {
+    for (std::size_t i = 0; i < selects.size(); ++i) selects[i] += other.selects[i];
+    for (std::size_t i = 0; i < unmet.size(); ++i) unmet[i] += other.unmet[i];
+    options += other.options;
+    known += other.known;
+    return *this;
+  }
+};
+[[nodiscard]] std::string unmet_name(std::size_t bit);
+
+}  // namespace berth::sched

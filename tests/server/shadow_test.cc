@@ -1,0 +1,136 @@
+// Decisions made again by a shadow: it finds nothing where nothing is wrong, and each stale fact that is planted in
+// what a worker or the tables cache.
+#include "server/shadow.h"
+
+#include <gtest/gtest.h>
+
+#include "server/server.h"
+
+namespace berth::server {
+namespace {
+
+/// A server with a shadow, whose jobs fill its nodes.
+struct Shadowed final : Listener {
+  void lane_made(Lane& lane) override { shadow->lane_made(lane); }
+  void attempt(Lane&) override {
+    if (before) before();
+  }
+  void decided(Lane& lane) override {
+    shadow->decided(lane);
+    if (after) after();
+  }
+  std::function<void()> before, after;  // a decision
+
+  explicit Shadowed(std::uint64_t every = 1, Config config = {}) {
+    config.broker.evals = config.broker.jobs = 1024;
+    shadow.emplace(config, every, [this](std::string text) { problems.push_back(std::move(text)); });
+    server.emplace(config, clock, this);
+    for (std::uint64_t i = 1; i <= 12; ++i) add_node(i);
+    server->store().set_index(10);
+  }
+  void add_node(std::uint64_t number) {
+    model::Node node;
+    node.id = base::to_text({number, 1});
+    node.name = "node-" + std::to_string(number);
+    node.status = "ready", node.scheduling_eligibility = "eligible";
+    node.node_class = node.computed_class = number % 2 == 0 ? "even" : "odd";
+    node.datacenter = "dc1", node.node_pool = "default";
+    node.attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}};
+    node.node_resources.emplace().memory.memory_mb = 10'000;
+    node.node_resources->disk.disk_mb = 100'000;
+    model::NetworkResource& network = node.node_resources->networks.emplace_back();
+    network.mode = "host", network.device = "eth0";
+    node.node_resources->processors.emplace().topology.emplace().cores.push_back({.id = 0, .base_speed = 1000});
+    server->store().begin_commit().upsert_node(node);
+  }
+  void place(const std::string& id, std::int64_t count, const char* type = "service") {
+    auto job = std::make_shared<model::Job>();
+    job->id = job->name = id, job->namespace_ = "default", job->type = type;
+    job->priority = 50, job->datacenters = {"dc1"}, job->node_pool = "default";
+    model::TaskGroup& group = job->task_groups.emplace_back();
+    group.name = "g", group.count = count;
+    model::Task& task = group.tasks.emplace_back();
+    task.name = "t", task.driver = "exec";
+    task.resources.emplace().cpu = 100;
+    task.resources->memory_mb = 10;
+    const tables::JobKeyRow key = server->register_job(job);
+    server->store().set_index(server->store().index() + 1);
+    ASSERT_TRUE(server->evaluate({.id = {++evals, 2}, .job = key, .tag = evals}));
+    while (server->step()) {
+    }
+  }
+  [[nodiscard]] std::string problem() const { return problems.empty() ? "" : problems.front(); }
+
+  ManualClock clock;
+  std::vector<std::string> problems;
+  std::optional<Shadow> shadow;
+  std::optional<Server> server;
+  std::uint64_t evals = 0;
+};
+
+TEST(Shadow, FindsNothingWhereNothingIsStale) {
+  for (const char* sources : {"all", "none", "mixed:5", "no-columns"}) {
+    SCOPED_TRACE(sources);
+    Config config;
+    config.sources = *sched::EnabledSources::parse(sources);
+    Shadowed world(1, config);
+    for (int i = 0; i < 12; ++i)
+      world.place("job" + std::to_string(i), i % 3 == 0 ? 20 : 5, i % 4 == 1 ? "batch" : "service");
+    world.place("system", 1, "system");
+    EXPECT_EQ(world.problem(), "");
+    EXPECT_GE(world.shadow->checked(), 13U);
+  }
+}
+
+TEST(Shadow, DecidesEveryNthAgain) {
+  Shadowed world(4);
+  for (int i = 0; i < 8; ++i) world.place("job" + std::to_string(i), 1);
+  EXPECT_EQ(world.shadow->checked(), 2U);
+}
+
+TEST(Shadow, FindsAStaleVerdictOfAWorker) {
+  Shadowed world;
+  world.place("one", 2);
+  sched::Scratch& scratch = world.server->lane().scratch;
+  for (std::uint32_t kind = 0; kind < 4; ++kind) scratch.kind_verdicts.of(0, kind) = sched::kReasonDrivers;
+  const tables::NodeTable& nodes = world.server->store().current().nodes;
+  for (std::uint32_t code = 0; code < 4; ++code) scratch.kind_verdicts.of_class(nodes, 0, code) = sched::kReasonDrivers;
+  world.place("two", 3);
+  EXPECT_NE(world.problem().find("two (job-register): this worker decide"), std::string::npos) << world.problem();
+  EXPECT_EQ(world.shadow->different(), 2U);  // the general source and the tables loaded again agree
+}
+
+TEST(Shadow, FindsAStaleScoreOfAWorker) {
+  Shadowed world;
+  for (const char* id : {"one", "two", "three"}) world.place(id, 4);
+  EXPECT_EQ(world.problem(), "");
+  sched::Scratch& scratch = world.server->lane().scratch;
+  const tables::Snapshot& state = world.server->store().current();
+  const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
+  std::uint64_t* const known = scratch.ask_scores.find(
+      state.nodes, {group.ask, rank::FitAlgorithm::binpack, group.cpu_mhz, group.memory_mb, group.disk_mb}, 1000);
+  ASSERT_NE(known, nullptr);
+  for (std::size_t row = 0; row < state.nodes.size(); ++row) known[row] = std::bit_cast<std::uint64_t>(0.25);
+  world.place("four", 4);
+  EXPECT_NE(world.problem().find("the general source"), std::string::npos) << world.problem();
+}
+
+TEST(Shadow, FindsAStaleColumnOfTheTables) {
+  Shadowed world;
+  world.place("one", 3);
+  // As if an allocation's end had been forgotten in a column. The general source reads it too.
+  const tables::Snapshot& state = world.server->store().current();
+  const auto add = [&state](std::int64_t cpu_mhz) {
+    for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)
+      const_cast<tables::NodeUse&>(state.nodes.use[row]).cpu_mhz += cpu_mhz;
+  };
+  world.before = [&] { add(400); };
+  world.after = [&] { add(-400); };  // a commit checks its tables
+  world.place("two", 3);
+  ASSERT_EQ(world.shadow->different(), 1U) << world.problem();
+  EXPECT_NE(world.problem().find("two (job-register): the living tables decide"), std::string::npos) << world.problem();
+  EXPECT_NE(world.problem().find("those loaded again"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::server
