@@ -11,6 +11,44 @@
 
 namespace berth::cli {
 
+void add_sources(CLI::App& command, std::string& sources) {
+  command
+      .add_option("--sources", sources,
+                  "sources of candidates that may answer Selects, a list with commas; decisions do not depend on it: "
+                  "all, none (the general source alone), mixed (drawn for each Select; mixed:SEED), names, or no-NAME "
+                  "for all but some")
+      ->type_name("LIST")
+      ->default_str("all");
+}
+
+Result<sched::EnabledSources> enabled_sources(const std::string& command, const std::string& sources) {
+  if (sources.empty()) return sched::EnabledSources();
+  auto out = sched::EnabledSources::parse(sources);
+  if (!out) return tl::unexpected(InputError{command, "--sources", out.error(), "write for example no-columns,no-few"});
+  return *out;
+}
+
+void add_shadow(CLI::App& command, std::uint64_t& every) {
+  command
+      .add_option("--shadow", every,
+                  "decide every Nth evaluation again, with the general source alone and on tables loaded again, and "
+                  "report each difference; takes time")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+}
+
+std::unique_ptr<server::Shadow> make_shadow(const server::Config& config, std::uint64_t every) {
+  if (every == 0) return nullptr;
+  constexpr int kShown = 5;
+  return std::make_unique<server::Shadow>(config, every, [shown = 0](const std::string& text) mutable {
+    if (shown++ < kShown) fmt::print(stderr, "shadow: {}\n", text);
+  });
+}
+
+std::string shadow_line(const server::Shadow& shadow) {
+  return fmt::format("{} evaluations decided again, {} differ", shadow.checked(), shadow.different());
+}
+
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about) {
   command
       .add_option(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,12 +11,25 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/outputs.h"
+#include "server/shadow.h"
 
 namespace berth::cli {
 
 /// `--option NAME=VALUE`, kept in `options`, with `about` before what all commands say of it; and `--list-options`,
 /// which prints the options and quirks and ends the program.
 void add_decision_options(CLI::App& command, std::vector<std::string>& options, const std::string& about = "");
+
+/// `--sources LIST`: which sources may answer Selects; for finding faults.
+void add_sources(CLI::App& command, std::string& sources);
+/// What that list enables; "" is all. Errors name `command`.
+[[nodiscard]] Result<sched::EnabledSources> enabled_sources(const std::string& command, const std::string& sources);
+
+/// `--shadow N`: evaluations decided again, to compare.
+void add_shadow(CLI::App& command, std::uint64_t& every);
+/// A shadow of a server, which prints the first few differences on standard error; null for `every` 0.
+[[nodiscard]] std::unique_ptr<server::Shadow> make_shadow(const server::Config& config, std::uint64_t every);
+/// How many it decided again and how many differ, in one line.
+[[nodiscard]] std::string shadow_line(const server::Shadow& shadow);
 
 /// This machine's clock, in unix ns.
 [[nodiscard]] std::int64_t clock_ns();

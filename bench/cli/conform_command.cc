@@ -60,13 +60,14 @@ class Lives {
 };
 
 /// Lives of both kinds with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
-bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions) {
+bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions,
+               sched::EnabledSources sources) {
   Lives servers("on the bare server", count == 1), clusters("of a whole cluster", count == 1);
   run::Progress progress("lives", count, false);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     progress.update(seed - first, true);
     const std::string name = fmt::format("seed {}, steps {}{}", seed, steps, told_options(decisions));
-    const conform::LifeOptions options{.seed = seed, .steps = steps, .decisions = decisions};
+    const conform::LifeOptions options{.seed = seed, .steps = steps, .decisions = decisions, .sources = sources};
     servers.add(conform::run_life(options), name);
     clusters.add(conform::run_cluster_life(options), name);
   }
@@ -87,6 +88,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     std::uint64_t lives = 1;
     int steps = 12;
     std::vector<std::string> options;
+    std::string sources;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
@@ -99,6 +101,7 @@ void add_conform(CLI::App& app, int& exit_code) {
       ->needs(seed);
   command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
   add_decision_options(*command, arguments->options, "with --seed: ");
+  add_sources(*command, arguments->sources);
   command->add_option("--step", arguments->step, "only vectors of this step of the specification: 1e, 2b, 3 or 4")
       ->type_name("STEP")
       ->excludes(seed);
@@ -106,6 +109,12 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors")->excludes(seed);
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE")->excludes(seed);
   command->callback([arguments, &exit_code] {
+    const auto sources = enabled_sources("berth conform", arguments->sources);
+    if (!sources) {
+      exit_code = report_error(sources.error(), 2);
+      return;
+    }
+    arguments->run.sources = *sources;
     if (arguments->seed) {
       model::Options decisions;
       for (const std::string& assignment : arguments->options)
@@ -114,7 +123,8 @@ void add_conform(CLI::App& app, int& exit_code) {
           exit_code = 2;
           return;
         }
-      exit_code = run_lives(*arguments->seed, arguments->lives, arguments->steps, decisions) ? 0 : 3;
+      const bool held = run_lives(*arguments->seed, arguments->lives, arguments->steps, decisions, *sources);
+      exit_code = held ? 0 : 3;
       return;
     }
     if (!arguments->options.empty()) {

@@ -16,6 +16,7 @@
 #include "run/others_run.h"
 #include "run/report.h"
 #include "run/runner.h"
+#include "run/server_settings.h"
 #include "sim/datasets.h"
 #include "study/results_db.h"
 
@@ -28,7 +29,8 @@ struct RunArguments {
   std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
   StudyArguments study;
   bool list = false, stages = false, quiet = false;
-  std::string slowdown;
+  std::string slowdown, sources;
+  std::uint64_t shadow = 0;
 };
 
 int list_workloads() {
@@ -73,6 +75,10 @@ int run_others(const RunArguments& arguments) {
   if (arguments.study.many() || !arguments.study.results.empty())
     return report_error(
         {"berth run", "", "nomad-others repeats by itself: no --repeat, --vary or --results", "leave them out"}, 2);
+  if (!arguments.sources.empty() || arguments.shadow > 0)
+    return report_error({"berth run", arguments.shadow > 0 ? "--shadow" : "--sources",
+                         "nomad-others is compared with Nomad's own decisions", "leave it out"},
+                        2);
   if (arguments.stages)
     return report_error({"berth run", "--stages", "nomad-others times whole evaluations", "leave it out"}, 2);
   const std::string& label = arguments.chosen.label;
@@ -99,7 +105,9 @@ int run_many(const RunArguments& arguments) {
                                                     {"--prometheus", !arguments.prometheus.empty()},
                                                     {"--google-benchmark", !arguments.google_benchmark.empty()},
                                                     {"--stages", arguments.stages},
-                                                    {"--slowdown", !arguments.slowdown.empty()}};
+                                                    {"--slowdown", !arguments.slowdown.empty()},
+                                                    {"--sources", !arguments.sources.empty()},
+                                                    {"--shadow", arguments.shadow > 0}};
   for (const auto& [option, given] : kOfOneRun)
     if (given)
       return report_error({"berth run", option, "is of one run, and --repeat and --vary make several",
@@ -122,6 +130,16 @@ int run(const RunArguments& arguments) {
   auto workload = arguments.chosen.read("berth run");
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.workers) workload->workers = *arguments.workers;
+  const auto sources = enabled_sources("berth run", arguments.sources);
+  if (!sources) return report_error(sources.error(), 2);
+  workload->sources = *sources;
+  if (arguments.shadow > 0 && workload->cluster.source == sim::Source::nomad_grid)
+    return report_error({"berth run", "--shadow", "nomad-grid is compared with Nomad's own decisions", "leave it out"},
+                        2);
+  if (arguments.shadow > 0 && workload->workers > 1 && workload->commits == sim::CommitOrder::deterministic)
+    return report_error({"berth run", "--shadow", "does not see decisions that several workers make ahead",
+                         "add --workers 1 or --order free"},
+                        2);
   if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
   if (!arguments.study.results.empty())
     if (auto fine = study::ResultsDb::check(arguments.study.results); !fine) return report_error(fine.error(), 2);
@@ -135,6 +153,8 @@ int run(const RunArguments& arguments) {
   std::optional<profile::Recorder> recorder;
   if (arguments.stages) recorder.emplace(profile::calibrate(), profile::RecorderOptions{.detail_every = 1});
   if (recorder) options.observer = &*recorder;
+  const auto shadow = make_shadow(run::server_settings(*workload), arguments.shadow);
+  options.beside = shadow.get();
   const auto slowed = slowed_stage(arguments.slowdown, options.observer);
   if (slowed) options.observer = slowed.get();
 
@@ -143,6 +163,7 @@ int run(const RunArguments& arguments) {
   run::stopped();
   if (!result) return report_error(result.error(), 2);
   print("{}", run::to_table(*result));
+  if (shadow) print("  shadow      {}; the times are with its work\n", shadow_line(*shadow));
   json::Value report = run::to_json(*result);
   if (recorder) {
     recorder->finish();
@@ -175,6 +196,7 @@ int run(const RunArguments& arguments) {
   // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
   for (const run::CellResult& cell : result->cells)
     if (!cell.decisions_equal) exit_code = 3;
+  if (shadow && shadow->different() > 0) exit_code = 3;
   if (!result->unsupported_reasons.empty() || result->parallel.lost != 0) exit_code = 1;
   return exit_code;
 }
@@ -209,10 +231,13 @@ void add_run(CLI::App& app, int& exit_code) {
                     "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` says "
                     "more and costs less)");
   add_slowdown(*command, arguments->slowdown);
+  add_sources(*command, arguments->sources);
+  add_shadow(*command, arguments->shadow);
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
-      "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ from Nomad's, 4 interrupted.");
+      "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ (from Nomad's, or with "
+      "--shadow), 4 interrupted.");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -28,8 +28,19 @@ struct ServeArguments {
   std::vector<std::string> allow_hosts;
   std::string token;
   std::size_t held_memory_mb = 0;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1, shadow = 0;
+  std::string sources;
   bool quiet = false;
+};
+
+/// A shadow of a living cluster's server.
+class ShadowListener final : public living::Listener {
+ public:
+  explicit ShadowListener(server::Shadow& shadow) : shadow_(shadow) {}
+  void decided(server::Lane& lane) override { shadow_.decided(lane); }
+
+ private:
+  server::Shadow& shadow_;
 };
 
 /// As many connections as the system lets the program have.
@@ -69,6 +80,9 @@ int serve(const ServeArguments& arguments) {
     options.start.begin_ns = now->ns;
   }
   options.start.keep_addresses = arguments.keep_addresses;
+  const auto sources = enabled_sources("berth serve", arguments.sources);
+  if (!sources) return report_error(sources.error(), 2);
+  options.start.sources = *sources;
   options.simulation.speed = *speed;
   options.simulation.vault_audience = arguments.vault;
   options.listen = arguments.listen;
@@ -82,6 +96,9 @@ int serve(const ServeArguments& arguments) {
   if (!service) return report_error(service.error(), 2);
   print_warnings((*service)->warnings());
   const std::size_t nodes = (*service)->simulation().state().nodes.size();
+  const auto shadow = make_shadow((*service)->simulation().config().server, arguments.shadow);
+  std::optional<ShadowListener> listener;
+  if (shadow) (*service)->simulation().listen(&listener.emplace(*shadow));
   (*service)->start();
   if (!arguments.quiet) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
@@ -92,7 +109,9 @@ int serve(const ServeArguments& arguments) {
   while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   (*service)->stop();  // where an evaluation takes long, the program is ended all the same (run/interrupt.h)
   run::stopped();
-  return 0;
+  if (!shadow) return 0;
+  fmt::print(stderr, "berth serve: shadow: {}\n", shadow_line(*shadow));
+  return shadow->different() > 0 ? 3 : 0;
 }
 
 }  // namespace
@@ -157,10 +176,12 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "shortest interval between the heartbeats of a node")
       ->type_name("DURATION")
       ->capture_default_str();
+  add_sources(*command, arguments->sources);
+  add_shadow(*command, arguments->shadow);
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer(
-      "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 4 ended while an "
-      "evaluation was under way.");
+      "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 3 decisions differ (with "
+      "--shadow), 4 ended while an evaluation was under way.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }
 

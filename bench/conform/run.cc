@@ -52,7 +52,8 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
 /// Formats that have none of these members are not replayed.
 constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input"};
 
-Outcome replay(const json::Value& line, const std::string& path, const std::string& kind) {
+Outcome replay(const json::Value& line, const std::string& path, const std::string& kind,
+               sched::EnabledSources sources) {
   const Field whole(line);
   if (whole.has("topic") && whole.has("steps"))
     return Outcome::unsupported("registrations: tests/serve/replay/registration.py replays them");
@@ -64,7 +65,7 @@ Outcome replay(const json::Value& line, const std::string& path, const std::stri
   if (!replay) return Outcome::unsupported((whole.has("in") ? "component " : "control script ") + kind);
   whole.require(required_members(name));
   return replay({whole, whole.has("in") ? whole["in"] : whole, whole[evaluation || reconciler ? "expect" : "out"], path,
-                 whole["name"].as_string()});
+                 whole["name"].as_string(), sources});
 }
 
 /// What the vector is not, as an error of its line.
@@ -102,7 +103,7 @@ Result<Report> run(const RunOptions& options) {
     const auto replay_line = [&](const json::Value& value, std::size_t number, bool chosen) {
       const Field whole(value);
       if (number == 1 && StreamReplay::begins(whole)) {
-        auto begun = StreamReplay::begin(whole, path, number);
+        auto begun = StreamReplay::begin(whole, path, number, options.sources);
         if (begun)
           stream = std::move(*begun);
         else
@@ -124,7 +125,7 @@ Result<Report> run(const RunOptions& options) {
         if (!named) return;
         outcome = std::move(*replayed);
       } else {
-        outcome = replay(value, path, kind);
+        outcome = replay(value, path, kind, options.sources);
       }
       switch (outcome.kind) {
         case Outcome::Kind::equal:

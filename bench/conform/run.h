@@ -16,6 +16,7 @@ struct RunOptions {
   std::optional<std::string> step;  ///< only vectors of that step (evaluation vectors)
   std::string name;                 ///< only vectors whose name contains this text
   std::size_t every = 1;            ///< only the first of each so many vectors of a file
+  sched::EnabledSources sources;    ///< that may answer the Selects of evaluations
   std::size_t diff_count = 0;       ///< how many differing vectors to keep in full
 };
 

@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "conform/field.h"
+#include "sched/source/sources.h"
 
 namespace berth::conform {
 
 /// One line of a vector file.
 struct Vector {
-  Field whole;              ///< the line
-  Field in;                 ///< component vectors: `in`; else the whole line
-  Field out;                ///< component vectors: `out`; else `expect`
-  const std::string& path;  ///< the file it stands in
-  std::string_view name;    ///< its `name`
+  Field whole;                    ///< the line
+  Field in;                       ///< component vectors: `in`; else the whole line
+  Field out;                      ///< component vectors: `out`; else `expect`
+  const std::string& path;        ///< the file it stands in
+  std::string_view name;          ///< its `name`
+  sched::EnabledSources sources;  ///< that may answer the Selects of an evaluation
 };
 
 struct Difference {

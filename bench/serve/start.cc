@@ -189,6 +189,7 @@ Result<Start> prepare(const StartOptions& options) {
   out.config.seed = options.seed;
   out.config.start_ns = now_ns;
   out.config.server.keep_details = true;
+  out.config.server.sources = options.sources;
   out.config.watchers.heartbeats.grace_ns = options.heartbeat_grace_ns;
   out.config.watchers.heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
   out.config.drivers.emplace();

@@ -14,7 +14,8 @@ struct StartOptions {
   std::string source;      ///< file or folder of a cluster, or a workload's name or file; "": nodes that are made up
   std::int64_t nodes = 0;  ///< that are made up, beside those of `source`
   std::uint64_t seed = 1;
-  std::int64_t now_ns = 0;      ///< the real time, unix
+  sched::EnabledSources sources;  ///< that may answer Selects
+  std::int64_t now_ns = 0;        ///< the real time, unix
   std::int64_t begin_ns = 0;    ///< virtual time begins here; 0: at the latest time in `source`, without any at now_ns
   bool keep_addresses = false;  ///< those of `source` are served unchanged (addresses.h)
   std::int64_t heartbeat_grace_ns = 10 * base::kSecond, min_heartbeat_ttl_ns = 10 * base::kSecond;  ///< as a server's

@@ -11,6 +11,7 @@
 
 #include "conform/applier_check.h"
 #include "model/codec/codec.h"
+#include "server/server.h"
 #include "support/sanitized.h"
 
 namespace berth::conform {
@@ -69,6 +70,42 @@ TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
       for (const std::string& problem : run_life(options).problems)
         ADD_FAILURE() << "berth conform --seed " << seed << " --option quirk." << quirk.name << "=off: " << problem;
     }
+}
+
+/// A verdict of a kind of nodes that no longer holds, in what the worker caches.
+void plant_stale_verdicts(server::Server& server) {
+  for (std::uint32_t ask = 0; ask < 6; ++ask)
+    for (std::uint32_t kind = 0; kind < 12; ++kind)
+      server.lane().scratch.kind_verdicts.of(ask, kind) = sched::kReasonDrivers;
+}
+
+TEST(Lives, FindAStaleFactThatIsPlanted) {
+  std::size_t of_servers = 0, of_clusters = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const LifeOptions options{.seed = seed, .before_evaluation = plant_stale_verdicts};
+    of_servers += !run_life(options).problems.empty();
+    of_clusters += !run_cluster_life(options).problems.empty();
+  }
+  EXPECT_GE(of_servers, 5U);
+  EXPECT_GE(of_clusters, 5U);
+}
+
+TEST(Lives, DoNotDependOnTheSources) {
+  for (std::size_t off = 0; off < sched::kSwitchNames.size() + 2; ++off) {
+    const std::uint64_t seed = 100 + off;
+    LifeOptions options{.seed = seed};
+    const std::vector<std::string> by_all = run_life(options).events;
+    const std::uint64_t digest = run_cluster_life(options).digest;
+    options.sources =
+        *sched::EnabledSources::parse(off < sched::kSwitchNames.size() ? std::string("no-") + sched::kSwitchNames[off]
+                                      : off == sched::kSwitchNames.size() ? "none"
+                                                                          : "mixed:9");
+    SCOPED_TRACE("seed " + std::to_string(seed) + " --sources " + options.sources.text());
+    const LifeReport life = run_life(options);
+    for (const std::string& problem : life.problems) ADD_FAILURE() << problem;
+    EXPECT_EQ(life.events, by_all);
+    EXPECT_EQ(run_cluster_life(options).digest, digest);
+  }
 }
 
 TEST(Lives, FollowFromTheSeed) {

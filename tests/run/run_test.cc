@@ -15,6 +15,8 @@
 #include "run/others_run.h"
 #include "run/report.h"
 #include "run/runner.h"
+#include "run/server_settings.h"
+#include "server/shadow.h"
 #include "sim/datasets.h"
 
 namespace berth::run {
@@ -53,6 +55,69 @@ RunResult run(const std::string& text, std::int64_t seed = -1) {
 std::string with_top(const std::string& keys) {
   std::string text = kSmall;
   return text.insert(text.find("[cluster]"), keys + "\n");
+}
+
+RunResult run_smoke(const char* name, const sched::EnabledSources& sources, server::Listener* beside = nullptr) {
+  const auto path = sim::find_workload(name);
+  EXPECT_TRUE(path);
+  auto workload = sim::read_workload(*path, "smoke");
+  EXPECT_TRUE(workload) << workload.error().line();
+  workload->sources = sources;
+  RunOptions options{.quiet = true};
+  options.beside = beside;
+  auto result = run_workload(*workload, options);
+  EXPECT_TRUE(result) << result.error().line();
+  return std::move(*result);
+}
+
+TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
+  for (const char* name : {"quickstart", "mixed-real", "saturated", "openb-like"}) {
+    const std::string digest = run_smoke(name, {}).decisions_digest;
+    for (std::size_t off = 0; off <= sched::kSwitchNames.size(); ++off) {
+      sched::EnabledSources sources;
+      if (off < sched::kSwitchNames.size())
+        sources.set(static_cast<sched::Switch>(off), false);
+      else
+        sources.mix(1);
+      const RunResult result = run_smoke(name, sources);
+      EXPECT_EQ(result.decisions_digest, digest) << name << " --sources " << sources.text();
+      if (off < static_cast<std::size_t>(sched::SourceKind::general))
+        EXPECT_EQ(result.work.sources.selects[off], 0U) << sched::kSourceNames[off];
+    }
+  }
+}
+
+/// Stale verdicts of node kinds in what the run's worker caches.
+struct Planter final : server::Listener {
+  server::Shadow& shadow;
+  bool plants;
+  std::uint64_t decisions = 0;
+  Planter(server::Shadow& to, bool plant) : shadow(to), plants(plant) {}
+  void lane_made(server::Lane& lane) override { shadow.lane_made(lane); }
+  void decided(server::Lane& lane) override {
+    shadow.decided(lane);
+    if (!plants || ++decisions != 5) return;
+    for (std::uint32_t ask = 0; ask < 12; ++ask)
+      for (std::uint32_t kind = 0; kind < 64; ++kind)
+        lane.scratch.kind_verdicts.of(ask, kind) =
+            lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, ask, kind) = sched::kReasonDrivers;
+  }
+};
+
+TEST(ShadowOfARun, FindsAStaleFactThatIsPlanted) {
+  for (const bool plants : {false, true}) {
+    const auto path = sim::find_workload("quickstart");
+    ASSERT_TRUE(path);
+    const auto workload = sim::read_workload(*path, "smoke");
+    ASSERT_TRUE(workload);
+    std::vector<std::string> problems;
+    server::Shadow shadow(server_settings(*workload), plants ? 10 : 20,
+                          [&](std::string text) { problems.push_back(std::move(text)); });
+    Planter planter(shadow, plants);
+    run_smoke("quickstart", {}, &planter);
+    EXPECT_GE(shadow.checked(), 4U);
+    EXPECT_EQ(shadow.different() > 0, plants) << (problems.empty() ? "" : problems.front());
+  }
 }
 
 TEST(NomadTimes, StandBesideThoseOfTheSameDecisions) {

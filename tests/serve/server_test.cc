@@ -7,6 +7,7 @@
 #include "io/json_parse.h"
 #include "serve/client.h"
 #include "serve/service.h"
+#include "server/shadow.h"
 
 namespace berth::serve {
 namespace {
@@ -461,6 +462,46 @@ TEST_F(ServerTest, ForgetsLongPollsWhoseClientIsGone) {  // R-API-55
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   EXPECT_EQ(waiting, 0U);
+}
+
+/// As `berth serve --shadow 1` listens, with a stale verdict in what the server's worker caches.
+struct PlantingShadow final : living::Listener {
+  server::Shadow& shadow;
+  explicit PlantingShadow(server::Shadow& to) : shadow(to) {}
+  void decided(server::Lane& lane) override {
+    shadow.decided(lane);
+    for (std::uint32_t kind = 0; kind < 8; ++kind)
+      lane.scratch.kind_verdicts.of(0, kind) = lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, 0, kind) =
+          sched::kReasonDrivers;
+  }
+};
+
+TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
+  ServiceOptions options;
+  options.start.nodes = 20;
+  options.start.now_ns = 1'800'000'000 * base::kSecond;
+  options.listen = "127.0.0.1:0";
+  auto service = Service::make(options);
+  ASSERT_TRUE(service) << service.error().line();
+  std::vector<std::string> problems;
+  server::Shadow shadow((*service)->simulation().config().server, 1,
+                        [&](std::string text) { problems.push_back(std::move(text)); });
+  PlantingShadow listener(shadow);
+  (*service)->simulation().listen(&listener);
+  (*service)->start();
+  Client client((*service)->address());
+  for (int count = 3; count <= 5; count += 2) {
+    std::string job = kJob;
+    job.replace(job.find("\"Count\": 3"), 10, "\"Count\": " + std::to_string(count));
+    client.ask("PUT", "/v1/jobs", job);
+    EXPECT_EQ(client.receive().status, 200);
+    for (int tries = 0; tries < 100 && shadow.checked() < (count == 3 ? 1U : 2U); ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (count == 3) EXPECT_EQ(shadow.different(), 0U);
+  }
+  (*service)->stop();
+  EXPECT_GE(shadow.checked(), 2U);
+  EXPECT_GT(shadow.different(), 0U);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ namespace {
 
 using json::Value;
 
-server::Config config_of_replay() {
+server::Config config_of_replay(sched::EnabledSources sources) {
   server::Config config;
+  config.sources = sources;
   config.history = server::History::objects;
   config.broker.evals = config.broker.jobs = 1;  // nothing is queued
   return config;
@@ -227,17 +228,19 @@ Value compared(const Field& expect) {
 }  // namespace
 
 struct StreamReplay::Live {
+  explicit Live(sched::EnabledSources sources) : server(config_of_replay(sources), clock) {}
   server::ManualClock clock;
-  server::Server server{config_of_replay(), clock};
+  server::Server server;
 };
 
-StreamReplay::StreamReplay(std::string path) : path_(std::move(path)), live_(std::make_unique<Live>()) {}
+StreamReplay::StreamReplay(std::string path, sched::EnabledSources sources)
+    : path_(std::move(path)), live_(std::make_unique<Live>(sources)) {}
 StreamReplay::~StreamReplay() = default;
 
 Result<std::unique_ptr<StreamReplay>> StreamReplay::begin(const Field& line, const std::string& path,
-                                                          std::size_t number) {
+                                                          std::size_t number, sched::EnabledSources sources) {
   line.require("init/Index init/Nodes");
-  std::unique_ptr<StreamReplay> out(new StreamReplay(path));
+  std::unique_ptr<StreamReplay> out(new StreamReplay(path, sources));
   auto state = out->state_.read(line["init"], path, std::to_string(number) + ":/init");
   if (!state) return tl::unexpected(state.error());
   out->state_.apply(*state);
@@ -301,7 +304,7 @@ Result<Outcome> StreamReplay::next(const Field& line, std::size_t number, bool l
   };
   compare(decide(line, asked, eval, between, state_, fresh, live_->clock, live_->server), "live");
   if (loads) {
-    Live loaded;
+    Live loaded(live_->server.config().sources);
     loaded.server.load(state_.state());
     compare(decide(line, asked, eval, between, state_, fresh, loaded.clock, loaded.server, &claims_), "loaded");
   }

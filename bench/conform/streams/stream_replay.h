@@ -26,13 +26,14 @@ class StreamReplay {
   [[nodiscard]] static bool begins(const Field& line) { return line.has("init"); }
   /// Loads the state of the first line, line `number` of the file.
   [[nodiscard]] static Result<std::unique_ptr<StreamReplay>> begin(const Field& line, const std::string& path,
-                                                                   std::size_t number);
+                                                                   std::size_t number,
+                                                                   sched::EnabledSources sources = {});
   /// Replays the next line. `loads`: also on the state loaded anew, which costs a load of the whole state.
   [[nodiscard]] Result<Outcome> next(const Field& line, std::size_t number, bool loads = true);
 
  private:
   struct Live;
-  explicit StreamReplay(std::string path);
+  StreamReplay(std::string path, sched::EnabledSources sources);
 
   /// Compares the claims of the last commit with those that the delta brings.
   void compare_claims(const StreamDelta& delta, std::vector<Difference>& differences);

@@ -109,6 +109,7 @@ Outcome replay_evaluation(const Vector& v) {
   server::Config config;
   config.history = server::History::objects;
   config.broker.evals = config.broker.jobs = 1;  // nothing is queued
+  config.sources = v.sources;
   server::Server server(config, clock);
   server.load(state);
   if (planner_name == "partial") server.log().seen(v.whole["next_index"].as_uint() - 1);
