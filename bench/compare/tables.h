@@ -11,8 +11,9 @@ namespace berth::compare {
 
 using TableRows = std::vector<std::vector<std::string>>;
 
-/// Rows and columns with a head, columns padded to their widest cell, the first to the left. A table wider than `width` is
-/// broken: the columns that do not fit follow in a block of their own, beside the first column again. 0: never broken.
+/// Rows and columns with a head, columns padded to their widest cell, the first to the left. A table wider than `width`
+/// is broken: the columns that do not fit follow in a block of their own, beside the first column again. 0: never
+/// broken.
 [[nodiscard]] std::string text_table(const TableRows& rows, std::size_t width = 0);
 [[nodiscard]] std::string markdown_table(const TableRows& rows);
 

@@ -106,7 +106,7 @@ Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
   auto submitted = std::make_shared<model::Job>(job);
   if (has_scaling(job)) fill_policy_ids(stored.get(), next_id_, *submitted);
   if (!stored || model::spec_changed(*stored, *submitted)) {  // R-REG-430
-    model::canonicalize(*submitted);  // as every job entry is when it is applied (R-REG-7)
+    model::canonicalize(*submitted);                          // as every job entry is when it is applied (R-REG-7)
     submitted->submit_time = now;
     JobRegisterEntry entry;
     entry.job = std::move(submitted);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/edit_distance.h"
 #include "io/files.h"
 #include "sim/life_reader.h"
 #include "sim/toml_changes.h"

@@ -396,7 +396,7 @@ TEST_F(ServerTest, RefusesNodesThatCannotJoin) {
   // IDs of the right length that are none, everywhere else.
   const std::string none = "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz";
   for (const std::string& path : {"/v1/node/" + none, "/v1/allocation/" + none, "/v1/evaluation/" + none,
-                                 "/v1/deployment/" + none, "/v1/client/stats?node_id=" + none})
+                                  "/v1/deployment/" + none, "/v1/client/stats?node_id=" + none})
     EXPECT_EQ(client.get(path).status, 404) << path;
   for (const std::string& path :
        {"/v1/node/" + none + "/drain", "/v1/node/" + none + "/eligibility", "/v1/node/" + none + "/evaluate",

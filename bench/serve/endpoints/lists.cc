@@ -132,10 +132,10 @@ void send_list(Simulation& simulation, const Request& request, Reply& reply, Whe
   }
   // Made by a reader, handed over on the simulation's thread.
   auto deliver = reply.later();
-  simulation.post_reader(
-      [&simulation, request, filter = *filter, writes, make = std::move(make), deliver = std::move(deliver)] {
-        simulation.post_read([deliver, page = page_of(request, filter, writes, make())](Simulation&) { deliver(page); });
-      });
+  simulation.post_reader([&simulation, request, filter = *filter, writes, make = std::move(make),
+                          deliver = std::move(deliver)] {
+    simulation.post_read([deliver, page = page_of(request, filter, writes, make())](Simulation&) { deliver(page); });
+  });
 }
 
 }  // namespace berth::serve

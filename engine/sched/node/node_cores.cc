@@ -15,8 +15,7 @@ namespace {
 PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::NodeUse& use, NodeOverlay with,
                         const CompiledGroup& group, const CoreOffer& offer) {
   if (offer.too_few) return PlainFit{{}, kDimensionCores};
-  base::wrap_add_to(with.cpu_mhz,
-                    base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, offer.mhz), group.cpu_mhz));
+  base::wrap_add_to(with.cpu_mhz, base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, offer.mhz), group.cpu_mhz));
   PlainFit fit = plain_fit(capacity, use, with, group);
   // R-RANK-535: behind cpu, ahead of memory.
   if (offer.refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)

@@ -127,7 +127,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
 /// brings none.
 bool NodeFit::ports_are_clear(NodeRow row) {
   const NodeOverlay* const overlay = scratch_.overlay(row);
-  if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
+  if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != tables::kNoRow)) return false;
   if (attempt_.snapshot->nodes.use[row].port_allocs == 0) return true;
   return attempt_.by_amounts() && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
 }
