@@ -202,9 +202,9 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
     const base::StageScope looking(lane.stages, base::Stage::snapshot);
     put_facts(*lane.record, lane);
     Planner planner(*this, lane);
-    const tables::Snapshot& state = take_state(lane);
-    const Reads reads(listener_, true);
     try {
+      const tables::Snapshot& state = take_state(lane);  // a listener may throw there
+      const Reads reads(listener_, true);
       decide(lane, state, 0, planner);
     } catch (const std::exception& problem) {  // R-SCHED-5
       lane.result.status = sched::EvalStatus::error;
