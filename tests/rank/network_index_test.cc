@@ -260,7 +260,9 @@ TEST(NetworkIndex, ALongRequestGetsWhatTheDefinitionSays) {  // R-MODEL-485, 490
     std::vector<model::AllocatedPort> offer;
     const auto done = index.assign_ports(ask, offer);
     EXPECT_EQ(done ? "" : done.error().text(), error);
-    if (done) EXPECT_EQ(offer, expected);
+    if (done) {
+      EXPECT_EQ(offer, expected);
+    }
     ++(done ? offered : failed);
   }
   EXPECT_GT(offered, 50);

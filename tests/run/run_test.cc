@@ -81,8 +81,9 @@ TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
         sources.mix(1);
       const RunResult result = run_smoke(name, sources);
       EXPECT_EQ(result.decisions_digest, digest) << name << " --sources " << sources.text();
-      if (off < static_cast<std::size_t>(sched::SourceKind::general))
+      if (off < static_cast<std::size_t>(sched::SourceKind::general)) {
         EXPECT_EQ(result.work.sources.selects[off], 0U) << sched::kSourceNames[off];
+      }
     }
   }
 }

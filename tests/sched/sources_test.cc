@@ -80,7 +80,9 @@ TEST(Sources, ANewNeedGoesToTheGeneralSource) {
     const SourceCounts &by_fast = fast.scratch.source_counts, &by_slow = slow.scratch.source_counts;
     const auto general = static_cast<std::size_t>(SourceKind::general);
     for (std::size_t source = 0; source < kSourceNames.size(); ++source)
-      if (source != general) EXPECT_EQ(by_slow.selects[source], 0U) << kSourceNames[source];
+      if (source != general) {
+        EXPECT_EQ(by_slow.selects[source], 0U) << kSourceNames[source];
+      }
     EXPECT_GT(by_slow.selects[general], 100U);
     EXPECT_EQ(by_slow.unmet[kNewBit], by_slow.selects[general]);
     EXPECT_EQ(by_slow.known, 0U);

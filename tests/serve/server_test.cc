@@ -497,7 +497,9 @@ TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
     EXPECT_EQ(client.receive().status, 200);
     for (int tries = 0; tries < 100 && shadow.checked() < (count == 3 ? 1U : 2U); ++tries)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (count == 3) EXPECT_EQ(shadow.different(), 0U);
+    if (count == 3) {
+      EXPECT_EQ(shadow.different(), 0U);
+    }
   }
   (*service)->stop();
   EXPECT_GE(shadow.checked(), 2U);
