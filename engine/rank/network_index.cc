@@ -509,15 +509,15 @@ void NetworkIndex::spare_ports(const model::NetworkResource& ask, std::span<cons
                    [&](const auto& port) { return is_spared(port.value); }))
     return;
   // As in assign_ports(), with reserved ports of every host network: a few ports less to choose from.
-  std::vector<std::uint32_t> taken(spared.begin(), spared.end());
-  for (const model::AllocatedPort& port : offer) taken.push_back(static_cast<std::uint32_t>(port.value));
-  for (const model::Port& port : ask.reserved_ports) taken.push_back(static_cast<std::uint32_t>(port.value));
-  std::ranges::sort(taken);
+  taken_.assign(spared.begin(), spared.end());
+  for (const model::AllocatedPort& port : offer) taken_.push_back(static_cast<std::uint32_t>(port.value));
+  for (const model::Port& port : ask.reserved_ports) taken_.push_back(static_cast<std::uint32_t>(port.value));
+  std::ranges::sort(taken_);
   std::uint32_t from = like_->dynamic_min;  // on every address, so that no value is given twice
   for (std::size_t i = statics; i < offer.size(); ++i) {
     model::AllocatedPort& port = offer[i];
     if (!is_spared(port.value)) continue;
-    const std::uint32_t value = first_spare(find_slot(port.host_ip), from, taken);
+    const std::uint32_t value = first_spare(find_slot(port.host_ip), from, taken_);
     if (value == kNoPort) continue;
     if (ask.dynamic_ports[i - statics].to == -1) port.to = value;
     port.value = value, from = value + 1;
@@ -525,15 +525,15 @@ void NetworkIndex::spare_ports(const model::NetworkResource& ask, std::span<cons
 }
 
 void NetworkIndex::spare_ports(std::span<const std::uint16_t> spared, model::NetworkResource& offer) {
-  std::vector<std::uint32_t> taken(spared.begin(), spared.end());
+  taken_.assign(spared.begin(), spared.end());
   for (const auto* ports : {&offer.reserved_ports, &offer.dynamic_ports})
-    for (const model::Port& port : *ports) taken.push_back(static_cast<std::uint32_t>(port.value));
-  std::ranges::sort(taken);
+    for (const model::Port& port : *ports) taken_.push_back(static_cast<std::uint32_t>(port.value));
+  std::ranges::sort(taken_);
   const std::size_t slot = find_slot(offer.ip);
   std::uint32_t from = like_->dynamic_min;
   for (model::Port& port : offer.dynamic_ports) {
     if (!std::ranges::binary_search(spared, port.value)) continue;
-    const std::uint32_t value = first_spare(slot, from, taken);
+    const std::uint32_t value = first_spare(slot, from, taken_);
     if (value == kNoPort) return;
     if (port.to == port.value) port.to = value;
     port.value = value, from = value + 1;

@@ -235,6 +235,7 @@ class NetworkIndex {
     std::uint32_t address = 0, port = 0;
   };
   std::vector<Cursor> cursors_;
+  std::vector<std::uint32_t> taken_;  // of spare_ports(), reused
 };
 
 /// Turns `network`, a copy of the ask, into what is recorded with the allocation: dynamic values from `offer` by label,
