@@ -13,6 +13,7 @@ namespace {
 
 Config living(Config config) {
   config.server.history = server::History::objects;
+  config.server.options.spare_leaving_ports = true;
   config.server.execution = server::Execution::inline_;
   config.server.seed = config.seed;
   config.watchers.heartbeat_seed = base::mix64(config.seed);

@@ -90,6 +90,9 @@ constexpr auto kOptions = std::to_array<OptionInfo>({
     {"plan_id_length", "a number from 1 to 36", "R-SEED-90", "letters of an allocation's ID in the text of a plan (36)",
      [](Options& o, std::string_view value) { return set_number(o.plan_id_length, value, 1, kIdLengthMax); },
      [](const Options& o) { return std::to_string(o.plan_id_length); }},
+    {"spare_leaving_ports", "false or true", "R-MODEL-490, 491",
+     "true: dynamic ports other than those that a plan takes from stopping allocations; always so in lives",
+     set_bool<&Options::spare_leaving_ports>, get_bool<&Options::spare_leaving_ports>},
 });
 
 constexpr std::string_view kQuirkPrefix = "quirk.";

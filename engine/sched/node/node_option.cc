@@ -171,7 +171,7 @@ bool NodeFit::assign_group_network(NodeRow row, const rank::NodePorts& ports, co
     option.dimension = reason_of(offered.error());
     return false;
   }
-  if (!network.dynamic_ports.empty())
+  if (scratch_.options.spare_leaving_ports && !network.dynamic_ports.empty())
     if (const auto leaving = leaving_ports(row); !leaving.empty()) index.spare_ports(network, leaving, ports_);
   if (auto done = rank::fill_group_network(ports, ports_, network); !done) {
     attempt_.error = done.error().text;
@@ -194,7 +194,7 @@ bool NodeFit::assign_task_network(NodeRow row, const model::NetworkResource& ask
     option.dimension = reason_of(offered.error());
     return false;
   }
-  if (!offer.dynamic_ports.empty())
+  if (scratch_.options.spare_leaving_ports && !offer.dynamic_ports.empty())
     if (const auto leaving = leaving_ports(row); !leaving.empty()) index.spare_ports(leaving, offer);
   index.add_network(offer);
   task.networks.push_back(std::move(offer));
