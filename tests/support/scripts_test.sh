@@ -61,7 +61,7 @@ stand_in_berth="$work/checkout/build/release/berth_main_job"
 printf '#!/usr/bin/env bash\necho "report of $*"\n' > "$stand_in_berth" && chmod +x "$stand_in_berth"
 BUILD='echo "[3/70] Building"; /bin/sleep 1.5; echo "[64/70] Building"; /bin/sleep 1.5' \
   bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"
-same "what quickstart builds" "$(printf -- "--build $work/checkout/build/release --target %s\n" berth_main_job berth_program)" \
+same "what quickstart builds" "$(printf -- "--build $work/checkout/build/release --target %s\n" berth_main_job berth_install_files)" \
   "$(grep -e '^--build' "$CALLS")"
 grep -qE '^   3 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after ten seconds: $(cat "$work/printed")"
 grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after twenty seconds: $(cat "$work/printed")"
