@@ -167,6 +167,7 @@ class Server {
   void stop();
   /// Timers, evaluations that failed too often, cancelled ones; without a Turn.
   void tick();
+  /// Whether nothing is ready or under way for certain; false too while a worker looks and will find nothing.
   [[nodiscard]] bool idle();
   /// Waits until nothing is ready or under way, at most until `timeout_ns` from now; true when nothing is.
   bool wait_idle(std::int64_t timeout_ns);
@@ -284,7 +285,7 @@ class Server {
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<std::uint64_t> deliveries_{0};  // begun by workers
   std::atomic<std::int64_t> busy_{0};                     // workers that look for evaluations or serve one
-  std::atomic<bool> served_{false};                       // some, since the driver was woken last
+  std::atomic<bool> awaited_{false};                      // the driver waits for their end
   std::atomic<std::uint64_t> driver_woken_{0};
   std::mutex idle_mutex_;
   std::condition_variable idle_changed_;

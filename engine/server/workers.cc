@@ -97,12 +97,11 @@ void Server::work(Worker& worker) {
   while (!stopping_.load(std::memory_order_acquire)) {
     busy_.fetch_add(1, std::memory_order_seq_cst);
     std::uint32_t seen = work_.load(std::memory_order_acquire);
-    while (!stopping_.load(std::memory_order_acquire) && serve_next(worker)) {
-      served_.store(true, std::memory_order_relaxed);  // published by the change of busy_
-      seen = work_.load(std::memory_order_acquire);    // before the look that finds nothing
-    }
-    // The driver waits for all of them to find nothing, not for one to be between two evaluations.
-    if (busy_.fetch_sub(1, std::memory_order_seq_cst) == 1 && served_.exchange(false, std::memory_order_relaxed)) {
+    while (!stopping_.load(std::memory_order_acquire) && serve_next(worker))
+      seen = work_.load(std::memory_order_acquire);  // before the look that finds nothing
+    // The driver waits for all of them to find nothing, not for one to be between two evaluations. One that only looked
+    // wakes it too: the driver may have seen it do so.
+    if (busy_.fetch_sub(1, std::memory_order_seq_cst) == 1 && awaited_.exchange(false, std::memory_order_seq_cst)) {
       driver_woken_.fetch_add(1, std::memory_order_relaxed);
       { const std::lock_guard lock(idle_mutex_); }
       idle_changed_.notify_all();
@@ -191,7 +190,11 @@ bool Server::idle() {
 
 bool Server::wait_idle(std::int64_t timeout_ns) {
   std::unique_lock lock(idle_mutex_);
-  return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] { return idle(); });
+  return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] {
+    // Before it reads busy_: a worker that it sees busy sees this at its end.
+    awaited_.store(true, std::memory_order_seq_cst);
+    return idle();
+  });
 }
 
 Stats Server::stats() const {

@@ -2,8 +2,11 @@
 // executor. Nodes hold ten allocations of 100 MHz; the clock is the test's.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "server/server.h"
 #include "tables/check.h"
@@ -377,6 +380,17 @@ TEST(Pace, TriesBothWaysAndKeepsTheFaster) {
   EXPECT_FALSE(pace.is_ahead());
 }
 
+/// Fires timers until nothing is under way. The answer is not asked for twice: a worker may look once more in between,
+/// and find nothing.
+void settle(Control& c) {
+  for (int i = 0; i < 4000; ++i) {
+    if (c.server().wait_idle(5 * kMs)) return;
+    c.clock.set(c.clock.now_ns() + kSecond);
+    c.server().tick();
+  }
+  FAIL() << "something stays under way";
+}
+
 class FreeWorkers : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers than cores included
@@ -391,11 +405,7 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
     const Server::Turn turn(server);
     c.evaluate(c.job("job-" + std::to_string(i), "service", 2));
   }
-  for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) {
-    c.clock.set(c.clock.now_ns() + kSecond);
-    server.tick();
-  }
-  ASSERT_TRUE(server.idle());
+  settle(c);
   server.stop();
   const Stats stats = server.stats();
   EXPECT_EQ(c.allocs(), 300U);
@@ -408,15 +418,6 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
     EXPECT_EQ(stats.conflicts, 0U);
   }
   for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
-}
-
-/// Fires timers until nothing is under way.
-void settle(Control& c) {
-  for (int i = 0; i < 4000 && !c.server().wait_idle(5 * kMs); ++i) {
-    c.clock.set(c.clock.now_ns() + kSecond);
-    c.server().tick();
-  }
-  ASSERT_TRUE(c.server().idle());
 }
 
 TEST_P(FreeWorkers, StoppedInBetweenLoseNothing) {
@@ -509,6 +510,29 @@ TEST_P(FreeWorkers, WakeTheDriverOnceNothingIsReady) {
 }
 INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 4U, 8U));
 
+/// A driver that saw a worker look waits for its end, whether or not it finds anything.
+TEST(FreeWorkers, ThatFindNothingWakeTheDriver) {
+  struct SlowClock final : Clock {
+    mutable std::atomic<int> asked{0};
+    [[nodiscard]] std::int64_t now_ns() const override {  // workers ask as they look
+      ++asked;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      return 0;
+    }
+  } clock;
+  Config config;
+  config.execution = Execution::free;
+  config.workers = 2;
+  Server server(config, clock);
+  const int asked = clock.asked;
+  server.start();
+  while (clock.asked == asked) std::this_thread::yield();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(server.wait_idle(20 * kSecond));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  server.stop();
+}
+
 TEST(FreeWorkers, ThatThrowLoseNothing) {
   Config config;
   config.execution = Execution::free;
@@ -527,11 +551,7 @@ TEST(FreeWorkers, ThatThrowLoseNothing) {
     const Server::Turn turn(server);
     c.evaluate(c.job("job-" + std::to_string(i), "service", 1));
   }
-  for (int i = 0; i < 4000 && !server.wait_idle(5 * kMs); ++i) {
-    c.clock.set(c.clock.now_ns() + kSecond);
-    server.tick();
-  }
-  ASSERT_TRUE(server.idle());
+  settle(c);
   server.stop();
   EXPECT_EQ(c.allocs(), 19U);
   EXPECT_EQ(server.stats().errors, 1U + 3U);
