@@ -80,7 +80,7 @@ expect 0 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
 "$berth" plan $here/small.json $here/jobs/urgent.json --json - > /dev/full 2> "$scratch/err"
-[ $? -eq 1 ] && grep -q '-: cannot be written' "$scratch/err" || broken "a full disk is not noticed: $(cat "$scratch/err")"
+[ $? -eq 1 ] && grep -q -- '-: cannot be written' "$scratch/err" || broken "a full disk is not noticed: $(cat "$scratch/err")"
 
 # Colours: where they are asked for, never in a file, and not with NO_COLOR.
 expect 0 --color always $here/small.json $here/jobs/urgent.json

@@ -470,9 +470,10 @@ struct PlantingShadow final : living::Listener {
   explicit PlantingShadow(server::Shadow& to) : shadow(to) {}
   void decided(server::Lane& lane) override {
     shadow.decided(lane);
-    for (std::uint32_t kind = 0; kind < 8; ++kind)
-      lane.scratch.kind_verdicts.of(0, kind) = lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, 0, kind) =
-          sched::kReasonDrivers;
+    for (std::uint32_t checks = 0; checks < 12; ++checks)
+      for (std::uint32_t kind = 0; kind < 64; ++kind)
+        lane.scratch.kind_verdicts.of(checks, kind) =
+            lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, checks, kind) = sched::kReasonDrivers;
   }
 };
 
