@@ -319,6 +319,7 @@ class Changes {
     const Place volumes = place_.at("Volumes");
     if (!volumes.value) return;
     for (const json::Member& volume : volumes.value->members()) {
+      if (parts_tried_ >= kPartsTried) return;  // a patch costs a look at all mounts
       const Place place = volumes.at(volume.key);
       const Place read_only = place.at("ReadOnly");
       if (!(read_only.value && read_only.value->as_bool()) &&
