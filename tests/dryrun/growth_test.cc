@@ -63,8 +63,7 @@ class JobGrowth : public ::testing::TestWithParam<std::size_t> {};
 TEST_P(JobGrowth, CostsByTheLengthOfItsLists) {
   const auto& [name, make] = testing::job_lists()[GetParam()];
   // Measured 26 to 30 times at 8 times the length: one Select of the scheduler is not linear in these.
-  for (const char* open :
-       {"distinct properties", "job spreads", "group spreads", "spread targets"})
+  for (const char* open : {"distinct properties", "job spreads", "group spreads", "spread targets"})
     if (name == open) GTEST_SKIP() << "not linear yet";
   const model::ClusterState state = cluster_of(testing::node_lists().front().second(0));
   expect_linear(name, [&](std::size_t count) { plan(state, make(count)); });
