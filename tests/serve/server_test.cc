@@ -499,6 +499,7 @@ TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
   for (int count = 3; count <= 5; count += 2) {
     std::string job = kJob;
     job.replace(job.find("\"Count\": 3"), 10, "\"Count\": " + std::to_string(count));
+    if (count == 5) job.replace(job.find("\"web\""), 5, "\"two\"");
     client.ask("PUT", "/v1/jobs", job);
     EXPECT_EQ(client.receive().status, 200);
     // Other evaluations than that of the second job version are checked as well.
