@@ -387,13 +387,8 @@ json::Value node_events(json::Value events) {
   return events;
 }
 
-/// The node's own address, as its resources have it. The attribute may still be that of a real machine.
-std::string address_of(const model::Node& node) {
-  if (!node.node_resources) return "";
-  for (const model::NetworkResource& network : node.node_resources->networks)
-    if (!network.ip.empty()) return network.ip;
-  return "";
-}
+/// Where a node's client answers: simulated clients answer at this server.
+constexpr const char* kClientHost = "127.0.0.1";
 
 }  // namespace
 
@@ -415,7 +410,7 @@ json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
     return found == node.attributes.end() ? std::string() : found->second;
   };
   json::Value out = json::Value::object();
-  out.set("Address", address_of(node)), out.set("ID", node.id);
+  out.set("Address", kClientHost), out.set("ID", node.id);
   if (fields.os) {
     json::Value attributes = json::Value::object();
     attributes.set("os.name", attribute("os.name"));
