@@ -29,9 +29,9 @@ struct Options {
   std::int64_t preemption_min_delta = 10;  ///< R-SEED-80, 81; >= 0
   bool seed_system_reporting = false;      ///< system_reporting = seed (R-SEED-85 to 87)
   std::int64_t plan_id_length = 36;        ///< R-SEED-90; 1 to 36
-  /// Dynamic ports other than those that a plan takes from stopping allocations, where others are free. Nomad draws ports
-  /// at random (R-MODEL-490) and so seldom meets them; recordings take the lowest free ones (R-MODEL-491). Clusters with
-  /// clients always have it.
+  /// Dynamic ports other than those that a plan takes from stopping allocations, where others are free. Nomad draws
+  /// ports at random (R-MODEL-490) and so seldom meets them; recordings take the lowest free ones (R-MODEL-491).
+  /// Clusters with clients always have it.
   bool spare_leaving_ports = false;
   friend bool operator==(const Options&, const Options&) = default;
 };
