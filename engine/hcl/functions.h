@@ -1,0 +1,62 @@
+// The functions of HCL job files by name (R-HCL-550 to 665), but try(), can() and convert(), whose arguments are
+// expressions and types: the evaluator has those.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hcl/value.h"
+
+namespace berth::hcl {
+
+/// Where file functions read. Nothing outside `folder` is read, whatever a path or a link says.
+struct FileAccess {
+  bool allowed = false;
+  std::string folder;  ///< that relative paths start from
+};
+
+struct Parameter {
+  const char* name;
+  Type type;
+  bool may_be_null = false;
+};
+
+/// Why a call failed, for the diagnostic of R-HCL-155 and 551.
+struct CallError {
+  enum class Kind {
+    call,      ///< `Error in function call; Call to function "f" failed: <text>.`
+    argument,  ///< `Invalid function argument; Invalid value for "<parameter>" parameter: <text>.`
+  };
+  Kind kind = Kind::call;
+  std::size_t argument = 0;  ///< position of the argument at fault
+  std::string text;
+};
+using CallOutcome = tl::expected<Value, CallError>;
+
+struct Function {
+  using Body = CallOutcome (*)(std::span<const Value> arguments, const FileAccess& files);
+  const char* name;
+  std::vector<Parameter> parameters;
+  std::optional<Parameter> variadic;
+  Body body;
+  bool takes_unknown = false;
+
+  [[nodiscard]] const Parameter& parameter(std::size_t position) const {
+    return position < parameters.size() ? parameters[position] : *variadic;
+  }
+};
+
+/// nullptr: there is no such function (R-HCL-550).
+[[nodiscard]] const Function* find_function(std::string_view name);
+/// All names, ascending, with try, can and convert: candidates of "Did you mean".
+[[nodiscard]] const std::vector<std::string>& function_names();
+
+/// Converts the arguments to the parameters' types and calls. The number of arguments must suit (the evaluator has its
+/// diagnostics); an unknown argument gives an unknown result. The result is checked against kMaxWeight and kMaxDepth.
+[[nodiscard]] CallOutcome call(const Function& function, std::span<const Value> arguments, const FileAccess& files);
+
+}  // namespace berth::hcl
