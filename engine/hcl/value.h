@@ -78,6 +78,8 @@ class Value {
   struct Members;
   enum class State : std::uint8_t { null, unknown, known };
   Value(Kind kind, State state) : kind_(kind), state_(state) {}
+  static Value sequence(Kind kind, Type element, std::vector<Value> values);
+  static Value mapping(Kind kind, Type element, std::vector<Member> members);
 
   Kind kind_ = Kind::dynamic;
   State state_ = State::null;
