@@ -14,6 +14,7 @@
 #include "profile/report.h"
 #include "profile/trace.h"
 #include "run/interrupt.h"
+#include "sim/datasets.h"
 
 namespace berth::cli {
 namespace {

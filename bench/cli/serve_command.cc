@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/duration.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"

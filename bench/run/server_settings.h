@@ -1,6 +1,7 @@
 // What a workload file says of the server that decides.
 #pragma once
 
+#include "model/eval.h"
 #include "server/config.h"
 #include "sim/workload.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tables/history.h"
+#include "tables/state.h"
 
 namespace berth::tables {
 

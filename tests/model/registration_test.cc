@@ -6,6 +6,7 @@
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
 #include "model/periodic/cron.h"
+#include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"

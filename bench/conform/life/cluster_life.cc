@@ -9,6 +9,7 @@
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
 #include "living/living.h"
+#include "model/predicates.h"
 
 namespace berth::conform {
 namespace {

@@ -8,6 +8,7 @@
 #include "model/registration/register_job.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
 #include "tables/export.h"
 
 namespace berth::serve {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "model/codec/codec.h"
 #include "serve/addresses.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"
