@@ -1,0 +1,130 @@
+// How a decoder reads a body, whatever its syntax: native HCL, HCL JSON, or what a `dynamic` block makes (R-HCL-223 to
+// 236, 330 to 335, 770).
+//
+//   Schema        what a decoder asks for: names of attributes, types of blocks with the names of their labels
+//   Body          content(schema) gives a Content and reports all that the schema does not know; partial(schema, rest)
+//                 reports nothing unknown and hands on the rest, which a second schema is then held against
+//   Content       attributes and blocks in source order; dynamic blocks are expanded in place
+//   Expression    with the names it sees; value() reports and gives an unknown value where it fails (R-HCL-156)
+//
+// Bodies, expressions and ranges point into a Module (module.h), which outlives them. They are small: copy them.
+//
+//   Diagnostics& out = ...;
+//   const Content content = body.content(kTaskSchema, out);        // R-HCL-230 to 234, 331 to 335 are reported here
+//   if (const Attribute* driver = content.attribute("driver")) {
+//     const Value value = driver->expression.value(out);           // R-HCL-140 to 156 are reported here
+//     if (auto text = to_string(value); !text) out.add(driver->expression.start(), "Unsuitable value type", ...);
+//   }
+//   for (const Block& block : content.blocks) if (block.type == "service") ...
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hcl/source.h"
+#include "hcl/value.h"
+
+namespace berth::hcl {
+
+struct Expr;        // ast.h
+struct NativeBody;  // ast.h
+struct JsonNode;    // json_syntax.h
+struct Scope;       // evaluate.h
+struct Context;     // evaluate.h
+
+class Expression {
+ public:
+  Expression(const Expr& expr, const Scope* scope, const Context& context)
+      : expr_(&expr), scope_(scope), context_(&context) {}
+
+  /// Reports what fails; a failed expression is unknown. Parts of a value may be unknown too.
+  [[nodiscard]] Value value(Diagnostics& out) const;
+  [[nodiscard]] Range range() const;  ///< the whole expression
+  [[nodiscard]] Range start() const;  ///< the subject of conversion errors (R-HCL-240)
+  /// Written as `{...}` in native syntax, which free-form and map blocks wrap into a list (R-HCL-365).
+  [[nodiscard]] bool is_object_constructor() const;
+  [[nodiscard]] const Expr& expr() const { return *expr_; }
+  [[nodiscard]] const Scope* scope() const { return scope_; }
+  [[nodiscard]] const Context& context() const { return *context_; }
+
+ private:
+  const Expr* expr_;
+  const Scope* scope_;
+  const Context* context_;
+};
+
+struct Attribute {
+  std::string name;
+  Range name_range;
+  Range range;  ///< name to end of the expression
+  Expression expression;
+};
+
+struct AttributeSchema {
+  std::string name;
+  bool required = false;
+};
+struct BlockSchema {
+  std::string type;
+  std::vector<std::string> labels;  ///< their names in error texts; a name may be empty (R-HCL-230)
+};
+struct Schema {
+  std::vector<AttributeSchema> attributes;
+  std::vector<BlockSchema> blocks;
+  bool dynamic = true;  ///< false at the root of a file (R-HCL-220)
+};
+
+struct Block;
+struct Content;
+
+class Body {
+ public:
+  Body(const NativeBody& body, const Scope* scope, const Context& context)
+      : native_(&body), scope_(scope), context_(&context) {}
+  Body(const JsonNode& object, const Scope* scope, const Context& context)
+      : json_(&object), scope_(scope), context_(&context) {}
+
+  /// What is not in the schema is reported; the rest is returned all the same (R-HCL-705). An attribute or block of the
+  /// right name is left out where its form is wrong (labels).
+  [[nodiscard]] Content content(const Schema& schema, Diagnostics& out) const;
+  /// What is in the schema; the rest is left to `rest`, whose "Did you mean" also knows the names taken (R-HCL-235).
+  [[nodiscard]] Content partial(const Schema& schema, Diagnostics& out, Body& rest) const;
+  /// All attributes and blocks as written, `dynamic` not expanded: free-form and map blocks (R-HCL-360, 363). A JSON
+  /// body has only attributes.
+  [[nodiscard]] Content everything(Diagnostics& out) const;
+  /// Subject of "Missing required argument": the empty range at the body's opening brace (R-HCL-234).
+  [[nodiscard]] Range missing_range() const;
+  [[nodiscard]] bool is_json() const { return json_ != nullptr; }
+
+ private:
+  struct Taken;
+  Content read(const Schema& schema, Diagnostics& out, bool partly) const;
+
+  const NativeBody* native_ = nullptr;
+  const JsonNode* json_ = nullptr;
+  const Scope* scope_;
+  const Context* context_;
+  std::vector<std::string> taken_attributes_;  // by partial()
+  std::vector<std::string> taken_blocks_;
+};
+
+struct Block {
+  std::string type;
+  std::vector<std::string> labels;
+  Range type_range;                 ///< subject of most errors about a block
+  std::vector<Range> label_ranges;  ///< as many as labels
+  Range header;                     ///< type to last label: "Another was defined at" (R-HCL-225, 411)
+  Range open;                       ///< the opening brace
+  Body body;
+};
+
+struct Content {
+  std::vector<Attribute> attributes;
+  std::vector<Block> blocks;
+  Range missing_range;  ///< of the body
+
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+};
+
+}  // namespace berth::hcl
