@@ -51,6 +51,7 @@ Reason parts_mismatch(const Type& from, const Type& to) {
   if (to.element().is_dynamic()) {
     std::vector<Type> types(from.items().begin(), from.items().end());
     for (const auto& attribute : from.attributes()) types.push_back(attribute.type);
+    std::erase_if(types, [](const Type& type) { return type.is_dynamic(); });
     if (!unify(types)) return not_uniform(to.kind());
     return std::nullopt;
   }
@@ -68,6 +69,7 @@ Reason parts_mismatch(const Type& from, const Type& to) {
 /// What all parts of a collection become: its element type, or where that is dynamic their unified type.
 tl::expected<Type, std::string> common_element(const Type& wanted, std::vector<Type> parts) {
   if (!wanted.element().is_dynamic()) return wanted.element();
+  std::erase_if(parts, [](const Type& type) { return type.is_dynamic(); });  // nulls become what the others are
   auto element = unify(parts);
   if (!element) return tl::unexpected(not_uniform(wanted.kind()));
   return *std::move(element);

@@ -43,7 +43,6 @@ struct Function {
   std::vector<Parameter> parameters;
   std::optional<Parameter> variadic;
   Body body;
-  bool takes_unknown = false;
 
   [[nodiscard]] const Parameter& parameter(std::size_t position) const {
     return position < parameters.size() ? parameters[position] : *variadic;

@@ -246,6 +246,11 @@ class Unification {
 
 }  // namespace
 
-std::optional<Type> unify(std::span<const Type> types) { return Unification(types).run(); }
+std::optional<Type> unify(std::span<const Type> types) {
+  auto type = Unification(types).run();
+  // With a dynamic type among them nothing has to fit: each value keeps its own.
+  if (!type && std::ranges::any_of(types, [](const Type& t) { return t.is_dynamic(); })) return Type();
+  return type;
+}
 
 }  // namespace berth::hcl
