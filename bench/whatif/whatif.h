@@ -1,0 +1,114 @@
+// `berth whatif`: a cluster lives through changes one after the other, and each is reported: what moves where, what is
+// evicted, what finds no place, how far jobs fall below what ran.
+//
+// The cluster is the one that `berth serve` serves: server, leader and clients on a virtual clock. Tasks run until they
+// are stopped, batch tasks as well: how long they would run is not known. A step ends when nothing has been written for
+// a minute, nothing drains and no client owes an answer; at the latest after Settings::step_most_ns.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "serve/start.h"
+#include "whatif/steps.h"
+#include "whatif/watch.h"
+
+namespace berth::whatif {
+
+struct Settings {
+  std::int64_t drain_deadline_ns = 3600 * base::kSecond;  ///< 0: none; negative: at once
+  std::int64_t start_delay_ns = base::kSecond;            ///< of a task: image, folders, network
+  std::int64_t step_most_ns = 4 * 3600 * base::kSecond;   ///< virtual time that a step may take
+  std::int64_t at_once = 1;                               ///< nodes of an upgrade
+  std::vector<std::pair<Selector, double>> prices;        ///< per hour; the first that matches a node counts
+};
+
+/// An allocation that was placed in this step and lives at its end.
+struct Placement {
+  std::string alloc, job, node;  ///< job with "@namespace" unless it is `default`
+  std::string from;              ///< node of the allocation whose place it takes; "": it has none before
+};
+struct Eviction {
+  std::string alloc, job, node, by;  ///< by: the job that took the room
+};
+/// A group of which something waits for a node at the end of the step.
+struct Waiting {
+  std::string job, group;
+  std::int64_t missing = 0;
+  bool before = false;  ///< it waited before the step as well
+  std::string reasons;  ///< "12 nodes: memory exhausted; 3: ${attr.kernel.name} = linux"
+};
+/// A group that fell below what ran when the step began.
+struct Shortfall {
+  std::string job, group;
+  std::int64_t ran = 0, away_most = 0, away_end = 0;
+  double below_s = 0, missing_s = 0;    ///< time below; allocation-seconds
+  std::optional<std::int64_t> allowed;  ///< away at once by `migrate` or `update`; none: the step has no such bound
+};
+/// How full the cluster is. Shares are of all nodes that are there and up.
+struct Packing {
+  std::int64_t nodes = 0, used_nodes = 0, eligible_nodes = 0, allocs = 0;
+  double cpu = 0, memory = 0;  ///< held, 0 to 1
+  std::optional<double> price_per_hour;
+};
+struct StepReport {
+  std::string words;
+  std::int64_t nodes = 0;    ///< that the step names
+  double length_s = 0;       ///< virtual time until the last change
+  bool settled = true;       ///< false: it was cut off
+  std::int64_t stopped = 0;  ///< ended without a replacement and without eviction
+  std::vector<Placement> placements;
+  std::vector<Eviction> evictions;
+  std::vector<Waiting> waiting;
+  std::vector<Shortfall> shortfalls;
+  Packing before, after;
+};
+
+class WhatIf {
+ public:
+  WhatIf(serve::Start start, Settings settings);
+  WhatIf(const WhatIf&) = delete;
+  WhatIf& operator=(const WhatIf&) = delete;
+
+  /// Makes the change and lets time go by until the cluster has come to rest. Errors name what the step cannot find;
+  /// the cluster is then as it was.
+  [[nodiscard]] Result<StepReport, std::string> take(const Step& step);
+
+  [[nodiscard]] Packing packing() const;
+
+ private:
+  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
+  [[nodiscard]] std::vector<const model::Node*> nodes_of(const Selector& selector) const;
+  [[nodiscard]] std::string job_words(tables::JobKeyRow job) const;
+  [[nodiscard]] std::string node_words(tables::NodeRow node) const;
+  [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
+  [[nodiscard]] std::string evictor_of(tables::AllocRow row) const;
+
+  Result<void, std::string> make(const Step& step, StepReport& report);
+  Result<void, std::string> drain(const std::vector<const model::Node*>& nodes);
+  Result<void, std::string> upgrade(const std::vector<const model::Node*>& nodes);
+  Result<void, std::string> add(const Step& step);
+  Result<void, std::string> edit(const Step& step, const std::vector<const model::Node*>& nodes);
+  Result<void, std::string> submit(const Step& step);
+  Result<void, std::string> configure(const Step& step);
+  Result<void, std::string> apply(const living::Event& event);
+  void settle();
+  [[nodiscard]] bool at_rest() const;
+  void report_allocs(StepReport& report) const;
+  void report_groups(const Step& step, StepReport& report) const;
+  [[nodiscard]] std::vector<Waiting> waiting() const;
+
+  Settings settings_;
+  model::ClusterState context_;                  // what reading a job file needs: namespaces, pools, configuration
+  std::map<std::string, model::Node> machines_;  // by ID: as registered
+  std::uint64_t added_ = 0, seed_ = 1;
+  Watch watch_;
+  std::unique_ptr<living::Cluster> cluster_;
+  std::set<tables::NodeRow> silent_;  // their machines are gone, and the servers do not know it yet
+  bool settled_ = true;
+};
+
+}  // namespace berth::whatif
