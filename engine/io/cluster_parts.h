@@ -1,6 +1,7 @@
 // Steps of an import that its files share. Not for users of io; see export_import.h.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -30,19 +31,62 @@ inline constexpr std::size_t kNameBytesMax = 4096;
 [[nodiscard]] Result<model::ClusterState> read_cluster_file(const json::Value& document, const std::string& path,
                                                             Warnings& warnings);
 
-/// Gathers answers of the API, in any order and with repetitions.
+/// What a cluster cannot be planned on without, and that its sources do not hold.
+struct Missing {
+  std::string problem, remedy;
+};
+
+/// What an answer of the API holds, or a record of a snapshot.
+enum class ApiKind : std::uint8_t {
+  ignored,
+  node,
+  node_stub,
+  alloc,         // full, with its job
+  alloc_single,  // full, with the port mappings that the single endpoint makes up (R-MODEL-612)
+  alloc_stub,
+  job,
+  job_stub,
+  versions,
+  eval,
+  deployment,
+  pool,
+  name_space,
+  config,
+  host_volume,
+  host_volume_stub,
+  claim,
+  csi_volume,
+  csi_volume_stub,
+  csi_plugin,
+};
+
+/// Gathers answers of the API and records of snapshots, in any order and with repetitions.
 class ExportCollector {
  public:
   ExportCollector();
   ~ExportCollector();
-  /// One document: {path: answer}, or an answer told by its keys.
-  [[nodiscard]] Result<void> add(const json::Value& document, const std::string& path);
-  [[nodiscard]] Result<model::ClusterState> finish(const std::string& path, Warnings& warnings);
+  /// One document: {path: answer}, or an answer told by its keys. `others_are_fine`: what is neither is no warning.
+  [[nodiscard]] Result<void> add(const json::Value& document, const std::string& path, bool others_are_fine = false);
+  /// One record of a snapshot (R-SNAP-20): it is what the state holds, so it wins over every answer, and over an
+  /// earlier record of the same object (R-SNAP-23). `is_version`: a job of the table of versions, where the current one
+  /// wins (R-SNAP-70).
+  [[nodiscard]] Result<void> add_record(ApiKind kind, const json::Value& object, bool is_version,
+                                        const model::ReadOptions& options);
+  /// The state is at least as new as this index.
+  void raise_index(std::uint64_t index);
+  [[nodiscard]] Result<model::ClusterState> finish(const std::string& path, Warnings& warnings,
+                                                   std::optional<Missing>& missing);
 
  private:
   struct Tables;
   std::unique_ptr<Tables> tables_;
 };
+
+/// The answers in a tar archive, as `nomad operator debug` writes it. Of several captures of one list the last counts.
+[[nodiscard]] Result<void> add_archive(const std::string& path, ExportCollector& collector, Warnings& notes);
+/// Drops from ascending `files` those that a debug archive repeats in a later capture: .../0000/nodes.json before
+/// .../0001/nodes.json.
+void keep_last_captures(std::vector<std::string>& files);
 
 /// Whether `document` is an object {path: answer}.
 [[nodiscard]] bool is_export(const json::Value& document);

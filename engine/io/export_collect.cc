@@ -4,8 +4,10 @@
 // are equally full and differ, the one with the higher ModifyIndex, with a warning.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "io/cluster_parts.h"
+#include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
@@ -17,28 +19,7 @@ using model::Allocation;
 using model::Job;
 using JobPtr = std::shared_ptr<const Job>;
 
-enum class Kind : std::uint8_t {
-  ignored,
-  node,
-  node_stub,
-  alloc,         // full, with its job
-  alloc_single,  // full, with the port mappings that the single endpoint makes up (R-MODEL-612)
-  alloc_stub,
-  job,
-  job_stub,
-  versions,
-  eval,
-  deployment,
-  pool,
-  name_space,
-  config,
-  host_volume,
-  host_volume_stub,
-  claim,
-  csi_volume,
-  csi_volume_stub,
-  csi_plugin,
-};
+using Kind = ApiKind;
 
 /// What the answer of a request path holds. Paths that are not listed hold nothing that a state needs.
 Kind kind_of_path(std::string_view path) {
@@ -98,6 +79,7 @@ std::optional<Kind> kind_of_object(const json::Value& v, bool in_list) {
   if (v["TaskGroups"].is_object() && v.has("JobID")) return Kind::deployment;
   if (v.has("TaskGroups") || v["Job"].is_object()) return Kind::job;
   if (v.has("Attributes") && v.has("Drivers") && v.has("Meta")) return Kind::node;
+  if (v.has("Address") && v.has("SchedulingEligibility")) return Kind::node_stub;
   if (v.has("NodeResources") && v.has("ID")) return Kind::node;
   if (v.has("Datacenter") && v.has("SchedulingEligibility")) return Kind::node_stub;
   if (v.has("ControllersHealthy") && v.has("NodesHealthy"))
@@ -130,6 +112,9 @@ bool same_contents(const T& a, const T& b) {
   }
 }
 
+/// Rank of a record of a snapshot, which is fuller than any answer, and of a node's entry in a list.
+constexpr int kOfRecord = -1, kStubRank = 1;
+
 /// Objects by key; a lower rank is a fuller answer.
 template <class T>
 struct Table {
@@ -141,6 +126,10 @@ struct Table {
 
   /// True when an equally full answer said something else.
   bool put(const std::string& key, int rank, T value) {
+    if (rank == kOfRecord) {
+      entries.insert_or_assign(key, Entry{rank, std::move(value)});
+      return false;
+    }
     const auto found = entries.find(key);
     if (found == entries.end()) {
       entries.emplace(key, Entry{rank, std::move(value)});
@@ -155,7 +144,19 @@ struct Table {
   }
 };
 
+/// Ends the remedies for what a source lacks.
+constexpr const char* kOrSnapshot =
+    ", or take all at once: nomad operator snapshot save FILE.snap; --allow-partial does without";
+
 std::string joined(const std::string& a, const std::string& b) { return a + '\0' + b; }
+
+/// Two copies of one version. The job and allocation endpoints unpack the payload, the versions endpoint does not.
+bool is_same_version(const Job& stored, const Job& other) {
+  if (stored.payload == other.payload) return !model::spec_changed(stored, other);
+  Job compared = other;
+  compared.payload = stored.payload;
+  return !model::spec_changed(stored, compared);
+}
 
 /// Takes back what the single-allocation endpoint adds: mappings whose label belongs to a task network (R-MODEL-612).
 void drop_made_up_ports(Allocation& alloc) {
@@ -214,9 +215,15 @@ struct ExportCollector::Tables {
   std::optional<model::SchedulerConfiguration> config;
   std::map<JobKey, JobPtr> current, versions;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> stub_versions;  // alloc ID -> version, create index
-  std::set<std::string> node_stubs;
-  std::set<std::pair<std::string, std::string>> job_stubs;
+  std::set<std::string> node_stubs, alloc_stubs;
+  std::map<std::pair<std::string, std::string>, std::int64_t> job_stubs;  // -> allocations that its summary says run
+  bool has_allocs = false;  ///< some answer was a list of allocations, and may be an empty one
+  std::size_t without_job = 0, without_resources = 0, running_left_out = 0;  ///< list entries of allocations
+  std::string first_without_job;
   std::vector<std::shared_ptr<Job>> new_jobs;
+  std::set<JobKey> of_records;   ///< current jobs that a snapshot held
+  bool others_are_fine = false;  ///< what is no object of the API is not remarked on
+  bool recording = false;        ///< the object under way is a record of a snapshot
   std::uint64_t index = 0;
   Warnings warnings;
 
@@ -246,7 +253,7 @@ struct ExportCollector::Tables {
                  "use at most " + std::to_string(kNameBytesMax));
     if constexpr (!std::is_same_v<T, Allocation>) note(modify_index_of(item));
     const std::string key = scope ? joined(item.*scope, name) : name;
-    if (table.put(key, rank, std::move(item)))
+    if (table.put(key, recording ? kOfRecord : rank, std::move(item)))
       warnings.push_back(options.place + ": " + what + " " + shortened(name) +
                          " comes twice with different contents; the newer one is kept");
     return {};
@@ -267,10 +274,9 @@ struct ExportCollector::Tables {
                  "use at most " + std::to_string(kNameBytesMax));
     note((*job)->modify_index);
     const JobKey key = key_of(**job);
+    if (recording || of_records.contains(key)) return add_recorded_job(std::move(*job), key, is_current);
     const auto [at, fresh] = versions.emplace(key, *job);
-    Job compared = **job;
-    compared.payload = at->second->payload;  // the job endpoint unpacks it, the versions endpoint does not
-    if (!fresh && model::spec_changed(*at->second, compared)) {
+    if (!fresh && !is_same_version(*at->second, **job)) {
       warnings.push_back(options.place + ": version " + std::to_string((*job)->version) + " of job " +
                          shortened((*job)->id) + " comes twice with different contents; the newer one is kept");
       if ((*job)->modify_index >= at->second->modify_index) at->second = *job;
@@ -278,6 +284,19 @@ struct ExportCollector::Tables {
       at->second = *job;
     }
     if (is_current) current[{(*job)->namespace_, (*job)->id, 0, 0}] = at->second;
+    return {};
+  }
+
+  /// The current job wins over the version of the same number (R-SNAP-70), and what a snapshot holds over any answer.
+  Result<void> add_recorded_job(std::shared_ptr<Job> job, const JobKey& key, bool is_current) {
+    if (!recording) return {};
+    if (is_current) {
+      of_records.insert(key);
+      current[{job->namespace_, job->id, 0, 0}] = job;
+      versions[key] = std::move(job);
+    } else if (!of_records.contains(key)) {
+      versions[key] = std::move(job);
+    }
     return {};
   }
 
@@ -305,15 +324,19 @@ struct ExportCollector::Tables {
     int rank = kind == Kind::alloc ? 0 : 1;
     if (alloc.job) {
       if (alloc.job->id.empty()) return refuse_job_without_id(options.path, options.place + "/Job");
-      auto job = std::make_shared<Job>(*alloc.job);
-      model::canonicalize(*job);
-      model::fill_server_defaults(*job);
-      alloc.job = std::move(job);
+      // One of a table is in its stored form already.
+      if (!options.jobs) {  // those of a table are in their stored form
+        auto job = std::make_shared<Job>(*alloc.job);
+        model::canonicalize(*job);
+        model::fill_server_defaults(*job);
+        alloc.job = std::move(job);
+      }
     } else {
       rank = alloc.allocated_resources ? 2 : 3;
       const auto version = read_number(value, "JobVersion", options);
       if (!version) return tl::unexpected(version.error());
       if (*version) stub_versions[alloc.id] = {**version, alloc.create_index};
+      if (kind == Kind::alloc_stub) alloc_stubs.insert(alloc.id);
       for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
       if (alloc.extra.size() == 0) alloc.extra = json::Value();
     }
@@ -322,11 +345,14 @@ struct ExportCollector::Tables {
     return put_value<Allocation>(allocs, std::move(alloc), options, rank, "allocation", &Allocation::id, nullptr);
   }
 
+  /// One that was asked for with resources=true stands in for the node, without attributes and meta.
   Result<void> add_node_stub(const json::Value& value, const model::ReadOptions& options) {
     std::string id = value["ID"].as_string();
     if (auto done = take_id(id, "node", true, options); !done) return done;
     node_stubs.insert(std::move(id));
-    return {};
+    if (!value["NodeResources"].is_object()) return {};
+    return put<model::Node>(nodes, without(value, {"Address", "Version"}), options, kStubRank, "node",
+                            &model::Node::id);
   }
 
   Result<void> add_object(const json::Value& value, Kind kind, const model::ReadOptions& options) {
@@ -349,7 +375,7 @@ struct ExportCollector::Tables {
       case Kind::job:
         return add_job(value, options, true);
       case Kind::job_stub:
-        job_stubs.emplace(value["Namespace"].as_string(), value["ID"].as_string());
+        job_stubs[{value["Namespace"].as_string(), value["ID"].as_string()}] = running_in(value["JobSummary"]);
         return {};
       case Kind::versions: {
         const json::Array& list = value["Versions"].items();
@@ -373,7 +399,7 @@ struct ExportCollector::Tables {
         if (inner && inner->is_null()) return {};
         auto read = read_scheduler_config(inner ? *inner : value, options);
         if (!read) return tl::unexpected(read.error());
-        note(read->modify_index);
+        if (!recording) note(read->modify_index);  // its table has no index entry (R-SNAP-80)
         config = std::move(*read);
         return {};
       }
@@ -396,6 +422,94 @@ struct ExportCollector::Tables {
     return {};
   }
 
+  /// Allocations that hold something, after a job's summary.
+  static std::int64_t running_in(const json::Value& summary) {
+    std::int64_t count = 0;
+    for (const json::Member& group : summary["Summary"].members())
+      for (const char* key : {"Running", "Starting"})
+        count += std::clamp<std::int64_t>(group.value[key].as_int(), 0, 1 << 20);
+    return count;
+  }
+
+  // What came only as list entries is named in one line for each kind, with the request that brings it.
+
+  void name_node_stubs(Warnings& out, std::optional<Missing>& missing) const {
+    std::size_t gone = 0, poor = 0;
+    std::string first_gone, first_poor;
+    for (const std::string& id : node_stubs) {
+      const auto found = nodes.entries.find(id);
+      if (found == nodes.entries.end() && gone++ == 0) first_gone = shortened(id);
+      if (found != nodes.entries.end() && found->second.rank == kStubRank && poor++ == 0) first_poor = shortened(id);
+    }
+    if (gone == 1)
+      out.push_back("node " + first_gone + " comes only as a list entry and is left out: add /v1/node/" + first_gone);
+    if (gone > 1)
+      out.push_back(std::to_string(gone) +
+                    " nodes come only as list entries and are left out: add /v1/node/ID of each, " + first_gone +
+                    " is the first");
+    if (poor > 0)
+      out.push_back(std::to_string(poor) +
+                    " nodes come only as list entries, without attributes and meta: add "
+                    "/v1/node/ID of each, " +
+                    first_poor + " is the first");
+    const bool any_full = std::any_of(nodes.entries.begin(), nodes.entries.end(),
+                                      [](const auto& entry) { return entry.second.rank != kStubRank; });
+    if (gone + poor > 0 && !any_full)
+      missing = Missing{"has nodes only as list entries, without what constraints ask for",
+                        std::string("fetch each: curl $NOMAD_ADDR/v1/node/ID") + kOrSnapshot};
+  }
+
+  void name_job_stubs(const std::set<std::pair<std::string, std::string>>& have, Warnings& out) const {
+    std::vector<std::string> gone;
+    for (const auto& [name, running] : job_stubs)
+      if (!have.contains(name)) gone.push_back(shortened(name.second));
+    if (gone.size() == 1)
+      out.push_back("job " + gone[0] + " comes only as a list entry and is left out: add /v1/job/" + gone[0]);
+    if (gone.size() > 1)
+      out.push_back(std::to_string(gone.size()) +
+                    " jobs come only as list entries and are left out: add /v1/job/ID of "
+                    "each, " +
+                    gone[0] + " is the first");
+  }
+
+  /// An entry of a list counts once its job and its resources are known; terminal ones without resources do for names.
+  bool keep_alloc_stub(const Allocation& alloc) {
+    const bool terminal = model::is_terminal(alloc);
+    if (alloc.job && (alloc.allocated_resources || terminal)) return true;
+    if (!alloc.job && without_job++ == 0) first_without_job = shortened(alloc.job_id);
+    without_resources += alloc.job != nullptr;
+    running_left_out += !terminal;
+    return false;
+  }
+
+  void name_alloc_stubs(const model::ClusterState& state, Warnings& out, std::optional<Missing>& missing) const {
+    if (without_job > 0)
+      out.push_back(
+          std::to_string(without_job) + (without_job == 1 ? " allocation comes" : " allocations come") +
+          " only as list entries whose job is not there, and are left out: add /v1/node/ID/allocations of each "
+          "node, or /v1/job/" +
+          first_without_job + "/versions and those of the others");
+    if (without_resources > 0)
+      out.push_back(std::to_string(without_resources) +
+                    (without_resources == 1 ? " allocation comes" : " allocations come") +
+                    " without resources and are left out: add /v1/allocations?resources=true&namespace=*");
+    const std::string remedy =
+        std::string("fetch them: curl $NOMAD_ADDR/v1/node/ID/allocations for each node") + kOrSnapshot;
+    if (running_left_out > 0) {
+      missing = Missing{std::to_string(running_left_out) + " allocations that run come only as list entries", remedy};
+      return;
+    }
+    if (!state.allocs.empty()) return;
+    std::int64_t running = 0;
+    for (const auto& [name, count] : job_stubs) running += count;
+    if (running > 0)
+      missing = Missing{"has no allocations, although its jobs have " + std::to_string(running) + " that run", remedy};
+    const bool ran = std::any_of(state.nodes.begin(), state.nodes.end(),
+                                 [](const model::Node& node) { return node.last_alloc_update_index > 0; });
+    if (running == 0 && !has_allocs && ran && !missing)
+      missing = Missing{"has no allocations, although its nodes have run some", remedy};
+  }
+
   /// Views of other objects that an answer adds are no part of the object.
   static json::Value without(json::Value value, std::initializer_list<const char*> keys) {
     for (const char* key : keys) value.erase(key);
@@ -406,9 +520,11 @@ struct ExportCollector::Tables {
   Result<void> add_answer(const json::Value& answer, std::optional<Kind> kind, const model::ReadOptions& options) {
     const auto each = [&](const json::Value& value, const model::ReadOptions& here, bool in_list) -> Result<void> {
       if (kind) return add_object(value, *kind, here);
+      if (!value.is_object() && others_are_fine) return {};
       if (!value.is_object())
         return bad(here, std::string("expected an object of Nomad's API, got ") + value.kind(), "correct the value");
       const auto told = kind_of_object(value, in_list);
+      if (!told && others_are_fine) return {};
       if (!told) {
         warnings.push_back((here.place.empty() ? here.path : here.path + ":" + here.place) +
                            ": no object of Nomad's API, ignored");
@@ -417,6 +533,7 @@ struct ExportCollector::Tables {
       return add_object(value, *told, here);
     };
     if (!answer.is_array()) return each(answer, options, false);
+    has_allocs = has_allocs || kind == Kind::alloc_stub || kind == Kind::alloc;
     for (std::size_t i = 0; i < answer.items().size(); ++i) {
       model::ReadOptions here = options;
       here.place.append("/").append(std::to_string(i));
@@ -429,9 +546,10 @@ struct ExportCollector::Tables {
 ExportCollector::ExportCollector() : tables_(std::make_unique<Tables>()) {}
 ExportCollector::~ExportCollector() = default;
 
-Result<void> ExportCollector::add(const json::Value& document, const std::string& path) {
+Result<void> ExportCollector::add(const json::Value& document, const std::string& path, bool others_are_fine) {
   model::ReadOptions options;
   options.path = path;
+  tables_->others_are_fine = others_are_fine;
   if (!is_export(document)) return tables_->add_answer(document, std::nullopt, options);
   for (const json::Member& member : document.members()) {
     const Kind kind = kind_of_path(member.key);
@@ -447,17 +565,26 @@ Result<void> ExportCollector::add(const json::Value& document, const std::string
   return {};
 }
 
-Result<model::ClusterState> ExportCollector::finish(const std::string& path, Warnings& warnings) {
+Result<void> ExportCollector::add_record(ApiKind kind, const json::Value& object, bool is_version,
+                                         const model::ReadOptions& options) {
+  tables_->recording = tables_->has_allocs = true;
+  auto done =
+      kind == Kind::job ? tables_->add_job(object, options, !is_version) : tables_->add_object(object, kind, options);
+  tables_->recording = false;
+  return done;
+}
+
+void ExportCollector::raise_index(std::uint64_t index) { tables_->note(index); }
+
+Result<model::ClusterState> ExportCollector::finish(const std::string& path, Warnings& warnings,
+                                                    std::optional<Missing>& missing) {
   Tables& t = *tables_;
   warnings.insert(warnings.end(), t.warnings.begin(), t.warnings.end());
   model::ClusterState state;
   const auto move_into = [](auto& table, auto& list) {
     for (auto& [key, entry] : table.entries) list.push_back(std::move(entry.value));
   };
-  for (const std::string& id : t.node_stubs)
-    if (!t.nodes.entries.contains(id))
-      warnings.push_back("node " + shortened(id) + " comes only as a list entry and is left out: add /v1/node/" +
-                         shortened(id));
+  t.name_node_stubs(warnings, missing);
   move_into(t.nodes, state.nodes);
   move_into(t.pools, state.node_pools);
   move_into(t.namespaces, state.namespaces);
@@ -485,20 +612,21 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
   for (const auto& [name, job] : latest)
     if (have.insert(name).second) state.jobs.push_back(job);
   for (const auto& [key, job] : t.versions) state.job_versions.push_back(job);
-  for (const auto& [name_space, id] : t.job_stubs)
-    if (!have.contains({name_space, id}))
-      warnings.push_back("job " + shortened(id) + " comes only as a list entry and is left out: add /v1/job/" +
-                         shortened(id));
+  t.name_job_stubs(have, warnings);
 
   std::map<JobKey, std::vector<JobPtr>> carried;  // versions that only allocations know
   std::map<std::tuple<std::string, std::string, std::uint64_t>, JobPtr> by_version;
   for (const auto& [key, job] : t.versions) by_version[{job->namespace_, job->id, job->version}] = job;
+  std::unordered_map<JobPtr, JobPtr> shared;  // by the job that allocations came with
   for (auto& [id, entry] : t.allocs.entries) {
     Allocation alloc = std::move(entry.value);
-    if (alloc.job) {
+    if (const auto known = shared.find(alloc.job); alloc.job && known != shared.end()) {
+      alloc.job = known->second;
+    } else if (alloc.job) {
+      const JobPtr given = alloc.job;
       const JobKey key = key_of(*alloc.job);
       if (const auto stored = t.versions.find(key);
-          stored != t.versions.end() && !model::spec_changed(*stored->second, *alloc.job)) {
+          stored != t.versions.end() && is_same_version(*stored->second, *alloc.job)) {
         alloc.job = stored->second;
       } else {
         std::vector<JobPtr>& same_key = carried[key];
@@ -509,13 +637,17 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
         else
           alloc.job = *same;
       }
+      shared.emplace(given, alloc.job);
     } else if (const auto version = t.stub_versions.find(id); version != t.stub_versions.end()) {
       const auto found = by_version.find({alloc.namespace_, alloc.job_id, version->second.first});
       if (found != by_version.end()) alloc.job = found->second;
     }
+    if (entry.rank >= 2 && t.alloc_stubs.contains(id) && !t.keep_alloc_stub(alloc)) continue;
     state.allocs.push_back(std::move(alloc));
   }
+  t.name_alloc_stubs(state, warnings, missing);
   state.index = t.index;
+  if (missing) return state;
   if (state.nodes.empty() && state.jobs.empty() && state.allocs.empty() && state.node_pools.empty())
     return tl::unexpected(InputError{path, "", "holds neither nodes nor jobs nor allocations",
                                      "name an export of Nomad's API, answers of it, or a CLUSTER.json"});

@@ -8,6 +8,8 @@
 #include "io/files.h"
 #include "io/json_fault.h"
 #include "io/json_parse.h"
+#include "io/snapshot/snapshot_import.h"
+#include "io/unpacked.h"
 #include "model/options.h"
 #include "model/registration/job_canonical.h"
 
@@ -49,9 +51,10 @@ Result<void> take_older_fields(model::ClusterState& state, const std::string& pa
 }
 
 Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warnings, const std::string& path,
-                               const ImportOptions& options) {
+                               const ImportOptions& options, const std::optional<Missing>& missing = {}) {
   if (!state) return tl::unexpected(state.error());
   ClusterImport out;
+  if (missing && !options.allow_partial) return tl::unexpected(InputError{path, "", missing->problem, missing->remedy});
   out.state = std::move(*state);
   out.warnings = std::move(warnings);
   if (auto done = take_older_fields(out.state, path, options); !done) return tl::unexpected(done.error());
@@ -66,40 +69,99 @@ Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warni
   return out;
 }
 
-Result<json::Value> read_document(const std::string& path) {
-  auto text = read_file(path);
-  if (!text) return tl::unexpected(text.error());
-  return parse_json(*text, path);
-}
+bool is_json_name(const std::string& name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
 
-Result<ClusterImport> import_folder(const std::string& path, const ImportOptions& options) {
+/// Files of a folder that may be part of a cluster, in ascending order of their names.
+Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (it->is_regular_file(error) && (name.ends_with(".json") || name.ends_with(".json.gz")))
-      files.push_back(it->path().string());
+    const bool packed = name.ends_with(".snap") || name.ends_with(".tar.gz") || name.ends_with(".tgz");
+    if (it->is_regular_file(error) && (packed || is_json_name(name))) files.push_back(it->path().string());
   }
   if (error) return tl::unexpected(InputError{path, "", "cannot be read: " + error.message(), "check its permissions"});
   if (files.empty())
-    return tl::unexpected(InputError{path, "", "holds no .json or .json.gz file", "name a folder of API answers"});
+    return tl::unexpected(
+        InputError{path, "", "holds no .json, .json.gz or .snap file", "name a folder of API answers"});
   std::sort(files.begin(), files.end());
-  ExportCollector collector;
-  std::size_t whole = 0;
-  for (const std::string& file : files) {
-    auto document = read_document(file);
-    if (!document) return tl::unexpected(document.error());
-    whole += is_export(*document) || is_cluster_file(*document);
-    if (whole > 1)
-      return tl::unexpected(InputError{path, "", "holds more than one whole cluster", "name one of its files"});
-    if (is_cluster_file(*document))
-      return tl::unexpected(InputError{file, "", "is a CLUSTER.json in a folder of answers", "name the file itself"});
-    if (auto done = collector.add(*document, file); !done) return tl::unexpected(done.error());
-  }
-  Warnings warnings;
-  auto state = collector.finish(path, warnings);
-  return finished(std::move(state), std::move(warnings), path, options);
+  keep_last_captures(files);
+  return files;
 }
+
+/// What the sources of one import hold, gathered.
+class Sources {
+ public:
+  explicit Sources(bool single) : single_(single) {}
+
+  Result<void> add(const std::string& path) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) return add_file(path, path);
+    const auto files = files_of(path);
+    if (!files) return tl::unexpected(files.error());
+    single_ = false;
+    for (const std::string& file : *files)
+      if (auto done = add_file(file, path); !done) return done;
+    return {};
+  }
+
+  Result<ClusterImport> finish(const std::string& path, const ImportOptions& options) {
+    if (whole_) return finished(std::move(*whole_), std::move(warnings_), path, options);
+    std::optional<Missing> missing;
+    auto state = collector_.finish(path, warnings_, missing);
+    if (state && has_snapshot_)
+      if (const std::size_t count = derive_claims(*state); count > 0)
+        notes_.push_back("snapshot: " + std::to_string(count) +
+                         (count == 1 ? " claim of a sticky host volume" : " claims of sticky host volumes") +
+                         " derived from allocations, as no snapshot holds them");
+    auto done = finished(std::move(state), std::move(warnings_), path, options, missing);
+    if (done) done->notes = std::move(notes_);
+    return done;
+  }
+
+ private:
+  Result<void> add_file(const std::string& file, const std::string& source) {
+    switch (kind_of_file(file)) {
+      case FileKind::snapshot:
+        has_snapshot_ = true;
+        if (auto done = whole_cluster(source); !done) return done;
+        return add_snapshot(file, collector_, warnings_, notes_);
+      case FileKind::archive:
+        return add_archive(file, collector_, notes_);
+      case FileKind::text:
+        break;
+    }
+    const auto text = read_file(file);
+    if (!text) return tl::unexpected(text.error());
+    const auto document = parse_json(*text, file);
+    if (!document) return tl::unexpected(document.error());
+    auto done = add_document(*document, file, source);
+    if (!done) return tl::unexpected(with_line(done.error(), *text));
+    return {};
+  }
+
+  Result<void> add_document(const json::Value& document, const std::string& file, const std::string& source) {
+    if (is_export(document) || is_cluster_file(document))
+      if (auto done = whole_cluster(source); !done) return done;
+    if (!is_cluster_file(document)) return collector_.add(document, file);
+    if (!single_)
+      return tl::unexpected(InputError{file, "", "is a CLUSTER.json among other sources", "name the file by itself"});
+    whole_ = read_cluster_file(document, file, warnings_);
+    return {};
+  }
+
+  /// Two whole clusters are two moments, or two clusters.
+  Result<void> whole_cluster(const std::string& source) {
+    if (++wholes_ < 2) return {};
+    return tl::unexpected(InputError{source, "", "holds more than one whole cluster", "name one of its files"});
+  }
+
+  ExportCollector collector_;
+  Warnings warnings_, notes_;
+  std::optional<Result<model::ClusterState>> whole_;  ///< of a CLUSTER.json
+  bool single_, has_snapshot_ = false;
+  std::size_t wholes_ = 0;
+};
 
 }  // namespace
 
@@ -112,20 +174,20 @@ Result<ClusterImport> import_cluster_json(const json::Value& document, const std
   }
   ExportCollector collector;
   if (auto done = collector.add(document, path); !done) return tl::unexpected(done.error());
-  auto state = collector.finish(path, warnings);
-  return finished(std::move(state), std::move(warnings), path, options);
+  std::optional<Missing> missing;
+  auto state = collector.finish(path, warnings, missing);
+  return finished(std::move(state), std::move(warnings), path, options, missing);
+}
+
+Result<ClusterImport> import_clusters(const std::vector<std::string>& paths, const ImportOptions& options) {
+  Sources sources(paths.size() == 1);
+  for (const std::string& path : paths)
+    if (auto done = sources.add(path); !done) return tl::unexpected(done.error());
+  return sources.finish(paths.size() == 1 ? paths[0] : "sources", options);
 }
 
 Result<ClusterImport> import_cluster(const std::string& path, const ImportOptions& options) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return import_folder(path, options);
-  const auto text = read_file(path);
-  if (!text) return tl::unexpected(text.error());
-  const auto document = parse_json(*text, path);
-  if (!document) return tl::unexpected(document.error());
-  auto imported = import_cluster_json(*document, path, options);
-  if (!imported) return tl::unexpected(with_line(imported.error(), *text));
-  return imported;
+  return import_clusters({path}, options);
 }
 
 }  // namespace berth::io

@@ -206,10 +206,14 @@ expect 0 "$scratch/future.json" $here/jobs/low.json --no-diff --now 2026-11-23T0
 ! grep -q future "$scratch/err" || broken "a time in the future is told beside --now: $(cat "$scratch/err")"
 
 # Of many warnings of an import the first 20, as `berth import` has it.
+comma=
 {
-  printf '{"/v1/nodes": ['
-  for ((n = 100; n < 125; ++n)); do printf '{"ID": "99999999-1111-4111-8111-111111111%s"}, ' "$n"; done
-  printf '{"ID": "11111111-1111-4111-8111-111111111111"}], '
+  printf '{"/v1/evaluations?namespace=*": ['
+  for ((n = 100; n < 125; ++n)); do
+    printf '%s{"ID": "99999999-1111-4111-8111-111111111%s", "Type": "service", "Status": "pending", "JobID": "gone"}' "$comma" "$n"
+    comma=', '
+  done
+  printf '], '
   tail -c +2 $here/small.json
 } > "$scratch/warned.json"
 expect 0 "$scratch/warned.json" $here/jobs/low.json --no-diff

@@ -20,6 +20,7 @@ struct ReadOptions {
   std::string path = "-";          ///< file named in errors
   std::string place;               ///< JSON pointer of the value handed in, prefix of places in errors
   bool ignore_case = false;        ///< job input matches keys without case as a fallback (R-MODEL-608)
+  bool integral_reals = false;     ///< an integer may be a floating-point number without a fraction (R-SNAP-31)
   const JobTable* jobs = nullptr;  ///< when set, an allocation's `Job` may be an index into it (vector files)
 };
 

@@ -1,6 +1,7 @@
 // How values are read from JSON and written as JSON, for the files of this folder that make the functions of codec.h.
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -158,6 +159,9 @@ class Reader {
 
   template <class T>
   void read_integer(const json::Value& value, T& out, const Place& place) {
+    if (options_.integral_reals && value.is_double() && std::abs(value.as_double()) < 0x1p63 &&
+        std::trunc(value.as_double()) == value.as_double())
+      return read_integer(json::Value(static_cast<std::int64_t>(value.as_double())), out, place);
     if (!value.is_int()) return mistyped(value, "an integer", place);
     bool fits;
     if constexpr (std::is_signed_v<T>)

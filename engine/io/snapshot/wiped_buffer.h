@@ -1,0 +1,52 @@
+// Bytes of a file that may hold secrets: they are overwritten before the memory goes back (R-SNAP-112).
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace berth::io {
+
+class WipedBuffer {
+ public:
+  WipedBuffer() = default;
+  explicit WipedBuffer(std::size_t capacity) { grow(capacity); }
+  ~WipedBuffer() { wipe(); }
+  WipedBuffer(const WipedBuffer&) = delete;
+  WipedBuffer& operator=(const WipedBuffer&) = delete;
+
+  [[nodiscard]] char* data() { return bytes_.get(); }
+  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::string_view view() const { return {bytes_.get(), size_}; }
+  void set_size(std::size_t size) { size_ = size; }
+
+  void append(std::string_view more) {
+    if (more.empty()) return;
+    if (more.size() > capacity_ - size_) grow(2 * (size_ + more.size()));
+    std::memcpy(bytes_.get() + size_, more.data(), more.size());
+    size_ += more.size();
+  }
+  /// Drops the first `count` bytes.
+  void drop(std::size_t count) {
+    if (count > 0 && count < size_) std::memmove(bytes_.get(), bytes_.get() + count, size_ - count);
+    size_ -= count;
+  }
+
+ private:
+  void grow(std::size_t capacity) {
+    auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
+    if (size_ > 0) std::memcpy(bytes.get(), bytes_.get(), size_);
+    wipe();
+    bytes_ = std::move(bytes), capacity_ = capacity;
+  }
+  void wipe() {
+    if (bytes_) explicit_bzero(bytes_.get(), capacity_);
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0, size_ = 0;
+};
+
+}  // namespace berth::io
