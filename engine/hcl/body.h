@@ -44,6 +44,9 @@ class Expression {
   [[nodiscard]] Range start() const;  ///< the subject of conversion errors (R-HCL-240)
   /// Written as `{...}` in native syntax, which free-form and map blocks wrap into a list (R-HCL-365).
   [[nodiscard]] bool is_object_constructor() const;
+  /// The expression where it stands for itself, not its value: types, names of iterators. A string of a JSON file is
+  /// parsed (R-HCL-771). Null: reported.
+  [[nodiscard]] const Expr* written(Diagnostics& out) const;
   [[nodiscard]] const Expr& expr() const { return *expr_; }
   [[nodiscard]] const Scope* scope() const { return scope_; }
   [[nodiscard]] const Context& context() const { return *context_; }
@@ -96,9 +99,10 @@ class Body {
   /// Subject of "Missing required argument": the empty range at the body's opening brace (R-HCL-234).
   [[nodiscard]] Range missing_range() const;
   [[nodiscard]] bool is_json() const { return json_ != nullptr; }
+  /// The same body, in which a further name is bound.
+  [[nodiscard]] Body within(const Scope* scope) const;
 
  private:
-  struct Taken;
   Content read(const Schema& schema, Diagnostics& out, bool partly) const;
 
   const NativeBody* native_ = nullptr;

@@ -1,0 +1,44 @@
+// JSON texts as trees with places: the JSON syntax of HCL (R-HCL-770 to 774). Written here as diagnostics need the
+// place of each key and value, and numbers all their digits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hcl/evaluate.h"
+#include "hcl/number.h"
+#include "hcl/source.h"
+
+namespace berth::hcl {
+
+struct JsonProperty;
+
+struct JsonNode {
+  enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
+  Kind kind = Kind::null;
+  Range range;
+  bool truth = false;
+  Number number;
+  std::string text;  ///< of a string, escapes decoded
+  std::vector<JsonNode> items;
+  std::vector<JsonProperty> members;  ///< in the order of the text, with duplicates
+};
+
+struct JsonProperty {
+  std::string name;
+  Range name_range;
+  JsonNode value;
+
+  [[nodiscard]] Range range() const { return {name_range.source, name_range.begin, value.range.end}; }
+};
+
+/// Whether a text is read as JSON: its first byte but for blanks is a brace (R-HCL-2).
+[[nodiscard]] bool looks_like_json(std::string_view text);
+
+/// A whole file, which must be an object. Stops at the first error.
+[[nodiscard]] JsonNode parse_json_file(const Source& source, Diagnostics& out);
+
+/// A value as an expression: strings are templates. `node` outlives it.
+[[nodiscard]] const Expr& json_expression(const JsonNode& node, Workspace& workspace, Diagnostics& out);
+
+}  // namespace berth::hcl

@@ -1,0 +1,79 @@
+// Tokens of a text in HCL's native syntax (R-HCL-20 to 37). The whole text becomes tokens at once; a stack of modes
+// stands for the nesting of quoted templates, heredocs and interpolations, so depth costs no machine stack.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hcl/source.h"
+
+namespace berth::hcl {
+
+enum class TokenKind : std::uint8_t {
+  end,  // of the text
+  newline,
+  identifier,
+  number,
+  open_quote,
+  close_quote,
+  quoted_text,     // literal piece of a quoted template, escapes not yet decoded
+  quoted_newline,  // a raw newline there, always an error
+  open_heredoc,    // `<<X` or `<<-X` with its newline
+  close_heredoc,   // the marker's line without its newline
+  heredoc_text,    // literal piece of a heredoc; ends after a newline at the latest
+  interpolation,   // `${` or `${~`
+  directive,       // `%{` or `%{~`
+  sequence_end,    // `}` or `~}` of the two above
+  open_brace,
+  close_brace,
+  open_bracket,
+  close_bracket,
+  open_paren,
+  close_paren,
+  dot,
+  comma,
+  ellipsis,
+  colon,
+  double_colon,
+  question,
+  arrow,
+  assign,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  plus,
+  minus,
+  star,
+  slash,
+  percent,
+  logical_and,
+  logical_or,
+  bang,
+  bit_operator,  // & | ^ ~
+  semicolon,
+  apostrophe,
+  backtick,
+  bad_utf8,
+  invalid,
+};
+
+struct Token {
+  TokenKind kind;
+  std::uint32_t begin;
+  std::uint32_t end;
+  std::uint32_t significant;  ///< index of this or the next token that is no newline
+};
+
+enum class TextMode : std::uint8_t { code, quoted_template };
+
+/// Tokens of source.text() from `begin` on; the last is `end`. In the mode quoted_template the text is a bare template
+/// as it stands in a JSON string: no quotes, no escapes (R-HCL-771). Cost: linear.
+[[nodiscard]] std::vector<Token> tokens_of(const Source& source, TextMode mode = TextMode::code);
+
+/// Tokens that are always an error are reported, those of a kind only so many times (R-HCL-20, 26, 27, 30).
+void report_invalid_tokens(const Source& source, const std::vector<Token>& tokens, Diagnostics& out);
+
+}  // namespace berth::hcl
