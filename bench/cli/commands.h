@@ -7,6 +7,7 @@
 
 namespace berth::cli {
 
+void add_capacity(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);

@@ -13,7 +13,8 @@ constexpr std::string_view kAttribute = "attr.", kMeta = "meta.";
 constexpr std::array<std::string_view, 5> kFields = {"name", "id", "datacenter", "pool", "class"};
 constexpr std::size_t kIdDigitsLeast = 4;  // of the beginning of an ID, as Nomad's command line asks for
 
-/// Value of a key of the node, null where it has none.
+}  // namespace
+
 const std::string* value_of(const model::Node& node, std::string_view key) {
   if (key == "name") return &node.name;
   if (key == "id") return &node.id;
@@ -26,7 +27,11 @@ const std::string* value_of(const model::Node& node, std::string_view key) {
   return found == values.end() ? nullptr : &found->second;
 }
 
-}  // namespace
+bool is_key(std::string_view key) {
+  return std::find(kFields.begin(), kFields.end(), key) != kFields.end() ||
+         (key.starts_with(kAttribute) && key.size() > kAttribute.size()) ||
+         (key.starts_with(kMeta) && key.size() > kMeta.size());
+}
 
 Result<Selector, std::string> Selector::parse(std::string_view text) {
   Selector out;
@@ -43,10 +48,7 @@ Result<Selector, std::string> Selector::parse(std::string_view text) {
       continue;
     }
     Term one{std::string(term.substr(0, equals)), std::string(term.substr(equals + 1)), false};
-    const bool is_field = std::find(kFields.begin(), kFields.end(), one.key) != kFields.end();
-    const bool is_keyed = (one.key.starts_with(kAttribute) && one.key.size() > kAttribute.size()) ||
-                          (one.key.starts_with(kMeta) && one.key.size() > kMeta.size());
-    if (!is_field && !is_keyed) {
+    if (!is_key(one.key)) {
       const std::vector<std::string> names(kFields.begin(), kFields.end());
       return tl::unexpected("has the unknown key '" + base::shown(one.key) + "'" + "; " +
                             base::did_you_mean(one.key, names) +

@@ -28,4 +28,9 @@ class Selector {
   std::vector<Term> terms_;
 };
 
+/// Value of a term's key on the node, null where it has none.
+[[nodiscard]] const std::string* value_of(const model::Node& node, std::string_view key);
+/// Whether the key is one that terms may have.
+[[nodiscard]] bool is_key(std::string_view key);
+
 }  // namespace berth::whatif

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "advice/question.h"
 #include "base/text.h"
@@ -185,16 +184,23 @@ Result<void, std::string> WhatIf::edit(const Step& step, const std::vector<const
   return {};
 }
 
+Result<std::shared_ptr<const model::Job>, std::string> WhatIf::read_job(const std::string& file,
+                                                                        const json::Value& document) {
+  const auto registration = advice::read_job(context_, document, file, "");
+  if (!registration) return wrong(registration.error().line());
+  if (!registration->job) return wrong(file + ": " + std::string(base::trim_space(registration->error)));
+  return registration->job;
+}
+
 Result<void, std::string> WhatIf::submit(const Step& step) {
   const auto text = io::read_file(step.file);
   if (!text) return wrong(text.error().line());
   const auto document = io::parse_json(*text, step.file);
   if (!document) return wrong(document.error().line());
-  const auto registration = advice::read_job(context_, *document, step.file, "");
-  if (!registration) return wrong(registration.error().line());
-  if (!registration->job) return wrong(step.file + ": " + std::string(base::trim_space(registration->error)));
+  auto job = read_job(step.file, *document);
+  if (!job) return wrong(job.error());
   living::JobRegister event;
-  event.job = registration->job;
+  event.job = std::move(*job);
   return apply(event);
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,15 @@ struct StepReport {
   Packing before, after;
 };
 
+/// How far one group, or all groups together, can grow before something finds no place.
+struct Growth {
+  std::string job, group;   ///< of a mix: where it ended
+  std::int64_t placed = 0;  ///< of a job file: allocations that found a place; of a mix: more than before
+  double factor = 0;        ///< of a mix: 1.37 is 37 % more of every group
+  bool ended = false;       ///< false: it would grow beyond what was tried
+  std::string reasons;      ///< why the next one finds no node
+};
+
 class WhatIf {
  public:
   WhatIf(serve::Start start, Settings settings);
@@ -78,6 +88,22 @@ class WhatIf {
   [[nodiscard]] Result<StepReport, std::string> take(const Step& step);
 
   [[nodiscard]] Packing packing() const;
+  [[nodiscard]] std::vector<Waiting> waiting() const;  ///< `before` is not set
+  /// The state as it is now, to begin another question with.
+  [[nodiscard]] model::ClusterState state_now() const;
+  [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
+  /// The value of a selector's key whose nodes have the largest share of processors and memory: "meta.rack=r7"; "":
+  /// no node has the key.
+  [[nodiscard]] std::string largest(const std::string& key) const;
+
+  // --- capacity.cc: no time goes by; the cluster is full afterwards ---
+  /// How many allocations of the group at this position of a job file find a place, the other groups as in the file.
+  /// `groups`: how many the file has.
+  [[nodiscard]] Result<Growth, std::string> fill(const std::string& file, std::size_t group, std::size_t* groups);
+  /// All service and batch groups that run grow by so many hundredths of themselves, but for those of jobs that wait or
+  /// are being rolled out, until one finds no place for all:
+  /// `ended`, with its reasons.
+  [[nodiscard]] Growth grow_all(std::int64_t percent);
 
  private:
   [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
@@ -99,7 +125,7 @@ class WhatIf {
   [[nodiscard]] bool at_rest() const;
   void report_allocs(StepReport& report) const;
   void report_groups(const Step& step, StepReport& report) const;
-  [[nodiscard]] std::vector<Waiting> waiting() const;
+  Result<std::shared_ptr<const model::Job>, std::string> read_job(const std::string& file, const json::Value& document);
 
   Settings settings_;
   model::ClusterState context_;                  // what reading a job file needs: namespaces, pools, configuration
@@ -110,5 +136,9 @@ class WhatIf {
   std::set<tables::NodeRow> silent_;  // their machines are gone, and the servers do not know it yet
   bool settled_ = true;
 };
+
+/// The largest growth of all groups together that fits, in hundredths, and what ends it. Each trial begins with
+/// `start`.
+[[nodiscard]] Growth find_mix(const serve::Start& start, const Settings& settings);
 
 }  // namespace berth::whatif

@@ -1,0 +1,254 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/outputs.h"
+#include "cli/step_options.h"
+#include "dryrun/request.h"
+#include "dryrun/text.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "whatif/text.h"
+
+namespace berth::cli {
+namespace {
+
+/// Of the JSON; a change of meaning raises it.
+constexpr int kCapacityVersion = 1;
+constexpr int kNoRoom = 3;
+constexpr double kDayS = 86'400;
+
+struct CapacityArguments {
+  std::string cluster, survive, since, json;
+  std::vector<std::string> jobs;
+};
+
+/// What fits into one form of the cluster: as it is, or after a loss.
+struct Room {
+  std::string when;
+  whatif::Packing packing;
+  std::vector<whatif::Waiting> waiting;
+  whatif::Growth mix;
+  std::vector<std::pair<std::string, whatif::Growth>> jobs;  ///< file and group
+};
+
+/// How much more is held per day, between two moments of a cluster.
+struct Trend {
+  double days = 0, cpu = 0, memory = 0;  ///< growth of the shares a day
+  std::optional<double> days_left;       ///< until the present mix no longer fits; none: nothing grows
+};
+
+std::string mix_text(const whatif::Growth& mix) {
+  if (mix.factor == 1 && mix.placed == 0 && !mix.ended && mix.job.empty()) return "nothing runs that could grow";
+  std::string out = fmt::format("{:.0f} % more of all that runs ({} allocations)", (mix.factor - 1) * 100, mix.placed);
+  if (!mix.job.empty()) out += fmt::format("; then {} {}: {}", mix.job, mix.group, mix.reasons);
+  return out;
+}
+
+std::string to_text(const Room& room) {
+  std::string out =
+      fmt::format("{}: {}\n  present mix: {}\n", room.when, whatif::to_text(room.packing), mix_text(room.mix));
+  for (const auto& [file, growth] : room.jobs)
+    out += fmt::format("  {} {}: {}{} allocations fit{}\n", growth.job, growth.group, growth.ended ? "" : "at least ",
+                       growth.placed, growth.reasons.empty() ? "" : "; then " + growth.reasons);
+  for (const whatif::Waiting& one : room.waiting)
+    out += fmt::format("  without a place: {} {}, {} missing: {}\n", one.job, one.group, one.missing, one.reasons);
+  return out;
+}
+
+json::Value to_json(const whatif::Growth& growth) {
+  json::Value out = json::Value::object();
+  out.set("job", growth.job), out.set("group", growth.group), out.set("placed", growth.placed);
+  out.set("ended", growth.ended), out.set("reasons", growth.reasons);
+  if (growth.factor > 0) out.set("factor", growth.factor);
+  return out;
+}
+
+json::Value to_json(const Room& room) {
+  json::Value out = json::Value::object();
+  out.set("when", room.when), out.set("packing", whatif::to_json(room.packing)), out.set("mix", to_json(room.mix));
+  json::Value& jobs = out.set("jobs", json::Value::array());
+  for (const auto& [file, growth] : room.jobs) {
+    json::Value one = to_json(growth);
+    one.set("file", file);
+    jobs.push(std::move(one));
+  }
+  json::Value& waiting = out.set("waiting", json::Value::array());
+  for (const whatif::Waiting& one : room.waiting) {
+    json::Value row = json::Value::object();
+    row.set("job", one.job), row.set("group", one.group), row.set("missing", one.missing);
+    row.set("reasons", one.reasons);
+    waiting.push(std::move(row));
+  }
+  return out;
+}
+
+class CapacityRun {
+ public:
+  CapacityRun(const CapacityArguments& arguments, const StepOptions& options)
+      : arguments_(arguments), options_(options) {}
+
+  int run() {
+    auto settings = options_.settings();
+    if (!settings) return report_error(settings.error(), 2);
+    settings_ = std::move(*settings);
+    const auto steps = options_.steps();
+    if (!steps) return report_error(steps.error(), 2);
+    if (!arguments_.survive.empty() && !whatif::is_key(arguments_.survive))
+      return refuse("--survive", "'" + base::shown(arguments_.survive) + "' is no key of nodes",
+                    "write datacenter, class, pool, meta.NAME or attr.NAME");
+    Outputs outputs;
+    for (const std::string& file : arguments_.jobs) outputs.input(file);
+    for (const std::string& file : options_.inputs()) outputs.input(file);
+    outputs.input(arguments_.cluster), outputs.input(arguments_.since);
+    outputs.output("--json", arguments_.json);
+    if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
+    auto start = serve::prepare({.source = arguments_.cluster, .seed = options_.seed(), .now_ns = clock_ns()});
+    if (!start) return report_error(start.error(), 2);
+    print_warnings(start->warnings);
+    start_ = std::move(*start);
+    if (auto taken = take(*steps); !taken) return report_error(taken.error(), 2);
+
+    if (auto done = look("Now"); !done) return report_error(done.error(), 2);
+    Result<std::optional<Trend>> trend = find_trend();
+    if (!trend) return report_error(trend.error(), 2);
+    if (!arguments_.survive.empty()) {
+      const std::string largest = whatif::WhatIf(start_, settings_).largest(arguments_.survive);
+      if (largest.empty())
+        return refuse("--survive", "no node has '" + base::shown(arguments_.survive) + "'",
+                      "name a key that nodes have, for example datacenter");
+      auto loss = whatif::make_step(whatif::Change::remove, {largest});
+      if (!loss) return refuse("--survive", loss.error(), "");
+      if (auto taken = take({std::move(*loss)}); !taken) return report_error(taken.error(), 2);
+      if (auto done = look("Without " + largest); !done) return report_error(done.error(), 2);
+    }
+    return tell(*trend);
+  }
+
+ private:
+  static int refuse(const char* option, const std::string& problem, const std::string& remedy) {
+    return report_error({"berth capacity", option, problem, remedy}, 2);
+  }
+
+  /// Makes the steps and goes on from what they leave.
+  Result<void> take(const std::vector<whatif::Step>& steps) {
+    if (steps.empty()) return {};
+    whatif::WhatIf cluster(start_, settings_);
+    for (const whatif::Step& step : steps)
+      if (const auto report = cluster.take(step); !report)
+        return tl::unexpected(
+            InputError{"berth capacity", "", fmt::format("'{}': {}", base::shown(step.words), report.error()), ""});
+    start_.state = cluster.state_now();
+    start_.config.start_ns = cluster.now();
+    return {};
+  }
+
+  /// Fills the cluster with each job, and with the present mix, each time from the same state.
+  Result<void> look(std::string when) {
+    Room room;
+    room.when = std::move(when);
+    whatif::WhatIf as_is(start_, settings_);
+    room.packing = as_is.packing(), room.waiting = as_is.waiting();
+    room.mix = whatif::find_mix(start_, settings_);
+    for (const std::string& file : arguments_.jobs) {
+      for (std::size_t group = 0, groups = 1; group < groups; ++group) {
+        whatif::WhatIf cluster(start_, settings_);
+        auto growth = cluster.fill(file, group, &groups);
+        if (!growth) return tl::unexpected(InputError{"berth capacity", "", growth.error(), ""});
+        room.jobs.emplace_back(file, std::move(*growth));
+      }
+    }
+    rooms_.push_back(std::move(room));
+    return {};
+  }
+
+  /// Growth since an older state of the cluster.
+  Result<std::optional<Trend>> find_trend() {
+    if (arguments_.since.empty()) return std::optional<Trend>();
+    auto older = serve::prepare({.source = arguments_.since, .seed = options_.seed(), .now_ns = clock_ns()});
+    if (!older) return tl::unexpected(older.error());
+    const std::int64_t then = dryrun::newest_time(older->state).ns, now = dryrun::newest_time(start_.state).ns;
+    if (then == 0 || now <= then)
+      return tl::unexpected(InputError{arguments_.since, "", "is not older than the cluster",
+                                       "name an earlier state of it after --since"});
+    const whatif::Packing before = whatif::WhatIf(std::move(*older), settings_).packing();
+    const Room& room = rooms_.front();
+    Trend out;
+    out.days = static_cast<double>(now - then) / 1e9 / kDayS;
+    out.cpu = (room.packing.cpu - before.cpu) / out.days, out.memory = (room.packing.memory - before.memory) / out.days;
+    for (const auto& [held, growth] :
+         {std::pair(room.packing.cpu, out.cpu), std::pair(room.packing.memory, out.memory)})
+      if (growth > 0) {
+        const double days = held * (room.mix.factor - 1) / growth;
+        out.days_left = std::min(out.days_left.value_or(days), days);
+      }
+    return std::optional(out);
+  }
+
+  int tell(const std::optional<Trend>& trend) {
+    json::Value document = json::Value::object();
+    document.set("format", "berth-capacity"), document.set("version", kCapacityVersion);
+    document.set("cluster", arguments_.cluster);
+    json::Value& rooms = document.set("rooms", json::Value::array());
+    bool no_room = false;
+    for (const Room& room : rooms_) {
+      print("{}", to_text(room));
+      rooms.push(to_json(room));
+      for (const auto& [file, growth] : room.jobs) no_room = no_room || growth.placed == 0;
+    }
+    // What a loss leaves without a place, beyond what waited before it.
+    no_room = no_room || rooms_.back().waiting.size() > rooms_.front().waiting.size();
+    if (trend) {
+      print("Since {}: {:.2g} days, cpu {:+.2f} and memory {:+.2f} points a day; {}\n", arguments_.since, trend->days,
+            trend->cpu * 100, trend->memory * 100,
+            trend->days_left ? fmt::format("the present mix fits for {:.2g} more days", *trend->days_left)
+                             : "nothing grows");
+      json::Value& out = document.set("trend", json::Value::object());
+      out.set("since", arguments_.since), out.set("days", trend->days), out.set("cpu_per_day", trend->cpu);
+      out.set("memory_per_day", trend->memory);
+      if (trend->days_left) out.set("days_left", *trend->days_left);
+    }
+    if (Outputs::write(arguments_.json, json::to_text(document, 2) + "\n") != 0) return 1;
+    return no_room ? kNoRoom : 0;
+  }
+
+  const CapacityArguments& arguments_;
+  const StepOptions& options_;
+  whatif::Settings settings_;
+  serve::Start start_;
+  std::vector<Room> rooms_;
+};
+
+}  // namespace
+
+void add_capacity(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<CapacityArguments>();
+  CLI::App* command = app.add_subcommand(
+      "capacity", "how much more fits: of a job, of all that runs now, and after losing the largest rack");
+  command
+      ->add_option("cluster", arguments->cluster,
+                   "a cluster as `berth import` reads it, or a workload; it is read, never written")
+      ->required();
+  command->add_option("jobs", arguments->jobs, "job files: how many allocations of each of their groups fit");
+  command
+      ->add_option("--survive", arguments->survive,
+                   "also what fits after all nodes with the largest value of this key are gone, e.g. meta.rack")
+      ->type_name("KEY");
+  command
+      ->add_option("--since", arguments->since, "an older state of the cluster: growth a day since then, and days left")
+      ->type_name("CLUSTER");
+  const auto options = std::make_shared<StepOptions>(*command, "berth capacity");
+  command->add_option("--json", arguments->json, "write the answers to this file")->type_name("FILE");
+  command->footer("Steps are made first, as by `berth whatif`: --add 10 --like n1 tells what ten more nodes bring.\n" +
+                  std::string(StepOptions::kFooter) +
+                  "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 some group of a job file finds no place "
+                  "at all, or a loss leaves something without one.");
+  command->callback([arguments, options, &exit_code] { exit_code = CapacityRun(*arguments, *options).run(); });
+}
+
+}  // namespace berth::cli
