@@ -45,6 +45,9 @@ class PropertySet {
 
   [[nodiscard]] const match::Target& target() const { return target_; }
   [[nodiscard]] std::uint32_t group() const { return group_; }
+  /// Where the caller looks values of the target up: any number, retained for the caller.
+  [[nodiscard]] std::uint32_t column() const { return column_; }
+  void set_column(std::uint32_t column) { column_ = column; }
   [[nodiscard]] bool counts_group(std::uint32_t group) const { return group_ == kWholeJob || group_ == group; }
 
   /// Once, when the set is built: one allocation of the job in the snapshot (R-FEAS-1405).
@@ -74,6 +77,7 @@ class PropertySet {
   std::string ltarget_;
   match::Target target_;
   std::uint32_t group_;
+  std::uint32_t column_ = 0;
   std::uint64_t allowed_ = 1;
   std::string error_;
   std::vector<std::uint32_t> existing_, proposed_, cleared_;

@@ -28,6 +28,52 @@ std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared, const model:
 
 }  // namespace
 
+std::uint32_t TextNumbers::add(std::string_view text) {
+  if (const std::uint32_t number = find(text); number != kNoValue) return number;
+  const std::uint32_t number = size();
+  texts_.push_back(text);
+  if (texts_.size() == kFew + 1)
+    for (std::uint32_t i = 0; i < number; ++i) numbers_.emplace(texts_[i], i);
+  if (texts_.size() > kFew) numbers_.emplace(text, number);
+  return number;
+}
+
+std::uint32_t TextNumbers::find(std::string_view text) const {
+  if (texts_.size() > kFew) {
+    const auto found = numbers_.find(text);
+    return found == numbers_.end() ? kNoValue : found->second;
+  }
+  const auto found = std::find(texts_.begin(), texts_.end(), text);
+  return found == texts_.end() ? kNoValue : static_cast<std::uint32_t>(found - texts_.begin());
+}
+
+SpreadEntry::SpreadEntry(const model::Spread& spread, std::int64_t group_count)
+    : weight_(spread.weight), star_(kNoDesired) {
+  values_.reserve(spread.targets.size() + 1);
+  counts_.reserve(spread.targets.size() + 1);
+  double sum = 0;
+  for (const model::SpreadTarget& target : spread.targets) {
+    const double count = (static_cast<double>(target.percent) / 100) * static_cast<double>(group_count);
+    set(target.value, count);
+    sum += count;
+  }
+  if (sum > 0 && sum < static_cast<double>(group_count))  // R-RANK-822: replaces an explicit `*`
+    set(kStar, static_cast<double>(group_count) - sum);
+  if (const std::uint32_t star = values_.find(kStar); star != kNoValue) star_ = counts_[star];
+}
+
+/// The last one of a value counts.
+void SpreadEntry::set(std::string_view value, double count) {
+  const std::uint32_t number = values_.add(value);
+  counts_.resize(values_.size());
+  counts_[number] = count;
+}
+
+double SpreadEntry::count(std::string_view value) const {
+  const std::uint32_t number = values_.find(value);
+  return number == kNoValue ? star_ : counts_[number];
+}
+
 double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) noexcept {
   const auto least = static_cast<double>(min);
   if (current != min) return min == 0 ? -1.0 : (least - static_cast<double>(current)) / least;
@@ -44,11 +90,8 @@ PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::
   if (targets.empty()) {
     counts_.resize(code_count);
   } else {
-    for (const model::SpreadTarget& target : targets)
-      if (std::find(key_text_.begin(), key_text_.end(), target.value) == key_text_.end())
-        key_text_.push_back(target.value);
-    star_key_ = static_cast<std::uint32_t>(std::find(key_text_.begin(), key_text_.end(), kStar) - key_text_.begin());
-    if (star_key_ == key_text_.size()) key_text_.push_back(kStar);
+    for (const model::SpreadTarget& target : targets) key_text_.add(target.value);
+    star_key_ = key_text_.add(kStar);
     key_of_code_.assign(code_count, star_key_);
     for (std::uint32_t key = 0; key < key_text_.size(); ++key)
       if (const std::uint32_t code = find_code(text_, ascending_codes_, key_text_[key]); code != kNoValue)
@@ -64,21 +107,19 @@ PropertySet::PropertySet(const SpreadProperty& property, std::span<const model::
   combined_.assign(counts_.size(), kAbsent);
 }
 
-void PropertySet::set_entry(std::int64_t weight, std::span<const Desired> desired) {
-  weight_ = weight;
-  even_ = desired.empty();
+void PropertySet::set_entry(const SpreadEntry& entry) {
+  weight_ = entry.weight();
+  even_ = entry.is_even();
   if (even_) return;
-  double star = kNoDesired;
-  for (const Desired& d : desired)
-    if (d.value == kStar) star = d.count;
-  desired_.assign(counts_.size(), star);
-  for (const Desired& d : desired) {
-    if (key_text_.empty()) {
-      if (const std::uint32_t code = find_code(text_, ascending_codes_, d.value); code != kNoValue)
-        desired_[code] = d.count;
-    } else if (const auto key = std::find(key_text_.begin(), key_text_.end(), d.value); key != key_text_.end()) {
-      desired_[static_cast<std::size_t>(key - key_text_.begin())] = d.count;
-    }
+  desired_.assign(counts_.size(), entry.star());
+  if (key_text_.size() > 0) {
+    for (std::uint32_t key = 0; key < key_text_.size(); ++key) desired_[key] = entry.count(key_text_[key]);
+  } else if (entry.size() < text_.size()) {
+    for (std::uint32_t i = 0; i < entry.size(); ++i)
+      if (const std::uint32_t code = find_code(text_, ascending_codes_, entry.value(i)); code != kNoValue)
+        desired_[code] = entry.count(i);
+  } else {
+    for (std::size_t code = 0; code < text_.size(); ++code) desired_[code] = entry.count(text_[code]);
   }
   cells_.resize(counts_.size());
 }
@@ -266,25 +307,21 @@ SpreadGroup& SpreadState::prepare(std::uint32_t group, std::span<const model::Sp
 
   // The target table (R-RANK-821): group-level spreads, then job-level ones; a later one of the same attribute wins.
   const std::size_t first_group_spread = job_spreads.size();
+  TextNumbers attributes;
+  std::vector<std::uint32_t> attribute_of(properties.size());
+  std::vector<std::size_t> winner;  // by attribute
   for (std::size_t n = 0; n < properties.size(); ++n) {
     const std::size_t i = (first_group_spread + n) % properties.size();
-    const model::Spread& entry = spread(i);
-    weight_sum_ += entry.weight;
-    out.weight_sum_ += entry.weight;
-    std::vector<PropertySet::Desired> desired;
-    double sum = 0;
-    for (const model::SpreadTarget& target : entry.targets) {
-      const double count = (static_cast<double>(target.percent) / 100) * static_cast<double>(group_count);
-      desired.push_back({target.value, count});
-      sum += count;
-    }
-    if (sum > 0 && sum < static_cast<double>(group_count)) {  // R-RANK-822: replaces an explicit `*`
-      std::erase_if(desired, [](const PropertySet::Desired& d) { return d.value == kStar; });
-      desired.push_back({kStar, static_cast<double>(group_count) - sum});
-    }
-    for (std::size_t k = 0; k < sets.size(); ++k)
-      if (spread(k).attribute == entry.attribute) sets[k].set_entry(entry.weight, desired);
+    weight_sum_ += spread(i).weight;
+    out.weight_sum_ += spread(i).weight;
+    attribute_of[i] = attributes.add(spread(i).attribute);
+    winner.resize(attributes.size());
+    winner[attribute_of[i]] = i;
   }
+  std::vector<SpreadEntry> entries;
+  entries.reserve(winner.size());
+  for (const std::size_t i : winner) entries.emplace_back(spread(i), group_count);
+  for (std::size_t i = 0; i < sets.size(); ++i) sets[i].set_entry(entries[attribute_of[i]]);
   return out;
 }
 

@@ -26,6 +26,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/quirks.h"
@@ -46,6 +47,44 @@ struct SpreadProperty {
 /// (R-RANK-834); `min` as R-RANK-835 finds it.
 [[nodiscard]] double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) noexcept;
 
+/// Numbers texts in the order in which they come first. A few are compared one by one; more are hashed.
+class TextNumbers {
+ public:
+  void reserve(std::size_t size) { texts_.reserve(size); }
+  std::uint32_t add(std::string_view text);
+  [[nodiscard]] std::uint32_t find(std::string_view text) const;  ///< kNoValue: it was not added
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(texts_.size()); }
+  std::string_view operator[](std::uint32_t number) const { return texts_[number]; }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+  std::vector<std::string_view> texts_;
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;  // of more than kFew
+};
+
+/// An entry of the target table (R-RANK-821, 822): desired counts by value; none means even spread.
+class SpreadEntry {
+ public:
+  SpreadEntry(const model::Spread& spread, std::int64_t group_count);
+
+  [[nodiscard]] std::int64_t weight() const { return weight_; }
+  [[nodiscard]] bool is_even() const { return values_.size() == 0; }
+  [[nodiscard]] std::uint32_t size() const { return values_.size(); }
+  [[nodiscard]] std::string_view value(std::uint32_t i) const { return values_[i]; }
+  [[nodiscard]] double count(std::uint32_t i) const { return counts_[i]; }
+  /// Of the value, or else of `*`; NaN where neither has one.
+  [[nodiscard]] double count(std::string_view value) const;
+  [[nodiscard]] double star() const { return star_; }
+
+ private:
+  void set(std::string_view value, double count);
+
+  std::int64_t weight_;
+  TextNumbers values_;
+  std::vector<double> counts_;
+  double star_;
+};
+
 /// The use counts and targets of one spread block.
 class PropertySet {
  public:
@@ -56,12 +95,8 @@ class PropertySet {
   void count_proposed(std::uint32_t row, int change);
   void count_cleared(std::uint32_t row, int change);
 
-  /// The entry of the target table for this set's attribute: (value, desired count) pairs; none means even spread.
-  struct Desired {
-    std::string_view value;
-    double count;
-  };
-  void set_entry(std::int64_t weight, std::span<const Desired> desired);
+  /// The entry of the target table for this set's attribute.
+  void set_entry(const SpreadEntry& entry);
 
   /// Combined counts of R-RANK-818 become current, cells follow the weight sum.
   void begin_select(std::int64_t weight_sum);
@@ -129,7 +164,7 @@ class PropertySet {
   std::span<const std::uint32_t> ascending_codes_;  // scan order without targets
   std::vector<std::uint32_t> key_of_code_;          // empty: a key is a code
   std::span<const std::string_view> text_;          // by code
-  std::vector<std::string_view> key_text_;          // with targets: by key
+  TextNumbers key_text_;                            // with targets: by key
   std::vector<std::uint32_t> ascending_keys_;       // scan order with targets
   std::uint32_t star_key_ = kNoValue;               // with targets
   std::uint32_t star_code_ = kNoValue;              // a node value that is itself "*"

@@ -148,13 +148,17 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
 
 const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::ColumnTarget& target) {
   const bool by_column = target.column != tables::kNoColumn;
-  ColumnMirror& out = mirrors_[by_column ? MirrorKey{target.column, {}, {}}
-                                         : MirrorKey{tables::kNoColumn, target.target.kind, target.target.key}];
+  // One mirror for all attributes that no node has: jobs may name any number of them.
+  const bool no_values = by_column && snapshot.nodes.column(target.column).codes.empty();
+  ColumnMirror& out = mirrors_[no_values   ? MirrorKey{tables::kNoColumn, match::TargetKind::unresolved, {}}
+                               : by_column ? MirrorKey{target.column, {}, {}}
+                                           : MirrorKey{tables::kNoColumn, target.target.kind, target.target.key}];
   if (out.epoch == snapshot.nodes.static_epoch) return out;
   out.epoch = snapshot.nodes.static_epoch;
   const std::size_t nodes = snapshot.nodes.size();
   out.code_of_row.assign(nodes, rank::kNoValue);
-  out.text.clear();
+  out.text.clear(), out.ascending.clear();
+  if (no_values) return out;
   if (by_column) {
     const tables::KeyedColumn& column = snapshot.nodes.column(target.column);
     for (NodeRow row = 0; row < nodes; ++row)

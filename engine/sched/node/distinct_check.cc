@@ -18,14 +18,14 @@ void DistinctCheck::set_job(bool first, bool counts) {
     properties_.add_groups(names);
   counted_ = 0;
   if (!counts || job.distinct_properties.empty()) return;
-  for (feasible::PropertySet& set : properties_.add_job(job.spec->constraints)) count_existing(set);
+  count_existing(properties_.add_job(job.spec->constraints), job.distinct_properties);
 }
 
 void DistinctCheck::begin_select(GroupView& v) {
   if (!v.distinct_built && !v.group->distinct_properties.empty()) {
     v.distinct_built = true;
     counted_ = 0;
-    for (feasible::PropertySet& set : properties_.add_group(v.number, v.group->spec->constraints)) count_existing(set);
+    count_existing(properties_.add_group(v.number, v.group->spec->constraints), v.group->distinct_properties);
   }
   if (properties_.empty()) return;
   const PlanRows& plan = *attempt_.plan;
@@ -34,7 +34,7 @@ void DistinctCheck::begin_select(GroupView& v) {
   properties_.for_each([&](feasible::PropertySet& set) {
     const auto count = [&](std::uint32_t group, NodeRow node, int change) {
       if (!set.counts_group(group)) return;
-      const std::uint32_t code = property_code(set.target(), node);
+      const std::uint32_t code = code_of(set, node);
       if (code == feasible::PropertySet::kNoValue) return;
       if (change > 0)
         set.add_proposed(code);
@@ -67,8 +67,8 @@ bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R
     return false;
   }
   if (properties_.empty()) return true;
-  const feasible::PropertySet* failing = properties_.first_failing(
-      v.number, [&](const feasible::PropertySet& set) { return property_code(set.target(), position.row); });
+  const feasible::PropertySet* failing =
+      properties_.first_failing(v.number, [&](const feasible::PropertySet& set) { return code_of(set, position.row); });
   if (!failing) return true;
   counts_.filter(position.node_class, reason_of(*failing, position.row));
   return false;
@@ -76,20 +76,22 @@ bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R
 
 std::uint32_t DistinctCheck::reason_of(const feasible::PropertySet& failing, NodeRow row) const {
   std::string id;
-  const tables::ColumnId column = column_of(failing.target());
-  const match::Side side = resolve(*attempt_.snapshot, failing.target(), column, row, id);
-  return attempt_.scratch.reasons.id(failing.reason(code_of(failing.target(), column, row), side.text));
+  const match::Side side = resolve(*attempt_.snapshot, failing.target(), failing.column(), row, id);
+  return attempt_.scratch.reasons.id(failing.reason(code_of(failing, row), side.text));
 }
 
-void DistinctCheck::properties(const GroupView& v, std::vector<Property>& out) const {
+void DistinctCheck::properties(const GroupView& v, std::vector<const feasible::PropertySet*>& out) const {
   out.clear();
-  properties_.each_of(v.number, [&](const feasible::PropertySet& set) {
-    out.push_back({&set, column_of(set.target())});
-  });
+  properties_.each_of(v.number, [&](const feasible::PropertySet& set) { out.push_back(&set); });
 }
 
-std::uint32_t DistinctCheck::code_of(const Property& property, NodeRow row) const {
-  return code_of(property.set->target(), property.column, row);
+void DistinctCheck::count_existing(std::span<feasible::PropertySet> sets,
+                                   const std::vector<tables::CompiledDistinctProperty>& compiled) {
+  BERTH_ASSERT(sets.empty() || sets.size() == compiled.size());
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    sets[i].set_column(compiled[i].target.column);
+    count_existing(sets[i]);
+  }
 }
 
 void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405, 1406
@@ -97,15 +99,15 @@ void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405
   for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != kNoRow;
        row = allocs.next_of_job[row]) {
     if (!attempt_.is_existing(row) || !set.counts_group(attempt_.number_of(allocs.group[row]))) continue;
-    const std::uint32_t code = property_code(set.target(), allocs.node[row]);
+    const std::uint32_t code = code_of(set, allocs.node[row]);
     if (code != feasible::PropertySet::kNoValue) set.add_existing(code);
   }
 }
 
-std::uint32_t DistinctCheck::code_of(const match::Target& target, tables::ColumnId column, NodeRow row) const {
+std::uint32_t DistinctCheck::code_of(const feasible::PropertySet& set, NodeRow row) const {
   if (!attempt_.snapshot->nodes.exists(row))
     return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
-  switch (target.kind) {
+  switch (set.target().kind) {
     case match::TargetKind::literal:
       return 0;
     case match::TargetKind::unresolved:
@@ -115,22 +117,8 @@ std::uint32_t DistinctCheck::code_of(const match::Target& target, tables::Column
     default:
       break;
   }
-  const std::uint32_t code = attempt_.snapshot->nodes.code(column, row);
+  const std::uint32_t code = attempt_.snapshot->nodes.code(set.column(), row);
   return code == 0 ? feasible::PropertySet::kNoValue : code;
-}
-
-tables::ColumnId DistinctCheck::column_of(const match::Target& target) const {
-  if (target.is_fixed() || target.kind == match::TargetKind::node_id) return tables::kNoColumn;
-  // Every target of a job version was given its column at registration, in the list the property sets are made from.
-  for (const CompiledJob* job : attempt_.given) {
-    for (const tables::CompiledDistinctProperty& p : job->distinct_properties)
-      if (p.target.target == target) return p.target.column;
-    for (const CompiledGroup& group : job->groups)
-      for (const tables::CompiledDistinctProperty& p : group.distinct_properties)
-        if (p.target.target == target) return p.target.column;
-  }
-  BERTH_ASSERT(false);
-  return tables::kNameColumn;
 }
 
 }  // namespace berth::sched

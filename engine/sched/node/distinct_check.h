@@ -38,24 +38,19 @@ class DistinctCheck {
   /// Whether the node passes; counted if it does not.
   bool passes(const Position& position, const GroupView& view);
 
-  /// A property set that is in force, and where its values stand.
-  struct Property {
-    const feasible::PropertySet* set;
-    tables::ColumnId column;
-  };
-  /// Those that the group's nodes have to pass, in the order of the check. Until the next version or group is given.
-  void properties(const GroupView& view, std::vector<Property>& out) const;
-  [[nodiscard]] std::uint32_t code_of(const Property& property, tables::NodeRow row) const;
+  /// The property sets that the group's nodes have to pass, in the order of the check. Until the next version or group
+  /// is given.
+  void properties(const GroupView& view, std::vector<const feasible::PropertySet*>& out) const;
+  /// Code of the node's value in the dictionary of the set's target, or kNoValue.
+  [[nodiscard]] std::uint32_t code_of(const feasible::PropertySet& set, tables::NodeRow row) const;
   /// Id of the reason for which the node fails the set.
   [[nodiscard]] std::uint32_t reason_of(const feasible::PropertySet& failing, tables::NodeRow row) const;
 
  private:
+  /// Counts the job's allocations in new sets, which are those of the compiled list or none.
+  void count_existing(std::span<feasible::PropertySet> sets,
+                      const std::vector<tables::CompiledDistinctProperty>& compiled);
   void count_existing(feasible::PropertySet& set);
-  [[nodiscard]] std::uint32_t property_code(const match::Target& target, tables::NodeRow row) const {
-    return code_of(target, column_of(target), row);
-  }
-  [[nodiscard]] std::uint32_t code_of(const match::Target& target, tables::ColumnId column, tables::NodeRow row) const;
-  [[nodiscard]] tables::ColumnId column_of(const match::Target& target) const;
 
   Attempt& attempt_;
   PlanEffects& effects_;

@@ -236,7 +236,7 @@ void Columns::ask_core_tables(std::uint32_t first_entry) const {
 void Columns::read_codes(std::uint32_t first_entry) {
   for (std::size_t p = 0; p < properties_.size(); ++p)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-      property_codes_[p][entry] = checks_.distinct.code_of(properties_[p], row_[entry]);
+      property_codes_[p][entry] = checks_.distinct.code_of(*properties_[p], row_[entry]);
   for (std::size_t s = 0; s < spread_sets_; ++s)
     for (std::uint32_t entry = first_entry; entry < count_; ++entry)
       codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),

@@ -188,7 +188,7 @@ class Columns : Source {
   /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.
   [[nodiscard]] const feasible::PropertySet* failing_property(std::uint32_t entry) const {
     for (std::size_t p = 0; p < properties_.size(); ++p)
-      if (!properties_[p].set->passes(property_codes_[p][entry])) return properties_[p].set;
+      if (!properties_[p]->passes(property_codes_[p][entry])) return properties_[p];
     return nullptr;
   }
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
@@ -233,7 +233,7 @@ class Columns : Source {
   std::span<std::uint32_t> dimension_, capacity_;
   std::span<rank::ScoreRow> score_;
   std::vector<std::span<std::uint32_t>> codes_;  // by spread set
-  std::vector<DistinctCheck::Property> properties_;
+  std::vector<const feasible::PropertySet*> properties_;
   std::vector<std::span<std::uint32_t>> property_codes_;
 
   // By position.

@@ -53,9 +53,9 @@ void FailedBefore::decide(NodeRow row, GroupView& v, Few& out) {
   };
   if (v.group->has_host_volumes && !checks_.volumes.node_has(row)) return filter(kReasonHostVolumes);
   if (checks_.distinct.asks_hosts(v) && checks_.distinct.shares_host(row, v)) return filter(kReasonDistinctHosts);
-  for (const DistinctCheck::Property& property : properties_)
-    if (!property.set->passes(checks_.distinct.code_of(property, row)))
-      return filter(checks_.distinct.reason_of(*property.set, row));
+  for (const feasible::PropertySet* property : properties_)
+    if (!property->passes(checks_.distinct.code_of(*property, row)))
+      return filter(checks_.distinct.reason_of(*property, row));
   fit_.decide(row, v, out.cell);
 }
 

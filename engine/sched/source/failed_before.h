@@ -98,8 +98,8 @@ class FailedBefore : Source {
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed
   FailureMemo* last_ = nullptr;
-  const FailureMemo* next_ = nullptr;                // soon to be tried
-  std::vector<DistinctCheck::Property> properties_;  // of the Select under way
+  const FailureMemo* next_ = nullptr;                     // soon to be tried
+  std::vector<const feasible::PropertySet*> properties_;  // of the Select under way
   std::vector<Few> few_, full_;  // of memo.roomy: who has room, and who has none after what the plan placed
 };
 
