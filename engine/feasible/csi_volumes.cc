@@ -147,23 +147,24 @@ std::optional<std::string> CsiVolumeCheck::foreign_writer(const model::CsiVolume
 
 /// Volumes of a plugin that allocations of the snapshot use on a node (R-FEAS-1205, 1906).
 std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::string_view node_id) const {
-  used_.clear();
-  for (const AllocView& alloc : state_.csi_allocs(node_id)) {
-    if (!alloc.group || !(alloc.desired_run || alloc.client_running)) continue;
-    for (const auto& [alias, request] : alloc.group->volumes) {
-      if (!request || request->type != "csi") continue;
-      const auto known = std::find_if(used_.begin(), used_.end(),
-                                      [&source = request->source](const Used& used) { return used.source == source; });
-      if (known != used_.end())
-        known->namespace_ = alloc.namespace_;
-      else
-        used_.push_back({request->source, alloc.namespace_});
+  if (counted_node_ != node_id) {
+    counted_node_ = node_id;
+    used_.clear(), plugins_.clear();
+    for (const AllocView& alloc : state_.csi_allocs(node_id)) {
+      if (!alloc.group || !(alloc.desired_run || alloc.client_running)) continue;
+      for (const auto& [alias, request] : alloc.group->volumes)
+        if (request && request->type == "csi") used_.push_back({request->source, alloc.namespace_});
     }
+    std::stable_sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) { return a.source < b.source; });
+    for (std::size_t i = 0; i < used_.size(); ++i) {  // of a source that several use, the last one's namespace counts
+      if (i + 1 < used_.size() && used_[i + 1].source == used_[i].source) continue;
+      if (const model::CsiVolume* volume = state_.csi_volume(used_[i].namespace_, used_[i].source))
+        plugins_.push_back(volume->plugin_id);
+    }
+    std::sort(plugins_.begin(), plugins_.end());
   }
-  return std::count_if(used_.begin(), used_.end(), [&](const Used& used) {
-    const model::CsiVolume* volume = state_.csi_volume(used.namespace_, used.source);
-    return volume && volume->plugin_id == plugin_id;
-  });
+  const auto [begin, end] = std::equal_range(plugins_.begin(), plugins_.end(), plugin_id);
+  return end - begin;
 }
 
 }  // namespace berth::feasible

@@ -52,7 +52,10 @@ class CsiVolumeCheck {
   struct Used {
     std::string_view source, namespace_;
   };
-  mutable std::vector<Used> used_;  // of count_on_node(), kept from node to node
+  // Of the node that count_on_node() was asked about last, whose allocations do not change meanwhile.
+  mutable std::optional<std::string> counted_node_;
+  mutable std::vector<Used> used_;
+  mutable std::vector<std::string_view> plugins_;  // of the volumes used there, ascending
 };
 
 }  // namespace berth::feasible

@@ -1,8 +1,10 @@
 #include "feasible/host_volumes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 namespace berth::feasible {
 
@@ -14,21 +16,38 @@ HostVolumeCheck::HostVolumeCheck(const model::Job& job, const model::TaskGroup& 
   if (any_sticky) list_unmet_claims();
 }
 
+namespace {
+
+/// What the proposed allocations of a node meet claims by.
+struct Claimants {
+  std::unordered_set<std::string_view> ids;
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>> groups;
+
+  explicit Claimants(const std::vector<AllocView>& proposed) {
+    for (const AllocView& alloc : proposed) {
+      if (alloc.is_terminal) continue;
+      ids.insert(alloc.id);
+      groups.emplace(alloc.namespace_, alloc.job_id, alloc.task_group, alloc.node_id);
+    }
+  }
+};
+
+}  // namespace
+
 void HostVolumeCheck::list_unmet_claims() {  // R-FEAS-1111
+  std::map<std::string_view, Claimants> of_node;
   for (const auto& stored : state_.claims) {
     const model::HostVolumeClaim& claim = *stored;
     if (claim.namespace_ != job_.namespace_ || claim.job_id != job_.id) continue;
     const auto claimant = state_.alloc(claim.alloc_id);
     const model::HostVolume* volume = state_.host_volume(claim.namespace_, claim.volume_id);
     if (!claimant || !volume) continue;
-    const auto proposed = state_.proposed(volume->node_id);
-    const bool is_met = std::any_of(proposed.begin(), proposed.end(), [&](const AllocView& alloc) {
-      if (alloc.is_terminal) return false;
-      if (alloc.id == claim.alloc_id) return true;
-      return alloc.namespace_ == claim.namespace_ && alloc.job_id == claim.job_id &&
-             alloc.task_group == claim.task_group_name && alloc.node_id == claimant->node_id;
-    });
-    if (!is_met) unmet_claims_.push_back(claim.volume_id);
+    auto at = of_node.find(volume->node_id);
+    if (at == of_node.end()) at = of_node.emplace(volume->node_id, Claimants(state_.proposed(volume->node_id))).first;
+    const Claimants& there = at->second;
+    if (!there.ids.contains(claim.alloc_id) &&
+        !there.groups.contains({claim.namespace_, claim.job_id, claim.task_group_name, claimant->node_id}))
+      unmet_claims_.push_back(claim.volume_id);
   }
 }
 

@@ -1,30 +1,60 @@
 #include "feasible/volume_state.h"
 
-#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
 
 #include "model/names.h"
 
 namespace berth::feasible {
 namespace {
 
-template <class T, class Matches>
-const T* find(std::span<const T> list, Matches matches) {
-  const auto it = std::find_if(list.begin(), list.end(), matches);
-  return it == list.end() ? nullptr : &*it;
+/// Finds the objects of a list by ID. A few lookups compare one by one; then all IDs are hashed, so that many lookups
+/// in a long list cost their number and its length.
+template <class T>
+class ById {
+ public:
+  explicit ById(std::span<const T> list) : list_(list) {}
+  /// The first one with the ID for which `matches` holds.
+  template <class Matches>
+  const T* find(std::string_view id, Matches matches) {
+    const T* found = nullptr;
+    if (lookups_ < kOneByOne && ++lookups_ < kOneByOne) {
+      for (const T& object : list_)
+        if (object.id == id && matches(object)) return &object;
+      return nullptr;
+    }
+    if (by_id_.empty())
+      for (const T& object : list_) by_id_.emplace(object.id, &object);
+    const auto [begin, end] = by_id_.equal_range(id);
+    for (auto at = begin; at != end; ++at)
+      if (matches(*at->second) && (!found || at->second < found)) found = at->second;
+    return found;
+  }
+
+ private:
+  static constexpr int kOneByOne = 16;
+  std::span<const T> list_;
+  std::unordered_multimap<std::string_view, const T*> by_id_;
+  int lookups_ = 0;
+};
+
+/// The lookup in a namespace.
+template <class T>
+auto in_namespace(std::span<const T> list) {
+  return [by_id = std::make_shared<ById<T>>(list)](std::string_view job_namespace, std::string_view id) {
+    return by_id->find(id, [&](const T& object) { return object.namespace_ == job_namespace; });
+  };
 }
 
 }  // namespace
 
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
                        std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins) {
-  state.host_volume = [host_volumes](std::string_view job_namespace, std::string_view id) {
-    return find(host_volumes, [&](const auto& v) { return v.id == id && v.namespace_ == job_namespace; });
-  };
-  state.csi_volume = [csi_volumes](std::string_view job_namespace, std::string_view id) {
-    return find(csi_volumes, [&](const auto& v) { return v.id == id && v.namespace_ == job_namespace; });
-  };
-  state.csi_plugin = [csi_plugins](std::string_view id) {
-    return find(csi_plugins, [&](const auto& p) { return p.id == id; });
+  state.host_volume = in_namespace(host_volumes);
+  state.csi_volume = in_namespace(csi_volumes);
+  state.csi_plugin = [by_id = std::make_shared<ById<model::CsiPlugin>>(csi_plugins)](std::string_view id) {
+    return by_id->find(id, [](const model::CsiPlugin&) { return true; });
   };
 }
 

@@ -43,7 +43,8 @@ struct VolumeState {
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };
 
-/// Binds the three look-ups of volumes and plugins to lists, searched linearly. The lists must outlive it.
+/// Binds the three look-ups of volumes and plugins to lists, which must outlive it. Many look-ups cost their number and
+/// the length of the lists.
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
                        std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins);
 

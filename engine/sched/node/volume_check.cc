@@ -1,6 +1,8 @@
 #include "sched/node/volume_check.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "tables/export.h"
@@ -113,13 +115,35 @@ const model::Job* VolumeCheck::current_job(std::string_view job_namespace, std::
   return nullptr;
 }
 
+/// Claims are mostly those of the job's own allocations. Others, and removed ones, are searched among all: one by one a
+/// few times, then in an index of all.
+tables::AllocRow VolumeCheck::find_row(base::Uuid id) {
+  constexpr std::uint32_t kScans = 4;
+  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
+  if (own_rows_.empty())
+    for (tables::AllocRow row = attempt_.snapshot->jobs.keys[attempt_.job->key].alloc_head; row != kNoRow;
+         row = allocs.next_of_job[row])
+      own_rows_.emplace(allocs.id[row], row);
+  if (const auto own = own_rows_.find(id); own != own_rows_.end()) return own->second;
+  if (scans_ < kScans) {
+    ++scans_;
+    for (tables::AllocRow row = 0; row < allocs.size(); ++row)
+      if (allocs.id[row] == id && allocs.exists(row)) return row;  // a row outlives what was removed
+    return kNoRow;
+  }
+  if (all_rows_.empty()) {
+    all_rows_.reserve(allocs.size());
+    for (tables::AllocRow row = 0; row < allocs.size(); ++row)
+      if (allocs.exists(row)) all_rows_.emplace(allocs.id[row], row);
+  }
+  const auto found = all_rows_.find(id);
+  return found == all_rows_.end() ? kNoRow : found->second;
+}
+
 std::optional<feasible::AllocView> VolumeCheck::find_alloc(std::string_view id) {
   const auto wanted = base::parse_uuid(id);
-  if (!wanted) return std::nullopt;
-  const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  for (tables::AllocRow row = 0; row < allocs.size(); ++row)
-    if (allocs.id[row] == *wanted && allocs.exists(row)) return alloc_view(row);  // a row outlives what was removed
-  return std::nullopt;
+  const tables::AllocRow row = wanted ? find_row(*wanted) : kNoRow;
+  return row == kNoRow ? std::nullopt : std::optional(alloc_view(row));
 }
 
 void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options) {
@@ -130,6 +154,17 @@ void VolumeCheck::begin_select(const GroupView& v, const SelectOptions& options)
   begun_for_ = nullptr;
   host_.reset();
   csi_.reset();
+  csi_missing_ = kReasonNone;
+}
+
+void VolumeCheck::bind_state() {
+  if (std::exchange(bound_, true)) return;
+  const tables::ColdState& cold = *attempt_.snapshot->cold;
+  feasible::bind_volume_lists(state_, cold.host_volumes, cold.csi_volumes, cold.csi_plugins);
+  state_.job = [this](std::string_view job_namespace, std::string_view id) { return current_job(job_namespace, id); };
+  state_.alloc = [this](std::string_view id) { return find_alloc(id); };
+  state_.csi_allocs = [this](std::string_view id) { return csi_views(find_node(*attempt_.snapshot, id)); };
+  state_.proposed = [this](std::string_view id) { return proposed_views(find_node(*attempt_.snapshot, id)); };
 }
 
 void VolumeCheck::begin_checks() {
@@ -139,13 +174,8 @@ void VolumeCheck::begin_checks() {
   kept_texts_.clear();
   // The checks depend on neither the plan nor the allocation's name.
   if (!v.needs.has(Need::own_volumes) && !v.needs.has(Need::registered_volumes)) begun_for_ = v.group;
-  const tables::ColdState& cold = *attempt_.snapshot->cold;
-  feasible::bind_volume_lists(state_, cold.host_volumes, cold.csi_volumes, cold.csi_plugins);
+  bind_state();
   state_.claims = attempt_.snapshot->jobs.claims_of(attempt_.job->key);
-  state_.job = [this](std::string_view job_namespace, std::string_view id) { return current_job(job_namespace, id); };
-  state_.alloc = [this](std::string_view id) { return find_alloc(id); };
-  state_.csi_allocs = [this](std::string_view id) { return csi_views(find_node(*attempt_.snapshot, id)); };
-  state_.proposed = [this](std::string_view id) { return proposed_views(find_node(*attempt_.snapshot, id)); };
   const model::Job& job = *attempt_.job->spec;
   const std::string_view name = !options.name.empty() ? options.name
                                                       : keep(attempt_.job->name_base() + "." + v.group->spec->name +
@@ -169,12 +199,17 @@ bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
   return true;
 }
 
-/// Id of the reason why the node fails the CSI check.
+/// Id of the reason why the node fails the CSI check. Missing volumes are the reason on every node: named once.
 std::uint32_t VolumeCheck::csi_reason(NodeRow row) {
+  if (csi_missing_ != kReasonNone) return csi_missing_;
+  const std::uint32_t reason = attempt_.scratch.reasons.id(*csi_->failure(attempt_.snapshot->nodes.spec(row).node));
+  if (csi_->missing_resources().empty()) return reason;
+  std::unordered_set<std::string_view> named(missing_resources.begin(), missing_resources.end());
+  std::vector<std::string> added;
   for (const std::string& missing : csi_->missing_resources())  // R-FEAS-1203: only when a node gets here
-    if (std::find(missing_resources.begin(), missing_resources.end(), missing) == missing_resources.end())
-      missing_resources.push_back(missing);
-  return attempt_.scratch.reasons.id(*csi_->failure(attempt_.snapshot->nodes.spec(row).node));
+    if (named.insert(missing).second) added.push_back(missing);
+  missing_resources.insert(missing_resources.end(), added.begin(), added.end());
+  return csi_missing_ = reason;
 }
 
 bool VolumeCheck::node_has(NodeRow row) {

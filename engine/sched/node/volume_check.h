@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "feasible/csi_volumes.h"
@@ -24,6 +25,9 @@ class VolumeCheck {
     missing_resources.clear();
     view_ = nullptr;
     begun_for_ = nullptr;
+    bound_ = false;
+    own_rows_.clear(), all_rows_.clear();
+    scans_ = 0;
   }
   /// `view` and `options` stay until the Select is over.
   void begin_select(const GroupView& view, const SelectOptions& options);
@@ -48,7 +52,9 @@ class VolumeCheck {
   [[nodiscard]] const model::TaskGroup* csi_group(tables::AllocRow row) const;
   void sort_by_id(std::vector<tables::AllocRow>& rows) const;
   [[nodiscard]] const model::Job* current_job(std::string_view job_namespace, std::string_view id) const;
+  void bind_state();
   [[nodiscard]] std::optional<feasible::AllocView> find_alloc(std::string_view id);
+  [[nodiscard]] tables::AllocRow find_row(base::Uuid id);
 
   Attempt& attempt_;
   PlanEffects& effects_;
@@ -58,9 +64,15 @@ class VolumeCheck {
   const tables::CompiledGroup* begun_for_ = nullptr;  // whose checks hold for every Select of the attempt
   bool follows_known_ = false;                        // the scratch's answers are those of this Select's group
   feasible::VolumeState state_;
+  bool bound_ = false;  // in this attempt
+  // By ID, in this attempt: the job's allocations from the first lookup on; all of them once single scans were many.
+  using Rows = std::unordered_map<base::Uuid, tables::AllocRow, base::UuidHash>;
+  Rows own_rows_, all_rows_;
+  std::uint32_t scans_ = 0;
   std::optional<feasible::HostVolumeCheck> host_;
   std::optional<feasible::CsiVolumeCheck> csi_;
-  std::deque<std::string> kept_texts_;  // what the views of this Select point to
+  std::uint32_t csi_missing_ = kReasonNone;  // id of the reason where volumes are missing, once a node met it
+  std::deque<std::string> kept_texts_;       // what the views of this Select point to
   std::vector<tables::AllocRow> csi_rows_;
   std::vector<feasible::AllocView> csi_views_;  // of the node that was asked for last
 };
