@@ -418,8 +418,10 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
       advice.nearest = shortages(dry_run.tables(), of);
       advice.needs = needs_of(question.state, job, of.findings);
       advice.note = note_on(question.state, job, of.findings);
-      advice.changes =
-          changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer), of.findings);
+      std::string untried;
+      advice.changes = changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer),
+                                        of.findings, &untried);
+      if (!untried.empty()) advice.note += (advice.note.empty() ? "" : "; ") + untried;
     }
     std::tie(advice.filtered_most, advice.filtered_nodes) = std::move(filter);
   }
@@ -430,8 +432,8 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
     if (out.size() == most || answer.failed.contains(name) || placed_in_the_end(name)) continue;
     GroupAdvice& advice = out.emplace_back();
     advice.group = name, advice.refused = count;
-    advice.changes =
-        changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer), Findings{{}, {}});
+    advice.changes = changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer),
+                                      Findings{{}, {}}, &advice.note);
   }
   return out;
 }

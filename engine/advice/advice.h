@@ -57,7 +57,7 @@ struct GroupAdvice {
   std::int64_t filtered_nodes = 0;  ///< by it
   std::vector<Shortage> nearest;    ///< at most 3, least missing first; only nodes that lack something
   std::vector<Need> needs;          ///< what no candidate has
-  std::string note;                 ///< what a reader may expect in vain; may be empty
+  std::string note;                 ///< what a reader may expect in vain, and what was not tried; may be empty
   std::vector<Change> changes;      ///< numbers are the nearest to the present ones that do
 };
 
@@ -74,10 +74,12 @@ class Loaded;     // trial.h
 struct Findings;  // obstacles.h
 
 /// Changes with which all allocations of `group` that the plan wants are placed and committed. `idle`: other groups
-/// that place nothing, see Trial. `findings`: which constraints and which sets of changes are tried. changes.cc.
+/// that place nothing, see Trial. `findings`: which constraints and which sets of changes are tried. Of constraints,
+/// and of ports, devices and volumes, 64 each are tried; `untried`, if given, then says how many are not. changes.cc.
 [[nodiscard]] std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration,
                                                    const std::string& group, std::int64_t failed,
-                                                   const std::vector<std::string>& idle, const Findings& findings);
+                                                   const std::vector<std::string>& idle, const Findings& findings,
+                                                   std::string* untried = nullptr);
 
 /// What no candidate among the nodes of the state has, of what the obstacles name. needs.cc.
 [[nodiscard]] std::vector<Need> needs_of(const model::ClusterState& state, const model::Job& job,

@@ -115,11 +115,23 @@ class Changes {
     return std::move(out_);
   }
 
+  /// What would have been too many of a kind; "" for nothing.
+  [[nodiscard]] std::string untried() const {
+    std::string out;
+    const auto add = [&](std::size_t count, std::size_t most, const char* what) {
+      if (count > most)
+        out += fmt::format("{}only {} of {} changes of {} were tried", out.empty() ? "" : ", and ", most, count, what);
+    };
+    add(constraints_found_, kConstraintsTried, "constraints");
+    add(parts_found_, kPartsTried, "ports, devices and volumes");
+    return out;
+  }
+
  private:
   void offer(std::string text, json::Value patch) { out_.push_back({std::move(text), std::move(patch), ""}); }
   /// One of many parts alike, of which so many are tried.
   bool try_part(std::string text, json::Value patch) {
-    return parts_tried_++ < kPartsTried && try_patch(std::move(text), std::move(patch));
+    return parts_found_++ < kPartsTried && try_patch(std::move(text), std::move(patch));
   }
   bool try_patch(std::string text, json::Value patch) {
     if (!trial_.fits(patch) || !trial_.fits_as_a_whole(patch)) return false;
@@ -235,7 +247,7 @@ class Changes {
       for (std::size_t d = 0; d < asks.size(); ++d) {
         const std::string text = fmt::format("device \"{}\" of task \"{}\"", asks[d].name, group_.tasks[t].name);
         const std::size_t before = out_.size();
-        if (asks[d].count > 1 && asks[d].count < 1U << 31 && parts_tried_++ < kPartsTried)
+        if (asks[d].count > 1 && asks[d].count < 1U << 31 && parts_found_++ < kPartsTried)
           try_number({"count of " + text, "", static_cast<std::int64_t>(asks[d].count), 1,
                       [place = devices.at(d).at("Count")](std::int64_t n) { return patch_of(add(place, n)); }});
         for (std::size_t c = 0; c < asks[d].constraints.size(); ++c)
@@ -256,9 +268,8 @@ class Changes {
     const auto attempt = [&](const model::Constraint& constraint) {
       const std::string text = constraint.text();
       const bool distinct = constraint.operand == "distinct_hosts" || constraint.operand == "distinct_property";
-      if ((!distinct && !findings_.filters.contains(text)) || done.size() >= kConstraintsTried ||
-          !done.insert(text).second)
-        return;
+      if ((!distinct && !findings_.filters.contains(text)) || !done.insert(text).second) return;
+      if (constraints_found_++ >= kConstraintsTried) return;
       if (json::Value patch = file.without_constraint(text); !patch.is_null())
         try_patch(fmt::format("no constraint \"{}\"", base::trim_space(text)), std::move(patch));
     };
@@ -294,7 +305,8 @@ class Changes {
           json::Value moved = *port.value;
           if (const Place value = port.at("Value"); value.value)
             moved.erase(value.pointer.substr(value.pointer.rfind('/') + 1));
-          if (parts_tried_ >= kPartsTried) {
+          if (parts_found_ >= kPartsTried) {
+            ++parts_found_;
             ports.push(std::move(moved));
             continue;
           }
@@ -319,7 +331,10 @@ class Changes {
     const Place volumes = place_.at("Volumes");
     if (!volumes.value) return;
     for (const json::Member& volume : volumes.value->members()) {
-      if (parts_tried_ >= kPartsTried) return;  // a patch costs a look at all mounts
+      if (parts_found_ >= kPartsTried) {  // a patch costs a visit of all mounts
+        ++parts_found_;
+        continue;
+      }
       const Place place = volumes.at(volume.key);
       const Place read_only = place.at("ReadOnly");
       if (!(read_only.value && read_only.value->as_bool()) &&
@@ -539,7 +554,7 @@ class Changes {
   const Question& question_;
   const model::Job& job_;
   const model::TaskGroup& group_;
-  std::size_t parts_tried_ = 0;
+  std::size_t parts_found_ = 0, constraints_found_ = 0;
   Trial trial_;
   Place job_place_, place_;
   std::vector<Place> tasks_;
@@ -557,9 +572,13 @@ json::Value patched(const json::Value& document, const json::Value& patch) {
 
 std::vector<Change> changes_that_fit(Loaded& loaded, const model::Registration& registration, const std::string& group,
                                      std::int64_t failed, const std::vector<std::string>& idle,
-                                     const Findings& findings) {
+                                     const Findings& findings, std::string* untried) {
   const model::TaskGroup* of = registration.job->group(group);
-  return of ? Changes(loaded, registration, *of, idle, findings).all(failed) : std::vector<Change>();
+  if (!of) return {};
+  Changes changes(loaded, registration, *of, idle, findings);
+  std::vector<Change> out = changes.all(failed);
+  if (untried) *untried = changes.untried();
+  return out;
 }
 
 }  // namespace berth::advice
