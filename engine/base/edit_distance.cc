@@ -6,15 +6,23 @@
 
 namespace berth::base {
 
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
+  // Rows of the table of distances between beginnings of `a` and of `b`: two before the current one, one before, it.
+  std::vector<std::size_t> second(b.size() + 1), before(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    std::swap(second, before), std::swap(before, row);
+    row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+      const char x = lower(a[i - 1]), y = lower(b[j - 1]);
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + (x == y ? 0 : 1)});
+      if (i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y) row[j] = std::min(row[j], second[j - 2] + 1);
     }
   }
   return row[b.size()];
@@ -24,8 +32,11 @@ const std::string* nearest_name(std::string_view text, const std::vector<std::st
   text = text.substr(0, 64);
   std::size_t least = std::min<std::size_t>(2, (text.size() + 2) / 3) + 1;
   const std::string* nearest = nullptr;
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
+    const std::size_t longer = std::max(name.size(), text.size()), shorter = std::min(name.size(), text.size());
+    if (longer - shorter >= least) continue;
     if (const std::size_t distance = edit_distance(text, name); distance < least) least = distance, nearest = &name;
+  }
   return nearest;
 }
 

@@ -8,7 +8,8 @@
 
 namespace berth::base {
 
-/// Letters to insert, delete or replace to make one of the other (Levenshtein). O(|a| |b|): cut what users write.
+/// Letters to insert, delete, replace or exchange with the next one to make one of the other, whatever their case
+/// (Damerau and Levenshtein). O(|a| |b|): cut what users write.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The name that a user probably meant by `text`: the closest one, at most 2 letters and a third of `text` away; the

@@ -102,14 +102,10 @@ std::string unknown_option(std::string_view name) {
   std::vector<std::string> valid = {"compat"};
   for (const OptionInfo& option : kOptions) valid.emplace_back(option.name);
   for (const QuirkInfo& quirk : kQuirks) valid.push_back(std::string(kQuirkPrefix) + std::string(quirk.name));
-  const std::string said(name.substr(0, 64));
-  const auto nearest = std::min_element(valid.begin(), valid.end(), [&](const std::string& a, const std::string& b) {
-    return base::edit_distance(said, a) < base::edit_distance(said, b);
-  });
+  const std::string* nearest = base::nearest_name(name, valid);
   std::string all = "compat";
   for (const OptionInfo& option : kOptions) all.append(", ").append(option.name);
-  const bool close = base::edit_distance(said, *nearest) * 3 <= nearest->size();
-  return "option '" + base::shown(name) + "' is unknown" + (close ? " (did you mean '" + *nearest + "'?)" : "") +
+  return "option '" + base::shown(name) + "' is unknown" + (nearest ? " (did you mean '" + *nearest + "'?)" : "") +
          "; valid: " + all + ", quirk.NAME";
 }
 

@@ -304,14 +304,10 @@ void TomlSection::finish() {
     if (!found || at < first_line) first_line = at, found = key.str();
   }
   if (!found) return;
-  const std::string first = *found;
-  const auto nearest = std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) {
-    return base::edit_distance(first.substr(0, 64), a) < base::edit_distance(first.substr(0, 64), b);
-  });
-  std::string remedy = "remove it; bench/macro/README.md lists the keys";
-  if (nearest != known_.end() && base::edit_distance(first.substr(0, 64), *nearest) <= 2)
-    remedy = "did you mean '" + *nearest + "'?";
-  reader_.fail(first_line, fmt::format("unknown key '{}' in {}", base::shown(first), name_), remedy);
+  const std::string* nearest = base::nearest_name(*found, known_);
+  const std::string remedy =
+      nearest ? "did you mean '" + *nearest + "'?" : "remove it; bench/macro/README.md lists the keys";
+  reader_.fail(first_line, fmt::format("unknown key '{}' in {}", base::shown(*found), name_), remedy);
 }
 
 void merge_toml(toml::table& base, toml::table&& changes) {

@@ -26,15 +26,8 @@ InputError problem_with(const Names& names, std::string_view text, std::string p
 
 std::string nearest_and_valid(std::string_view said, const std::vector<std::string>& valid) {
   std::string all;
-  const std::string* nearest = nullptr;
-  std::size_t least = 1 + said.size() / 2;
-  for (const std::string& name : valid) {
-    all += (all.empty() ? "" : ", ") + name;
-    if (const std::size_t d = base::edit_distance(said.substr(0, 60), name); d < least || (d == least && !nearest))
-      least = d, nearest = &name;
-  }
-  const std::string list = all.empty() ? "there are none" : "valid: " + all;
-  return nearest ? fmt::format("did you mean '{}'? {}", *nearest, list) : list;
+  for (const std::string& name : valid) all += (all.empty() ? "" : ", ") + name;
+  return base::did_you_mean(said, valid) + (all.empty() ? "there are none" : "valid: " + all);
 }
 
 double Parameters::number(const std::string& name) const { return *base::parse_double(values_.at(name)); }
