@@ -148,6 +148,16 @@ const Value* MemberIndex::find(std::string_view key) const {
   return after != sorted_.begin() && (*std::prev(after))->key == key ? &(*std::prev(after))->value : nullptr;
 }
 
+void merge_members(const Object& over, Value& into) {
+  if (over.empty()) return;
+  if (over.size() <= kFewMembers && into.size() <= kFewMembers) {
+    for (const Member& member : over) into.set(member.key, member.value);
+    return;
+  }
+  MemberWriter writer(into);
+  for (const Member& member : over) writer.set(member.key, member.value);
+}
+
 bool equal_ignoring_member_order(const Value& a, const Value& b) {
   if (a.is_object() && b.is_object()) {
     if (a.size() != b.size()) return false;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "base/json_members.h"
 #include "io/cluster_parts.h"
 #include "model/predicates.h"
 
@@ -59,8 +60,9 @@ Result<json::Value> expand_nodes(const json::Value& nodes, const model::ReadOpti
       return tl::unexpected(InputError{base.path, base.place + "/Nodes/" + std::to_string(i) + "/_like",
                                        "names no complete entry of the list", "name an entry without `_like`"});
     json::Value copy = nodes.items()[source];
-    for (const json::Member& member : entry.members())
-      if (member.key != "_like") copy.set(member.key, member.value);
+    json::Object own = entry.members();
+    std::erase_if(own, [](const json::Member& member) { return member.key == "_like"; });
+    json::merge_members(own, copy);
     out.push_back(std::move(copy));
   }
   return json::Value(std::move(out));

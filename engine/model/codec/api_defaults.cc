@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/json_members.h"
 #include "base/time.h"
 #include "model/codec/api_blocks.h"
 #include "model/codec/fill.h"
@@ -20,7 +21,7 @@ void fill_from(Value& object, const Value& defaults) {
 
 /// `base` with the members of `over` in their place.
 Value overlay(Value base, const Value& over) {
-  for (const json::Member& member : over.members()) base.set(member.key, member.value);
+  json::merge_members(over.members(), base);
   return base;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/edit_distance.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "model/registration/blocks.h"
 
@@ -216,7 +217,7 @@ struct Normaliser {
     if (key.how == How::map) {
       if (!value.is_object()) return mistyped(value, "an object", place);
       json::Value out = json::Value::object();
-      MemberWriter writer(out);
+      json::MemberWriter writer(out);
       for (const json::Member& entry : value.members()) {
         if (entry.value.is_null()) continue;
         auto inner = object(entry.value, *key.shape, place + "/" + entry.key);
@@ -329,11 +330,10 @@ struct KeyChecker {
     return value.is_null() || ((value.is_array() || value.is_object()) && value.size() == 0);
   }
   static std::string nearest(const Shape& shape, std::string_view name) {
-    const std::string said(name.substr(0, 64));
-    const auto distance = [&](const Key& key) { return base::edit_distance(said, std::string(key.name)); };
-    const auto best = std::min_element(shape.keys.begin(), shape.keys.end(),
-                                       [&](const Key& a, const Key& b) { return distance(a) < distance(b); });
-    return best != shape.keys.end() && distance(*best) <= 3 ? "; did you mean " + std::string(best->name) + "?" : "";
+    std::vector<std::string> names;
+    for (const Key& key : shape.keys) names.emplace_back(key.name);
+    const std::string* nearest = base::nearest_name(name, names);
+    return nearest ? "; did you mean " + *nearest + "?" : "";
   }
 };
 

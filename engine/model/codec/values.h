@@ -1,11 +1,13 @@
 // How values are read from JSON and written as JSON, for the files of this folder that make the functions of codec.h.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <limits>
 #include <type_traits>
 
+#include "base/json_members.h"
 #include "base/type_kinds.h"
 #include "model/codec/codec.h"
 
@@ -124,11 +126,11 @@ class Reader {
     /// Members that no field named are retained as they are (R-MODEL-7).
     void extra(json::Value& out) {
       out = json::Value();
-      for (const json::Member& member : object.members()) {
-        bool named = false;
-        for (const std::string_view key : known) named = named || key == member.key;
-        if (!named && !member.value.is_null()) out.set(member.key, member.value);
-      }
+      json::Object others;
+      for (const json::Member& member : object.members())
+        if (std::find(known.begin(), known.end(), member.key) == known.end() && !member.value.is_null())
+          others.push_back(member);
+      if (!others.empty()) json::merge_members(others, out);
     }
     void extra(base::Shared<json::Value>& out) {
       json::Value members;

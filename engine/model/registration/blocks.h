@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/json.h"
 
@@ -47,31 +46,6 @@ inline bool is_provider(const json::Value& service, std::string_view provider) {
 }
 inline bool is_netns(std::string_view network_mode) {
   return network_mode == "bridge" || network_mode.starts_with("cni/");
-}
-
-/// Members of an object by key, so that an object of many members is written in linear time.
-class MemberWriter {
- public:
-  explicit MemberWriter(json::Value& object) : members_(object.members()) {
-    for (std::size_t i = 0; i < members_.size(); ++i) at_.insert_or_assign(members_[i].key, i);
-  }
-  void set(const std::string& key, json::Value value) {
-    const auto [at, fresh] = at_.emplace(key, members_.size());
-    if (fresh)
-      members_.push_back({key, std::move(value)});
-    else
-      members_[at->second].value = std::move(value);
-  }
-
- private:
-  json::Object& members_;
-  std::unordered_map<std::string, std::size_t> at_;
-};
-/// The members of `over` replace or join those of `into`.
-inline void merge_members(const json::Value& over, json::Value& into) {
-  if (over.members().empty()) return;
-  MemberWriter writer(into);
-  for (const json::Member& member : over.members()) writer.set(member.key, member.value);
 }
 
 /// `host:port`, the host in brackets if it is an IPv6 address.

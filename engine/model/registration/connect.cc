@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/json_members.h"
 #include "base/time.h"
 #include "model/codec/codec.h"
 #include "model/registration/blocks.h"
@@ -110,10 +111,10 @@ std::string merge_sidecar_task(const Value& block, Task& task) {
   if (const std::string& driver = text_at(block, "Driver"); !driver.empty() && driver != task.driver)
     task.driver = driver, task.config = block["Config"];
   else
-    merge_members(block["Config"], task.config);
+    json::merge_members(block["Config"].members(), task.config);
   if (const std::string& user = text_at(block, "User"); !user.empty()) task.user = user;
   if (const std::string& kill = text_at(block, "KillSignal"); !kill.empty()) task.kill_signal = kill;
-  merge_members(block["Env"], task.env);
+  json::merge_members(block["Env"].members(), task.env);
   for (const json::Member& entry : block["Meta"].members()) task.meta[entry.key] = entry.value.as_string();
   if (block["Resources"].is_object()) {
     if (!task.resources) task.resources.emplace();
@@ -252,7 +253,7 @@ class Expansion {
 
   static Value bind_addresses(const Value& block) {
     Value out = Value::object();
-    MemberWriter writer(out);
+    json::MemberWriter writer(out);
     if (block["Mesh"].is_object()) {
       for (const char* key : {"wan", "lan"}) writer.set(key, bind_address(-1));
     } else if (block["Ingress"].is_object()) {
