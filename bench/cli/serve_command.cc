@@ -25,7 +25,7 @@ struct ServeArguments {
   std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
   std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now, vault;
-  bool keep_addresses = false;
+  bool keep_addresses = false, acl = false;
   std::vector<std::string> allow_hosts;
   std::string token;
   std::size_t held_memory_mb = 0;
@@ -88,6 +88,7 @@ int serve(const ServeArguments& arguments) {
   options.simulation.vault_audience = arguments.vault;
   options.listen = arguments.listen;
   options.access.hosts = arguments.allow_hosts, options.access.token = arguments.token;
+  options.access.acl = arguments.acl;
   options.limits.held_bytes = arguments.held_memory_mb << 20;
   options.simulation.snapshots = arguments.snapshots;
   raise_descriptors();
@@ -104,7 +105,10 @@ int serve(const ServeArguments& arguments) {
   if (!arguments.quiet) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     print("berth serve: {} nodes after {:.2f} s, speed {}{}, http://{}\n", nodes, took.count(), speed->text(),
-          arguments.token.empty() ? "" : ", requests need the token", (*service)->address());
+          arguments.acl             ? ", requests need tokens (nomad acl bootstrap)"
+          : arguments.token.empty() ? ""
+                                    : ", requests need the token",
+          (*service)->address());
     std::fflush(stdout);
   }
   while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -137,11 +141,16 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "name that requests may have as Host, beside loopback and the address listened on; repeatable")
       ->type_name("NAME");
   command
-      ->add_option("--token", arguments->token,
-                   "token that every request needs, as X-Nomad-Token or Authorization: Bearer; required where --listen "
-                   "is no loopback address")
+      ->add_option(
+          "--token", arguments->token,
+          "token that every request needs, as X-Nomad-Token or Authorization: Bearer; this or --acl is required "
+          "where --listen is no loopback address")
       ->type_name("TOKEN")
       ->envname("BERTH_SERVE_TOKEN");
+  command->add_flag(
+      "--acl", arguments->acl,
+      "access control as Nomad's: requests need tokens of POST /v1/acl/bootstrap and /v1/acl/token, which "
+      "policies limit (default: everything is allowed)");
   command
       ->add_option(
           "--held-memory", arguments->held_memory_mb,

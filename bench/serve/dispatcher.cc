@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "serve/pretty.h"
+#include "serve/stores/stores.h"
 
 namespace berth::serve {
 
@@ -154,6 +155,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
   }
   request.captures = std::move(match.captures);
   request.body = std::move(message.body);
+  request.secret = std::move(message.secret);
   read_common(request);
   if (match.route->kind == RouteKind::read && !read_options(request, reply)) return send(call, std::move(reply));
   const bool asks_region = match.route->kind != RouteKind::plain || request.path.starts_with("/v1/status/");
@@ -161,7 +163,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
     reply.fail("No path to region");
     return send(call, std::move(reply));
   }
-  if (match.route->any_thread) return handle(call);
+  if (match.route->any_thread && (!simulation_.options().acl || match.route->need.open)) return handle(call);
   if (request.method == "GET")
     simulation_.post_read([this, call](Simulation&) { run(call); });
   else
@@ -172,6 +174,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
 void Dispatcher::run(const std::shared_ptr<Call>& call) {
   const Blocking& blocking = call->route->blocking;
   const Request& request = call->request;
+  if (Reply refused; request.index != 0 && !admit(*call, refused)) return send(call, std::move(refused));
   if (!blocking.index || request.index == 0 || call->exchange->closed()) return handle(call);
   if (blocking.index(simulation_, request) > request.index) return handle(call);
   Waiter waiter;
@@ -187,8 +190,24 @@ void Dispatcher::run(const std::shared_ptr<Call>& call) {
   send(call, std::move(reply));
 }
 
+/// True if the sender may ask this; else the reply refuses it (R-STORE-63 to 68). A body that is none comes first.
+/// After a wait it is asked again: a token may be gone by then.
+bool Dispatcher::admit(Call& call, Reply& reply) {
+  Request& request = call.request;
+  const Need& need = call.route->need;
+  if (!simulation_.options().acl || (need.open && call.route->any_thread)) return true;
+  request.asker = simulation_.stores().who(request.secret, simulation_.now());
+  if (need.open || request.asker.is_management()) return true;
+  if (request.asker.is_known() && need.allows && need.allows(simulation_, request, reply)) return true;
+  if (reply.failed_) return false;
+  if (!request.body.empty() && !json_body(request, reply)) return false;
+  reply.fail(403, "Permission denied");
+  return false;
+}
+
 void Dispatcher::handle(const std::shared_ptr<Call>& call) {
   Reply reply;
+  if (!admit(*call, reply)) return send(call, std::move(reply));
   if (call->route->blocking.index) call->index = call->route->blocking.index(simulation_, call->request);
   try {
     call->route->handler(simulation_, call->request, reply);
@@ -205,7 +224,7 @@ void Dispatcher::send(const std::shared_ptr<Call>& call, Reply reply) {
   http::Head head{reply.status_, std::move(reply.content_type_), std::move(reply.headers_), reply.compress_};
   const RouteKind kind = call->route ? call->route->kind : RouteKind::plain;
   const bool told = !reply.failed_ || (kind == RouteKind::read && reply.status_ == 404);  // R-API-27
-  if (kind != RouteKind::plain && told) {
+  if (kind != RouteKind::plain && told && reply.shows_index_) {
     std::uint64_t index = reply.index_.value_or(call->index);
     if (index == kAnswerNow) index = 0;
     head.headers.emplace_back("X-Nomad-Index", std::to_string(index));

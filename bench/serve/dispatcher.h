@@ -24,6 +24,7 @@ class Dispatcher {
  private:
   struct Call;
   void run(const std::shared_ptr<Call>& call);
+  [[nodiscard]] bool admit(Call& call, Reply& reply);
   void handle(const std::shared_ptr<Call>& call);
   void send(const std::shared_ptr<Call>& call, Reply reply);
   void send_pieces(const std::shared_ptr<Call>& call, Reply reply, http::Head head);

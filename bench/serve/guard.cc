@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/uuid.h"
 
 namespace berth::serve {
 
@@ -54,15 +55,19 @@ std::string digest_of(std::string_view text) {
 Result<Guard> Guard::make(const AccessOptions& options, const std::string& listen) {
   Guard out;
   const std::string host = host_of(listen);
-  if (!is_loopback(host) && options.token.empty())
+  if (options.acl && !options.token.empty())
+    return tl::unexpected(InputError{"--token", "", "cannot be combined with --acl: clients send one token only",
+                                     "use --acl alone; its bootstrap gives a management token"});
+  if (!is_loopback(host) && options.token.empty() && !options.acl)
     return tl::unexpected(InputError{listen, "", "can be reached from other machines, which need a token",
-                                     "add --token TOKEN, or listen on 127.0.0.1"});
+                                     "add --token TOKEN or --acl, or listen on 127.0.0.1"});
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   constexpr std::size_t kLeast = 16, kMost = 128;
   if (!options.token.empty() && (options.token.size() < kLeast || options.token.size() > kMost ||
                                  options.token.find_first_not_of(kLetters) != std::string::npos))
     return tl::unexpected(InputError{"--token", "", "the token is not 16 to 128 letters, digits, _, - or .",
                                      "take for example what `uuidgen` prints"});
+  out.acl_ = options.acl;
   if (!options.token.empty()) out.token_digest_ = digest_of(options.token);
   out.hosts_.push_back(host);
   for (const std::string& name : options.hosts) out.hosts_.push_back(host_of(name));
@@ -82,7 +87,18 @@ bool Guard::is_token(std::string_view given) const {
   return difference == 0;
 }
 
+/// To the page, with the token as its cookie.
+http::Refusal Guard::page_with_cookie(std::string_view token) {
+  return {303,
+          "",
+          {{"Location", "/ui/"},
+           {"Set-Cookie", std::string(kCookie) + std::string(token) + "; Path=/; HttpOnly; SameSite=Strict"}}};
+}
+
 std::optional<http::Refusal> Guard::check_token(const http::RequestHead& head) const {
+  constexpr std::string_view kPage = "/ui/?token=";
+  if (acl_ && head.target.starts_with(kPage) && base::parse_uuid(head.target.substr(kPage.size())))
+    return page_with_cookie(head.target.substr(kPage.size()));
   if (token_digest_.empty() || is_token(head.nomad_token)) return std::nullopt;
   constexpr std::string_view kBearer = "bearer ";
   if (lower_case(head.authorization.substr(0, kBearer.size())) == kBearer &&
@@ -92,13 +108,8 @@ std::optional<http::Refusal> Guard::check_token(const http::RequestHead& head) c
     const std::string_view cookie = part.substr(std::min(part.find_first_not_of(' '), part.size()));
     if (cookie.starts_with(kCookie) && is_token(cookie.substr(kCookie.size()))) return std::nullopt;
   }
-  constexpr std::string_view kPage = "/ui/?token=";
   if (head.target.starts_with(kPage) && is_token(head.target.substr(kPage.size())))
-    return http::Refusal{303,
-                         "",
-                         {{"Location", "/ui/"},
-                          {"Set-Cookie", std::string(kCookie) + std::string(head.target.substr(kPage.size())) +
-                                             "; Path=/; HttpOnly; SameSite=Strict"}}};
+    return page_with_cookie(head.target.substr(kPage.size()));
   return http::Refusal{403,
                        "Permission denied: this server wants its token, as X-Nomad-Token or Authorization: Bearer; a "
                        "browser opens /ui/?token=TOKEN",

@@ -8,6 +8,7 @@
 //   token     with --token: X-Nomad-Token, `Authorization: Bearer`, or the cookie that /ui/?token=TOKEN sets; compared
 //   in a
 //             time that does not depend on where two tokens differ
+//   --acl     in place of --token: every token passes, as the dispatcher sees to it; /ui/?token= sets the cookie
 // Refused: 403, one line. Threads: any.
 #pragma once
 
@@ -24,6 +25,7 @@ namespace berth::serve {
 struct AccessOptions {
   std::vector<std::string> hosts;  ///< names that pass as Host beside the server's own
   std::string token;               ///< "": none is wanted
+  bool acl = false;                ///< tokens are those of access control (stores/access.h), and are not looked at here
 };
 
 class Guard {
@@ -36,10 +38,12 @@ class Guard {
  private:
   [[nodiscard]] bool is_own(const std::string& host, const std::string& local_address) const;
   [[nodiscard]] bool is_token(std::string_view given) const;
+  [[nodiscard]] static http::Refusal page_with_cookie(std::string_view token);
   [[nodiscard]] std::optional<http::Refusal> check_token(const http::RequestHead& head) const;
 
   std::vector<std::string> hosts_;
   std::string token_digest_;  // "": none is wanted
+  bool acl_ = false;
 };
 
 }  // namespace berth::serve

@@ -97,6 +97,17 @@ void Router::add(Route route) {
   patterns_.insert(at, std::move(pattern));
 }
 
+std::vector<std::string> Router::set_needs(const std::function<const Need*(const Route&)>& need_of) {
+  std::vector<std::string> without;
+  for (Pattern& pattern : patterns_)
+    for (Route& route : pattern.routes)
+      if (const Need* need = need_of(route))
+        route.need = *need;
+      else
+        without.push_back(route.pattern);
+  return without;
+}
+
 namespace {
 
 /// What the stars between `literals` stand for in `path`; false: it does not fit. A star that is not the last takes as
@@ -122,7 +133,7 @@ std::uint8_t bit_of(std::string_view method) {
   if (method == "GET") return kGet;
   if (method == "PUT") return kPut;
   if (method == "POST") return kPost;
-  return method == "DELETE" ? kDelete : 128;
+  return method == "DELETE" ? kDelete : kOtherMethods;
 }
 
 }  // namespace

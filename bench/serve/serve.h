@@ -40,6 +40,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,8 @@
 #include "base/json.h"
 #include "fsm/state_log.h"
 #include "serve/http/exchange.h"
+#include "serve/stores/asker.h"
+#include "serve/stores/tables.h"
 
 namespace berth::serve {
 
@@ -69,10 +72,23 @@ struct Request {
   std::int64_t wait_ns = 0;
   std::int64_t per_page = 0;
   bool reverse = false, pretty = false;
+  std::string secret;  ///< as it was sent; "": none
+  Asker asker;         ///< its sender; everything is allowed where there is no access control
+  /// Namespaces that a list over all of them shows; null: every one (R-STORE-102).
+  std::shared_ptr<const std::set<std::string, std::less<>>> visible;
 
   /// The parameter's value; null: it was not given. Of several the first.
   [[nodiscard]] const std::string* find(std::string_view key) const;
   [[nodiscard]] bool all_namespaces() const { return name_space == "*"; }
+  /// Whether a list shows what is in this namespace.
+  [[nodiscard]] bool shows(std::string_view of) const {
+    return all_namespaces() ? !visible || visible->contains(of) : of == name_space;
+  }
+  /// True if there is no access control, or the sender's rights pass `test`.
+  template <class Test>
+  [[nodiscard]] bool may(Test test) const {
+    return !asker.rights || test(*asker.rights);
+  }
 };
 
 /// `questions`: one thread beside the readers, for answers that may take long (plans, explanations, snapshots).
@@ -117,6 +133,8 @@ class Reply {
   // --- headers ---
   /// X-Nomad-Index where it is not the one of the route's index function: writes, reads without one.
   void index(std::uint64_t index) { index_ = index; }
+  /// A write that shows none.
+  void without_index() { shows_index_ = false; }
   void next_token(std::string token) { next_token_ = std::move(token); }
   void known_leader(bool known) { known_leader_ = known; }
   void header(std::string name, std::string value) { headers_.emplace_back(std::move(name), std::move(value)); }
@@ -129,7 +147,7 @@ class Reply {
   int status_ = 200;
   std::string body_, content_type_, next_token_, heartbeat_;
   std::optional<std::uint64_t> index_;
-  bool known_leader_ = true, compress_ = true, failed_ = false, is_later_ = false;
+  bool known_leader_ = true, compress_ = true, failed_ = false, is_later_ = false, shows_index_ = true;
   http::Headers headers_;
   Where where_ = Where::readers;
   NextPiece next_;
@@ -139,12 +157,17 @@ class Reply {
 
 using Handler = std::function<void(Simulation&, const Request&, Reply&)>;
 
-/// Tables by bit, as fsm::Table counts them.
+/// Tables by bit: as fsm::Table counts them, then those of the stores.
 using TableSet = std::uint32_t;
 [[nodiscard]] constexpr TableSet tables_of() { return 0; }
 template <class... More>
 [[nodiscard]] constexpr TableSet tables_of(fsm::Table table, More... more) {
   return TableSet{1} << static_cast<unsigned>(table) | tables_of(more...);
+}
+
+/// One of the stores' (stores/tables.h).
+[[nodiscard]] constexpr TableSet tables_of(StoreTable table) {
+  return TableSet{1} << (fsm::kTables + static_cast<unsigned>(table));
 }
 
 /// How a read blocks. Without a function it does not.
@@ -160,7 +183,14 @@ enum class RouteKind : std::uint8_t {
   plain,  ///< none (R-API-28)
 };
 
-enum Methods : std::uint8_t { kGet = 1, kPut = 2, kPost = 4, kDelete = 8, kAnyMethod = 255 };
+enum Methods : std::uint8_t { kGet = 1, kPut = 2, kPost = 4, kDelete = 8, kOtherMethods = 128, kAnyMethod = 255 };
+
+/// What a token needs for a route (R-STORE-130 to 169). Without `allows` it is a management token.
+struct Need {
+  bool open = false;  ///< anybody, also with a token that is unknown or expired
+  /// Sees to namespaces that a list shows, and may put another refusal than 403 into the reply.
+  std::function<bool(Simulation&, Request&, Reply&)> allows;
+};
 
 struct Route {
   std::string pattern;
@@ -169,6 +199,7 @@ struct Route {
   Handler handler;
   Blocking blocking;
   bool any_thread = false;  ///< the handler reads nothing of the cluster, and is called on the transport's thread
+  Need need = {};           ///< from the table of endpoints/needs.cc
 };
 
 class Router {
@@ -193,6 +224,9 @@ class Router {
   void immediate(std::string pattern, Handler handler) {
     add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}, true});
   }
+
+  /// Gives every route the need that `need_of(route)` says; null: it stays a management token's alone. What had none.
+  std::vector<std::string> set_needs(const std::function<const Need*(const Route&)>& need_of);
 
   /// Told of the simulation before its first request, and again when another cluster took the place of the one before:
   /// for who looks on while the cluster lives.

@@ -1,6 +1,7 @@
 #include "serve/service.h"
 
 #include "serve/endpoints/endpoints.h"
+#include "serve/http/budget.h"
 
 namespace berth::serve {
 
@@ -16,7 +17,10 @@ Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
   out->warnings_ = std::move(start->warnings);
   Simulation::Options simulation = options.simulation;
   simulation.keep_addresses = options.start.keep_addresses;
+  simulation.acl = options.access.acl;
   simulation.http_address = (*server)->address();
+  const std::size_t held = options.limits.held_bytes;
+  simulation.store_bytes = (held != 0 ? held : http::Budget::quarter_of_memory()) / 4;
   out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, simulation);
   Router router = make_router();
   for (const Router::Attach& attach : router.attached()) out->simulation_->attach(attach);

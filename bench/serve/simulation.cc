@@ -4,6 +4,8 @@
 #include <charconv>
 #include <chrono>
 
+#include "serve/stores/stores.h"
+
 namespace berth::serve {
 
 namespace {
@@ -66,6 +68,7 @@ Simulation::Simulation(living::Config config, const model::ClusterState& state, 
       questions_(Readers::make(1)) {
   listeners_.add(this);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  stores_ = std::make_unique<Stores>(options_.store_bytes, config_.start_ns);
   load(state);
 }
 
@@ -195,6 +198,7 @@ void Simulation::advance(std::int64_t ns, std::function<void()> done) {
 void Simulation::replace(living::Config config, const model::ClusterState& state) {
   config_ = std::move(config);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
+  stores_ = std::make_unique<Stores>(options_.store_bytes, config_.start_ns);
   node_stubs_ = std::make_shared<TextCache>();
   load(state);
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
@@ -209,11 +213,30 @@ void Simulation::attach(std::function<void(Simulation&)> what) {
   attached_.push_back(std::move(what));
 }
 
+std::uint64_t Simulation::take_index() {
+  const std::uint64_t index = log().next_index();
+  log().seen(index);
+  return index;
+}
+
+/// When something is due, in the cluster or in a store.
+std::int64_t Simulation::next_deadline() { return std::min(cluster_->next_deadline(), stores_->next_due()); }
+
+/// As the cluster's own, with what the stores do by themselves at its time.
+bool Simulation::run_until(std::int64_t until, const std::function<bool()>& enough) {
+  for (;;) {
+    const std::int64_t stop = std::min(until, std::max(stores_->next_due(), now()));
+    if (!cluster_->run_until(stop, enough)) return false;
+    if (stores_->next_due() <= now()) stores_->run_due(now(), [this] { return take_index(); });
+    if (stop >= until) return true;
+  }
+}
+
 /// What is due up to `until`, as far as it gets until the real time `real_end_ns`; whether it got there. Ends early
 /// when something is asked.
 bool Simulation::run_slice(std::int64_t until, std::int64_t real_end_ns) {
   std::uint32_t steps = 0;
-  return cluster_->run_until(until, [&] { return (++steps & 7) == 0 && (has_tasks() || steady_ns() >= real_end_ns); });
+  return run_until(until, [&] { return (++steps & 7) == 0 && (has_tasks() || steady_ns() >= real_end_ns); });
 }
 
 /// A slice of the cluster's time.
@@ -227,7 +250,7 @@ void Simulation::run_time() {
     return over.done();
   }
   if (speed_.mode == Speed::Mode::max) {
-    const std::int64_t due = cluster_->next_deadline();
+    const std::int64_t due = next_deadline();
     if (due != lifecycle::kNever) run_slice(due, real + kSlice);
     return;
   }
@@ -277,8 +300,7 @@ void Simulation::run_tasks() {
     const std::int64_t real = steady_ns();
     std::uint32_t steps = 0;
     const bool times = speed_.mode == Speed::Mode::times && advances_.empty();
-    (void)cluster_->run_until(times ? target(real) : now(),
-                              [&] { return (++steps & 1) == 0 && steady_ns() >= real + kCatchUp; });
+    (void)run_until(times ? target(real) : now(), [&] { return (++steps & 1) == 0 && steady_ns() >= real + kCatchUp; });
     Task task;
     {
       const std::lock_guard lock(mutex_);
@@ -297,10 +319,10 @@ void Simulation::sleep() {
   std::int64_t until = next_sweep_ns_;
   if (!advances_.empty() || !due_.empty()) return;
   if (written_ != 0) until = std::min(until, next_wake_ns_);
-  if (speed_.mode == Speed::Mode::max && cluster_->next_deadline() != lifecycle::kNever) return;
-  if (speed_.mode == Speed::Mode::step && cluster_->next_deadline() <= now()) return;
+  if (speed_.mode == Speed::Mode::max && next_deadline() != lifecycle::kNever) return;
+  if (speed_.mode == Speed::Mode::step && next_deadline() <= now()) return;
   if (speed_.mode == Speed::Mode::times) {
-    const std::int64_t due = cluster_->next_deadline();
+    const std::int64_t due = next_deadline();
     const double wait = static_cast<double>(due - base_virtual_ns_) / speed_.times;
     if (due != lifecycle::kNever && wait < 9e18)
       until = std::min(until, base_real_ns_ + static_cast<std::int64_t>(wait) + 1000);
@@ -324,8 +346,9 @@ void Simulation::note_written() {
   const std::uint64_t index = log().next_index();
   if (index == seen_index_) return;
   seen_index_ = index;
-  for (std::size_t table = 0; table < fsm::kTables; ++table) {
-    const std::uint64_t at = log().table_index(static_cast<fsm::Table>(table));
+  for (std::size_t table = 0; table < seen_.size(); ++table) {
+    const std::uint64_t at = table < fsm::kTables ? log().table_index(static_cast<fsm::Table>(table))
+                                                  : stores_->table_index(static_cast<StoreTable>(table - fsm::kTables));
     if (at != seen_[table]) written_ |= std::uint32_t{1} << table;
     seen_[table] = at;
   }

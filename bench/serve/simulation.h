@@ -28,9 +28,12 @@
 #include <vector>
 
 #include "living/living.h"
+#include "serve/stores/tables.h"
 #include "serve/text_cache.h"
 
 namespace berth::serve {
+
+class Stores;
 
 /// How fast virtual time goes by.
 struct Speed {
@@ -132,8 +135,10 @@ class Simulation final : private living::Listener {
     std::string snapshots;  ///< the folder where snapshots are written; "": none are
     std::size_t readers = 1;
     bool keep_addresses = false;  ///< those of nodes that join and of snapshots stay as they are (addresses.h)
-    std::string http_address;     ///< where the server listens
-    std::string vault_audience;   ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
+    bool acl = false;             ///< requests need tokens (stores/access.h)
+    std::size_t store_bytes = std::size_t{1} << 30;  ///< that stores hold at most
+    std::string http_address;                        ///< where the server listens
+    std::string vault_audience;  ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
   };
 
   Simulation(living::Config config, const model::ClusterState& state, const Options& options);
@@ -168,6 +173,10 @@ class Simulation final : private living::Listener {
   [[nodiscard]] tables::StateStore& store() { return cluster_->server().store(); }
   [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }  ///< virtual, unix ns
+  /// What is kept beside the cluster.
+  [[nodiscard]] Stores& stores() { return *stores_; }
+  /// The index of a log entry that only the stores know; it is used up.
+  [[nodiscard]] std::uint64_t take_index();
   /// Something happens now.
   fsm::Answer apply(const living::Event& event) { return cluster_->apply(event); }
   /// Who is told of what happens from now on; must outlive the simulation.
@@ -205,6 +214,8 @@ class Simulation final : private living::Listener {
   void run_tasks();
   void run_time();
   bool run_slice(std::int64_t until, std::int64_t real_end_ns);
+  bool run_until(std::int64_t until, const std::function<bool()>& enough);
+  [[nodiscard]] std::int64_t next_deadline();
   [[nodiscard]] std::int64_t target(std::int64_t real_ns) const;
   void rebase();
   void note_written();
@@ -218,6 +229,7 @@ class Simulation final : private living::Listener {
   Listeners listeners_;
   std::vector<std::function<void(Simulation&)>> attached_;
   std::unique_ptr<living::Cluster> cluster_;
+  std::unique_ptr<Stores> stores_;
   std::shared_ptr<TextCache> node_stubs_ = std::make_shared<TextCache>();  // of this cluster
 
   Speed speed_;
@@ -240,9 +252,9 @@ class Simulation final : private living::Listener {
   std::unique_ptr<Readers> readers_, questions_;
 
   std::vector<Waiter> waiters_;
-  std::deque<std::function<void()>> due_;           // ends of those that are over
-  std::array<std::uint64_t, fsm::kTables> seen_{};  // table indexes when waiters were asked last
-  std::uint32_t written_ = 0;                       // tables that were written since
+  std::deque<std::function<void()>> due_;                          // ends of those that are over
+  std::array<std::uint64_t, fsm::kTables + kStoreTables> seen_{};  // table indexes when waiters were asked last
+  std::uint32_t written_ = 0;                                      // tables that were written since
   std::uint64_t seen_index_ = 0;
   std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0, next_slow_ns_ = 0;
 };

@@ -7,6 +7,7 @@
 #include "io/json_parse.h"
 #include "serve/addresses.h"
 #include "serve/simulation.h"
+#include "serve/stores/stores.h"
 #include "tables/export.h"
 
 namespace berth::serve {
@@ -118,6 +119,7 @@ SnapshotParts take_parts(Simulation& simulation) {
       out.jobs.push_back(*record);
   for (std::size_t table = 0; table < fsm::kTables; ++table)
     out.tables[table] = simulation.log().table_index(static_cast<fsm::Table>(table));
+  out.stores = simulation.stores().copy();
   out.now_ns = simulation.now();
   return out;
 }
@@ -135,7 +137,7 @@ json::Value snapshot_json(const SnapshotParts& parts) {
   for (std::size_t table = 0; table < fsm::kTables; ++table) tables.set(fsm::kTableNames[table], parts.tables[table]);
   json::Value out = json::Value::object();
   out.set("Format", kSnapshotFormat), out.set("Version", kSnapshotVersion), out.set("Now", parts.now_ns);
-  out.set("Tables", std::move(tables)), out.set("Jobs", std::move(jobs));
+  out.set("Tables", std::move(tables)), out.set("Jobs", std::move(jobs)), out.set("Stores", parts.stores());
   out.set("Cluster", io::cluster_to_json(state));
   return out;
 }
@@ -178,6 +180,7 @@ void restore(Simulation& simulation, Restored restored) {
   }
   for (std::size_t table = 0; table < fsm::kTables; ++table)
     log.set_table_index(static_cast<fsm::Table>(table), restored.rest["Tables"][fsm::kTableNames[table]].as_uint());
+  simulation.stores().restore(restored.rest["Stores"], simulation.now());
 }
 
 }  // namespace berth::serve

@@ -57,6 +57,7 @@ void set_attributes(model::Node& node, const std::string& address) {
   set("cpu.frequency", std::to_string(kCoreMhz)), set("cpu.totalcompute", std::to_string(kCores * kCoreMhz));
   set("cpu.usablecompute", std::to_string(kCores * kCoreMhz)), set("numa.node.count", "1");
   set("memory.totalbytes", std::to_string(kMemoryMb << 20));
+  set("plugins.host_volume.mkdir.version", "0.0.1");  // R-STORE-210
   set("unique.hostname", node.name), set("unique.network.ip-address", address);
   set("unique.storage.volume", "/dev/vda");
   set("unique.storage.bytestotal", std::to_string(kDiskMb << 20));

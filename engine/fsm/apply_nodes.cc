@@ -15,6 +15,24 @@ namespace {
 /// Times of last-drain records are whole seconds.
 std::string second_text(std::int64_t ns) { return base::to_rfc3339(base::Time{ns - ns % base::kSecond}); }
 
+/// What a node reports moves the states of the volumes that are stored for it (R-STORE-211). Cost: O(host volumes).
+void settle_host_volumes(tables::Commit& commit, const model::Node& node) {
+  std::vector<model::HostVolume> changed;
+  for (const model::HostVolume& volume : commit.current().cold->host_volumes) {
+    if (volume.node_id != node.id) continue;
+    const bool reported = node.host_volumes.contains(volume.name);
+    const char* state = nullptr;
+    if (reported && node.status == "ready")
+      state = "ready";
+    else if ((reported && node.status == "down") || (!reported && volume.state == "ready"))
+      state = "unavailable";
+    if (!state || volume.state == state) continue;
+    changed.push_back(volume);
+    changed.back().state = state, changed.back().modify_index = commit.index();
+  }
+  for (const model::HostVolume& volume : changed) commit.upsert_host_volume(volume);
+}
+
 }  // namespace
 
 std::string StateLog::apply(std::uint64_t index, const NodeRegisterEntry& entry, Hooks& hooks) {
@@ -43,7 +61,8 @@ std::string StateLog::apply(std::uint64_t index, const NodeRegisterEntry& entry,
     touch(change, Table::node_pools);
     change.note(&EntryRows::pools, node.node_pool);
   }
-  store_node(change, node);                                           // R-CTRL-907
+  store_node(change, node);  // R-CTRL-907
+  settle_host_volumes(change.commit, node);
   if (node.status == "ready") unblock_on(node, index, false, hooks);  // R-CTRL-822
   return "";
 }
@@ -64,6 +83,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeStatusEntry& entry, H
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::node_status};
   store_life(change, *changed);
+  settle_host_volumes(change.commit, *changed);
   if (entry.status == "ready") unblock_on(*changed, index, true, hooks);  // R-CTRL-823
   return "";
 }
@@ -131,6 +151,10 @@ std::string StateLog::apply(std::uint64_t index, const NodeDeregisterEntry& entr
     const NodeRow row = store_.find_node(id);
     if (entry_listener_) change.note(&EntryRows::deleted_nodes, std::make_shared<const model::Node>(*node(id)));
     change.commit.remove_node(row);
+    std::vector<std::string> volumes;  // R-STORE-216
+    for (const model::HostVolume& volume : change.commit.current().cold->host_volumes)
+      if (volume.node_id == id) volumes.push_back(volume.id);
+    for (const std::string& volume : volumes) change.commit.remove_host_volume(volume);
     if (row < node_lives_.size()) node_lives_[row].reset();
     if (row < last_alloc_update_.size()) last_alloc_update_[row] = 0;
   }

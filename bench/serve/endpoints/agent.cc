@@ -97,7 +97,7 @@ json::Value settings(Simulation& simulation) {
                                                {"Revision", ""},
                                                {"BuildDate", nullptr}})},
                         {"UI", std::move(ui)},
-                        {"ACL", enabled(false)},
+                        {"ACL", enabled(simulation.options().acl)},
                         {"Server", std::move(server)},
                         {"Client", enabled(false)},
                         {"DataDir", ""},
@@ -211,8 +211,6 @@ void autopilot_settings(Simulation&, const Request& request, Reply& reply) {
                         {"ModifyIndex", 1}}));
 }
 
-void no_keys(Simulation&, const Request&, Reply& reply) { reply.json(json::Value::array()); }
-
 void remove_peer(Simulation&, const Request& request, Reply& reply) {
   const std::string *id = request.find("id"), *address = request.find("address");
   if (!(id && !id->empty()) && !(address && !address->empty()))
@@ -272,7 +270,6 @@ void add_agent_routes(Router& router) {
   router.add({"/v1/operator/autopilot/configuration", kGet | kPut, RouteKind::plain, autopilot_settings, {}});
   router.add(
       {"/v1/operator/autopilot/configuration", kPost | kDelete, RouteKind::plain, refusal(404, "Invalid method"), {}});
-  router.plain("/v1/operator/keyring/keys", no_keys);
 }
 
 }  // namespace berth::serve

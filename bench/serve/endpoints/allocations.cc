@@ -31,9 +31,7 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
     const tables::AllocTable& allocs = state->allocs;
     for (AllocRow row = 0; row < allocs.size(); ++row) {
       if (!allocs.exists(row)) continue;
-      if (!request.all_namespaces() &&
-          state->text(state->jobs.keys[allocs.job_key[row]].job_namespace) != request.name_space)
-        continue;
+      if (!request.shows(state->text(state->jobs.keys[allocs.job_key[row]].job_namespace))) continue;
       if (prefix.matches(allocs.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();

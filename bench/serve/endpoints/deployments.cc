@@ -22,7 +22,7 @@ void list_deployments(Simulation& simulation, const Request& request, Reply& rep
     const tables::DeploymentTable& table = state->deployments;
     for (tables::DeploymentRow row = 0; row < table.size(); ++row) {
       const auto& deployment = table.object[row];
-      if (!deployment || !(request.all_namespaces() || deployment->namespace_ == request.name_space)) continue;
+      if (!deployment || !request.shows(deployment->namespace_)) continue;
       if (prefix.matches(table.id[row])) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();

@@ -6,6 +6,9 @@
 
 namespace berth::serve {
 
+void add_acl_method_routes(Router& router);
+void add_acl_policy_routes(Router& router);
+void add_acl_token_routes(Router& router);
 void add_agent_routes(Router& router);
 void add_allocation_routes(Router& router);
 void add_berth_time_routes(Router& router);
@@ -21,6 +24,7 @@ void add_job_routes(Router& router);
 void add_job_change_routes(Router& router);
 void add_job_version_routes(Router& router);
 void add_job_write_routes(Router& router);
+void add_keyring_routes(Router& router);
 void add_metric_routes(Router& router);
 void add_node_routes(Router& router);
 void add_node_write_routes(Router& router);
@@ -32,10 +36,15 @@ void add_scaling_routes(Router& router);
 void add_search_routes(Router& router);
 void add_service_routes(Router& router);
 void add_status_list_routes(Router& router);
+void add_variable_routes(Router& router);
+void add_volume_routes(Router& router);
 
 // Lists that pools have as well; `pool` empty: of all pools.
 void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
 void list_jobs(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
+
+/// The row of a route in the table of needs; null: none names it.
+[[nodiscard]] const Need* need_of(const Route& route);
 
 /// All of them.
 [[nodiscard]] Router make_router();

@@ -32,7 +32,7 @@ void list_evaluations(Simulation& simulation, const Request& request, Reply& rep
     const tables::EvalTable& evals = state->evals;
     for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
       const auto eval = state->eval(row);
-      if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
+      if (!eval || !request.shows(eval->namespace_)) continue;
       if (!(status.empty() || eval->status == status) || !(job.empty() || eval->job_id == job)) continue;
       if (prefix.matches(evals.id[row])) list.rows.push_back(row);
     }
@@ -67,7 +67,7 @@ void count_evaluations(Simulation& simulation, const Request& request, Reply& re
   std::uint64_t count = 0;
   for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) {
     const auto eval = simulation.state().eval(row);
-    if (!eval || !(request.all_namespaces() || eval->namespace_ == request.name_space)) continue;
+    if (!eval || !request.shows(eval->namespace_)) continue;
     if (!prefix->matches(evals.id[row])) continue;
     if (*filter) {
       const auto passes = (*filter)->matches(*eval);

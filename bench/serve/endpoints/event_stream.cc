@@ -1,13 +1,51 @@
 // The event stream's endpoint (R-API-580 to 587); what it sends is made by events/.
+#include <algorithm>
+
 #include "base/text.h"
 #include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
 #include "serve/events/event_log.h"
+#include "serve/stores/stores.h"
 
 namespace berth::serve {
 
 namespace {
 
-void stream_events(const std::shared_ptr<EventLog>& events, const Request& request, Reply& reply) {
+/// Whether a token may read events of a topic (R-STORE-126); `spaces`: the namespaces that are asked for.
+bool may_read_topic(const Rights& has, std::string_view topic, const std::vector<std::string>& spaces) {
+  const auto everywhere = [&](std::string_view capability) {
+    return std::all_of(spaces.begin(), spaces.end(), [&](const std::string& space) {
+      return has.in_namespace(space, namespace_capability(capability));
+    });
+  };
+  if (has.is_management()) return true;
+  for (const char* of_jobs : {"Deployment", "Evaluation", "Allocation", "Job", "Service", "CSIPlugin"})
+    if (topic == of_jobs) return everywhere("read-job");
+  if (topic == "HostVolume") return everywhere("host-volume-read");
+  if (topic == "CSIVolume") return everywhere("csi-read-volume");
+  if (topic == "Node") return has.node(Rights::Level::read);
+  if (topic == "Operator") return has.operators(Rights::Level::read);
+  if (topic == "Variable")
+    return std::all_of(spaces.begin(), spaces.end(),
+                       [&](const std::string& space) { return has.any_variable(space, variable_capability("read")); });
+  return false;
+}
+
+/// Whether the sender may read all that it asks for. Asked again with each line: a token may be gone by then.
+bool may_read(Simulation& simulation, const Request& request, const std::vector<std::string>& topics) {
+  if (!simulation.options().acl) return true;
+  const Asker asker = simulation.stores().who(request.secret, simulation.now());
+  if (!asker.is_known()) return false;
+  const std::vector<std::string> spaces =
+      request.all_namespaces() ? namespace_names(simulation.state()) : std::vector<std::string>{request.name_space};
+  if (topics.empty()) return asker.rights->is_management();
+  return std::all_of(topics.begin(), topics.end(), [&](std::string_view topic) {
+    return may_read_topic(*asker.rights, topic.substr(0, topic.find(':')), spaces);
+  });
+}
+
+void stream_events(const std::shared_ptr<EventLog>& events, Simulation& simulation, const Request& request,
+                   Reply& reply) {
   std::int64_t index = 0;
   if (const std::string* given = request.find("index"); given && !given->empty()) {
     const auto value = base::parse_int64(*given);
@@ -21,11 +59,20 @@ void stream_events(const std::shared_ptr<EventLog>& events, const Request& reque
     if (key == "topic") topics.push_back(value);
   auto asked = EventTopics::parse(topics, request.name_space);
   if (!asked) return reply.fail(400, asked.error());
-  reply.header("Cache-Control", "no-cache");
-  reply.push("{}\n", [events, asked = std::move(*asked), index](const std::shared_ptr<Channel>& channel) {
-    events->subscribe(asked, static_cast<std::uint64_t>(index), [channel](const EventLog::Line& line) {
-      return line.empty() ? !channel->closed() : channel->send(line);
+  if (!may_read(simulation, request, topics)) return reply.fail(403, "Permission denied");
+  if (!request.asker.is_management())
+    asked->set_test([rights = request.asker.rights](const StreamEvent& event) {
+      return std::string_view(event.topic) != "Variable" ||
+             rights->variable(event.name_space, event.key, variable_capability("list"));
     });
+  reply.header("Cache-Control", "no-cache");
+  reply.push("{}\n", [events, &simulation, sender = request, topics, asked = std::move(*asked),
+                      index](const std::shared_ptr<Channel>& channel) {
+    events->subscribe(asked, static_cast<std::uint64_t>(index),
+                      [channel, &simulation, sender, topics](const EventLog::Line& line) {
+                        if (!line.empty() && !may_read(simulation, sender, topics)) return channel->end(), false;
+                        return line.empty() ? !channel->closed() : channel->send(line);
+                      });
   });
 }
 
@@ -33,9 +80,15 @@ void stream_events(const std::shared_ptr<EventLog>& events, const Request& reque
 
 void add_event_routes(Router& router) {
   auto events = std::make_shared<EventLog>();
-  router.attach([events](Simulation& simulation) { events->attach(simulation.log()); });
-  router.plain("/v1/event/stream",
-               [events](Simulation&, const Request& request, Reply& reply) { stream_events(events, request, reply); });
+  router.attach([events](Simulation& simulation) {
+    events->attach(simulation.log());
+    simulation.stores().listen([events](std::uint64_t index, const char* type, std::vector<StoreEvent> written) {
+      events->store_written(index, type, std::move(written));
+    });
+  });
+  router.plain("/v1/event/stream", [events](Simulation& simulation, const Request& request, Reply& reply) {
+    stream_events(events, simulation, request, reply);
+  });
 }
 
 }  // namespace berth::serve

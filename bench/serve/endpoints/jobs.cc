@@ -125,7 +125,7 @@ void list_jobs(Simulation& simulation, const Request& request, Reply& reply, con
     ListRows list;
     for (tables::JobKeyRow key = 0; key < state->jobs.keys.size(); ++key) {
       const auto& job = state->jobs.objects[key];
-      if (!job || !(request.all_namespaces() || job->namespace_ == request.name_space)) continue;
+      if (!job || !request.shows(job->namespace_)) continue;
       if (job->id.starts_with(request.prefix) && (pool.empty() || job->node_pool == pool)) list.rows.push_back(key);
     }
     list.before = [state](std::uint32_t a, std::uint32_t b) {

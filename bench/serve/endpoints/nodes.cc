@@ -57,9 +57,11 @@ void read_node_allocs(Simulation& simulation, const Request& request, Reply& rep
   const NodeRow node = simulation.store().find_node(request.captures[0]);
   if (node == kNoRow) return reply.json(json::Value::array());
   const auto state = simulation.store().snapshot();
-  send_list(simulation, whole(request), reply, Where::readers, [state, node] {
+  send_list(simulation, whole(request), reply, Where::readers, [state, node, visible = request.visible] {
     ListRows list;
-    for (const tables::AllocRow row : allocs_on(*state, node)) list.rows.push_back(row);
+    for (const tables::AllocRow row : allocs_on(*state, node))
+      if (!visible || visible->contains(state->text(state->jobs.keys[state->allocs.job_key[row]].job_namespace)))
+        list.rows.push_back(row);
     list.write = [state](std::uint32_t row, std::string& out) {
       json::append_text(out, alloc_json(*state, tables::AllocRow(row)));
     };

@@ -12,6 +12,7 @@
 #include "serve/endpoints/entities.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
+#include "serve/stores/stores.h"
 
 namespace berth::serve {
 
@@ -81,7 +82,10 @@ void list_pools(Simulation& simulation, const Request& request, Reply& reply) {
   send_list(simulation, request, reply, Where::readers, [pools, request] {
     ListRows list;
     for (std::uint32_t row = 0; row < pools->size(); ++row)
-      if ((*pools)[row].name.starts_with(request.prefix)) list.rows.push_back(row);
+      if (const std::string& name = (*pools)[row].name;
+          name.starts_with(request.prefix) &&
+          request.may([&](const Rights& has) { return has.node_pool(name, node_pool_capability("read")); }))
+        list.rows.push_back(row);
     if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
     list.write = [pools](std::uint32_t row, std::string& out) {
       json::append_text(out, node_pool_json((*pools)[row]));
@@ -232,7 +236,9 @@ std::optional<model::Namespace> namespace_named(const tables::Snapshot& state, s
 void list_namespaces(Simulation& simulation, const Request& request, Reply& reply) {
   json::Value out = json::Value::array();
   for (const model::Namespace& name_space : namespaces_of(simulation.state()))
-    if (name_space.name.starts_with(request.prefix)) out.push(namespace_json(name_space));
+    if (name_space.name.starts_with(request.prefix) &&
+        request.may([&](const Rights& has) { return has.sees_namespace(name_space.name); }))
+      out.push(namespace_json(name_space));
   reply.json(out);
 }
 
@@ -295,6 +301,8 @@ void delete_namespace(Simulation& simulation, const Request& request, Reply& rep
   model::ErrorList errors;
   if (jobs) errors.add("namespace \"" + name + "\" has non-terminal jobs in regions: [global]");
   if (allocs) errors.add("namespace \"" + name + "\" has non-terminal allocations in regions: [global]");
+  if (simulation.stores().variables().any_in(name))
+    errors.add("namespace \"" + name + "\" has variables associated with it in regions: [global]");
   if (!errors.empty()) return reply.fail(errors.text());
   write_entry(simulation, fsm::NamespaceDeleteEntry{{name}}, reply);
 }

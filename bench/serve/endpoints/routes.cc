@@ -19,8 +19,11 @@ void lead_below(const char* path, Router& router) {
 
 Router make_router() {
   Router router;
-  for (const char* path : {"/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment"})
+  for (const char* path : {"/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment", "/v1/var"})
     lead_below(path, router);
+  add_acl_method_routes(router);
+  add_acl_policy_routes(router);
+  add_acl_token_routes(router);
   add_agent_routes(router);
   add_allocation_routes(router);
   add_berth_time_routes(router);
@@ -36,6 +39,7 @@ Router make_router() {
   add_job_change_routes(router);
   add_job_version_routes(router);
   add_job_write_routes(router);
+  add_keyring_routes(router);
   add_metric_routes(router);
   add_node_routes(router);
   add_node_write_routes(router);
@@ -47,6 +51,9 @@ Router make_router() {
   add_search_routes(router);
   add_service_routes(router);
   add_status_list_routes(router);
+  add_variable_routes(router);
+  add_volume_routes(router);
+  (void)router.set_needs(need_of);
   return router;
 }
 

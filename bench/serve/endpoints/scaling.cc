@@ -50,7 +50,7 @@ void list_policies(Simulation& simulation, const Request& request, Reply& reply)
   const std::string *job = request.find("job"), *type = request.find("type");
   json::Value out = json::Value::array();
   for (const Policy& policy : policies_of(simulation)) {
-    if (!request.all_namespaces() && policy.job->namespace_ != request.name_space) continue;
+    if (!request.shows(policy.job->namespace_)) continue;
     if (job && !job->empty() && policy.job->id != *job) continue;
     if (type && !type->empty() && *type != policy.row->type) continue;
     if (policy.row->id.starts_with(request.prefix)) out.push(policy_stub(policy));

@@ -7,6 +7,8 @@
 #include "serve/endpoints/entities.h"
 #include "serve/endpoints/id_prefix.h"
 #include "serve/endpoints/objects.h"
+#include "serve/stores/rights.h"
+#include "serve/stores/stores.h"
 
 namespace berth::serve {
 
@@ -54,10 +56,28 @@ json::Value answer_of(Found found, std::uint64_t index) {
   return out;
 }
 
+/// Whether a token may search a context: what it needs to list what is found there (R-STORE-168).
+bool may_search(const Rights& has, const std::string& name_space, std::string_view context) {
+  const auto one_of = [&](std::initializer_list<std::string_view> names) {
+    Capabilities wanted = 0;
+    for (const std::string_view name : names) wanted |= namespace_capability(name);
+    return has.in_namespace(name_space, wanted);
+  };
+  if (context == "nodes") return has.node(Rights::Level::read);
+  if (context == "node_pools") return has.any_node_pool(node_pool_capability("read"));
+  if (context == "namespaces") return has.in_namespace("*", ~kDeny);
+  if (context == "volumes") return one_of({"csi-list-volume", "csi-read-volume", "list-jobs", "read-job"});
+  if (context == "host_volumes") return one_of({"host-volume-read"});
+  if (context == "plugins") return has.plugin_list();
+  if (context == "vars") return has.any_variable(name_space, ~kDeny);
+  if (context == "scaling_policy") return one_of({"list-scaling-policies", "list-jobs", "read-job"});
+  return one_of({"read-job"});
+}
+
 class Search {
  public:
   Search(Simulation& simulation, const Request& request, std::string prefix)
-      : state_(simulation.state()), request_(request), prefix_(std::move(prefix)) {}
+      : simulation_(simulation), state_(simulation.state()), request_(request), prefix_(std::move(prefix)) {}
 
   void jobs(Found& out) const {
     std::vector<std::pair<std::string, std::string>> found;  // the namespace orders, too
@@ -77,6 +97,18 @@ class Search {
     const bool more = found.size() > kMatches;
     if (more) found.resize(kMatches);
     out.add(context, found, more);
+  }
+
+  void variables(Found& out) const {  // R-STORE-17
+    std::vector<std::string> found;
+    const Capabilities lists = variable_capability("list");
+    for (const VariableRef& variable : simulation_.stores().variables().list(request_.name_space, prefix_))
+      if (found.size() <= kMatches &&
+          request_.may([&](const Rights& has) { return has.variable(variable->name_space, variable->path, lists); }))
+        found.push_back(variable->path);
+    const bool more = found.size() > kMatches;
+    if (more) found.resize(kMatches);
+    out.add("vars", found, more);
   }
 
   /// `id(row)`: nil where there is none, or none in scope. A prefix that is none finds nothing and has no key.
@@ -99,12 +131,33 @@ class Search {
     out.add(context, texts, more);
   }
 
-  [[nodiscard]] bool in_scope(std::string_view name_space) const {
-    return request_.all_namespaces() || name_space == request_.name_space;
+  [[nodiscard]] bool in_scope(std::string_view name_space) const { return request_.shows(name_space); }
+  /// Whether the sender may search this context (R-STORE-168).
+  [[nodiscard]] bool may(std::string_view context) const {
+    return request_.may([&](const Rights& has) { return may_search(has, request_.name_space, context); });
+  }
+  /// Of the names those that the sender may see.
+  [[nodiscard]] std::vector<std::string> visible_pools() const {
+    return seen(pool_names(state_), [](const Rights& has, const std::string& name) {
+      return has.node_pool(name, node_pool_capability("read"));
+    });
+  }
+  [[nodiscard]] std::vector<std::string> visible_namespaces() const {
+    return seen(namespace_names(state_),
+                [](const Rights& has, const std::string& name) { return has.sees_namespace(name); });
   }
   [[nodiscard]] const tables::Snapshot& state() const { return state_; }
 
  private:
+  template <class Sees>
+  [[nodiscard]] std::vector<std::string> seen(std::vector<std::string> names, Sees sees) const {
+    std::erase_if(names, [&](const std::string& name) {
+      return !request_.may([&](const Rights& has) { return sees(has, name); });
+    });
+    return names;
+  }
+
+  Simulation& simulation_;
   const tables::Snapshot& state_;
   const Request& request_;
   const std::string prefix_;
@@ -112,11 +165,11 @@ class Search {
 
 void search_context(const Search& search, std::string_view context, Found& out) {
   const tables::Snapshot& state = search.state();
-  const auto asked = [&](std::string_view name) { return context == "all" || context == name; };
+  const auto asked = [&](std::string_view name) { return (context == "all" || context == name) && search.may(name); };
   const base::Uuid none{};
   if (asked("jobs")) search.jobs(out);
-  if (asked("node_pools")) search.names("node_pools", pool_names(state), out);
-  if (asked("namespaces")) search.names("namespaces", namespace_names(state), out);
+  if (asked("node_pools")) search.names("node_pools", search.visible_pools(), out);
+  if (asked("namespaces")) search.names("namespaces", search.visible_namespaces(), out);
   if (asked("evals"))
     search.ids(
         "evals", state.evals.size(),
@@ -153,7 +206,8 @@ void search_context(const Search& search, std::string_view context, Found& out) 
         },
         out);
   if (asked("scaling_policy")) search.names("scaling_policy", scaling_policy_ids(state), out);
-  for (const char* empty : {"plugins", "volumes", "vars", "host_volumes"})
+  if (asked("vars")) search.variables(out);
+  for (const char* empty : {"plugins", "volumes", "host_volumes"})
     if (asked(empty)) out.add(empty, {}, false);
 }
 
@@ -166,8 +220,10 @@ void search(Simulation& simulation, const Request& request, Reply& reply) {
                       base::join(std::vector<std::string>(std::begin(kContexts), std::end(kContexts)), " ") +
                       "] or 'all' for all contexts; got \"" + context + "\"");
   Found found;
-  search_context(Search(simulation, request, (*body)["Prefix"].as_string()), context, found);
-  const std::uint64_t index = index_of(simulation, context);
+  const Search search(simulation, request, (*body)["Prefix"].as_string());
+  if (context != "all" && !search.may(context)) return reply.fail(403, "Permission denied");
+  search_context(search, context, found);
+  const std::uint64_t index = found.matches.size() == 0 ? 0 : index_of(simulation, context);
   reply.index(index);
   reply.json(answer_of(std::move(found), index));
 }
@@ -282,9 +338,9 @@ void look_at_rows(Simulation& simulation, const Search& search, const std::funct
     }
   }
   if (asked("node_pools"))
-    for (const std::string& name : pool_names(state)) out.look_at("node_pools", name, {});
+    for (const std::string& name : search.visible_pools()) out.look_at("node_pools", name, {});
   if (asked("namespaces"))
-    for (const std::string& name : namespace_names(state)) out.look_at("namespaces", name, {});
+    for (const std::string& name : search.visible_namespaces()) out.look_at("namespaces", name, {});
 }
 
 void search_fuzzy(Simulation& simulation, const Request& request, Reply& reply) {
@@ -295,8 +351,9 @@ void search_fuzzy(Simulation& simulation, const Request& request, Reply& reply) 
   if (text.size() < 2)
     return reply.fail("fuzzy search query must be at least 2 characters, got " + std::to_string(text.size()));
   if (context.empty()) context = "all";
-  const auto asked = [&](std::string_view name) { return context == "all" || context == name; };
   const Search search(simulation, request, text);
+  if (context != "all" && !search.may(context)) return reply.fail(403, "Permission denied");
+  const auto asked = [&](std::string_view name) { return (context == "all" || context == name) && search.may(name); };
   Found found;
   Fuzzy fuzzy(text);
   look_at_jobs(search, asked, fuzzy);

@@ -114,7 +114,7 @@ void visit_allocs(const tables::Snapshot& state, const Request& request, const s
   for (tables::JobKeyRow at = 0; at < state.jobs.keys.size(); ++at) {
     const tables::JobKey& key = state.jobs.keys[at];
     if (key.current == kNoRow || (job && state.text(key.job_id) != *job)) continue;
-    if (!request.all_namespaces() && state.text(key.job_namespace) != request.name_space) continue;
+    if (!request.shows(state.text(key.job_namespace))) continue;
     for (AllocRow row = key.alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) visit(row);
   }
 }

@@ -6,6 +6,8 @@
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
+#include "serve/stores/rights.h"
+#include "serve/stores/rights.h"
 
 namespace berth::serve {
 
@@ -108,6 +110,12 @@ std::uint64_t statuses_index(Simulation& simulation, const Request&) {
   return index;
 }
 
+/// Jobs that are asked for by name may be of any namespace.
+bool may_list(const Request& request, const std::string& name_space) {
+  return request.may(
+      [&](const Rights& has) { return has.in_namespace(name_space, namespace_capability("list-jobs")); });
+}
+
 void read_statuses(Simulation& simulation, const Request& request, Reply& reply) {
   auto asked = read_asked(request, reply);
   if (!asked) return;
@@ -117,8 +125,8 @@ void read_statuses(Simulation& simulation, const Request& request, Reply& reply)
     for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
       const auto& job = state.jobs.objects[key];
       if (!job || !(asked.children || job->parent_id.empty()) || !job->id.starts_with(request.prefix)) continue;
-      if (asked.some ? asked.jobs.contains({job->namespace_, job->id})
-                     : request.all_namespaces() || job->namespace_ == request.name_space)
+      if (asked.some ? asked.jobs.contains({job->namespace_, job->id}) && may_list(request, job->namespace_)
+                     : request.shows(job->namespace_))
         list.rows.push_back(key);
     }
     const auto index_of = [&state](std::uint32_t key) { return state.jobs.objects[key]->modify_index; };

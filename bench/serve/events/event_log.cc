@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "model/codec/codec.h"
 #include "serve/endpoints/entities.h"
+#include "serve/endpoints/volumes.h"
+#include "tables/export.h"
 
 namespace berth::serve {
 
@@ -79,6 +81,8 @@ json::Value object_json(const StreamEvent& event) {
           return node_pool_json(object);
         else if constexpr (std::is_same_v<T, std::shared_ptr<const model::Job>>)
           return job_json(*object);
+        else if constexpr (std::is_same_v<T, std::shared_ptr<const json::Value>>)
+          return *object;
         else
           return model::to_json(*object);
       },
@@ -89,7 +93,10 @@ const http::TextRef& text_of(const StreamFrame& frame, const StreamEvent& event)
   if (event.text) return event.text;
   json::Value out = json::Value::object(), keys, payload = json::Value::object();
   for (const std::string& key : event.filter_keys) keys.push(key);
-  payload.set(event.topic, object_json(event));
+  if (std::holds_alternative<std::shared_ptr<const json::Value>>(event.object))
+    payload = object_json(event);
+  else
+    payload.set(event.topic, object_json(event));
   if (event.deleted && std::string_view(event.topic) == "Job") payload.set("Deleted", true);
   out.set("Topic", event.topic), out.set("Type", frame.type), out.set("Key", event.key);
   out.set("Namespace", event.name_space), out.set("FilterKeys", std::move(keys)), out.set("Index", frame.index);
@@ -139,6 +146,7 @@ tl::expected<EventTopics, std::string> EventTopics::parse(const std::vector<std:
 
 bool EventTopics::pass(const StreamEvent& event) const {
   if (!event.name_space.empty() && name_space_ != "*" && event.name_space != name_space_) return false;
+  if (test_ && !test_(event)) return false;
   for (const std::string_view topic : {std::string_view(event.topic), std::string_view("*")}) {
     const auto keys = topics_.find(topic);
     if (keys == topics_.end()) continue;
@@ -198,6 +206,17 @@ void EventLog::entry_applied(EntryKind kind, std::uint64_t index, const fsm::Ent
   add(std::move(frame));
 }
 
+void EventLog::store_written(std::uint64_t index, const char* type, std::vector<StoreEvent> events) {
+  StreamFrame frame{index, type, {}, {}, {}};
+  for (StoreEvent& written : events) {
+    StreamEvent& event = frame.events.emplace_back();
+    event.topic = written.topic, event.key = std::move(written.key), event.name_space = std::move(written.name_space);
+    event.filter_keys = std::move(written.filter_keys);
+    event.object = std::make_shared<const json::Value>(std::move(written.payload));
+  }
+  add(std::move(frame));
+}
+
 void EventLog::take_jobs(const fsm::EntryRows& rows, StreamFrame& frame) const {
   for (const auto& job : rows.deleted_jobs) frame.events.push_back(job_event(job, true));
   for (const tables::JobKeyRow key : once(rows.jobs))
@@ -212,6 +231,7 @@ void EventLog::take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const {
   for (const auto& node : rows.deleted_nodes) frame.events.push_back(node_event(node, true));
   for (const tables::NodeRow row : once(rows.nodes))
     if (state.nodes.exists(row)) frame.late_nodes.emplace_back(state.nodes.id(row), row);
+  for (const tables::NodeRow row : once(rows.nodes)) take_volumes(row, frame);
   for (const tables::StoredEvalRow row : once(rows.evals)) {
     const auto eval = row == kNoRow ? nullptr : state.eval(row);
     if (!eval) continue;
@@ -227,6 +247,22 @@ void EventLog::take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const {
     event.topic = "Deployment", event.key = deployment->id, event.name_space = deployment->namespace_;
     event.filter_keys = {deployment->job_id};
     event.object = deployment;
+  }
+}
+
+/// Volumes of the node whose state this entry changed (R-STORE-217).
+void EventLog::take_volumes(tables::NodeRow row, StreamFrame& frame) const {
+  const tables::Snapshot& state = log_->store().current();
+  if (state.cold->host_volumes.empty() || !state.nodes.exists(row)) return;
+  const std::string node = tables::node_id(state, row);
+  for (const model::HostVolume& volume : state.cold->host_volumes) {
+    if (volume.node_id != node || volume.modify_index != frame.index) continue;
+    json::Value payload = json::Value::object();
+    payload.set("Volume", host_volume_json(volume));
+    StreamEvent& event = frame.events.emplace_back();
+    event.topic = "HostVolume", event.key = volume.id, event.name_space = volume.namespace_;
+    event.filter_keys = {volume.id, volume.name, volume.plugin_id};
+    event.object = std::make_shared<const json::Value>(std::move(payload));
   }
 }
 

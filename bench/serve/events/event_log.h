@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@
 
 #include "fsm/state_log.h"
 #include "serve/http/budget.h"
+#include "serve/stores/tables.h"
 
 namespace berth::serve {
 
@@ -28,8 +30,8 @@ struct StreamEvent {
   std::vector<std::string> filter_keys;  ///< empty: null
   std::variant<std::shared_ptr<const model::Job>, std::shared_ptr<const model::Evaluation>,
                std::shared_ptr<const model::Allocation>, std::shared_ptr<const model::Deployment>,
-               std::shared_ptr<const model::Node>, model::NodePool>
-      object;
+               std::shared_ptr<const model::Node>, model::NodePool, std::shared_ptr<const json::Value>>
+      object;  ///< JSON: the whole payload
   bool deleted = false;
   mutable http::TextRef text;  ///< of the whole event, shared by all who read it; null: not made yet
 };
@@ -50,10 +52,13 @@ class EventTopics {
   [[nodiscard]] static tl::expected<EventTopics, std::string> parse(const std::vector<std::string>& topics,
                                                                     std::string name_space);
   [[nodiscard]] bool pass(const StreamEvent& event) const;
+  /// Only events that pass this as well.
+  void set_test(std::function<bool(const StreamEvent&)> test) { test_ = std::move(test); }
 
  private:
   std::map<std::string, std::set<std::string>, std::less<>> topics_;
   std::string name_space_;
+  std::function<bool(const StreamEvent&)> test_;
 };
 
 class EventLog final : public fsm::EntryListener {
@@ -71,6 +76,8 @@ class EventLog final : public fsm::EntryListener {
   /// in which nothing ran yet begins with its nodes: each registers, and becomes ready.
   void attach(fsm::StateLog& log);
   void entry_applied(fsm::EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) override;
+  /// What a store wrote.
+  void store_written(std::uint64_t index, const char* type, std::vector<StoreEvent> events);
   /// Sends what is kept from `index` on (R-API-584), and from now on what comes.
   void subscribe(EventTopics topics, std::uint64_t index, Reader reader);
   [[nodiscard]] const std::deque<StreamFrame>& frames() const { return frames_; }
@@ -85,6 +92,7 @@ class EventLog final : public fsm::EntryListener {
   void add(StreamFrame frame);
   void take_jobs(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const;
+  void take_volumes(tables::NodeRow row, StreamFrame& frame) const;
   void take_pools(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void make_late(StreamFrame& frame) const;
   /// The frame with those of its events that pass, as a line; empty when none does.

@@ -88,6 +88,13 @@ constexpr Field::Shape kJsonArray{
             if (!visit(index++, {}, json_field(item))) return;
         },
     .size = [](const void* object) { return static_cast<const json::Value*>(object)->size(); }};
+// A record's objects: their members are fields.
+Field record_field(const json::Value& value);
+constexpr Field::Shape kRecord{.member = [](const void* object, std::string_view name) -> std::optional<Field> {
+  const json::Value* found = static_cast<const json::Value*>(object)->find(name);
+  if (!found) return {};
+  return record_field(*found);
+}};
 constexpr Field::Shape kTime{.member = [](const void*, std::string_view) -> std::optional<Field> { return {}; }};
 
 Field json_field(const json::Value& value) {
@@ -99,6 +106,11 @@ Field json_field(const json::Value& value) {
   if (value.is_array()) return {FieldKind::list, &value, &kJsonArray};
   if (value.is_object()) return {FieldKind::map, &value, &kJsonObject};
   return {};
+}
+
+Field record_field(const json::Value& value) {
+  if (value.is_object()) return {FieldKind::structure, &value, &kRecord};
+  return json_field(value);
 }
 
 template <class T>
@@ -190,5 +202,6 @@ Field field_of(const model::Evaluation& eval) { return field(eval); }
 Field field_of(const model::Deployment& deployment) { return field(deployment); }
 Field field_of(const model::Node& node) { return field(node); }
 Field field_of(const model::NodePool& pool) { return field(pool); }
+Field field_of(const Record& record) { return record_field(record.value); }
 
 }  // namespace berth::serve

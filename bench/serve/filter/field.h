@@ -72,5 +72,10 @@ class Field {
 [[nodiscard]] Field field_of(const model::Deployment& deployment);
 [[nodiscard]] Field field_of(const model::Node& node);
 [[nodiscard]] Field field_of(const model::NodePool& pool);
+/// A stored object that has no C++ type: its JSON, whose objects are structures.
+struct Record {
+  json::Value value;
+};
+[[nodiscard]] Field field_of(const Record& record);
 
 }  // namespace berth::serve

@@ -15,6 +15,18 @@ namespace bhttp = boost::beast::http;
 
 namespace {
 
+/// The value of a cookie; `name` ends with its equals sign.
+std::string cookie_of(const std::string& header, std::string_view name) {
+  for (std::size_t at = 0; at < header.size();) {
+    const std::size_t end = std::min(header.find(';', at), header.size());
+    const std::size_t begin = std::min(header.find_first_not_of(' ', at), end);
+    const std::string_view part = std::string_view(header).substr(begin, end - begin);
+    if (part.starts_with(name)) return std::string(part.substr(name.size()));
+    at = end + 1;
+  }
+  return "";
+}
+
 constexpr std::size_t kCompressFrom = 1024;  // bytes; a smaller body leaves as it is
 
 /// Whether a list of encodings has `gzip` and does not rule it out.
@@ -252,6 +264,12 @@ void Connection::take_request() {
   message.method = std::string(from.method_string());
   message.target = std::string(from.target());
   message.body = std::move(from.body());
+  message.secret = std::string(from["X-Nomad-Token"]);
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string authorization(from[bhttp::field::authorization]);
+  if (message.secret.empty() && beast::iequals(authorization.substr(0, kBearer.size()), kBearer.data()))
+    message.secret = authorization.substr(kBearer.size());
+  if (message.secret.empty()) message.secret = cookie_of(std::string(from[bhttp::field::cookie]), "berth_token=");
   message.accepts_gzip = takes_gzip(from[bhttp::field::accept_encoding]);
   charge_.resize(message.body.capacity() + 4 * message.target.size());  // the target is decoded and split as well
   message.charge = std::exchange(charge_, Charge(owner_.budget(), 0));

@@ -25,6 +25,7 @@ struct Message {
   std::string method;  ///< "GET"
   std::string target;  ///< path and query as they came
   std::string body;
+  std::string secret;  ///< X-Nomad-Token, else that of `Authorization: Bearer`
   bool accepts_gzip = false;
   Charge charge;  ///< what the request holds until the answer has been sent
 };

@@ -1,0 +1,30 @@
+// Volumes of both kinds as the API prints and lists them (R-STORE-200 to 247). They are rows of the cluster's state,
+// which schedulers read; indexes of their tables are those of the newest row or of the last deletion.
+#pragma once
+
+#include "model/volume.h"
+#include "serve/serve.h"
+#include "serve/simulation.h"
+
+namespace berth::serve {
+
+[[nodiscard]] json::Value host_volume_json(const model::HostVolume& volume);  ///< R-STORE-200, without allocations
+/// Pairs of modes, as volumes of both kinds request them; null: none.
+[[nodiscard]] json::Value capabilities_json(const std::vector<model::HostVolumeCapability>& capabilities);
+[[nodiscard]] std::uint64_t host_volumes_index(Simulation& simulation);
+[[nodiscard]] std::uint64_t csi_volumes_index(Simulation& simulation);
+void list_host_volumes(Simulation& simulation, const Request& request, Reply& reply);
+void list_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
+void write_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
+
+/// True: the sender has none of these capabilities in the namespace, and the reply says so.
+[[nodiscard]] bool forbidden(const Request& request, const std::string& name_space,
+                             std::initializer_list<std::string_view> capabilities, Reply& reply);
+/// The allocation's request for volumes of this type that is for a volume called so.
+[[nodiscard]] bool asks_for_volume(const tables::Snapshot& state, tables::AllocRow row, std::string_view type,
+                                   const std::string& name);
+
+void add_host_volume_routes(Router& router);
+void add_csi_routes(Router& router);
+
+}  // namespace berth::serve

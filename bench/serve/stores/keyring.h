@@ -1,0 +1,91 @@
+// The keyring: root keys, and the RSA keys that sign identities (R-STORE-180 to 190). One active key is made at the
+// start. A key pair is drawn when it is first needed, as that takes a tenth of a second or more: a server that nobody
+// asks for keys does without.
+//
+// By OpenSSL. Threads: the simulation's; each key's pair may be made on any, once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "serve/stores/variables.h"
+
+struct evp_pkey_st;
+
+namespace berth::serve {
+
+/// An RSA key of 2,048 bits.
+class SigningKey {
+ public:
+  SigningKey() = default;
+  ~SigningKey();
+  SigningKey(const SigningKey&) = delete;
+  SigningKey& operator=(const SigningKey&) = delete;
+
+  [[nodiscard]] std::string modulus() const;  ///< base64url without padding
+  /// RS256 over `text`, base64url without padding.
+  [[nodiscard]] std::string sign(std::string_view text) const;
+  [[nodiscard]] bool verifies(std::string_view text, std::string_view signature) const;
+  [[nodiscard]] std::string pem() const;                    ///< of the private key, for snapshots
+  void set_pem(std::string pem) { pem_ = std::move(pem); }  ///< before anything else is called
+
+ private:
+  evp_pkey_st* pair() const;
+  std::string pem_;
+  mutable std::once_flag once_;
+  mutable std::atomic<bool> is_made_{false};
+  mutable evp_pkey_st* pair_ = nullptr;
+};
+
+struct RootKey {
+  std::string id, state;  ///< active, inactive, prepublished, deprecated
+  std::uint64_t create_index = 0, modify_index = 0;
+  std::int64_t create_time = 0, publish_time = 0;  ///< virtual, unix ns
+  std::shared_ptr<SigningKey> signing;
+};
+
+[[nodiscard]] json::Value root_key_json(const RootKey& key);
+
+class Keyring {
+ public:
+  static constexpr std::int64_t kNever = Variables::kNever;
+  static constexpr std::size_t kMost = 64;  ///< keys; each is in every answer of jwks.json
+
+  /// The first key (R-STORE-180).
+  void begin(std::int64_t now);
+  [[nodiscard]] const std::map<std::string, RootKey>& keys() const { return keys_; }  ///< by ID
+  [[nodiscard]] const RootKey& active() const { return keys_.at(active_); }
+  /// A new key, active at once, or when `publish_time` has come; 0: at once. The stored key.
+  const RootKey& rotate(std::uint64_t index, std::int64_t now, std::int64_t publish_time);
+  bool remove(const std::string& id);
+
+  /// A signed text with these claims.
+  [[nodiscard]] static std::string signed_token(const RootKey& key, const json::Value& claims);
+  /// Whether one of the keys signed this text.
+  [[nodiscard]] bool is_own(std::string_view token) const;
+
+  /// When a prepublished key becomes active.
+  [[nodiscard]] std::int64_t next_due() const;
+  /// Whether any key became active at `now`; `index` as next_due() is due.
+  void publish_due(std::int64_t now, std::uint64_t index);
+
+  [[nodiscard]] std::function<json::Value()> copy() const;
+  /// Keys as they were stored, in place of those that are here; nothing stored leaves them.
+  void restore(const json::Value& stored);
+
+ private:
+  void activate(const std::string& id, std::uint64_t index);
+
+  std::map<std::string, RootKey> keys_;
+  std::string active_;
+};
+
+}  // namespace berth::serve
