@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
+#include <map>
+#include <optional>
 
 namespace berth::serve {
 
@@ -26,8 +29,31 @@ std::string text_of(const in6_addr& address) {
 constexpr const char* kAddressKeys[] = {"IP",       "HostIP",   "Address",    "AddressIPv6", "AddressIPv4", "Gateway",
                                         "Hostname", "HTTPAddr", "ServerAddr", "HTTPAddress", "RPCAddress"};
 constexpr const char* kListKeys[] = {"Servers"};  // of names
+/// Members that are left as documentation. Topologies of nodes and of volumes are compared.
+constexpr const char* kDocumentation[] = {"Attributes", "Meta", "Links", "Segments", "Job"};
+
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_of_address(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == '.' || c == ':'; }
+
+bool is_address(const std::string& text) {
+  in_addr four{};
+  in6_addr six{};
+  return inet_pton(AF_INET, text.c_str(), &four) == 1 || inet_pton(AF_INET6, text.c_str(), &six) == 1;
+}
+
+/// What stands in a text where an address may stand: the address replaced, with the port or the punctuation behind it.
+std::string replaced_run(const std::string& run) {
+  // "10.0.0.7.", "10.0.0.7:4646", "fd00::1:": the longest beginning that is an address and ends at a mark.
+  for (std::size_t end = run.size(); end > 0; end = run.find_last_of(".:", end - 1)) {
+    if (end == std::string::npos) break;
+    if (const std::string address = run.substr(0, end); is_address(address))
+      return replaced_address(address) + run.substr(end);
+  }
+  return run;
+}
 
 void replace_in(json::Value& value) {
+  if (value.is_string()) value = replaced_in_text(value.as_string());
   if (value.is_array())
     for (json::Value& item : value.items()) replace_in(item);
   if (!value.is_object()) return;
@@ -35,6 +61,7 @@ void replace_in(json::Value& value) {
     return std::any_of(std::begin(keys), std::end(keys), [&](const char* one) { return key == one; });
   };
   for (json::Member& member : value.members()) {
+    if (is_one_of(kDocumentation, member.key)) continue;
     if (member.value.is_string() && is_one_of(kAddressKeys, member.key))
       member.value = replaced_address(member.value.as_string());
     else if (member.value.is_string() && member.key == "CIDR")
@@ -51,6 +78,16 @@ void replace_in(model::NetworkResource& network) {
   network.ip = replaced_address(network.ip), network.cidr = replaced_block(network.cidr);
   network.hostname = replaced_address(network.hostname);
   replace_in(network.dns), replace_in(network.cni);
+}
+
+void replace_in(std::string& text) { text = replaced_in_text(text); }
+
+void replace_in(std::map<std::string, std::optional<model::CsiInfo>>& plugins) {
+  for (auto& [id, plugin] : plugins) {
+    if (!plugin) continue;
+    replace_in(plugin->health_description), replace_in(plugin->controller_info);
+    if (plugin->node_info) replace_in(plugin->node_info->id), replace_in(plugin->node_info->extra);
+  }
 }
 
 void replace_in(model::NodeResources& resources) {
@@ -80,6 +117,22 @@ std::string replaced_address(const std::string& address) {
   return kNoHost;
 }
 
+std::string replaced_in_text(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_of_address(text[at]) || (at > 0 && is_of_word(text[at - 1]))) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_of_address(text[end])) ++end;
+    const std::string run = text.substr(at, end - at);
+    out += end < text.size() && is_of_word(text[end]) ? run : replaced_run(run);
+    at = end;
+  }
+  return out;
+}
+
 std::string replaced_block(const std::string& cidr) {
   const std::size_t slash = cidr.find('/');
   if (slash == std::string::npos) return replaced_address(cidr);
@@ -92,6 +145,12 @@ void replace_addresses(model::Node& node) {
   remove_client_address(node);
   if (node.node_resources) replace_in(*node.node_resources);
   replace_in(node.host_networks);
+  replace_in(node.status_description), replace_in(node.events), replace_in(node.last_drain);
+  for (auto& [name, driver] : node.drivers)
+    if (driver) replace_in(driver->health_description);
+  for (auto& [name, volume] : node.host_volumes)
+    if (volume) replace_in(volume->path);
+  replace_in(node.csi_controller_plugins), replace_in(node.csi_node_plugins);
   replace_in(node.extra);
 }
 
@@ -105,6 +164,8 @@ void replace_addresses(model::Allocation& alloc) {
   }
   replace_in(alloc.resources), replace_in(alloc.shared_resources), replace_in(alloc.task_resources);
   replace_in(alloc.network_status);
+  replace_in(alloc.client_description);
+  for (model::AllocState& state : alloc.alloc_states) replace_in(state.value);
   replace_in(alloc.extra);
 }
 
@@ -116,6 +177,9 @@ void replace_addresses(model::ClusterState& state, bool keep) {
       replace_addresses(node);
   if (keep) return;
   for (model::Allocation& alloc : state.allocs) replace_addresses(alloc);
+  for (model::HostVolume& volume : state.host_volumes) replace_in(volume.extra);
+  for (model::CsiVolume& volume : state.csi_volumes) replace_in(volume.extra);
+  for (model::CsiPlugin& plugin : state.csi_plugins) replace_in(plugin.extra);
 }
 
 }  // namespace berth::serve

@@ -10,11 +10,13 @@
 //   IPv6                      the first 32 bits become 2001:db8: addresses of documentation (RFC 3849)
 //   host names                `simulated.invalid`: .invalid never resolves (RFC 2606)
 //   loopback, unspecified     unchanged: they name no machine of a cluster
+//   in other texts            addresses in descriptions, paths of volumes, events and unknown members as above; host
+//                             names there cannot be told from other words and stay
 // The other bits stay, so that blocks of addresses (CIDR) and the comparison of addresses mean what they did: decisions
 // are the same. Replacing twice changes nothing.
 //
 // Left as documentation, because constraints, jobs or operators read them and no client connects to them: attributes
-// (`unique.network.ip-address`), metadata, links, names, job specifications, messages of events.
+// (`unique.network.ip-address`), metadata, links, topologies, names, job specifications, messages of task events.
 #pragma once
 
 #include <string>
@@ -24,6 +26,8 @@
 namespace berth::serve {
 
 [[nodiscard]] std::string replaced_address(const std::string& address);
+/// Each IPv4 and IPv6 address in a text.
+[[nodiscard]] std::string replaced_in_text(const std::string& text);
 /// Keeps the length of the prefix.
 [[nodiscard]] std::string replaced_block(const std::string& cidr);
 

@@ -11,11 +11,12 @@ import urllib.error
 import urllib.request
 
 # Informational: constraints and jobs refer to these, and no client connects to them.
-DOCUMENTATION = {"Attributes", "Meta", "Static", "Links", "Job", "Message", "ConstraintFiltered"}
+DOCUMENTATION = {"Attributes", "Meta", "Static", "Links", "Segments", "Job", "Message", "ConstraintFiltered"}
 OF_JOBS = ("/v1/job/web", "/v1/job/web/versions")  # the specification as it was submitted
 NODES = ["11111111-1111-4111-8111-11111111111%d" % i for i in range(3)]
 ALLOC = "22222222-2222-4222-8222-222222222220"
 EVAL = "33333333-3333-4333-8333-333333333330"
+VOLUME = "55555555-5555-4555-8555-555555555550"
 DEPLOYMENT = "44444444-4444-4444-8444-444444444440"
 TIME = 1_700_000_000_000_000_000
 
@@ -55,7 +56,19 @@ def node_of(planted, number):
                        "unique.advertise.address": four("attribute") + ":4646", "unique.hostname": host("attribute")},
         "Meta": {"ssh": four("meta")}, "Links": {"consul": host("link")}, "HTTPAddr": four("HTTPAddr") + ":4646",
         "TLSEnabled": False, "Status": "ready", "SchedulingEligibility": "eligible", "StatusUpdatedAt": TIME // 10**9,
-        "Drivers": {"mock_driver": {"Detected": True, "Healthy": True}},
+        "Drivers": {"mock_driver": {"Detected": True, "Healthy": True, "HealthDescription": "up at " + four("driver health"),
+                                    "Attributes": {"driver.mock_driver.bridge_ip": four("driver attribute")}}},
+        "HostVolumes": {"data": {"Name": "data", "Path": "nfs://" + four("volume path") + "/x", "ReadOnly": False}},
+        "CSINodePlugins": {"ebs": {"PluginID": "ebs", "Healthy": True, "HealthDescription": "", "Provider": "p", "NodeInfo": {
+            "ID": four("CSI node"), "MaxVolumes": 5, "AccessibleTopology": {"Segments": {"ip": four("CSI segment")}}}}},
+        "CSIControllerPlugins": {"ebs": {"PluginID": "ebs", "AllocID": "", "Healthy": True, "Provider": "p", "ControllerInfo": {
+            "Endpoint": "tcp://[" + six("CSI controller") + "]:9000"}}},
+        "Events": [{"Message": "at", "Subsystem": "x", "Details": {"addr": four("node event")}, "Timestamp": "2023-11-14T22:13:20Z",
+                    "CreateIndex": 5}],
+        "LastDrain": {"Status": "complete", "AccessorID": "", "StartedAt": "2023-11-14T22:13:20Z", "UpdatedAt": "2023-11-14T22:13:20Z",
+                      "Meta": {"from": four("last drain")}},
+        "StatusDescription": "seen at " + four("status description") + ".", "ClientAddr": four("unknown field") + ":4646",
+        "Resources": {"Networks": [{"IP": four("old resources"), "CIDR": four("old CIDR") + "/32"}]},
         "HostNetworks": {"public": {"Name": "public", "CIDR": four("host network") + "/32", "Interface": "", "ReservedPorts": ""}},
         "NodeResources": {
             "Cpu": {"CpuShares": 4000, "TotalCpuCores": 2, "ReservableCpuCores": [0, 1]}, "Memory": {"MemoryMB": 4096},
@@ -89,7 +102,10 @@ def cluster_of(planted):
                                     "Shared": {"DiskMB": 300, "Networks": [network], "Ports": [
                                         {"Label": "http", "Value": 20001, "To": 0, "HostIP": ip}]}},
              "Resources": mirror, "SharedResources": mirror, "TaskResources": {"main": mirror},
-             "TaskStates": {"main": {"State": "running", "StartedAt": "2023-11-14T22:13:20Z", "Events": []}},
+             "TaskStates": {"main": {"State": "running", "StartedAt": "2023-11-14T22:13:20Z", "Events": [{"Type": "Driver", "Time": TIME, "Details": {
+                 "ip": planted.four("task event")}}]}},
+             "NodeAddress": planted.four("unknown field"), "ClientDescription": "on " + planted.four("client description"),
+             "AllocStates": [{"Field": 0, "Value": planted.four("allocation state"), "Time": "2023-11-14T22:13:20Z"}],
              "NetworkStatus": {"InterfaceName": "eth0", "Address": planted.four("NetworkStatus"),
                                "AddressIPv6": planted.six("NetworkStatus"), "DNS": {"Servers": [planted.four("DNS status")]}},
              "DeploymentID": DEPLOYMENT, "DeploymentStatus": {"Healthy": True, "Canary": False},
@@ -101,7 +117,14 @@ def cluster_of(planted):
                   "Status": "running", "StatusDescription": "Deployment is running", "CreateIndex": 11, "ModifyIndex": 12,
                   "TaskGroups": {"app": {"DesiredTotal": 1, "PlacedAllocs": 1, "HealthyAllocs": 0, "UnhealthyAllocs": 0,
                                          "ProgressDeadline": 600_000_000_000, "RequireProgressBy": "2023-11-14T22:23:20Z"}}}
-    return {"Nodes": nodes, "Jobs": [job], "Allocs": [alloc], "Evals": [evaluation], "Deployments": [deployment], "Index": 20}
+    volume = {"Namespace": "default", "ID": VOLUME, "Name": "data", "PluginID": "mkdir", "NodePool": "default", "NodeID": NODES[0],
+              "State": "ready", "Parameters": {"server": planted.four("host volume")},
+              "RequestedCapabilities": [{"AttachmentMode": "file-system", "AccessMode": "single-node-writer"}]}
+    csi = {"ID": "csi", "Name": "csi", "Namespace": "default", "PluginID": "ebs", "Context": {"endpoint": planted.four("CSI context")},
+           "Parameters": {"server": planted.four("CSI volume")}, "Secrets": {"addr": planted.four("CSI secret")}, "Schedulable": True,
+           "AccessMode": "single-node-writer", "AttachmentMode": "file-system",
+           "MountOptions": {"MountFlags": ["addr=" + planted.four("mount flag")]}}
+    return {"HostVolumes": [volume], "CSIVolumes": [csi], "Nodes": nodes, "Jobs": [job], "Allocs": [alloc], "Evals": [evaluation], "Deployments": [deployment], "Index": 20}
 
 
 class Server:
@@ -184,6 +207,7 @@ def endpoints():
                 "/v1/node/pools", "/v1/node/pool/default", "/v1/node/pool/default/nodes", "/v1/node/pool/default/jobs", "/v1/namespaces",
                 "/v1/namespace/default", "/v1/services", "/v1/service/db", "/v1/service/literal", "/v1/service/free",
                 "/v1/scaling/policies", "/v1/volumes", "/v1/volumes?type=host", "/v1/volumes?type=csi", "/v1/plugins?type=csi", "/v1/vars",
+                f"/v1/volume/host/{VOLUME}", "/v1/volume/csi/csi", "/v1/plugin/csi/ebs",
                 "/v1/status/leader", "/v1/status/peers", "/v1/regions", "/v1/agent/members", "/v1/agent/self", "/v1/agent/health",
                 "/v1/agent/servers", "/v1/agent/schedulers", "/v1/agent/schedulers/config", "/v1/operator/raft/configuration",
                 "/v1/operator/autopilot/health", "/v1/operator/autopilot/configuration", "/v1/operator/scheduler/configuration",
