@@ -101,6 +101,30 @@ int unexpected_words(const CLI::App& app) {
       2);
 }
 
+/// One line for words that CLI11 refuses, with the nearest of the values that an option takes.
+int refused_words(const CLI::App& app, const CLI::ParseError& error) {
+  const auto [command, words] = named_command(app);
+  const std::vector<std::string> left = app.remaining(true);
+  // Of a mistyped option, what it leaves missing is no news.
+  if (!left.empty() && left.front().starts_with('-')) return unexpected_words(app);
+  std::string problem = error.what();
+  std::vector<std::string> values;
+  std::string value;
+  constexpr std::string_view kNotIn = " not in {";
+  const std::size_t list = problem.find(kNotIn), from = problem.find(": ");
+  if (list != std::string::npos && from < list && problem.ends_with('}')) {
+    value = problem.substr(from + 2, list - from - 2);
+    const std::size_t begin = list + kNotIn.size();
+    for (const std::string_view name :
+         berth::base::split(std::string_view(problem).substr(begin, problem.size() - begin - 1), ','))
+      values.emplace_back(name);
+  }
+  return berth::cli::report_error(
+      {words, "", berth::base::printable(problem, false),
+       fmt::format("{}`{} --help` lists what there is", berth::base::did_you_mean(value, values), words)},
+      2);
+}
+
 /// `berth help gate record` is `berth gate record --help`, `berth version` is `berth --version`.
 std::vector<std::string> plain_words(std::vector<std::string> words) {
   if (words.empty()) return words;
@@ -161,7 +185,8 @@ int main(int argc, char** argv) {
   app.footer("`berth help COMMAND` is `berth COMMAND --help`; `berth version` is `berth --version`.");
   std::vector<std::string> words = plain_words({argv + 1, argv + argc});
   if (!words.empty() && !words.front().starts_with('-')) {
-    const std::vector<std::string> names = command_names(app);
+    std::vector<std::string> names = command_names(app);
+    names.insert(names.end(), {"help", "version"});
     if (std::find(names.begin(), names.end(), words.front()) == names.end())
       return berth::cli::report_error(
           {"berth", "", fmt::format("there is no command '{}'", berth::base::shown(words.front())),
@@ -175,7 +200,7 @@ int main(int argc, char** argv) {
     exit_code = unexpected_words(app);
   } catch (const CLI::ParseError& error) {
     errno = 0;
-    exit_code = app.exit(error) == 0 ? 0 : 2;
+    exit_code = error.get_exit_code() == 0 ? app.exit(error) : refused_words(app, error);
     berth::cli::note_text_error();
   } catch (const std::exception& error) {
     exit_code = berth::cli::failed(error);
