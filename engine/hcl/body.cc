@@ -1,6 +1,7 @@
 #include "hcl/body.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -147,15 +148,17 @@ void BodyReader::read(const NativeBody& body) {
 }
 
 void BodyReader::unsupported_attribute(const NativeBody& body, const NativeAttribute& found) {
-  std::vector<std::string> candidates;
-  for (const AttributeSchema& known : request_.schema.attributes) {
-    const bool set = std::any_of(body.attributes.begin(), body.attributes.end(),
-                                 [&](const NativeAttribute& other) { return other.name == known.name; });
-    if (!set) candidates.push_back(known.name);
+  if (!unset_) {
+    std::unordered_set<std::string_view> set;
+    for (const NativeAttribute& attribute : body.attributes) set.insert(attribute.name);
+    unset_.emplace();
+    for (const AttributeSchema& known : request_.schema.attributes) {
+      if (!set.contains(known.name)) unset_->push_back(known.name);
+    }
+    std::sort(unset_->begin(), unset_->end());
   }
-  std::sort(candidates.begin(), candidates.end());
   std::string hint;
-  if (const auto meant = suggestion(found.name, candidates); !meant.empty()) {
+  if (const auto meant = suggestion(found.name, *unset_); !meant.empty()) {
     hint = fmt::format(" Did you mean \"{}\"?", meant);
   } else if (block_schema(found.name) != nullptr) {
     hint = fmt::format(" Did you mean to define a block of type \"{}\"?", found.name);

@@ -98,7 +98,6 @@ class Body {
   [[nodiscard]] Content everything(Diagnostics& out) const;
   /// Subject of "Missing required argument": the empty range at the body's opening brace (R-HCL-234).
   [[nodiscard]] Range missing_range() const;
-  [[nodiscard]] bool is_json() const { return json_ != nullptr; }
   /// The same body, in which a further name is bound.
   [[nodiscard]] Body within(const Scope* scope) const;
 

@@ -2,6 +2,7 @@
 // in body_json.cc.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,7 @@ class BodyReader {
   const Context& context_;
   Content& content_;
   Diagnostics& out_;
+  std::optional<std::vector<std::string>> unset_;  // attributes of the schema that the body does not set, ascending
 };
 
 }  // namespace berth::hcl

@@ -128,7 +128,9 @@ Value Evaluator::value(const Expr& expr) {
 
 Value Evaluator::reference(const ReferenceExpr& reference) {
   const std::vector<Step>& rest = reference.steps;
+  std::size_t passed = 0;
   for (const Scope* scope = scope_; scope != nullptr; scope = scope->outer) {
+    if (++passed % kScopesPerStep == 0 && !charge(1)) return Value::unknown();
     if (scope->name == reference.name) {
       return steps(scope->value, rest, 0, rest.size(), reference.name_range, true);
     }
@@ -147,6 +149,7 @@ Value Evaluator::reference(const ReferenceExpr& reference) {
     }
     if (rest.front().kind == Step::Kind::attribute) return no_attribute(name, rest.front().range);
   }
+  if (!charge(root->object_cost())) return Value::unknown();
   return steps(root->object(), rest, 0, rest.size(), reference.name_range, true);
 }
 
@@ -327,6 +330,7 @@ Value Evaluator::choose(const Expr& condition, const Expr& if_true, const Expr& 
   Diagnostics from_true, from_false;
   const Value true_value = aside(if_true, from_true);
   const Value false_value = aside(if_false, from_false);
+  if (!charge((true_value.weight() + false_value.weight()) / kBytesPerStep)) return Value::unknown();
   const Type types[] = {true_value.type(), false_value.type()};
   const std::optional<Type> type = unify(types);
   constexpr std::string_view kInconsistent = "Inconsistent conditional result types";
@@ -350,7 +354,6 @@ Value Evaluator::choose(const Expr& condition, const Expr& if_true, const Expr& 
   out_->add(taken ? from_true : from_false);
   const Value& chosen = taken ? true_value : false_value;
   if (chosen.type() == *type) return chosen;
-  if (!charge(chosen.weight() / kBytesPerStep)) return Value::unknown();
   const Outcome converted = convert(chosen, *type);
   if (converted) return *converted;
   return fail(branches, kInconsistent,

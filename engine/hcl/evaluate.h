@@ -23,7 +23,7 @@ struct Scope {
   Value value;
 };
 
-/// What an expression may cost together with all others of its job file: nodes evaluated and KiB of values handled.
+/// What an expression may cost together with all others of its job file: nodes evaluated and values handled.
 /// For loops and dynamic blocks multiply, so a few lines could ask for hours.
 class Budget {
  public:
@@ -49,6 +49,7 @@ struct Root {
   std::unordered_map<std::string, Value> members;
   /// As one object; kept until the members change.
   [[nodiscard]] const Value& object() const;
+  [[nodiscard]] std::size_t object_cost() const { return fresh_ ? 0 : members.size(); }
   void set(const std::string& name, Value value);
 
  private:

@@ -158,8 +158,10 @@ Value Evaluator::splat(const Value& source, const std::vector<Step>& all, std::s
   } else {
     apply(source);
   }
-  const bool list = source.kind() == Kind::list || source.kind() == Kind::set;
-  if (list) {
+  if (source.kind() == Kind::list || source.kind() == Kind::set) {
+    std::size_t weight = 0;
+    for (const Value& result : results) weight += std::min(result.weight(), kMaxWeight);
+    if (!charge(weight / kBytesPerStep)) return Value::unknown();
     const Type type = results.empty() ? Type() : results.front().type();
     const bool same = std::all_of(results.begin(), results.end(), [&](const Value& v) { return v.type() == type; });
     if (same) return bounded(Value::list(type, std::move(results)), so_far);

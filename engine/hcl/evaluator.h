@@ -20,8 +20,9 @@ class Evaluator {
 
  private:
   static constexpr std::string_view kOperationFailed = "Operation failed";
+  static constexpr std::size_t kScopesPerStep = 16;   // of a look-up
   static constexpr std::uint64_t kStepsPerRound = 4;  // of a loop: a value kept may take 50 bytes
-  static constexpr std::size_t kBytesPerStep = 1024;  // copied, compared or converted
+  static constexpr std::size_t kBytesPerStep = 128;   // copied, compared or converted: eight small values
 
   bool charge(std::uint64_t steps);
   Value fail(Range subject, std::string_view summary, std::string detail);

@@ -44,8 +44,10 @@ std::nullptr_t Parser::missing_expression() {
     return fail(range(peek()), "Missing expression",
                 "Expected the start of an expression, but found the end of the file.");
   }
-  return fail(range(peek()), "Invalid expression",
-              "Expected the start of an expression, but found an invalid expression token.");
+  fail(range(peek()), "Invalid expression",
+       "Expected the start of an expression, but found an invalid expression token.");
+  if (kind() == TokenKind::newline) next();  // so the line that follows is skipped, not reported
+  return nullptr;
 }
 
 const Expr* Parser::expression() {
