@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "conform/hcl_expressions.h"
 #include "conform/plan_requests.h"
 #include "conform/registry.h"
 #include "conform/required.h"
@@ -94,6 +95,14 @@ Result<Report> run(const RunOptions& options) {
   auto files = files_of(paths);
   if (!files) return tl::unexpected(files.error());
   for (const std::string& path : *files) {
+    if (has_hcl_expressions(path)) {
+      auto file = replay_hcl_expressions(path, options, report.kept);
+      if (!file) return tl::unexpected(file.error());
+      report.equal += file->equal;
+      report.differ += file->differ;
+      report.files.push_back(std::move(*file));
+      continue;
+    }
     FileReport file{path, 0, 0, {}};
     std::optional<InputError> error;
     const std::string kind = stem(path);
