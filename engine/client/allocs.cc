@@ -364,9 +364,6 @@ void Clients::log_reason(std::uint32_t run, std::size_t place, TaskEvent why, st
     case TaskEvent::setup_failed:
       event.kind = Kind::setup_failure;
       break;
-    case TaskEvent::max_run_exceeded:
-      event.kind = Kind::max_run_exceeded;
-      break;
     default:
       return;  // tells of it itself
   }

@@ -23,7 +23,10 @@ bool may_finish(const TaskStatus& task, TaskRole role) {
 }  // namespace
 
 HealthTracker::HealthTracker(const HealthPolicy& policy, std::int64_t now)
-    : policy_(policy),
+    : policy_({.min_healthy_ns = std::max<std::int64_t>(policy.min_healthy_ns, 0),  // a loaded job may say less
+               .deadline_ns = policy.deadline_ns,
+               .checks = policy.checks,
+               .check_poll_ns = policy.check_poll_ns}),
       began_at_(now),
       deadline_(policy.deadline_ns == kNever ? kNever : now + policy.deadline_ns),
       checks_changed_at_(now) {}
@@ -70,6 +73,7 @@ void HealthTracker::fail_checks() {
 
 std::int64_t HealthTracker::next_poll() const {
   if (!policy_.checks || polled_pass_ == checks_pass_) return kNever;
+  if (policy_.check_poll_ns <= 0) return checks_changed_at_;
   const std::int64_t polls = (checks_changed_at_ - began_at_) / policy_.check_poll_ns;
   return began_at_ + (polls + 1) * policy_.check_poll_ns;
 }

@@ -3,6 +3,16 @@
 
 namespace berth::client {
 
+namespace {
+
+/// What the event of a task's killing shows, where that is not the usual text (R-REG-482).
+std::string kill_text(bool is_forced, const AllocStatus& forced) {
+  if (!is_forced || forced.description != Description::max_run_exceeded) return "";
+  return std::string(to_text(Description::max_run_exceeded));
+}
+
+}  // namespace
+
 void Clients::mark(std::uint32_t task, TaskEvent event, std::int64_t now) {
   statuses_[task].event = event, statuses_[task].event_at = now;
 }
@@ -209,7 +219,8 @@ void Clients::signal(std::uint32_t task, std::int64_t now) {
   const AllocRun& a = runs_[t.alloc];
   if (t.phase != TaskPhase::running) {
     log(t.alloc, place(a, task),
-        {TaskLogEvent::Kind::killing, 0, now, specs_[a.spec].tasks[place(a, task)].kill_timeout_ns, ""});
+        {TaskLogEvent::Kind::killing, 0, now, specs_[a.spec].tasks[place(a, task)].kill_timeout_ns,
+         kill_text(a.has_forced, a.forced)});
     return die(task, false, TaskEvent::killed, now);
   }
   const std::int64_t delay = a.no_shutdown_delay ? 0 : specs_[a.spec].tasks[place(a, task)].shutdown_delay_ns;
@@ -225,7 +236,7 @@ void Clients::send_kill(std::uint32_t task, std::int64_t now) {
   t.detached |= detaches(a, task);
   if (t.detached) return die(task, false, TaskEvent::killed, now);  // the remote work goes on
   const std::int64_t timeout = specs_[a.spec].tasks[place(a, task)].kill_timeout_ns;
-  log(t.alloc, place(a, task), {TaskLogEvent::Kind::killing, 0, now, timeout, ""});
+  log(t.alloc, place(a, task), {TaskLogEvent::Kind::killing, 0, now, timeout, kill_text(a.has_forced, a.forced)});
   const std::int64_t end = std::min(t.exit_at, now + std::min(t.kill_ns, timeout));
   if (end <= now) return die(task, false, TaskEvent::killed, now);
   t.phase = TaskPhase::killing;

@@ -104,7 +104,7 @@ void keep_last_captures(std::vector<std::string>& files);
 [[nodiscard]] Result<void> take_id(std::string& id, const char* what, bool may_be_nil,
                                    const model::ReadOptions& options);
 [[nodiscard]] inline Result<void> take_id(model::Node& node, const model::ReadOptions& options) {
-  return take_id(node.id, "node", true, options);
+  return take_id(node.id, "node", false, options);
 }
 [[nodiscard]] inline Result<void> take_id(model::Allocation& alloc, const model::ReadOptions& options) {
   return take_id(alloc.id, "allocation", true, options);

@@ -348,7 +348,7 @@ struct ExportCollector::Tables {
   /// One that was asked for with resources=true stands in for the node, without attributes and meta.
   Result<void> add_node_stub(const json::Value& value, const model::ReadOptions& options) {
     std::string id = value["ID"].as_string();
-    if (auto done = take_id(id, "node", true, options); !done) return done;
+    if (auto done = take_id(id, "node", false, options); !done) return done;
     node_stubs.insert(std::move(id));
     if (!value["NodeResources"].is_object()) return {};
     return put<model::Node>(nodes, without(value, {"Address", "Version"}), options, kStubRank, "node",

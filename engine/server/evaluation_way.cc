@@ -85,7 +85,7 @@ class Server::Later final : public sched::Planner {
 bool Server::step() {
   if (!broker_.may_have_ready()) return false;
   const std::int64_t now = clock_.now_ns();
-  auto delivery = broker_.dequeue(broker::kSchedulers, now);
+  auto delivery = broker_.dequeue(served_queues_, now);
   if (!delivery || !*delivery) {
     delivery = broker_.dequeue(broker::only(broker::Queue::failed), now);
     if (!delivery || !*delivery) return false;
@@ -211,7 +211,14 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
       lane.result.description = std::string("failed to process eval: ") + problem.what();
     }
   }
-  if (lane.plans == 0 && listener_) listener_->decided(lane);
+  if (lane.plans == 0 && listener_) {
+    try {
+      listener_->decided(lane);
+    } catch (const std::exception& problem) {  // out of memory: it is given back, as above
+      lane.result.status = sched::EvalStatus::error;
+      lane.result.description = std::string("failed to process eval: ") + problem.what();
+    }
+  }
   settle(lane);
   lane.view.release();
   lane.held[0].reset(), lane.held[1].reset();
@@ -464,7 +471,7 @@ void Server::cancel_superfluous() {
     ++stats_.cancelled;
     if (is_terminal(record.status)) continue;
     record.status = EvalState::canceled;
-    if (keeps_objects()) write_cancelled(record, "cancelled after more recent eval was processed");
+    if (keeps_objects()) write_cancelled(record, "canceled after more recent eval was processed");
   }
 }
 

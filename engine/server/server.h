@@ -137,6 +137,8 @@ class Server {
   /// They begin anew with what the state holds: pending and blocked evaluations (R-CTRL-345).
   void enable_queues();
   [[nodiscard]] bool queues_enabled() const { return broker_.enabled(); }
+  /// Evaluations of these queues only are served from now on; inline.
+  void serve_queues(broker::QueueSet queues) { served_queues_ = queues; }
 
   // --- the evaluations (evaluation_way.cc) ---
   /// Serves the next evaluation that is ready; false when none is. Not with free workers.
@@ -255,6 +257,7 @@ class Server {
   plan::PlanQueue plans_;
   plan::Applier applier_;
   EvalBook book_;
+  broker::QueueSet served_queues_ = broker::kSchedulers;
   std::unique_ptr<Lane> lane_;
   std::uint32_t lanes_ = 0;
   tsl::robin_map<base::Uuid, broker::EvalRow, base::UuidHash> rows_;  // History::objects only

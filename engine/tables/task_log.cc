@@ -3,6 +3,7 @@
 #include "tables/task_log_read.h"
 
 #include "base/time.h"
+#include "tables/task_status.h"
 
 namespace berth::tables {
 
@@ -69,6 +70,7 @@ void set_details(const TaskLogEvent& event, json::Value& out) {
       details.set("fails_task", "true"), own("RestartReason", "restart_reason");
       break;
     case Kind::killing:
+      if (!event.text.empty()) out.set("DisplayMessage", event.text);
       if (event.number <= 0) break;
       out.set("KillTimeout", event.number), details.set("kill_timeout", base::duration_text(event.number));
       break;
@@ -104,6 +106,9 @@ std::vector<TaskLogEvent> read_task_log(const json::Value& events) {
       if (read.text.empty()) read.text = event[text].as_string();
     if (read.text.empty() && read.kind != Kind::setup) read.text = event["Message"].as_string();
     if (read.kind == Kind::signaling) read.text = event["Details"]["signal"].as_string();
+    if (const std::string& shown = event["DisplayMessage"].as_string();
+        read.kind == Kind::killing && shown == to_text(ClientDescription::max_run_exceeded))
+      read.text = shown;
   }
   return out;
 }

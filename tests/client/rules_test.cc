@@ -159,5 +159,13 @@ TEST(Health, TheDeadlineAndFailingChecks) {  // R-CTRL-1572, 1575
   EXPECT_FALSE(check_passes("readiness", "pending"));
 }
 
+/// Registration refuses it, a loaded cluster may have it. As none: healthy at once.
+TEST(Health, ANegativeTimeIsNone) {
+  Watch watch(-5, true);
+  EXPECT_EQ(watch.tracker.advance(10 * kSecond), Health::unknown);  // no task runs yet
+  EXPECT_EQ(watch.start(10 * kSecond), Health::healthy);
+  EXPECT_EQ(watch.tracker.decided_at(), 10 * kSecond);
+}
+
 }  // namespace
 }  // namespace berth::client
