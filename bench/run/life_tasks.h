@@ -23,6 +23,10 @@ class LifeTasks {
   void fail(const std::vector<std::uint32_t>& jobs, std::int64_t until_ns, double percent, std::int64_t after_ns);
   /// Refers to this.
   [[nodiscard]] client::TaskModel model() const;
+  /// Whether it is a job of the workload, or a child of one.
+  [[nodiscard]] bool has_job(const model::Job& job) const {
+    return natures_.contains(job.id) || natures_.contains(job.parent_id);
+  }
 
  private:
   struct Failures {

@@ -122,9 +122,15 @@ void Measuring::applied(server::Lane& lane) {
   const tables::Snapshot& state = store_->current();
   result_.refused += lane.applied.refused;
   result_.placed += lane.applied.committed;
+  const std::vector<tables::NodeRow>& rejected = lane.applied.rejected_nodes;
+  const auto is_rejected = [&](tables::NodeRow node) {
+    return std::find(rejected.begin(), rejected.end(), node) != rejected.end();
+  };
   for (const plan::PlannedStop& stop : lane.result.plan.stops) {
-    sampler_->changed(state.allocs.node[stop.alloc]);
-    if (!stop.evict || stop.dropped) continue;
+    const tables::NodeRow node = state.allocs.node[stop.alloc];
+    sampler_->changed(node);
+    // The stops of a node that was refused did not happen: the next attempt plans them again.
+    if (!stop.evict || stop.dropped || is_rejected(node)) continue;
     const tables::ResourceShape& held = state.allocs.shape_of(stop.alloc);
     ++result_.work.preempted_allocs;
     result_.work.preempted_cpu_mhz += held.cpu_mhz, result_.work.preempted_memory_mb += held.memory_mb;
@@ -133,9 +139,8 @@ void Measuring::applied(server::Lane& lane) {
   if (on_commit) on_commit(lane);
   measure_commit(lane, book);
   digest_.begin_evaluation(lane.record->tag);
-  const std::vector<tables::NodeRow>& rejected = lane.applied.rejected_nodes;
   for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs)
-    if (!lane.applied.placements_refused && std::find(rejected.begin(), rejected.end(), alloc.node) == rejected.end())
+    if (!lane.applied.placements_refused && !is_rejected(alloc.node))
       digest_.placement(state.nodes.id(alloc.node), alloc.name_index, alloc.score);
 }
 
