@@ -14,6 +14,8 @@
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "run/interrupt.h"
+#include "serve/endpoints/endpoints.h"
+#include "serve/refused.h"
 #include "serve/service.h"
 
 namespace berth::cli {
@@ -24,8 +26,8 @@ constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 struct ServeArguments {
   std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
-  std::string heartbeat_grace = "10s", min_heartbeat_ttl = "10s", now, vault;
-  bool keep_addresses = false, acl = false;
+  std::string heartbeat_grace, min_heartbeat_ttl, now, vault, node_template, self_node;
+  bool keep_addresses = false, paused = false, refused = false, acl = false;
   std::vector<std::string> allow_hosts;
   std::string token;
   std::size_t held_memory_mb = 0;
@@ -53,6 +55,10 @@ void raise_descriptors() {
 }
 
 int serve(const ServeArguments& arguments) {
+  if (arguments.refused) {
+    print("{}", serve::refused_table(serve::make_router()));
+    return 0;
+  }
   const auto speed = serve::Speed::parse(arguments.speed);
   if (!speed)
     return report_error({"berth serve", "--speed", "'" + arguments.speed + "' is no speed",
@@ -62,6 +68,7 @@ int serve(const ServeArguments& arguments) {
   for (const auto& [name, text, out] :
        {std::tuple("--heartbeat-grace", &arguments.heartbeat_grace, &options.start.heartbeat_grace_ns),
         std::tuple("--min-heartbeat-ttl", &arguments.min_heartbeat_ttl, &options.start.min_heartbeat_ttl_ns)}) {
+    if (text->empty()) continue;
     const auto ns = base::parse_duration(*text);
     if (!ns || *ns <= 0)
       return report_error({"berth serve", name, "'" + *text + "' is no duration", "write for example 10s or 500ms"}, 2);
@@ -81,6 +88,8 @@ int serve(const ServeArguments& arguments) {
     options.start.begin_ns = now->ns;
   }
   options.start.keep_addresses = arguments.keep_addresses;
+  options.start.paused = arguments.paused;
+  options.start.node_template = arguments.node_template, options.start.self_node = arguments.self_node;
   const auto sources = enabled_sources("berth serve", arguments.sources);
   if (!sources) return report_error(sources.error(), 2);
   options.start.sources = *sources;
@@ -167,6 +176,20 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "virtual time at the start, 2026-11-22T01:00:00Z (default: the latest time in a cluster that is "
                    "served, else the real time)")
       ->type_name("TIME");
+  command
+      ->add_option(
+          "--node-template", arguments->node_template,
+          "machine that made-up nodes are like: a file with a node as GET /v1/node/:id gives it, or the name or "
+          "ID of a node of the source (default: 8 cores, 16 GiB)")
+      ->type_name("FILE|NODE");
+  command
+      ->add_option(
+          "--self-node", arguments->self_node,
+          "name or ID of the node whose client this agent is, as with nomad agent -dev; a made-up node gets the "
+          "name (default: the only node where there is one, else none)")
+      ->type_name("NODE");
+  command->add_flag("--paused", arguments->paused,
+                    "serve the starting state of a workload, without its arrivals, events and faults");
   command->add_flag("--keep-addresses", arguments->keep_addresses,
                     "serve the addresses of nodes and allocations unchanged; clients may connect to them (default: "
                     "reserved ones in their place)");
@@ -178,16 +201,18 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,
-                   "how long a server waits for an overdue heartbeat before the node is down")
-      ->type_name("DURATION")
-      ->capture_default_str();
+                   "how long a server waits for an overdue heartbeat before the node is down (default: 10s, or as the "
+                   "life of a workload says)")
+      ->type_name("DURATION");
   command
-      ->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
-                   "shortest interval between the heartbeats of a node")
-      ->type_name("DURATION")
-      ->capture_default_str();
+      ->add_option(
+          "--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
+          "shortest interval between the heartbeats of a node (default: 10s, or as the life of a workload says)")
+      ->type_name("DURATION");
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
+  command->add_flag("--refused", arguments->refused,
+                    "print which requests are refused, with status and words, and end");
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer(
       "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 3 decisions differ (with "

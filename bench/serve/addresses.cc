@@ -8,12 +8,38 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace berth::serve {
 
 namespace {
 
 constexpr const char* kNoHost = "simulated.invalid";
+constexpr std::uint32_t kReserved = 0xF0000000U;  // 240.0.0.0/4
+
+/// While the addresses of a whole cluster are replaced: those that are there, and those that would become what another
+/// one becomes, with what they become instead. Null at other times.
+struct ClusterAddresses {
+  bool collects = true;
+  std::set<std::uint32_t> all;
+  std::map<std::uint32_t, std::uint32_t> moved;
+
+  /// Two addresses that differ in their first four bits alone must not become one: ports are given away by address.
+  void move_collisions() {
+    collects = false;
+    std::set<std::uint32_t> taken;
+    for (const std::uint32_t bits : all)
+      if ((bits & kReserved) == kReserved) taken.insert(bits);
+    for (const std::uint32_t bits : all) {
+      if ((bits & kReserved) == kReserved) continue;
+      std::uint32_t to = bits | kReserved;
+      constexpr std::uint32_t kStep = 0x0100'0001U;  // odd: comes to every address of the block
+      while (!taken.insert(to).second) to = kReserved | ((to + kStep) & ~kReserved);
+      if (to != (bits | kReserved)) moved.emplace(bits, to);
+    }
+  }
+};
+thread_local ClusterAddresses* cluster_addresses = nullptr;
 
 std::string text_of(const in_addr& address) {
   std::array<char, INET_ADDRSTRLEN> text{};
@@ -105,9 +131,18 @@ std::string replaced_address(const std::string& address) {
   if (in_addr four{}; inet_pton(AF_INET, address.c_str(), &four) == 1) {
     const std::uint32_t bits = ntohl(four.s_addr);
     if (bits == 0 || bits >> 24 == 127) return address;
-    four.s_addr = htonl(bits | 0xF0000000U);
+    if (cluster_addresses && cluster_addresses->collects) {
+      cluster_addresses->all.insert(bits);
+      return address;
+    }
+    std::uint32_t to = bits | kReserved;
+    if (cluster_addresses)
+      if (const auto moved = cluster_addresses->moved.find(bits); moved != cluster_addresses->moved.end())
+        to = moved->second;
+    four.s_addr = htonl(to);
     return text_of(four);
   }
+  if (cluster_addresses && cluster_addresses->collects) return address;
   if (in6_addr six{}; inet_pton(AF_INET6, address.c_str(), &six) == 1) {
     if (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six)) return address;
     constexpr std::array<std::uint8_t, 4> kDocumentation = {0x20, 0x01, 0x0d, 0xb8};
@@ -170,16 +205,21 @@ void replace_addresses(model::Allocation& alloc) {
 }
 
 void replace_addresses(model::ClusterState& state, bool keep) {
-  for (model::Node& node : state.nodes)
-    if (keep)
-      remove_client_address(node);
-    else
-      replace_addresses(node);
-  if (keep) return;
-  for (model::Allocation& alloc : state.allocs) replace_addresses(alloc);
-  for (model::HostVolume& volume : state.host_volumes) replace_in(volume.extra);
-  for (model::CsiVolume& volume : state.csi_volumes) replace_in(volume.extra);
-  for (model::CsiPlugin& plugin : state.csi_plugins) replace_in(plugin.extra);
+  if (keep) {
+    for (model::Node& node : state.nodes) remove_client_address(node);
+    return;
+  }
+  ClusterAddresses all;
+  cluster_addresses = &all;
+  for (const bool collects : {true, false}) {
+    if (!collects) all.move_collisions();
+    for (model::Node& node : state.nodes) replace_addresses(node);
+    for (model::Allocation& alloc : state.allocs) replace_addresses(alloc);
+    for (model::HostVolume& volume : state.host_volumes) replace_in(volume.extra);
+    for (model::CsiVolume& volume : state.csi_volumes) replace_in(volume.extra);
+    for (model::CsiPlugin& plugin : state.csi_plugins) replace_in(plugin.extra);
+  }
+  cluster_addresses = nullptr;
 }
 
 }  // namespace berth::serve

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "serve/calls.h"
 #include "serve/pretty.h"
 #include "serve/stores/stores.h"
 
@@ -53,6 +54,14 @@ std::string cleaned(std::string_view path) {
   for (const std::string_view part : parts) out.append("/").append(part);
   if (out.empty() || path.ends_with('/')) out += '/';
   return out;
+}
+
+/// Bytes that a body may need once it is read as JSON: a value or member for each separator.
+std::size_t tree_bytes(std::string_view body) {
+  constexpr std::size_t kPerSeparator = 64;
+  std::size_t separators = 0;
+  for (const char c : body) separators += c == ',' || c == ':' || c == '{' || c == '[';
+  return body.size() + separators * kPerSeparator;
 }
 
 /// Path and query of a target; false: it cannot be decoded.
@@ -124,6 +133,7 @@ struct Dispatcher::Call {
   Request request;
   const Route* route = nullptr;
   std::uint64_t index = kAnswerNow;  // of the route's function
+  Stopwatch watch;                   // since the request came
 };
 
 void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
@@ -132,6 +142,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
   http::Message& message = call->exchange->request();
   Request& request = call->request;
   request.method = message.method;
+  request.wants_websocket = !message.websocket_key.empty();
   Reply reply;
   if (!read_target(message.target, request)) {
     reply.fail(400, "malformed path");
@@ -209,18 +220,40 @@ void Dispatcher::handle(const std::shared_ptr<Call>& call) {
   Reply reply;
   if (!admit(*call, reply)) return send(call, std::move(reply));
   if (call->route->blocking.index) call->index = call->route->blocking.index(simulation_, call->request);
+  const Stopwatch watch;
+  http::Charge& charge = call->exchange->request().charge;  // counts what the handler makes of the body, too
+  const std::size_t held = charge.bytes();
+  if (!call->request.body.empty()) charge.resize(held + tree_bytes(call->request.body));
   try {
-    call->route->handler(simulation_, call->request, reply);
+    if (held != charge.bytes() && call->exchange->budget().is_exceeded())
+      reply.fail(503, "the server holds as much for requests as it may (--held-memory); try again later");
+    else
+      call->route->handler(simulation_, call->request, reply);
   } catch (const std::exception& error) {  // out of memory: this request fails, and no other
     reply = Reply();
     reply.fail(std::string("berth failed: ") + error.what());
   }
+  charge.resize(held);
+  note_call(simulation_.telemetry(), *call->route, call->request.method, watch.milliseconds());
   if (!reply.is_later_) return send(call, std::move(reply));
   call->exchange->watch();
   *reply.deliver_ = [this, call](Reply late) { send(call, std::move(late)); };
 }
 
+/// The line that servers log of each request (R-STORE-324).
+void Dispatcher::note(const Call& call, int status) {
+  if (!simulation_.monitor_log().wants(LogLevel::debug)) return;
+  const http::Message& message = call.exchange->request();
+  const auto microseconds = static_cast<std::int64_t>(call.watch.milliseconds() * 1000);
+  simulation_.monitor_log().write(LogLevel::debug, simulation_.recent_now(), "http",
+                                  "request complete: method=" + message.method + " path=" + message.target +
+                                      " status=" + std::to_string(status) +
+                                      " duration=" + base::duration_text(microseconds * 1000));
+}
+
 void Dispatcher::send(const std::shared_ptr<Call>& call, Reply reply) {
+  note(*call, reply.websocket_code_ != 0 ? 101 : reply.status_);
+  if (reply.websocket_code_ != 0) return call->exchange->close_websocket(reply.websocket_code_, std::move(reply.body_));
   http::Head head{reply.status_, std::move(reply.content_type_), std::move(reply.headers_), reply.compress_};
   const RouteKind kind = call->route ? call->route->kind : RouteKind::plain;
   const bool told = !reply.failed_ || (kind == RouteKind::read && reply.status_ == 404);  // R-API-27
@@ -287,18 +320,18 @@ void Dispatcher::send_pushed(const std::shared_ptr<Call>& call, const Reply& rep
   call->exchange->begin(std::move(head));
   call->exchange->watch();
   auto channel = std::make_shared<Channel>(call->exchange);
-  if (!reply.heartbeat_.empty()) heartbeat(channel, reply.heartbeat_);
+  if (!reply.heartbeat_.empty()) heartbeat(channel, reply.heartbeat_, reply.heartbeat_ns_);
   reply.subscriber_(channel);
 }
 
-/// Now, and every 30 s of the real clock while somebody holds the channel (R-API-581).
-void Dispatcher::heartbeat(std::weak_ptr<Channel> channel, const std::string& text) {
+/// Now, and again and again by the real clock while the channel is held (R-API-581, R-STORE-324).
+void Dispatcher::heartbeat(std::weak_ptr<Channel> channel, const std::string& text, std::int64_t every_ns) {
   const auto to = channel.lock();
   if (!to || !to->send(text)) return;
   Waiter waiter;
-  waiter.deadline_ns = 30 * kSecond;
+  waiter.deadline_ns = every_ns;
   waiter.gone = [channel] { return channel.expired() || channel.lock()->closed(); };
-  waiter.end = [this, channel, text] { heartbeat(channel, text); };
+  waiter.end = [this, channel, text, every_ns] { heartbeat(channel, text, every_ns); };
   (void)simulation_.wait(std::move(waiter));
 }
 

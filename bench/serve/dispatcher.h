@@ -29,7 +29,8 @@ class Dispatcher {
   void send(const std::shared_ptr<Call>& call, Reply reply);
   void send_pieces(const std::shared_ptr<Call>& call, Reply reply, http::Head head);
   void send_pushed(const std::shared_ptr<Call>& call, const Reply& reply, http::Head head);
-  void heartbeat(std::weak_ptr<Channel> channel, const std::string& text);
+  void heartbeat(std::weak_ptr<Channel> channel, const std::string& text, std::int64_t every_ns);
+  void note(const Call& call, int status);
 
   Simulation& simulation_;
   const Router router_;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "io/json_parse.h"
+#include "serve/go_json.h"
 #include "serve/serve.h"
 
 namespace berth::serve {
@@ -64,11 +65,17 @@ void Reply::stream(Where where, NextPiece next, std::string content_type) {
   content_type_ = std::move(content_type);
 }
 
-void Reply::push(std::string heartbeat, Subscriber subscriber, std::string content_type) {
+void Reply::push(std::string heartbeat, Subscriber subscriber, std::string content_type, std::int64_t heartbeat_ns) {
   heartbeat_ = std::move(heartbeat);
+  heartbeat_ns_ = heartbeat_ns;
   subscriber_ = std::move(subscriber);
   content_type_ = std::move(content_type);
   compress_ = false;
+}
+
+void Reply::close_websocket(std::uint16_t code, std::string reason) {
+  websocket_code_ = code;
+  body_ = std::move(reason);
 }
 
 std::function<void(Reply)> Reply::later() {
@@ -150,6 +157,14 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
   return match;
 }
 
+std::vector<const Route*> Router::routes() const {
+  std::vector<const Route*> out;
+  for (const Pattern& pattern : patterns_)
+    for (const Route& route : pattern.routes) out.push_back(&route);
+  std::stable_sort(out.begin(), out.end(), [](const Route* a, const Route* b) { return a->pattern < b->pattern; });
+  return out;
+}
+
 // ---------------------------------------------------------------- for handlers
 
 namespace {
@@ -195,7 +210,8 @@ std::optional<json::Value> json_body(const Request& request, Reply& reply) {
   const std::size_t size = first_value(request.body);
   auto value = io::parse_json(std::string_view(request.body).substr(0, size), "request");
   if (value) return std::move(*value);
-  reply.fail(400, size == std::string_view::npos ? "unexpected EOF" : value.error().problem);
+  // What Go's decoder takes and this one does not, numbers of more than 64 bits for instance, is told in own words.
+  reply.fail(400, go_json_problem(request.body).value_or(value.error().problem));
   return std::nullopt;
 }
 

@@ -76,6 +76,7 @@ struct Request {
   Asker asker;         ///< its sender; everything is allowed where there is no access control
   /// Namespaces that a list over all of them shows; null: every one (R-STORE-102).
   std::shared_ptr<const std::set<std::string, std::less<>>> visible;
+  bool wants_websocket = false;  ///< it has the headers of a websocket's handshake
 
   /// The parameter's value; null: it was not given. Of several the first.
   [[nodiscard]] const std::string* find(std::string_view key) const;
@@ -125,8 +126,11 @@ class Reply {
   void fail(std::string text);
   void stream(Where where, NextPiece next, std::string content_type = "application/json");
   using Subscriber = std::function<void(std::shared_ptr<Channel>)>;
-  /// `heartbeat` is sent at once and every 30 s of the real clock; "" never.
-  void push(std::string heartbeat, Subscriber subscriber, std::string content_type = "application/json");
+  /// `heartbeat` is sent at once and every `heartbeat_ns` of the real clock; "" never.
+  void push(std::string heartbeat, Subscriber subscriber, std::string content_type = "application/json",
+            std::int64_t heartbeat_ns = 30'000'000'000);
+  /// The request is one for a websocket: it is opened, and closed again with this code and reason (RFC 6455).
+  void close_websocket(std::uint16_t code, std::string reason);
   /// The reply comes later: whoever calls what this gives, once, on any thread, after the handler returned.
   [[nodiscard]] std::function<void(Reply)> later();
 
@@ -141,11 +145,14 @@ class Reply {
   void never_compress() { compress_ = false; }
 
   [[nodiscard]] int status() const { return status_; }
+  [[nodiscard]] const std::string& failure() const { return body_; }  ///< the text of fail()
 
  private:
   friend class Dispatcher;
   int status_ = 200;
   std::string body_, content_type_, next_token_, heartbeat_;
+  std::int64_t heartbeat_ns_ = 0;
+  std::uint16_t websocket_code_ = 0;  // 0: no websocket
   std::optional<std::uint64_t> index_;
   bool known_leader_ = true, compress_ = true, failed_ = false, is_later_ = false, shows_index_ = true;
   http::Headers headers_;
@@ -240,6 +247,8 @@ class Router {
     std::vector<std::string> captures;
   };
   [[nodiscard]] Match find(std::string_view method, std::string_view path) const;
+  /// All routes, sorted by pattern.
+  [[nodiscard]] std::vector<const Route*> routes() const;
 
  private:
   struct Pattern {

@@ -21,7 +21,14 @@ Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
   simulation.http_address = (*server)->address();
   const std::size_t held = options.limits.held_bytes;
   simulation.store_bytes = (held != 0 ? held : http::Budget::quarter_of_memory()) / 4;
-  out->simulation_ = std::make_unique<Simulation>(std::move(start->config), start->state, simulation);
+  simulation.local_node = start->local_node;
+  if (!options.start.self_node.empty()) {
+    for (const model::Node& node : start->state.nodes)
+      if (node.id == start->local_node) simulation.agent_name = node.name;
+  }
+  out->simulation_ =
+      std::make_unique<Simulation>(std::move(start->config), start->state, simulation, std::move(start->script));
+  out->simulation_->count_connections([server = server->get()] { return server->connections(); });
   Router router = make_router();
   for (const Router::Attach& attach : router.attached()) out->simulation_->attach(attach);
   out->dispatcher_ = std::make_unique<Dispatcher>(*out->simulation_, std::move(router));

@@ -11,15 +11,16 @@ namespace berth::serve {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kSlice = kMillisecond;             // of the cluster's time, when nothing is asked
-constexpr std::int64_t kCatchUp = kMillisecond / 5;       // before a request is looked at
-constexpr std::int64_t kWakeLeast = kMillisecond / 2;     // between two looks at long polls,
-constexpr std::int64_t kWakeMost = 4 * kMillisecond;      // and as much
-constexpr std::int64_t kWakeShare = 8;                    // of the time, one in so many, is theirs
-constexpr std::int64_t kSweepEvery = 100 * kMillisecond;  // time that is over, clients that are gone
-constexpr std::int64_t kSlowEvery = 5 * kMillisecond;     // time goes by, and streams go on, though requests wait
-constexpr std::int64_t kLendAfter = 5 * kMillisecond;     // that an evaluation takes until others may read meanwhile
-constexpr std::int64_t kLagMost = 250 * kMillisecond;     // of real time that virtual time may be behind
+constexpr std::int64_t kSlice = kMillisecond;                // of the cluster's time, when nothing is asked
+constexpr std::int64_t kCatchUp = kMillisecond / 5;          // before a request is looked at
+constexpr std::int64_t kWakeLeast = kMillisecond / 2;        // between two looks at long polls,
+constexpr std::int64_t kWakeMost = 4 * kMillisecond;         // and as much
+constexpr std::int64_t kWakeShare = 8;                       // of the time, one in so many, is theirs
+constexpr std::int64_t kSweepEvery = 100 * kMillisecond;     // time that is over, clients that are gone
+constexpr std::int64_t kSlowEvery = 5 * kMillisecond;        // time goes by, and streams go on, though requests wait
+constexpr std::int64_t kLendAfter = 5 * kMillisecond;        // that an evaluation takes until others may read meanwhile
+constexpr std::int64_t kLagMost = 250 * kMillisecond;        // of real time that virtual time may be behind
+constexpr std::int64_t kCollectEvery = 1000 * kMillisecond;  // what is counted though nothing happens (R-STORE-403)
 
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -60,20 +61,35 @@ void set_indexes(fsm::StateLog& log, const model::ClusterState& state) {
 
 }  // namespace
 
-Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options)
+Simulation::Simulation(living::Config config, const model::ClusterState& state, const Options& options,
+                       std::shared_ptr<Script> script)
     : config_(std::move(config)),
       options_(options),
+      agent_(options.agent_name, config_.seed,
+             options.processors != 0 ? options.processors : std::max(1U, std::thread::hardware_concurrency())),
+      script_(std::move(script)),
       speed_(options.speed),
       readers_(Readers::make(options.readers)),
       questions_(Readers::make(1)) {
   listeners_.add(this);
+  agent_.local_node = options.local_node;
+  agent_.set_workers(agent_.processors(), {"service", "batch", "system", "sysbatch", "_core"}, config_.start_ns, true);
+  for (const char* once :
+       {"nomad.raft.state.leader", "nomad.raft.state.follower", "nomad.raft.state.candidate",
+        "nomad.raft.transition.heartbeat_timeout", "nomad.serf.member.join", "nomad.memberlist.msg.alive"})
+    telemetry_.count(once);  // R-STORE-446
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   stores_ = std::make_unique<Stores>(options_.store_bytes, config_.start_ns);
+  if (script_) script_->bind(*cluster_);
   load(state);
 }
 
 void Simulation::load(const model::ClusterState& state) {
+  const Stopwatch watch;
   cluster_->load(state);
+  server().serve_queues(agent_.queues());
+  telemetry_.sample("nomad.nomad.leader.establish_leadership", watch.milliseconds());
+  recent_now_.store(now(), std::memory_order_relaxed);
   log().recount_summaries(true);
   set_indexes(log(), state);
 }
@@ -177,6 +193,11 @@ void Simulation::rebase() {
   base_virtual_ns_ = cluster_->now();
 }
 
+void Simulation::set_workers(std::uint32_t count, std::vector<std::string> schedulers) {
+  agent_.set_workers(count, std::move(schedulers), now());
+  server().serve_queues(agent_.queues());
+}
+
 void Simulation::set_speed(const Speed& speed) {
   speed_ = speed;
   rebase();
@@ -199,6 +220,7 @@ void Simulation::replace(living::Config config, const model::ClusterState& state
   config_ = std::move(config);
   cluster_ = std::make_unique<living::Cluster>(config_, &listeners_);
   stores_ = std::make_unique<Stores>(options_.store_bytes, config_.start_ns);
+  script_.reset();
   node_stubs_ = std::make_shared<TextCache>();
   load(state);
   for (Advance& advance : std::exchange(advances_, {})) advance.done();
@@ -219,11 +241,25 @@ std::uint64_t Simulation::take_index() {
   return index;
 }
 
-/// When something is due, in the cluster or in a store.
-std::int64_t Simulation::next_deadline() { return std::min(cluster_->next_deadline(), stores_->next_due()); }
+/// When something is due, in the cluster, in a store or in the script.
+std::int64_t Simulation::next_deadline() {
+  const std::int64_t at = std::min(cluster_->next_deadline(), stores_->next_due());
+  return script_ ? std::min(at, script_->next()) : at;
+}
 
-/// As the cluster's own, with what the stores do by themselves at its time.
+/// As the cluster's own, with what the stores do by themselves at its time, and what the script has happen.
 bool Simulation::run_until(std::int64_t until, const std::function<bool()>& enough) {
+  while (script_ && script_->next() <= until) {
+    const std::int64_t at = std::max(script_->next(), now());
+    if (at > now() && !run_stores_until(at - 1, enough)) return false;
+    cluster_->run_before(at);
+    script_->play();
+    if (enough()) return false;
+  }
+  return run_stores_until(until, enough);
+}
+
+bool Simulation::run_stores_until(std::int64_t until, const std::function<bool()>& enough) {
   for (;;) {
     const std::int64_t stop = std::min(until, std::max(stores_->next_due(), now()));
     if (!cluster_->run_until(stop, enough)) return false;
@@ -266,7 +302,9 @@ void Simulation::run() {
     run_tasks();
     note_written();
     has_leader_.store(cluster_->has_leader(), std::memory_order_relaxed);
+    recent_now_.store(now(), std::memory_order_relaxed);
     if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
+      collect(real);
       wake();
       const std::int64_t over = steady_ns();
       next_wake_ns_ = over + std::clamp((over - real) * kWakeShare, kWakeLeast, kWakeMost);
@@ -352,6 +390,17 @@ void Simulation::note_written() {
     if (at != seen_[table]) written_ |= std::uint32_t{1} << table;
     seen_[table] = at;
   }
+}
+
+/// What servers do all the time, and count: a look for evaluations, a question about the leader (R-STORE-447, 457).
+void Simulation::collect(std::int64_t real_ns) {
+  if (real_ns < next_collection_ns_) return;
+  next_collection_ns_ = real_ns + kCollectEvery;
+  const Stopwatch watch;
+  (void)server().broker().stats();
+  for (const char* name : {"nomad.nomad.eval.dequeue", "nomad.nomad.worker.dequeue_eval"})
+    telemetry_.sample(name, watch.milliseconds());
+  telemetry_.count("nomad.nomad.rpc.eval.write"), telemetry_.count("nomad.nomad.rpc.status.read");
 }
 
 void Simulation::wake() {

@@ -28,7 +28,10 @@
 #include <vector>
 
 #include "living/living.h"
+#include "serve/agent.h"
+#include "serve/monitor_log.h"
 #include "serve/stores/tables.h"
+#include "serve/telemetry.h"
 #include "serve/text_cache.h"
 
 namespace berth::serve {
@@ -127,6 +130,18 @@ class Readers {
   [[nodiscard]] static std::unique_ptr<Readers> make(std::size_t threads);
 };
 
+/// What happens in a cluster by itself, at times of its own: the life of a workload.
+class Script {
+ public:
+  virtual ~Script() = default;
+  /// Before the cluster is loaded, and lives.
+  virtual void bind(living::Cluster& cluster) = 0;
+  /// Virtual time of what comes next, unix ns; lifecycle::kNever: nothing any more.
+  [[nodiscard]] virtual std::int64_t next() const = 0;
+  /// Plays what is due then; the cluster's clock is there.
+  virtual void play() = 0;
+};
+
 class Simulation final : private living::Listener {
  public:
   struct Options {
@@ -139,9 +154,14 @@ class Simulation final : private living::Listener {
     std::size_t store_bytes = std::size_t{1} << 30;  ///< that stores hold at most
     std::string http_address;                        ///< where the server listens
     std::string vault_audience;  ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
+    std::string agent_name = "server-1";
+    std::string local_node;        ///< ID of the node whose client the agent is (Agent::local_node)
+    std::uint32_t processors = 0;  ///< of the machine: as many workers are shown; 0: as it has
   };
 
-  Simulation(living::Config config, const model::ClusterState& state, const Options& options);
+  /// `script`: may be null. It ends where another cluster takes the place of the first.
+  Simulation(living::Config config, const model::ClusterState& state, const Options& options,
+             std::shared_ptr<Script> script = nullptr);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -160,6 +180,10 @@ class Simulation final : private living::Listener {
 
   /// As the cluster's own, a moment ago. Any thread.
   [[nodiscard]] bool has_leader() const { return has_leader_.load(std::memory_order_relaxed); }
+  /// Virtual time, a moment ago. Any thread.
+  [[nodiscard]] std::int64_t recent_now() const { return recent_now_.load(std::memory_order_relaxed); }
+  [[nodiscard]] Telemetry& telemetry() { return telemetry_; }   ///< any thread
+  [[nodiscard]] MonitorLog& monitor_log() { return monitor_; }  ///< any thread
 
   /// On a thread that only reads. Any thread.
   void post_reader(std::function<void()> work) { readers_->post(std::move(work)); }
@@ -184,6 +208,12 @@ class Simulation final : private living::Listener {
   /// Calls `what` now, and whenever another cluster took the place of this one.
   void attach(std::function<void(Simulation&)> what);
 
+  [[nodiscard]] Agent& agent() { return agent_; }
+  /// How many connections the transport has; 0 where nothing counts them.
+  [[nodiscard]] std::size_t connections() const { return connections_ ? connections_() : 0; }
+  void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
+  /// What the agent's workers serve takes effect.
+  void set_workers(std::uint32_t count, std::vector<std::string> schedulers);
   [[nodiscard]] const Speed& speed() const { return speed_; }
   void set_speed(const Speed& speed);
   /// Lets `ns` of virtual time go by as fast as it can, whatever the speed; then calls `done`.
@@ -215,10 +245,12 @@ class Simulation final : private living::Listener {
   void run_time();
   bool run_slice(std::int64_t until, std::int64_t real_end_ns);
   bool run_until(std::int64_t until, const std::function<bool()>& enough);
+  bool run_stores_until(std::int64_t until, const std::function<bool()>& enough);
   [[nodiscard]] std::int64_t next_deadline();
   [[nodiscard]] std::int64_t target(std::int64_t real_ns) const;
   void rebase();
   void note_written();
+  void collect(std::int64_t real_ns);
   void wake();
   void answer_due();
   void sleep();
@@ -226,8 +258,13 @@ class Simulation final : private living::Listener {
 
   living::Config config_;
   const Options options_;
+  Agent agent_;
+  Telemetry telemetry_;
+  MonitorLog monitor_;
+  std::function<std::size_t()> connections_;
   Listeners listeners_;
   std::vector<std::function<void(Simulation&)>> attached_;
+  std::shared_ptr<Script> script_;  // outlives the cluster, whose tasks it may decide
   std::unique_ptr<living::Cluster> cluster_;
   std::unique_ptr<Stores> stores_;
   std::shared_ptr<TextCache> node_stubs_ = std::make_shared<TextCache>();  // of this cluster
@@ -245,6 +282,7 @@ class Simulation final : private living::Listener {
   std::deque<Queued> tasks_;  // under the mutex, as the next ones
   std::deque<Task> slow_;
   std::atomic<bool> asked_{false}, stopping_{false}, has_leader_{true};
+  std::atomic<std::int64_t> recent_now_{0};
   std::thread thread_, stand_in_thread_;
   bool is_lent_ = false, stand_in_works_ = false;
   std::int64_t lent_ns_ = 0;
@@ -256,7 +294,7 @@ class Simulation final : private living::Listener {
   std::array<std::uint64_t, fsm::kTables + kStoreTables> seen_{};  // table indexes when waiters were asked last
   std::uint32_t written_ = 0;                                      // tables that were written since
   std::uint64_t seen_index_ = 0;
-  std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0, next_slow_ns_ = 0;
+  std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0, next_slow_ns_ = 0, next_collection_ns_ = 0;
 };
 
 }  // namespace berth::serve

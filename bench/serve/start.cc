@@ -10,8 +10,10 @@
 #include "io/export_import.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "run/life_player.h"
 #include "run/server_settings.h"
 #include "serve/addresses.h"
+#include "serve/workload_script.h"
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
@@ -48,27 +50,107 @@ json::Value registered_event(std::int64_t now_ns) {
   return json::Array{event};
 }
 
+/// What every client reports of the software around it, and of its own configuration, where the node says nothing of
+/// it: jobs have constraints on it (R-MODEL-540: the keys are part of the class, so all nodes get the same).
+void add_client_facts(model::Node& node) {
+  static constexpr std::pair<const char*, const char*> kAttributes[] = {
+      {"consul.connect", "true"},
+      {"consul.datacenter", "dc1"},
+      {"consul.ft.namespaces", "false"},
+      {"consul.grpc", "8502"},
+      {"consul.server", "false"},
+      {"consul.sku", "oss"},
+      {"consul.version", "1.19.2"},
+      {"cpu.arch", "amd64"},
+      {"driver.docker.bridge_ip", "172.17.0.1"},
+      {"driver.docker.os_type", "linux"},
+      {"driver.docker.runtimes", "io.containerd.runc.v2,runc"},
+      {"driver.docker.version", "26.1.4"},
+      {"driver.docker.volumes.enabled", "true"},
+      {"driver.java.version", "17.0.11"},
+      {"driver.qemu.version", "7.2.11"},
+      {"kernel.arch", "x86_64"},
+      {"kernel.landlock", "v2"},
+      {"kernel.name", "linux"},
+      {"kernel.version", "6.1.0"},
+      {"nomad.bridge.hairpin_mode", "false"},
+      {"nomad.service_discovery", "true"},
+      {"nomad.version", "2.0.6"},
+      {"numa.node.count", "1"},
+      {"os.cgroups.version", "2"},
+      {"os.name", "debian"},
+      {"os.signals",
+       "SIGABRT,SIGALRM,SIGBUS,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL,SIGNULL,SIGPIPE,SIGPROF,"
+       "SIGQUIT,"
+       "SIGSEGV,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU,SIGUSR1,SIGUSR2,SIGWINCH,SIGXCPU,SIGXFSZ"},
+      {"os.version", "12.5"},
+      {"plugins.cni.version.bandwidth", "v1.5.1"},
+      {"plugins.cni.version.bridge", "v1.5.1"},
+      {"plugins.cni.version.consul-cni", "v1.5.1"},
+      {"plugins.cni.version.dhcp", "v1.5.1"},
+      {"plugins.cni.version.firewall", "v1.5.1"},
+      {"plugins.cni.version.host-device", "v1.5.1"},
+      {"plugins.cni.version.host-local", "v1.5.1"},
+      {"plugins.cni.version.ipvlan", "v1.5.1"},
+      {"plugins.cni.version.loopback", "v1.5.1"},
+      {"plugins.cni.version.macvlan", "v1.5.1"},
+      {"plugins.cni.version.portmap", "v1.5.1"},
+      {"plugins.cni.version.static", "v1.5.1"},
+      {"plugins.cni.version.vlan", "v1.5.1"},
+      {"plugins.host_volume.mkdir.version", "0.0.1"},
+      {"vault.accessible", "true"},
+      {"vault.cluster_name", "vault-cluster"},
+      {"vault.version", "1.17.2"}};
+  static constexpr std::pair<const char*, const char*> kMeta[] = {
+      // R-STORE-375
+      {"connect.gateway_image", "docker.io/envoyproxy/envoy:v${NOMAD_envoy_version}"},
+      {"connect.log_level", "info"},
+      {"connect.proxy_concurrency", "1"},
+      {"connect.sidecar_image", "docker.io/envoyproxy/envoy:v${NOMAD_envoy_version}"},
+      {"connect.transparent_proxy.default_outbound_port", "15001"},
+      {"connect.transparent_proxy.default_uid", "101"}};
+  for (const auto& [key, value] : kAttributes) node.attributes.try_emplace(key, value);
+  for (const auto& [key, value] : kMeta) node.meta.try_emplace(key, value);
+  node.attributes.try_emplace("unique.consul.name", node.name);
+  node.attributes.try_emplace("unique.hostname", node.name);
+  for (const char* driver : {"docker", "exec", "java", "mock_driver", "podman", "qemu", "raw_exec"}) {
+    node.attributes.try_emplace(std::string("driver.") + driver, "1");
+    auto& given = node.drivers[driver];
+    if (given) continue;
+    auto& info = given.emplace();
+    info.detected = info.healthy = true;
+    info.health_description = "Healthy";
+    info.attributes[std::string("driver.") + driver] = "true";
+  }
+  if (!node.node_resources) return;
+  const auto is_bridge = [](const auto& network) { return network.mode == "bridge"; };
+  auto& networks = node.node_resources->networks;
+  if (std::none_of(networks.begin(), networks.end(), is_bridge)) networks.emplace_back().mode = "bridge";
+  if (!node.node_resources->node_networks) node.node_resources->node_networks.emplace();
+  auto& cards = *node.node_resources->node_networks;
+  if (std::any_of(cards.begin(), cards.end(), is_bridge)) return;
+  model::NodeNetworkResource& bridge = cards.emplace_back();
+  bridge.mode = "bridge", bridge.device = "nomad";
+}
+
+/// The same of a node that is complete otherwise: its class is computed again.
+void complete(model::Node& node) {
+  add_client_facts(node);
+  node.computed_class = model::computed_class(node);
+}
+
 void set_attributes(model::Node& node, const std::string& address) {
   const auto set = [&](const char* key, std::string value) { node.attributes[key] = std::move(value); };
-  set("nomad.version", "2.0.5"), set("nomad.service_discovery", "true");
-  set("kernel.name", "linux"), set("kernel.version", "6.1.0"), set("kernel.arch", "x86_64");
-  set("os.name", "debian"), set("os.version", "12.5"), set("os.cgroups.version", "2");
-  set("cpu.arch", "amd64"), set("cpu.modelname", "Generic CPU"), set("cpu.numcores", std::to_string(kCores));
+  set("cpu.modelname", "Generic CPU"), set("cpu.numcores", std::to_string(kCores));
+  set("cpu.reservablecores", std::to_string(kCores)), set("numa.node0.cores", fmt::format("0-{}", kCores - 1));
   set("cpu.frequency", std::to_string(kCoreMhz)), set("cpu.totalcompute", std::to_string(kCores * kCoreMhz));
-  set("cpu.usablecompute", std::to_string(kCores * kCoreMhz)), set("numa.node.count", "1");
+  set("cpu.usablecompute", std::to_string(kCores * kCoreMhz));
   set("memory.totalbytes", std::to_string(kMemoryMb << 20));
   set("plugins.host_volume.mkdir.version", "0.0.1");  // R-STORE-210
   set("unique.hostname", node.name), set("unique.network.ip-address", address);
   set("unique.storage.volume", "/dev/vda");
   set("unique.storage.bytestotal", std::to_string(kDiskMb << 20));
   set("unique.storage.bytesfree", std::to_string(kDiskMb << 20));
-  for (const char* driver : {"mock_driver", "docker", "exec", "raw_exec"}) {
-    node.attributes[std::string("driver.") + driver] = "1";
-    auto& info = node.drivers[driver].emplace();
-    info.detected = info.healthy = true;
-    info.health_description = "Healthy";
-    info.attributes[std::string("driver.") + driver] = "true";
-  }
 }
 
 void set_resources(model::Node& node, const std::string& address) {
@@ -93,18 +175,30 @@ void set_resources(model::Node& node, const std::string& address) {
   node.reserved_resources.emplace();
 }
 
-/// The cluster of a workload, with what runs on it when the workload begins.
-Result<void> take_workload(const std::string& path, Start& out) {
-  const auto workload = sim::read_workload(path);
+/// The cluster of a workload, with what runs on it when the workload begins; what comes later is the script's.
+Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out) {
+  auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
-  const auto inputs = sim::make_inputs(*workload);
+  auto inputs = sim::make_inputs(*workload);
   if (!inputs) return tl::unexpected(inputs.error());
-  tables::StateStore store;
-  sim::load_store(store, inputs->cluster);
-  out.state = tables::to_cluster(store.current());
-  out.state.scheduler_config = run::configuration_of(*workload);
-  out.config.server = run::server_settings(*workload);
+  const bool lives = workload->life.has_value();
+  if (lives) {
+    out.config = run::life_config(*workload, *inputs);
+    out.state = run::life_start(*workload, *inputs);
+  } else {
+    tables::StateStore store;
+    sim::load_store(store, inputs->cluster);
+    out.state = tables::to_cluster(store.current());
+    out.state.scheduler_config = run::configuration_of(*workload);
+    out.config.server = run::server_settings(*workload);
+  }
   out.config.server.defer_metrics = false;
+  for (model::Node& node : out.state.nodes) complete(node);
+  if (options.paused) return {};
+  auto script = make_workload_script(std::move(*workload), std::move(*inputs), complete);
+  if (!script) return tl::unexpected(script.error());
+  out.script = *script;
+  out.life = std::move(*script);
   return {};
 }
 
@@ -117,12 +211,64 @@ Result<void> take_source(const StartOptions& options, Start& out) {
     out.warnings = std::move(cluster->warnings);
     return {};
   }
-  if (exists) return take_workload(options.source, out);
+  if (exists) return take_workload(options.source, options, out);
   const auto path = sim::find_workload(options.source);
   if (!path)
     return tl::unexpected(InputError{options.source, "", "is neither a file or folder nor the name of a workload",
                                      "name a cluster's export, a CLUSTER.json, or a workload of berth run --list"});
-  return take_workload(*path, out);
+  return take_workload(*path, options, out);
+}
+
+}  // namespace
+
+namespace {
+
+/// What made-up nodes have in common, where --node-template names it; nothing: the usual machine.
+Result<std::optional<model::Node>> find_template(const StartOptions& options, const model::ClusterState& state) {
+  const std::string& name = options.node_template;
+  if (name.empty()) return std::optional<model::Node>();
+  for (const model::Node& node : state.nodes)
+    if (node.id == name || node.name == name) return node;
+  std::error_code failed;
+  if (!std::filesystem::exists(name, failed))
+    return tl::unexpected(InputError{"--node-template", "",
+                                     "'" + name + "' is neither a file nor a node of the cluster",
+                                     "name a file with a node as GET /v1/node/:id gives it, or a node of the cluster"});
+  auto cluster = io::import_cluster(name, {});
+  if (!cluster) return tl::unexpected(cluster.error());
+  if (cluster->state.nodes.empty())
+    return tl::unexpected(
+        InputError{name, "", "holds no node", "name a file with a node as GET /v1/node/:id gives it, or an export"});
+  return std::move(cluster->state.nodes.front());
+}
+
+std::string address_of(std::uint64_t number) {
+  // Reserved addresses (addresses.h): those of a private network could be machines of whoever runs this.
+  return fmt::format("240.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+}
+
+/// A machine like another one, under a name, ID and address of its own.
+model::Node copied_node(const model::Node& from, std::uint64_t number, std::uint64_t seed) {
+  const model::Node own = made_up_node(number, seed);
+  model::Node node = from;
+  node.id = own.id, node.name = own.name;
+  node.status = "ready", node.scheduling_eligibility = "eligible";
+  node.drain_strategy.reset(), node.last_drain = json::Value(), node.events = json::Value();
+  node.status_description.clear(), node.http_addr.clear();
+  const std::string address = address_of(number);
+  for (const char* key : {"unique.hostname", "unique.consul.name"}) node.attributes[key] = node.name;
+  node.attributes["unique.network.ip-address"] = address;
+  node.attributes.erase("unique.advertise.address"), node.attributes.erase("unique.host_id");
+  if (node.node_resources) {
+    for (model::NetworkResource& network : node.node_resources->networks)
+      if (!network.ip.empty()) network.ip = address, network.cidr = address + "/32";
+    if (node.node_resources->node_networks)
+      for (model::NodeNetworkResource& card : *node.node_resources->node_networks)
+        for (model::NodeNetworkAddress& at : card.addresses)
+          if (at.address.find(':') == std::string::npos) at.address = address;
+  }
+  node.computed_class = model::computed_class(node);
+  return node;
 }
 
 }  // namespace
@@ -136,10 +282,10 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
   node.node_pool = "default", node.node_class = "general";
   node.meta["rack"] = fmt::format("r{}", rack + 1);
   node.status = "ready", node.scheduling_eligibility = "eligible";
-  // Reserved addresses (addresses.h): those of a private network could be machines of whoever runs this.
-  const std::string address = fmt::format("240.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+  const std::string address = address_of(number);
   set_attributes(node, address);
   set_resources(node, address);
+  add_client_facts(node);
   model::canonicalize(node);
   node.computed_class = model::computed_class(node);
   return node;
@@ -149,6 +295,36 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
 constexpr std::int64_t kStartDelay = 150'000'000;
 constexpr std::int64_t kRestartDelay = 10'000'000;  // where they are there already
 
+namespace {
+
+bool has_node(const model::ClusterState& state, const std::string& name) {
+  return std::any_of(state.nodes.begin(), state.nodes.end(),
+                     [&](const model::Node& node) { return node.id == name || node.name == name; });
+}
+
+void set_name(model::Node& node, const std::string& name) {
+  node.name = name;
+  for (const char* key : {"unique.hostname", "unique.consul.name"}) node.attributes[key] = name;
+}
+
+client::DriverDefaults start_drivers(std::uint64_t seed) {
+  client::DriverDefaults out;
+  out.start_delay_ns = kStartDelay, out.restart_delay_ns = kRestartDelay;
+  out.seed = seed;
+  return out;
+}
+
+/// The node whose client the agent is: the one that is asked for, or the only one there is (R-STORE-300).
+Result<std::string> find_local(const StartOptions& options, const model::ClusterState& state) {
+  if (options.self_node.empty()) return state.nodes.size() == 1 ? state.nodes.front().id : "";
+  for (const model::Node& node : state.nodes)
+    if (node.id == options.self_node || node.name == options.self_node) return node.id;
+  return tl::unexpected(InputError{"--self-node", "", "'" + options.self_node + "' is no node of the cluster",
+                                   "give the name or ID of a node, or make nodes up with --nodes N"});
+}
+
+}  // namespace
+
 Result<Start> prepare(const StartOptions& options) {
   Start out;
   if (!options.source.empty())
@@ -157,13 +333,19 @@ Result<Start> prepare(const StartOptions& options) {
   if (!options.source.empty() && state.nodes.empty() && options.nodes == 0)
     return tl::unexpected(InputError{options.source, "", "holds no nodes, so that nothing could be placed",
                                      "name the export of a whole cluster, or make nodes up with --nodes N"});
+  const auto node_template = find_template(options, state);
+  if (!node_template) return tl::unexpected(node_template.error());
   replace_addresses(state, options.keep_addresses);
   std::int64_t now_ns = options.begin_ns;
   if (now_ns == 0) now_ns = dryrun::newest_time(state).ns;
   if (now_ns == 0) now_ns = options.now_ns;
   state.index = std::max<std::uint64_t>(state.index, 1);
   for (std::int64_t number = 0; number < options.nodes; ++number) {
-    state.nodes.push_back(made_up_node(static_cast<std::uint64_t>(number), options.seed));
+    const auto own = static_cast<std::uint64_t>(number);
+    state.nodes.push_back(*node_template ? copied_node(**node_template, own, options.seed)
+                                         : made_up_node(own, options.seed));
+    const bool is_local = number == 0 && !options.self_node.empty() && !has_node(state, options.self_node);
+    if (is_local) set_name(state.nodes.back(), options.self_node);
     state.nodes.back().create_index = ++state.index;  // it registers, and becomes ready
     state.nodes.back().modify_index = ++state.index;
     state.nodes.back().status_updated_at = now_ns / base::kSecond;
@@ -187,22 +369,29 @@ Result<Start> prepare(const StartOptions& options) {
     configuration.preemption_config.system_scheduler_enabled = true;
     configuration.create_index = configuration.modify_index = 1;
   }
+  auto local = find_local(options, state);
+  if (!local) return tl::unexpected(local.error());
+  out.local_node = std::move(*local);
+  if (out.life) {
+    out.life->begin(now_ns, start_drivers(options.seed));
+    out.config.tasks = out.life->model();
+  }
   out.config.seed = options.seed;
   out.config.start_ns = now_ns;
   out.config.server.keep_details = true;
   out.config.server.sources = options.sources;
-  out.config.watchers.heartbeats.grace_ns = options.heartbeat_grace_ns;
-  out.config.watchers.heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
-  out.config.drivers.emplace();
-  out.config.drivers->start_delay_ns = kStartDelay, out.config.drivers->restart_delay_ns = kRestartDelay;
-  out.config.drivers->seed = options.seed;
+  lifecycle::HeartbeatConfig& heartbeats = out.config.watchers.heartbeats;
+  if (options.heartbeat_grace_ns != 0) heartbeats.grace_ns = options.heartbeat_grace_ns;
+  if (options.min_heartbeat_ttl_ns != 0) heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
+  out.config.drivers = start_drivers(options.seed);
   out.config.journal = out.config.resume = true;
   // Reports of neighbours are a quarter of a tick apart and so never in one batch of a small cluster (R-CTRL-749).
   out.config.clients.own_ticks = true;
-  out.config.server.client_batch_ns = out.config.clients.report_tick_ns / 4 - 1'000;
+  if (out.config.clients.report_tick_ns > 0)
+    out.config.server.client_batch_ns = out.config.clients.report_tick_ns / 4 - 1'000;
   // No node is taken for lost before its first heartbeat: no recording has that.
   std::int64_t& first_heartbeat = out.config.clients.first_heartbeat_ns;
-  first_heartbeat = std::min(first_heartbeat, options.min_heartbeat_ttl_ns);
+  first_heartbeat = std::min(first_heartbeat, heartbeats.min_ttl_ns);
   // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;

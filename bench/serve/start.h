@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "berth/result.h"
 #include "living/living.h"
+#include "serve/simulation.h"
 
 namespace berth::serve {
 
@@ -18,18 +20,28 @@ struct StartOptions {
   std::int64_t now_ns = 0;        ///< the real time, unix
   std::int64_t begin_ns = 0;    ///< virtual time begins here; 0: at the latest time in `source`, without any at now_ns
   bool keep_addresses = false;  ///< those of `source` are served unchanged (addresses.h)
-  std::int64_t heartbeat_grace_ns = 10 * base::kSecond, min_heartbeat_ttl_ns = 10 * base::kSecond;  ///< as a server's
+  bool paused = false;          ///< a workload is not lived: its starting state alone is served
+  /// Where made-up nodes get what machines differ in: a file with a node, or the name or ID of a node of `source`.
+  std::string node_template;
+  std::string self_node;  ///< name or ID of the node whose client the agent is; a made-up one gets the name; "": none
+  /// As a server's; 0: those of a workload's life, else 10 s.
+  std::int64_t heartbeat_grace_ns = 0, min_heartbeat_ttl_ns = 0;
 };
+
+class WorkloadScript;
 
 struct Start {
   living::Config config;
   model::ClusterState state;
-  std::vector<std::string> warnings;  ///< of an import
+  std::vector<std::string> warnings;     ///< of an import
+  std::shared_ptr<Script> script;        ///< what a workload has happen; null: nothing
+  std::shared_ptr<WorkloadScript> life;  ///< the same
+  std::string local_node;                ///< ID of the agent's own node; "": it has none
 };
 
 [[nodiscard]] Result<Start> prepare(const StartOptions& options);
 
-/// A machine as its client registers it: 8 cores, 16 GiB, drivers `mock_driver`, `docker`, `exec` and `raw_exec`.
+/// A machine as its client registers it: 8 cores, 16 GiB, the usual drivers, CNI plugins, Consul and Vault.
 [[nodiscard]] model::Node made_up_node(std::uint64_t number, std::uint64_t seed);
 
 }  // namespace berth::serve

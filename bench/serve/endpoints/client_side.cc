@@ -1,7 +1,12 @@
-// What clients answer in a real cluster: machines' and tasks' usage, metadata, files (R-API-315, 700 to 707). Tasks use
-// what they ask for; files there are none.
+// What clients answer in a real cluster: machines' and tasks' usage, metadata, identities, sessions (R-API-315, 700 to
+// 707, R-STORE-300 to 302, 370 to 375). Tasks use what they request; files are in alloc_files.cc.
+#include <algorithm>
 #include <map>
+#include <optional>
 
+#include "base/random.h"
+#include "base/text.h"
+#include "io/json_parse.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"
@@ -13,20 +18,28 @@ namespace {
 constexpr const char* kSimulated = "not available: allocations of this cluster are simulated";
 constexpr std::uint64_t kMiB = 1 << 20;
 
+/// How the endpoints of clients say that there is no local node, or no such node (R-STORE-300, 301).
+struct Unknown {
+  const char* local = "No local Node and node_id not provided";
+  int status = 500;
+};
+constexpr Unknown kOfStats{.status = 404}, kOfGarbage{}, kOfMetadata{.local = "no local Node and node_id not provided"};
+
 /// The row of a node whose client can be asked; kNoRow: the reply says why not.
-tables::NodeRow asked_client(Simulation& simulation, const std::string& id, Reply& reply) {
-  if (id.empty()) return reply.fail(400, "No local Node and node_id not provided"), tables::kNoRow;
+tables::NodeRow asked_client(Simulation& simulation, const std::string& id, const Unknown& unknown, Reply& reply) {
+  if (id.empty()) return reply.fail(400, unknown.local), tables::kNoRow;
   if (!is_whole_id(id, "node lookup failed: ", reply)) return tables::kNoRow;
   const tables::NodeRow row = simulation.store().find_node(id);
   if (row == tables::kNoRow || !simulation.state().nodes.exists(row))
-    return reply.fail(404, "Unknown node " + id), tables::kNoRow;
+    return reply.fail(unknown.status, "Unknown node " + id), tables::kNoRow;
   if (simulation.state().nodes.status(row) != tables::NodeStatus::down) return row;
   return reply.fail(404, "No path to node"), tables::kNoRow;
 }
 
-std::string node_parameter(const Request& request) {
+/// The node that a request is about: the one it names, else the agent's own.
+std::string node_parameter(Simulation& simulation, const Request& request) {
   const std::string* id = request.find("node_id");
-  return id ? *id : "";
+  return id && !id->empty() ? *id : simulation.agent().local_node;
 }
 
 /// What runs on a node.
@@ -55,8 +68,8 @@ json::Value disk_json(const std::string& device, std::int64_t size_mb, std::int6
 }
 
 void read_host_stats(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-701
-  const std::string id = node_parameter(request);
-  const tables::NodeRow row = asked_client(simulation, id, reply);
+  const std::string id = node_parameter(simulation, request);
+  const tables::NodeRow row = asked_client(simulation, id, kOfStats, reply);
   if (row == tables::kNoRow) return;
   const model::Node node = *simulation.log().node(id);
   const NodeUsage usage = usage_of(simulation.state(), row);
@@ -69,8 +82,11 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
   json::Value out = json::Value::object(), has = json::Value::object(), cpu = json::Value::object();
   has.set("Total", total), has.set("Available", total - used), has.set("Used", used), has.set("Free", total - used);
   const double ticks = static_cast<double>(usage.cpu_mhz);
-  cpu.set("CPU", "cpu0"), cpu.set("User", 0.0), cpu.set("System", 0.0), cpu.set("Idle", 100.0);
-  cpu.set("TotalPercent", 0.0), cpu.set("TotalTicks", ticks);
+  const double has_ticks =
+      static_cast<double>(std::max<std::int64_t>(1, simulation.state().nodes.capacity(row).cpu_mhz));
+  const double percent = std::min(100.0, 100 * ticks / has_ticks);
+  cpu.set("CPU", "cpu0"), cpu.set("User", percent), cpu.set("System", 0.0), cpu.set("Idle", 100 - percent);
+  cpu.set("TotalPercent", percent), cpu.set("TotalTicks", ticks);
   const auto volume = node.attributes.find("unique.storage.volume");
   const std::string device = volume == node.attributes.end() ? "" : volume->second;
   out.set("Memory", std::move(has)), out.set("CPU", json::Array{std::move(cpu)});
@@ -84,54 +100,136 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
 
 // ---------------------------------------------------------------- metadata
 
-/// What requests set beside what the machines came with, by node ID.
-using Dynamic = std::map<std::string, std::map<std::string, std::string>>;
+/// What requests set beside what the machines came with, by node ID; none: the key is taken away (R-STORE-374).
+using OwnMeta = std::map<std::string, std::optional<std::string>>;
+using Dynamic = std::map<std::string, OwnMeta>;
 
-json::Value metadata_json(const model::Node& node, const std::map<std::string, std::string>& dynamic) {
+/// What the machine came with: the node's metadata, without what requests changed of it.
+std::map<std::string, std::string> fixed_meta(Simulation& simulation, const std::string& id) {
+  const auto machine = simulation.agent().static_meta.find(id);
+  if (machine != simulation.agent().static_meta.end()) return machine->second;
+  const auto node = simulation.log().node(id);
+  return node ? std::map<std::string, std::string>(node->meta.begin(), node->meta.end())
+              : std::map<std::string, std::string>();
+}
+
+json::Value metadata_json(const std::map<std::string, std::string>& fixed, const OwnMeta& own) {
   json::Value out = json::Value::object();
-  json::Object all, fixed, own;  // appended to: set() would look for each key, and a request brings many
-  for (const auto& [key, value] : node.meta)
-    if (!dynamic.contains(key)) all.push_back({key, value}), fixed.push_back({key, value});
-  for (const auto& [key, value] : dynamic) all.push_back({key, value}), own.push_back({key, value});
-  out.set("Meta", std::move(all)), out.set("Dynamic", std::move(own)), out.set("Static", std::move(fixed));
+  json::Object all, of_machine, dynamic;  // appended to: set() would look for each key, and a request brings many
+  for (const auto& [key, value] : fixed) {
+    of_machine.push_back({key, value});
+    if (!own.contains(key)) all.push_back({key, value});
+  }
+  for (const auto& [key, value] : own) {
+    dynamic.push_back({key, value ? json::Value(*value) : json::Value()});
+    if (value) all.push_back({key, *value});
+  }
+  out.set("Meta", std::move(all)), out.set("Dynamic", std::move(dynamic)), out.set("Static", std::move(of_machine));
   return out;
 }
 
 void read_metadata(Simulation& simulation, const Request& request, Reply& reply, const Dynamic& dynamic) {
-  const std::string id = node_parameter(request);
-  if (asked_client(simulation, id, reply) == tables::kNoRow) return;
+  const std::string id = node_parameter(simulation, request);
+  if (asked_client(simulation, id, kOfMetadata, reply) == tables::kNoRow) return;
   const auto own = dynamic.find(id);
-  reply.json(metadata_json(*simulation.log().node(id), own == dynamic.end() ? Dynamic::mapped_type() : own->second));
+  reply.json(metadata_json(fixed_meta(simulation, id), own == dynamic.end() ? OwnMeta() : own->second));
+}
+
+/// Parts of letters, digits, `_` and `-` that begin with a letter or `_`, with dots between them.
+bool is_dotted_identifier(std::string_view key) {
+  for (const std::string_view part : base::split(key, '.')) {
+    if (part.empty()) return false;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const char c = part[i];
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
+      if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '-'))) return false;
+    }
+  }
+  return true;
 }
 
 /// The client answers at once and registers anew a little later (R-CTRL-1543).
-void write_metadata(Simulation& simulation, const Request& request, Reply& reply, Dynamic& dynamic) {  // R-API-703
+void write_metadata(Simulation& simulation, const Request& request, Reply& reply, Dynamic& dynamic) {  // R-STORE-374
   const auto body = object_body(request, "NodeMetaApplyRequest", reply);
   if (!body) return;
   const Expected expected{*body, "NodeMetaApplyRequest", reply};
   const auto given = expected.text("NodeID");
   const auto meta = expected.object("Meta");
   if (!given || !meta) return;
-  const std::string id = given->empty() ? node_parameter(request) : *given;
-  if (asked_client(simulation, id, reply) == tables::kNoRow) return;
-  model::Node node = *simulation.log().node(id);
-  std::map<std::string, std::string>& own = dynamic[id];
+  if (meta->size() == 0) return reply.fail(400, "missing required Meta object");
   for (const json::Member& entry : meta->members()) {
-    if (entry.value.is_null()) {
-      own.erase(entry.key), node.meta.erase(entry.key);
-    } else {
-      own[entry.key] = entry.value.as_string();
-    }
+    if (entry.key.empty()) return reply.fail(400, "metadata keys must not be empty");
+    if (!is_dotted_identifier(entry.key))
+      return reply.fail(400,
+                        base::go_quote(entry.key) + " is invalid; metadata keys must be valid dotted hcl identifiers");
   }
-  json::Value out = metadata_json(node, own);
-  for (const auto& [key, value] : own) node.meta[key] = value;
+  const std::string id = given->empty() ? node_parameter(simulation, request) : *given;
+  if (asked_client(simulation, id, kOfMetadata, reply) == tables::kNoRow) return;
+  const std::map<std::string, std::string> fixed = fixed_meta(simulation, id);
+  simulation.agent().static_meta.emplace(id, fixed);
+  OwnMeta& own = dynamic[id];
+  for (const json::Member& entry : meta->members()) {
+    if (!entry.value.is_null())
+      own[entry.key] = entry.value.as_string();
+    else if (fixed.contains(entry.key))
+      own[entry.key] = std::nullopt;
+    else
+      own.erase(entry.key);
+  }
+  model::Node node = *simulation.log().node(id);
+  node.meta.clear();
+  for (const auto& [key, value] : fixed)
+    if (!own.contains(key)) node.meta[key] = value;
+  for (const auto& [key, value] : own)
+    if (value) node.meta[key] = *value;
   const fsm::Answer answer = simulation.apply(living::NodeRegister{std::move(node)});
   if (!answer.error.empty()) return reply.fail(answer.error);
+  reply.json(metadata_json(fixed, own));
+}
+
+// ---------------------------------------------------------------- identities
+
+/// The claims of a node's identity (R-STORE-187, 190): since it registered, or since the last renewal.
+void read_identity(Simulation& simulation, const Request& request, Reply& reply) {
+  const std::string id = node_parameter(simulation, request);
+  const tables::NodeRow row = asked_client(simulation, id, kOfMetadata, reply);
+  if (row == tables::kNoRow) return;
+  const model::Node node = *simulation.log().node(id);
+  const auto renewed = simulation.agent().renewed.find(id);
+  const std::int64_t since = renewed != simulation.agent().renewed.end() ? renewed->second / base::kSecond
+                                                                         : simulation.log().status_updated_at(row);
+  std::int64_t ttl_ns = 24 * 3600 * base::kSecond;
+  for (const model::NodePool& pool : simulation.state().cold->node_pools)
+    if (const json::Value& ttl = pool.extra["NodeIdentityTTL"]; pool.name == node.node_pool && ttl.is_int64())
+      ttl_ns = ttl.as_int();
+  json::Value claims = json::Value::object(), out = json::Value::object();
+  claims.set("aud", json::Array{"nomadproject.io"});
+  claims.set("exp", since + ttl_ns / base::kSecond), claims.set("iat", since), claims.set("nbf", since);
+  claims.set("jti", base::to_text(base::generated_id(13, static_cast<std::uint32_t>(row),
+                                                     base::mix64(static_cast<std::uint64_t>(since)))));
+  if (!node.node_class.empty()) claims.set("nomad_node_class", node.node_class);
+  claims.set("nomad_node_datacenter", node.datacenter), claims.set("nomad_node_id", id);
+  claims.set("nomad_node_pool", node.node_pool);
+  claims.set("sub", "node:global:" + node.node_pool + ":" + id + ":default");
+  out.set("Claims", std::move(claims));
   reply.json(out);
 }
 
+/// The new identity is there at once, not with the next heartbeat.
+void renew_identity(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-188
+  const auto body = optional_body(request, "NodeIdentityRenewRequest", reply);
+  if (!body) return;
+  const auto given = Expected{*body, "NodeIdentityRenewRequest", reply}.text("NodeID");
+  if (!given) return;
+  const std::string id = given->empty() ? node_parameter(simulation, request) : *given;
+  if (asked_client(simulation, id, kOfMetadata, reply) == tables::kNoRow) return;
+  simulation.agent().renewed[id] = simulation.now();
+  reply.json(json::Value::object());
+}
+
 void collect_client_garbage(Simulation& simulation, const Request& request, Reply& reply) {
-  (void)asked_client(simulation, node_parameter(request), reply);  // nothing is kept that could go
+  (void)asked_client(simulation, node_parameter(simulation, request), kOfGarbage,
+                     reply);  // nothing is kept that could go
 }
 
 // ---------------------------------------------------------------- allocations
@@ -157,9 +255,11 @@ void read_alloc_stats(Simulation& simulation, const Request& request, Reply& rep
   json::Value out = json::Value::object(), tasks = json::Value::object();
   double ticks = 0;
   std::uint64_t bytes = 0;
+  const std::string* only = request.find("task");  // an unknown one has no figures (R-STORE-373)
   const model::Allocation alloc = simulation.log().stored_alloc(row);
   if (simulation.state().allocs.client[row] == tables::Client::running && alloc.allocated_resources)
     for (const auto& [name, has] : alloc.allocated_resources->tasks) {
+      if (only && !only->empty() && *only != name) continue;
       const auto state = alloc.task_states.find(name);
       if (state == alloc.task_states.end() || !state->second || state->second->state != "running") continue;
       const auto task_ticks = static_cast<double>(has.cpu.cpu_shares);
@@ -185,17 +285,58 @@ void collect_alloc_garbage(Simulation& simulation, const Request& request, Reply
     reply.fail(500, "No such allocation on client, or allocation not eligible for GC");
 }
 
-void refuse_session(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-707
+void refuse_snapshot(Simulation& simulation, const Request& request, Reply& reply) {
   if (asked_alloc(simulation, request.captures[0], reply) != tables::kNoRow) reply.fail(501, kSimulated);
 }
 
-void refuse_files(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-706
-  if (request.path.starts_with("/v1/client/fs/logs/")) {
-    const std::string *task = request.find("task"), *type = request.find("type");
-    if (!task || task->empty()) return reply.fail(400, "must provide task name");
-    if (!type || type->empty()) return reply.fail(400, "must provide log type (stdout/stderr)");
-  }
-  if (asked_alloc(simulation, request.captures[0], reply) != tables::kNoRow) reply.fail(404, kSimulated);
+// ---------------------------------------------------------------- sessions: refused in a websocket (R-STORE-370, 372)
+
+constexpr std::uint16_t kInternal = 1011, kPolicy = 1008;  // codes with which a websocket is closed
+
+std::string text_parameter(const Request& request, std::string_view name) {
+  const std::string* value = request.find(name);
+  return value ? *value : "";
+}
+
+/// Why no command runs in the allocation's task; code and reason.
+std::pair<std::uint16_t, std::string> no_session(Simulation& simulation, const Request& request,
+                                                 const std::string& alloc, std::string_view task) {
+  const std::string tty = text_parameter(request, "tty"), command = text_parameter(request, "command");
+  if (!tty.empty() && !base::parse_bool(tty))
+    return {kInternal,
+            "tty value is not a boolean: strconv.ParseBool: parsing " + base::go_quote(tty) + ": invalid syntax"};
+  const auto words = io::parse_json(command.empty() ? "[]" : command, "command");
+  if (!words || !words->is_array())
+    return {kInternal, "failed to marshal command into json: " +
+                           (words ? "json: cannot unmarshal " + command + " into Go value of type []string"
+                                  : words.error().problem)};
+  Reply why;
+  const tables::AllocRow row = asked_alloc(simulation, alloc, why);
+  if (row == tables::kNoRow) return {why.status() == 500 ? kInternal : kPolicy, why.failure()};
+  const model::Allocation found = simulation.log().stored_alloc(row);
+  const model::TaskGroup* group = found.job ? found.job->group(found.task_group) : nullptr;
+  const auto has_task = [&](std::string_view name) {
+    return group && std::any_of(group->tasks.begin(), group->tasks.end(),
+                                [&](const model::Task& one) { return one.name == name; });
+  };
+  if (words->size() == 0 && request.path.ends_with("/exec")) return {kPolicy, "command is not present"};
+  if (!has_task(task)) return {kInternal, "task not found"};
+  return {kPolicy, kSimulated};
+}
+
+void close_session(const std::pair<std::uint16_t, std::string>& why, const Request& request, Reply& reply) {
+  if (request.wants_websocket) return reply.close_websocket(why.first, why.second);
+  reply.fail(500, "websocket connection not found in context");
+}
+
+void refuse_exec(Simulation& simulation, const Request& request, Reply& reply) {
+  close_session(no_session(simulation, request, request.captures[0], text_parameter(request, "task")), request, reply);
+}
+
+/// An action of a job is a command in the task of one of its allocations.
+void refuse_action(Simulation& simulation, const Request& request, Reply& reply) {
+  close_session(no_session(simulation, request, text_parameter(request, "allocID"), text_parameter(request, "task")),
+                request, reply);
 }
 
 // ---------------------------------------------------------------- checks: there are none; actions
@@ -242,15 +383,15 @@ void add_client_side_routes(Router& router) {
                 write_metadata(simulation, request, reply, *dynamic);
               },
               {}});
+  router.plain("/v1/client/identity", read_identity);
+  router.add({"/v1/client/identity/renew", kPut | kPost, RouteKind::plain, renew_identity, {}});
   any("/v1/client/allocation/*/stats", read_alloc_stats);
   any("/v1/client/allocation/*/gc", collect_alloc_garbage);
   router.plain("/v1/client/allocation/*/checks", read_client_checks);
-  router.plain("/v1/client/allocation/*/exec", refuse_session);
-  any("/v1/client/allocation/*/snapshot", refuse_session);
+  any("/v1/client/allocation/*/exec", refuse_exec);
+  any("/v1/client/allocation/*/snapshot", refuse_snapshot);
   any("/v1/client/allocation/*", refusal(404, "resource not found"));
-  any("/v1/job/*/action", refusal(501, kSimulated));
-  for (const char* files : {"ls", "stat", "cat", "readat", "stream", "logs"})
-    router.plain(std::string("/v1/client/fs/") + files + "/*", refuse_files);
+  any("/v1/job/*/action", refuse_action);
   any("/v1/allocation/*/checks", read_alloc_checks);
   router.read("/v1/job/*/actions", read_job_actions);
 }

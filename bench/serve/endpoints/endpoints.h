@@ -10,6 +10,8 @@ void add_acl_method_routes(Router& router);
 void add_acl_policy_routes(Router& router);
 void add_acl_token_routes(Router& router);
 void add_agent_routes(Router& router);
+void add_agent_control_routes(Router& router);
+void add_alloc_file_routes(Router& router);
 void add_allocation_routes(Router& router);
 void add_berth_time_routes(Router& router);
 void add_allocation_write_routes(Router& router);

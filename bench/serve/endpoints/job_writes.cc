@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 
 #include "dryrun/text.h"
+#include "model/periodic/cron.h"
 #include "model/registration/register_job.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
@@ -138,6 +140,18 @@ void validate_job(Simulation& simulation, const Request& request, Reply& reply) 
   reply.json(out);
 }
 
+/// An instant as a clock in the zone shows it: RFC 3339 with the zone's offset from UTC then.
+std::string local_text(base::Time time, const std::string& zone_name) {
+  const auto zone = model::TimeZone::load(zone_name);
+  const std::int64_t offset_s = zone ? zone->offset_s(time.ns / base::kSecond) : 0;
+  std::string out = base::to_rfc3339(base::Time{time.ns + offset_s * base::kSecond});
+  if (offset_s == 0) return out;
+  const std::int64_t minutes = std::abs(offset_s) / 60;
+  out.pop_back();  // Z
+  const auto two_digits = [](std::int64_t number) { return std::to_string(100 + number).substr(1); };
+  return out + (offset_s < 0 ? "-" : "+") + two_digits(minutes / 60) + ":" + two_digits(minutes % 60);
+}
+
 /// What the dry run of a plan needs; it is made on another thread, out of a snapshot.
 struct PlanQuestion {
   tables::SnapshotRef state;
@@ -154,6 +168,9 @@ std::string plan_answer(const PlanQuestion& question) {
       dry_run.answer(base::mix64(static_cast<std::uint64_t>(question.now_ns) ^ question.state->index));
   json::Value out = dryrun::to_json(answer);
   if (json::Value* annotations = out.find("Annotations")) fill_annotations(*annotations);
+  const auto& periodic = question.registration.job->periodic;
+  if (periodic && !answer.next_launch.is_zero())
+    out.set("NextPeriodicLaunch", local_text(answer.next_launch, periodic->time_zone));
   if (!question.diff) out.set("Diff", nullptr);
   if (out["FailedTGAllocs"].size() == 0) out.set("FailedTGAllocs", nullptr);
   return json::to_text(out);

@@ -302,6 +302,7 @@ std::vector<Row> make_rows() {
       {"/v1/client/fs/ls/*", "/v1/client/fs/stat/*", "/v1/client/fs/cat/*", "/v1/client/fs/readat/*",
        "/v1/client/fs/stream/*"},
       of_object(alloc_namespace, {"read-fs"}));
+  add(kAnyMethod, {"/v1/client/fs/*"}, filtered());
   add(kAnyMethod, {"/v1/client/fs/logs/*"}, of_object(alloc_namespace, {"read-logs", "read-fs"}));
   // Nodes and agents (R-STORE-148 to 152).
   add(kGet, {"/v1/nodes", "/v1/node/*", "/v1/client/metadata"}, node(Level::read));
@@ -329,7 +330,8 @@ std::vector<Row> make_rows() {
   // Operators (R-STORE-153 to 156).
   add(kAnyMethod, {"/v1/operator/scheduler/configuration", "/v1/operator/autopilot/configuration"},
       by_method(of_operator(Level::read), of_operator(Level::write)));
-  add(kAnyMethod, {"/v1/operator/autopilot/health", "/v1/operator/upgrade-check/*"}, of_operator(Level::read));
+  add(kAnyMethod, {"/v1/operator/autopilot/health", "/v1/operator/upgrade-check/vault-workload-identity"},
+      of_operator(Level::read));
   add(kAnyMethod,
       {"/v1/operator/raft/*", "/v1/operator/raft/configuration", "/v1/operator/raft/peer",
        "/v1/operator/raft/transfer-leadership", "/v1/system/gc", "/v1/system/reconcile/summaries"},

@@ -40,10 +40,13 @@ namespace berth::serve {
   return std::to_string(create_index) + "." + base::to_text(id);
 }
 
-/// A route that answers always the same.
-[[nodiscard]] inline Handler refusal(int status, std::string text) {
-  return [status, text = std::move(text)](Simulation&, const Request&, Reply& reply) { reply.fail(status, text); };
-}
+/// The handler of a route that answers always the same; refused.h lists them.
+struct Refusal {
+  int status = 0;
+  std::string text;
+  void operator()(Simulation&, const Request&, Reply& reply) const { reply.fail(status, text); }
+};
+[[nodiscard]] inline Handler refusal(int status, std::string text) { return Refusal{status, std::move(text)}; }
 
 /// Index functions of R-API-52: of one table.
 template <fsm::Table kTable>

@@ -5,6 +5,7 @@
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/filter/filter.h"
+#include "serve/go_json.h"
 
 namespace berth::serve {
 
@@ -30,7 +31,7 @@ void read_configuration(Simulation& simulation, const Request& request, Reply& r
 void write_configuration(Simulation& simulation, const Request& request, Reply& reply) {  // R-API-501
   const auto bad = [&](const std::string& why) { reply.fail(400, "Error parsing scheduler config: " + why); };
   const auto body = io::parse_json(request.body, "request");
-  if (!body) return bad(request.body.empty() ? "EOF" : body.error().problem);
+  if (!body) return bad(go_json_problem(request.body).value_or(body.error().problem));
   living::SetSchedulerConfig event;
   model::ReadOptions options;
   options.path = "request", options.ignore_case = true;

@@ -26,7 +26,7 @@ void add_other_routes(Router& router) {
   router.add({"/v1/service/*", kPut | kPost | kDelete, RouteKind::plain, refusal(501, kNoServices), {}});
   for (const char* path :
        {"/v1/quotas", "/v1/quota-usages", "/v1/quota", "/v1/quota/*", "/v1/sentinel/*", "/v1/recommendations",
-        "/v1/recommendations/*", "/v1/recommendation", "/v1/recommendation/*", "/v1/operator/utilization"})
+        "/v1/recommendations/*", "/v1/recommendation", "/v1/recommendation/*"})
     router.add({path, kAnyMethod, RouteKind::plain, refusal(501, kEnterprise), {}});
   router.add({"/v1/operator/license", kGet | kPut, RouteKind::plain, license, {}});
 }

@@ -1,13 +1,15 @@
 // Node pools and namespaces, as they are read and written (R-API-460 to 465).
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/base64.h"
 #include "base/blake2b.h"
 #include "base/duration.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
+#include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
 #include "serve/endpoints/lists.h"
@@ -34,6 +36,12 @@ bool is_name(std::string_view name, bool underscores) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            (underscores && c == '_');
   });
+}
+
+/// By the pool of the node's table, which a node has when its client says nothing of one.
+bool is_in_pool(const tables::Snapshot& state, tables::NodeRow row, const std::string& pool) {
+  const std::string* name = state.value_text(tables::kPoolColumn, row);
+  return name && *name == pool;
 }
 
 bool is_built_in(std::string_view pool) { return pool == "all" || pool == "default"; }
@@ -107,49 +115,75 @@ void read_pool(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(node_pool_json(*pool));
 }
 
-/// Duration texts and numbers; none: absent (R-API-461).
-std::optional<std::int64_t> identity_ttl(const json::Value& value) {
-  if (value.is_int() && value.as_int() != 0) return value.as_int();
-  if (value.is_string() && !value.as_string().empty()) return base::parse_duration(value.as_string());
-  return std::nullopt;
+/// Duration texts and numbers of ns; 0: absent (R-API-461). Nothing: the reply says what is wrong.
+std::optional<std::int64_t> identity_ttl(const json::Value& value, Reply& reply) {
+  if (value.is_null() || (value.is_string() && value.as_string().empty())) return 0;
+  if (value.is_int64()) return value.as_int();
+  const auto ns = value.is_string() ? base::parse_duration(value.as_string()) : std::nullopt;
+  if (!ns)
+    reply.fail(
+        400, "time: invalid duration " + base::go_quote(value.is_string() ? value.as_string() : json::to_text(value)));
+  return ns;
 }
 
-void write_pool(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = json_body(request, reply);
-  if (!body) return;
-  model::NodePool pool;
-  pool.name = (*body)["Name"].as_string(), pool.description = (*body)["Description"].as_string();
-  if (!request.captures.empty() && request.captures[0] != pool.name)
-    return reply.fail(400, "Node pool name does not match request path");
-  if (is_built_in(pool.name)) return reply.fail(400, "modifying node pool \"" + pool.name + "\" is not allowed");
-  if (!is_name(pool.name, true)) {
-    model::ErrorList errors;
-    errors.add("invalid name \"" + pool.name + "\", must match regex ^[a-zA-Z0-9-_]{1,128}$");
-    return reply.fail(400, "invalid node pool \"" + pool.name + "\": " + errors.text());
+constexpr std::size_t kDescriptionMost = 256;
+
+/// Metadata of a body: texts by key; nothing: the reply says what is wrong.
+std::optional<std::map<std::string, std::string>> meta_of(const Expected& expected, Reply& reply) {
+  const auto given = expected.object("Meta");
+  if (!given) return std::nullopt;
+  std::map<std::string, std::string> out;
+  for (const json::Member& member : given->members()) {
+    if (!member.value.is_string() && !member.value.is_null()) {
+      reply.fail(400, "json: cannot unmarshal " + std::string(member.value.is_bool() ? "bool" : "number") +
+                          " into Go struct field " + std::string(expected.type) + ".Meta of type string");
+      return std::nullopt;
+    }
+    out[member.key] = member.value.as_string();
   }
-  if (!(*body)["SchedulerConfiguration"].is_null())
+  return out;
+}
+
+void write_pool(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-510
+  const auto body = object_body(request, "NodePool", reply);
+  if (!body) return;
+  const Expected expected{*body, "NodePool", reply};
+  const auto name = expected.text("Name"), description = expected.text("Description");
+  const auto meta = name && description ? meta_of(expected, reply) : std::nullopt;
+  if (!meta) return;
+  const auto ttl = identity_ttl(body_member(*body, "NodeIdentityTTL"), reply);
+  if (!ttl) return;
+  if (!request.captures.empty() && request.captures[0] != *name)
+    return reply.fail(400, "Node pool name does not match request path");
+  if (!body_member(*body, "SchedulerConfiguration").is_null())
     return reply.fail("Feature \"Node Pools Governance\" is unlicensed");
-  const std::int64_t ttl = identity_ttl((*body)["NodeIdentityTTL"]).value_or(kIdentityTtl);
-  std::string hashed = pool.name + pool.description + base::duration_text(ttl);
-  for (const json::Member& member : (*body)["Meta"].members()) pool.meta[member.key] = member.value.as_string();
+  model::ErrorList errors;
+  if (!is_name(*name, true)) errors.add("invalid name \"" + *name + "\", must match regex ^[a-zA-Z0-9-_]{1,128}$");
+  if (description->size() > kDescriptionMost) errors.add("description longer than 256");
+  if (!errors.empty()) return reply.fail(400, "invalid node pool \"" + *name + "\": " + errors.text());
+  if (is_built_in(*name)) return reply.fail(400, "modifying node pool \"" + *name + "\" is not allowed");
+  model::NodePool pool;
+  pool.name = *name, pool.description = *description, pool.meta = *meta;
+  const std::int64_t kept = *ttl != 0 ? *ttl : kIdentityTtl;
+  std::string hashed = pool.name + pool.description + base::duration_text(kept);
   for (const auto& [key, value] : pool.meta) hashed += key + value;
-  pool.extra.set("NodeIdentityTTL", ttl), pool.extra.set("Hash", hash_of(hashed));
+  pool.extra.set("NodeIdentityTTL", kept), pool.extra.set("Hash", hash_of(hashed));
   write_entry(simulation, fsm::NodePoolUpsertEntry{{std::move(pool)}}, reply);
 }
 
-void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {
+void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-512
   const std::string& name = request.captures[0];
   const tables::Snapshot& state = simulation.state();
-  if (!pool_named(state, name)) return reply.fail("node pool " + name + " not found");
   bool jobs = false, nodes = false;
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key)
     if (const auto& job = state.jobs.objects[key]) jobs |= job->node_pool == name && job->status != "dead";
   for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)
-    nodes |= state.nodes.exists(row) && state.nodes.spec(row).node.node_pool == name;
+    nodes |= state.nodes.exists(row) && is_in_pool(state, row, name);
   model::ErrorList errors;
   if (jobs) errors.add("node pool \"" + name + "\" has non-terminal jobs in regions: [global]");
   if (nodes) errors.add("node pool \"" + name + "\" has nodes in regions: [global]");
   if (!errors.empty()) return reply.fail(errors.text());
+  if (!pool_named(state, name)) return reply.fail("node pool " + name + " not found");
   if (is_built_in(name)) return reply.fail("deleting node pool \"" + name + "\" is not allowed");
   write_entry(simulation, fsm::NodePoolDeleteEntry{{name}}, reply);
 }
@@ -218,9 +252,10 @@ std::vector<model::Namespace> namespaces_of(const tables::Snapshot& state) {
     own = out.insert(out.end(), model::Namespace{});
     own->name = "default";
   }
-  if (own->extra["Description"].as_string().empty() && own->extra["CreateIndex"].as_uint() == 0)
+  if (own->extra["Description"].is_null() && own->extra["ModifyIndex"].as_uint() <= 1)
     own->extra.set("Description", "Default shared namespace");
-  if (own->extra["CreateIndex"].as_uint() == 0) own->extra.set("CreateIndex", 1), own->extra.set("ModifyIndex", 1);
+  if (own->extra["CreateIndex"].as_uint() == 0) own->extra.set("CreateIndex", 1);
+  if (own->extra["ModifyIndex"].as_uint() == 0) own->extra.set("ModifyIndex", 1);
   for (model::Namespace& name_space : out)
     if (name_space.extra["Hash"].is_null()) name_space.extra.set("Hash", namespace_hash(name_space));
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -254,30 +289,54 @@ void read_namespace(Simulation& simulation, const Request& request, Reply& reply
   reply.json(namespace_json(*name_space));
 }
 
-/// The four lists of a namespace's capabilities; null where the body has none.
-json::Value capabilities_of(const json::Value& given) {
-  if (!given.is_object()) return {};
+/// The four lists of a namespace's capabilities; null where the body has none. Nothing: the reply says what is wrong.
+std::optional<json::Value> capabilities_of(const Expected& expected, Reply& reply) {
+  const auto given = expected.object("Capabilities");
+  if (!given) return std::nullopt;
+  if (given->is_null()) return json::Value();
+  const Expected of{*given, "NamespaceCapabilities", reply};
   json::Value out = json::Value::object();
-  for (const char* key : {"EnabledTaskDrivers", "DisabledTaskDrivers", "EnabledNetworkModes", "DisabledNetworkModes"})
-    out.set(key, given[key].size() == 0 ? json::Value() : given[key]);
+  for (const char* key : {"EnabledTaskDrivers", "DisabledTaskDrivers", "EnabledNetworkModes", "DisabledNetworkModes"}) {
+    const auto names = of.texts(key);
+    if (!names) return std::nullopt;
+    json::Value list;
+    for (const std::string& name : *names) list.push(name);
+    out.set(key, std::move(list));
+  }
   return out;
 }
 
-void write_namespace(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = json_body(request, reply);
+/// A namespace is replaced as a whole (R-STORE-501).
+void write_namespace(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-500 to 502
+  const auto body = object_body(request, "Namespace", reply);
   if (!body) return;
-  model::Namespace name_space;
-  name_space.name = (*body)["Name"].as_string();
-  if (!request.captures.empty() && request.captures[0] != name_space.name)
+  const Expected expected{*body, "Namespace", reply};
+  const auto name = expected.text("Name"), description = expected.text("Description"), quota = expected.text("Quota");
+  if (!name || !description || !quota) return;
+  const auto meta = meta_of(expected, reply);
+  auto capabilities = meta ? capabilities_of(expected, reply) : std::optional<json::Value>();
+  if (!capabilities) return;
+  if (!request.captures.empty() && request.captures[0] != *name)
     return reply.fail(400, "Namespace name does not match request path");
-  if (!is_name(name_space.name, false)) {
-    model::ErrorList errors;
-    errors.add("invalid name \"" + name_space.name + "\". Must match regex ^[a-zA-Z0-9-]{1,128}$");
-    return reply.fail("Invalid namespace \"" + name_space.name + "\": " + errors.text());
+  model::ErrorList errors;
+  if (!is_name(*name, false)) errors.add("invalid name \"" + *name + "\". Must match regex ^[a-zA-Z0-9-]{1,128}$");
+  if (description->size() > kDescriptionMost) errors.add("description longer than 256");
+  for (const auto& [key, text] :
+       {std::pair("NodePoolConfiguration", "invalid node pool configuration: Node Pools Governance is unlicensed."),
+        std::pair("VaultConfiguration", "invalid vault configuration: Multi-Cluster Vault is unlicensed."),
+        std::pair("ConsulConfiguration", "invalid consul configuration: Multi-Cluster Consul is unlicensed.")})
+    if (!body_member(*body, key).is_null()) errors.add(text);
+  if (!errors.empty()) return reply.fail("Invalid namespace \"" + *name + "\": " + errors.text());
+  if (!quota->empty()) return reply.fail("namespace \"" + *name + "\" using non-existent quota \"" + *quota + "\"");
+  model::Namespace name_space;
+  name_space.name = *name;
+  name_space.capabilities = std::move(*capabilities);
+  name_space.extra.set("Description", *description);
+  if (!meta->empty()) {
+    json::Object kept;
+    for (const auto& [key, value] : *meta) kept.push_back({key, value});
+    name_space.extra.set("Meta", std::move(kept));
   }
-  name_space.capabilities = capabilities_of((*body)["Capabilities"]);
-  name_space.extra.set("Description", (*body)["Description"].as_string());
-  if (const json::Value& meta = (*body)["Meta"]; meta.size() != 0) name_space.extra.set("Meta", meta);
   name_space.extra.set("Hash", namespace_hash(name_space));
   write_entry(simulation, fsm::NamespaceUpsertEntry{{std::move(name_space)}}, reply);
 }
@@ -288,7 +347,7 @@ void delete_namespace(Simulation& simulation, const Request& request, Reply& rep
   if (name == "default") return reply.fail("can not delete default namespace");
   const tables::Snapshot& state = simulation.state();
   if (!namespace_named(state, name)) return reply.fail("namespace not found");
-  bool jobs = false, allocs = false;
+  bool jobs = false, allocs = false, volumes = false;
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
     const auto& job = state.jobs.objects[key];
     const tables::JobKey& names = state.jobs.keys[key];
@@ -298,9 +357,11 @@ void delete_namespace(Simulation& simulation, const Request& request, Reply& rep
     for (auto row = names.alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
       allocs |= !state.allocs.terminal(row);
   }
+  for (const model::CsiVolume& volume : state.cold->csi_volumes) volumes |= volume.namespace_ == name;
   model::ErrorList errors;
   if (jobs) errors.add("namespace \"" + name + "\" has non-terminal jobs in regions: [global]");
   if (allocs) errors.add("namespace \"" + name + "\" has non-terminal allocations in regions: [global]");
+  if (volumes) errors.add("namespace \"" + name + "\" has volumes associated with it in regions: [global]");
   if (simulation.stores().variables().any_in(name))
     errors.add("namespace \"" + name + "\" has variables associated with it in regions: [global]");
   if (!errors.empty()) return reply.fail(errors.text());

@@ -1,6 +1,8 @@
+#include <memory>
 #include <string>
 
 #include "serve/endpoints/endpoints.h"
+#include "serve/observer.h"
 
 namespace berth::serve {
 
@@ -19,12 +21,16 @@ void lead_below(const char* path, Router& router) {
 
 Router make_router() {
   Router router;
+  router.attach(
+      [observer = std::make_shared<AgentObserver>()](Simulation& simulation) { observer->attach(simulation); });
   for (const char* path : {"/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment", "/v1/var"})
     lead_below(path, router);
   add_acl_method_routes(router);
   add_acl_policy_routes(router);
   add_acl_token_routes(router);
   add_agent_routes(router);
+  add_agent_control_routes(router);
+  add_alloc_file_routes(router);
   add_allocation_routes(router);
   add_berth_time_routes(router);
   add_allocation_write_routes(router);

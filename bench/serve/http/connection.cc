@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "serve/http/head_check.h"
+#include "serve/http/websocket.h"
 
 namespace berth::serve::http {
 
@@ -85,6 +86,9 @@ class Connection::Answering final : public Exchange {
   }
   void finish() override {
     tell([](Connection& to) { to.finish(); });
+  }
+  void close_websocket(std::uint16_t code, std::string reason) override {
+    tell([code, reason = std::move(reason)](Connection& to) { to.close_websocket(code, reason); });
   }
   void watch() override {
     tell([](Connection& to) { to.watch(); });
@@ -271,6 +275,7 @@ void Connection::take_request() {
     message.secret = authorization.substr(kBearer.size());
   if (message.secret.empty()) message.secret = cookie_of(std::string(from[bhttp::field::cookie]), "berth_token=");
   message.accepts_gzip = takes_gzip(from[bhttp::field::accept_encoding]);
+  if (is_websocket(from)) message.websocket_key = std::string(from["Sec-WebSocket-Key"]);
   charge_.resize(message.body.capacity() + 4 * message.target.size());  // the target is decoded and split as well
   message.charge = std::exchange(charge_, Charge(owner_.budget(), 0));
   keep_alive_ = from.keep_alive();
@@ -374,6 +379,12 @@ void Connection::finish() {
   if (chunked_) push("0\r\n\r\n");
   finished_ = true;
   write_next();
+}
+
+/// A websocket does nothing here but tell why it is closed: the connection ends with it.
+void Connection::close_websocket(std::uint16_t code, std::string reason) {
+  if (!exchange_) return;
+  refuse_websocket(stream_, exchange_->request(), code, reason, [self = shared_from_this()] { self->close(); });
 }
 
 /// Sends as much as the client takes of the first pieces. A piece has `write_seconds` from its first byte to its last.

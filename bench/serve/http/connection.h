@@ -77,6 +77,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void write(Piece piece);
   void push(std::string text) { out_.push_back(Piece{std::move(text), nullptr, 0, {}}); }
   void finish();
+  void close_websocket(std::uint16_t code, std::string reason);
   void watch();
   void write_next();
   void note_sent(std::size_t bytes);

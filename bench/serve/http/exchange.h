@@ -27,7 +27,8 @@ struct Message {
   std::string body;
   std::string secret;  ///< X-Nomad-Token, else that of `Authorization: Bearer`
   bool accepts_gzip = false;
-  Charge charge;  ///< what the request holds until the answer has been sent
+  std::string websocket_key;  ///< of a websocket's handshake; "": the request is none
+  Charge charge;              ///< what the request holds until the answer has been sent
 };
 
 /// What is known of a request before its body is read.
@@ -66,6 +67,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   virtual void write(std::string text) = 0;
   virtual void write(TextRef text) = 0;  ///< one that other streams send as well
   virtual void finish() = 0;
+  /// In place of an answer, where the request is a websocket's handshake: opens and closes it (RFC 6455).
+  virtual void close_websocket(std::uint16_t code, std::string reason) = 0;
   /// The answer will take a while: notices meanwhile when the client goes away.
   virtual void watch() = 0;
   /// Ends the connection without a proper end of the answer, so that the client sees that something is missing.

@@ -1,0 +1,14 @@
+// What this server refuses, with status and words: one table, made from its routes. `berth serve --refused` prints it,
+// and refused.md holds it.
+#pragma once
+
+#include <string>
+
+#include "serve/serve.h"
+
+namespace berth::serve {
+
+/// The table in Markdown.
+[[nodiscard]] std::string refused_table(const Router& router);
+
+}  // namespace berth::serve
