@@ -11,9 +11,6 @@
 namespace berth::rank {
 namespace {
 
-/// Shuffles of fewer items cost less than their first entries alone (bench/micro/order_bench.cc).
-constexpr std::size_t kWorthTracing = 2048;
-
 /// R-RANK-307: the last 8 bytes of the text, big-endian, a shorter text padded with zero bytes on the left.
 std::uint64_t mix_seed(std::string_view eval_id, std::uint64_t index) {
   std::uint64_t tail = 0;
@@ -75,7 +72,7 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
     seed = mix_seed(eval_id, index);
   }
   if (provider == provider_ && seed == seed_ && n == size_) return {};
-  provider_ = provider, seed_ = seed, size_ = n, fixed_ = n;
+  provider_ = provider, seed_ = seed, size_ = n, fixed_ = n, expected_ = std::min(n, expected);
   switch (provider) {
     case OrderProvider::nomad:
     case OrderProvider::mix:
@@ -85,7 +82,7 @@ Result<void> VisitingOrder::set(OrderProvider provider, std::string_view eval_id
       }
       grow(n);
       if (picks_.size() < n + base::GoRand::kPadding) picks_.resize(n + base::GoRand::kPadding);
-      fixed_ = 0, expected_ = expected;
+      fixed_ = 0;
       drawn_ = false;
       break;
     case OrderProvider::lazy:
@@ -138,11 +135,15 @@ void VisitingOrder::extend(std::size_t count) noexcept {
   if (provider_ == OrderProvider::nomad || provider_ == OrderProvider::mix) {
     const base::StageScope ordering(base::Stage::order);
     if (!drawn_) draw_picks();
-    const std::size_t wanted = std::max(count, expected_);
-    if (fixed_ > 0 || size_ < kWorthTracing || wanted > size_ / 2) return shuffle();
-    if (wanted > kPrefix) return shuffle_front(wanted);
-    trace_back(std::span(picks_).first(size_ - 1), std::span(order_).first(kPrefix));
-    fixed_ = kPrefix;
+    const std::size_t traced = most_traced(size_);
+    std::size_t wanted = std::max(count, expected_);
+    if (wanted > traced) return fixed_ > 0 || traced == 0 || wanted > size_ / 2 ? shuffle() : shuffle_front(wanted);
+    if (fixed_ == 0)
+      trace_.begin(std::span(picks_).first(size_ - 1));
+    else if (!ShuffleTrace::is_tabled(size_))
+      wanted = traced;
+    trace_.find(fixed_, std::span(order_).subspan(fixed_, wanted - fixed_));
+    fixed_ = wanted;
     return;
   }
   if (provider_ != OrderProvider::lazy) {

@@ -3,12 +3,13 @@
 // A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
 // candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
 //   explicit         all n when the order is set
-//   nomad, mix       none when it is set, nor are any draws made; then the first kPrefix, or as many as are expected,
-//                    for half of what all cost; where more are asked for, all n
+//   nomad, mix       none when it is set, nor are any draws made; then as many as are expected, or as are asked for
+//                    where that is more. Few of many are traced (trace.h), one after the other; where more are asked
+//                    for, all n
 //   lazy, identity   as far as at() has asked; setting one costs nothing per node
 //
-// Most Selects look at few nodes, and the first entries of a shuffle are to be had for less than all of it (trace.h).
-// The draws stay for who asks for more.
+// Most Selects visit few nodes, and the first entries of a shuffle cost less than all of it. The draws are kept, so
+// further entries need none.
 // Setting the same (provider, seed, n) again keeps the permutation: within an attempt equal lists get equal orders
 // (R-RANK-304), and Nomad's seed often survives to the next (R-RANK-303). Memory grows to the largest n and stays.
 // An object belongs to one thread.
@@ -44,8 +45,8 @@ class VisitingOrder {
   [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
                                  std::size_t expected = 0);
 
-  /// Entries of a shuffle that are found without doing all of it.
-  static constexpr std::size_t kPrefix = 20;
+  /// So many entries of n are found without the whole shuffle, if not more are expected.
+  [[nodiscard]] static constexpr std::size_t most_traced(std::size_t n) noexcept { return ShuffleTrace::most(n); }
 
   [[nodiscard]] OrderProvider provider() const noexcept { return provider_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -62,8 +63,13 @@ class VisitingOrder {
     return {order_.data(), count};
   }
 
-  /// How many entries are known: what at() gives without work.
+  /// Number of known entries: what at() returns without work.
   [[nodiscard]] std::size_t fixed() const noexcept { return fixed_; }
+  /// Makes the expected entries known, if they are not. Returns fixed().
+  std::size_t fix_expected() noexcept {
+    if (fixed_ < expected_) extend(expected_);
+    return fixed_;
+  }
 
   /// The whole order; makes a lazy one complete. Valid until the next set.
   [[nodiscard]] std::span<const std::uint32_t> all() noexcept { return first(size_); }
@@ -88,6 +94,7 @@ class VisitingOrder {
   std::uint64_t state_ = 0;  // lazy: z after the draws so far
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> picks_;  // nomad, mix: entry n-1-k is swapped with entry picks_[k], k ascending
+  ShuffleTrace trace_;                // nomad, mix: of picks_, while fixed_ is at most most_traced()
   std::vector<Moved> moved_;          // lazy only
   std::uint32_t stamp_ = 0;
   base::GoRand rand_;

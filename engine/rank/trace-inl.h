@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) {
   for (std::size_t i = from; i < n; ++i)
-    for (std::size_t t = 0; t < kMaxTraced; ++t)
+    for (std::size_t t = 0; t < kMaxSearched; ++t)
       if (places[t] == picks[n - 1 - i]) places[t] = static_cast<std::uint32_t>(i);
 }
 
@@ -51,7 +51,7 @@ struct PlaceFilter {
   }
 };
 
-/// Undoes swaps from, from+1, ..., n-1, in this order. `places`: where the traced entries are, kMaxTraced of them,
+/// Undoes swaps from, from+1, ..., n-1, in this order. `places`: where the traced entries are, kMaxSearched of them,
 /// those that are not in use at ~0. None is at `from` or beyond.
 void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) {
   const hn::ScalableTag<std::uint32_t> d;
@@ -61,13 +61,13 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
   std::size_t stale = 0;  // places that the filters know and nobody is at any more
   const auto fill = [&] {
     low.bits = high.bits = hn::Zero(d);
-    for (std::size_t t = 0; t < kMaxTraced; ++t)
+    for (std::size_t t = 0; t < kMaxSearched; ++t)
       if (places[t] != ~0u) low.add(places[t]), high.add(places[t]);
     stale = 0;
   };
   // Moves the entry that is at `pick` to i, if there is one.
   const auto undo = [&](std::uint32_t pick, std::size_t i) {
-    for (std::size_t t = 0; t < kMaxTraced; t += lanes) {
+    for (std::size_t t = 0; t < kMaxSearched; t += lanes) {
       const auto found = hn::Eq(hn::Load(d, places + t), hn::Set(d, pick));
       if (hn::AllFalse(d, found)) continue;
       const auto place = static_cast<std::uint32_t>(i);

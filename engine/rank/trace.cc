@@ -8,21 +8,59 @@
 #include "rank/kernels.h"
 
 namespace berth::rank {
+namespace {
 
-void trace_back(std::span<const std::uint32_t> picks, std::span<std::uint32_t> entries) noexcept {
-  const std::size_t n = picks.size() + 1, count = entries.size();
-  BERTH_ASSERT(count <= std::min(n, kMaxTraced));
-  // Among the first places nearly every swap moves a traced entry: there all are followed. at[p]: which one is at p.
-  constexpr std::size_t kFirst = 1024;
-  const std::size_t first = std::min(n, kFirst);
-  std::uint32_t at[kFirst], place_of[kFirst];
-  std::iota(at, at + first, 0u);
-  for (std::size_t i = 1; i < first; ++i) std::swap(at[i], at[picks[n - 1 - i]]);
-  for (std::uint32_t place = 0; place < first; ++place) place_of[at[place]] = place;
-  alignas(64) std::uint32_t places[kMaxTraced];
-  std::fill(std::copy(place_of, place_of + count, places), std::end(places), ~0u);
-  kernels::undo_swaps(picks.data(), n, first, places);
-  std::copy(places, places + count, entries.begin());
+/// Notes the `kSteps` steps below `step`, which picked next[0], next[1], ... A counted loop is what GCC unrolls.
+template <std::uint32_t kSteps>
+inline void store_steps(std::uint16_t* lowest, const std::uint32_t* next, std::uint32_t step) {
+  for (std::uint32_t i = 0; i < kSteps; ++i) lowest[next[i]] = static_cast<std::uint16_t>(step - 1 - i);
+}
+constexpr std::uint32_t kAtOnce = 8;
+
+}  // namespace
+
+void ShuffleTrace::begin(std::span<const std::uint32_t> picks) {
+  picks_ = picks;
+  const std::size_t n = picks.size() + 1, first = std::min(n, kFirst), tabled = std::min(n, kTabled);
+  // Among the first places nearly every swap moves an entry that is wanted: there all are followed. at[p]: which one
+  // is at p.
+  std::array<std::uint32_t, kFirst> at;
+  std::iota(at.begin(), at.end(), 0U);
+  for (std::size_t step = 1; step < first; ++step) std::swap(at[step], at[pick(step)]);
+  for (std::uint32_t place = 0; place < first; ++place) place_of_[at[place]] = place;
+  if (lowest_.size() < tabled) lowest_.resize(tabled, 0);
+  const std::uint32_t* next = picks.data() + (n - tabled);
+  std::uint32_t step = static_cast<std::uint32_t>(tabled);
+  for (; step >= first + kAtOnce; step -= kAtOnce, next += kAtOnce) store_steps<kAtOnce>(lowest_.data(), next, step);
+  for (; step > first; --step, ++next) store_steps<1>(lowest_.data(), next, step);
+}
+
+/// Where the entry at `place` was before the steps from kFirst to those that are tabled.
+std::uint32_t ShuffleTrace::follow(std::uint32_t place) const noexcept {
+  const std::size_t tabled = std::min(picks_.size() + 1, kTabled);
+  for (;;) {
+    std::size_t step = lowest_[place];
+    if (step < kFirst || step < place) return place;
+    if (step == place) [[unlikely]]  // picked itself, which hides the next step that picked it: one in kFirst entries
+      do ++step;
+      while (step < tabled && pick(step) != place);
+    if (step >= tabled || pick(step) != place) return place;
+    place = static_cast<std::uint32_t>(step);
+  }
+}
+
+void ShuffleTrace::find(std::size_t first, std::span<std::uint32_t> entries) const noexcept {
+  const std::size_t n = picks_.size() + 1;
+  BERTH_ASSERT(first + entries.size() <= std::min(n, kFirst));
+  for (std::size_t k = 0; k < entries.size(); ++k) entries[k] = follow(place_of_[first + k]);
+  if (n <= kTabled) return;
+  for (; !entries.empty(); entries = entries.subspan(std::min(entries.size(), kMaxSearched))) {
+    const std::span<std::uint32_t> some = entries.first(std::min(entries.size(), kMaxSearched));
+    alignas(64) std::uint32_t places[kMaxSearched];
+    std::fill(std::copy(some.begin(), some.end(), places), std::end(places), ~0U);
+    kernels::undo_swaps(picks_.data(), n, kTabled, places);
+    std::copy_n(places, some.size(), some.begin());
+  }
 }
 
 }  // namespace berth::rank

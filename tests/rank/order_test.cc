@@ -48,20 +48,23 @@ TEST(VisitingOrder, LazyDoesNotDependOnHowFarEarlierOrdersWereWalked) {
   }
 }
 
-TEST(VisitingOrder, FirstEntriesOfAShuffleAreFoundWithoutTheOthers) {  // R-FEAS-203, R-RANK-307
-  constexpr std::size_t kPrefix = VisitingOrder::kPrefix;
+TEST(VisitingOrder, EntriesThatAreAskedForStepByStepAreThoseOfTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
   VisitingOrder order, whole;
+  std::uint64_t index = 0;
   for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})
-    for (const std::size_t n :
-         {kPrefix, std::size_t{2'047}, std::size_t{2'048}, std::size_t{2'053}, std::size_t{10'000}})
-      for (std::uint64_t index = 4; index < 40; index += 4) {
-        ASSERT_TRUE(whole.set(provider, kEval, index, n, n));
-        ASSERT_TRUE(order.set(provider, kEval, index, n));
-        for (std::size_t k = 0; k < kPrefix; ++k)
-          ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", index " << index;
-        if (index % 8 != 0) continue;  // else the next order follows on one that nobody finished
-        for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
-      }
+    for (const std::size_t n : {20U, 2'047U, 2'048U, 2'053U, 10'000U, 16'384U, 16'385U, 30'001U})
+      for (const std::size_t expected : {0U, 2U, 14U, 64U, 128U})
+        for (int round = 0; round < 4; ++round) {
+          index += 4;
+          ASSERT_TRUE(whole.set(provider, kEval, index, n, n));
+          ASSERT_TRUE(order.set(provider, kEval, index, n, expected));
+          EXPECT_GE(order.fix_expected(), std::min(n, expected));
+          const std::size_t traced = std::min(n, std::size_t{140});
+          for (std::size_t k = 0; k < traced; ++k)
+            ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", index " << index;
+          if (round % 2 != 0) continue;  // else the next order follows on one that is not whole
+          for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
+        }
 }
 
 TEST(VisitingOrder, AsManyEntriesAsAreExpectedAreThoseOfTheWholeShuffle) {  // R-FEAS-203, R-RANK-307

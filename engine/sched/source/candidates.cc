@@ -39,11 +39,10 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   }
   const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
   expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
-  // Some are filtered, and blocks are prepared ahead. One Select of a small limit may do with the first few.
-  constexpr std::size_t kPrefix = rank::VisitingOrder::kPrefix;
+  // Some are filtered, and blocks are prepared ahead. Where the order is traced, further entries cost no more later.
   const double far = looks_per_node * static_cast<double>(looks);
-  const bool near = looks <= kPrefix && (looks_per_node <= LooksPerNode::kUnknown || far <= double{kPrefix});
-  const std::size_t ordered = near ? looks : std::min<std::size_t>(size, static_cast<std::size_t>(1.25 * far) + 64);
+  const bool near = far <= static_cast<double>(rank::VisitingOrder::most_traced(size));
+  const std::size_t ordered = near ? looks : static_cast<std::size_t>(1.25 * far) + 64;
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
   if (auto done = order.set(attempt.config.provider, eval_id, index, size, ordered); !done) return done;
   positions = attempt.scratch.arena.take<Position>(size + 1);

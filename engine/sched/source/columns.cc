@@ -20,8 +20,8 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
-constexpr int kUnknownMost = 8;                                      // of a block, that are found one by one
-constexpr std::uint32_t kFirstBlock = rank::VisitingOrder::kPrefix;  // what is cheap to know of a shuffle
+constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // at first, and beyond what is known of the order
+constexpr int kUnknownMost = 8;                                // of a block, that are found one by one
 
 }  // namespace
 
@@ -181,13 +181,21 @@ void Columns::drop_without_volumes(std::uint32_t first_entry) {
   count_ = kept;
 }
 
+/// As many as are known of the order: further entries cost more than those.
+std::uint32_t Columns::cheap_block() const {
+  const std::size_t known = candidates_.order.fix_expected(), place = base_ + prepared_;
+  const std::uint32_t most = prepared_ == 0 ? kFirstBlock : kBlock;
+  if (known == candidates_.size) return most;
+  return known <= place ? kFurtherBlock : static_cast<std::uint32_t>(std::min<std::size_t>(known - place, most));
+}
+
 void Columns::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go: a few nodes
   // that pass.
   const CompiledGroup& group = *v.group;
   const bool dear = fit_.is_dear(group);
   const std::uint32_t dear_block = std::clamp(2 * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
-  const std::uint32_t block = dear ? dear_block : prepared_ == 0 ? kFirstBlock : kBlock;
+  const std::uint32_t block = dear ? dear_block : cheap_block();
   const std::uint32_t first = prepared_, end = std::min(candidates_.size, first + block);
   const std::uint32_t first_entry = count_;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);

@@ -142,6 +142,7 @@ class Columns : Source {
   /// The place behind `place`.
   [[nodiscard]] std::uint32_t next(std::uint32_t place) const { return ++place == candidates_.size ? 0 : place; }
   // Preparing (columns.cc).
+  [[nodiscard]] std::uint32_t cheap_block() const;
   void prepare_block(GroupView& view);
   [[nodiscard]] ClassState known_state(std::uint32_t class_id, std::uint32_t group) const;
   template <bool kPerClass>
