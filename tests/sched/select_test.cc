@@ -374,6 +374,105 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
   EXPECT_GT(failed, testing::rounds(10, 20));
 }
 
+/// Jobs that wait are tried again after small changes, on nodes where eviction may make room: of devices, ports, cores,
+/// and amounts.
+TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-1605
+  std::size_t again = 0, evicted = 0, placed_again = 0;
+  for (std::uint64_t seed = 1; seed <= testing::rounds(60, 6); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    model::ClusterState state;
+    state.scheduler_config.emplace().preemption_config = {false, false, true, true};
+    const auto nodes = static_cast<std::uint32_t>(pick(random, 8, 60));
+    const bool alike = seed % 3 != 0;
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      model::NodeResources& resources = *state.nodes.emplace_back(random_node(random, i, 6, alike)).node_resources;
+      resources.min_dynamic_port = 20000, resources.max_dynamic_port = 20003;
+      model::NodeNetworkAddress& address =
+          resources.node_networks.emplace().emplace_back(model::NodeNetworkResource{}).addresses.emplace_back();
+      resources.node_networks->front().mode = "host", resources.node_networks->front().device = "eth0";
+      address.alias = "default", address.address = "10.0.0.1", address.family = "ipv4";
+      if (alike ? state.nodes.back().meta.at("rack") > "r3" : i % 4 == 3) continue;
+      model::NodeDevice& device = resources.devices.emplace_back();
+      device.vendor = std::string("nvidia"), device.type = std::string("gpu"), device.name = std::string("a100");
+      for (std::size_t g = 0; g < 4; ++g) device.instances.push_back({"g" + std::to_string(g), true, "", {}});
+    }
+    state.index = 1000;
+    World world(random, 0, 1);
+    world.store.load(state);
+    OtherWay fast(model::Quirks{}), general(model::Quirks{});
+    if (seed % 7 == 0) fast.scratch.options.quirks = general.scratch.options.quirks = model::Quirks::none();
+    general.scheduler.set_sources(EnabledSources::none());
+    const auto& by_source = fast.scratch.source_counts.selects;
+    std::vector<std::pair<model::Evaluation, EvalFacts>> waiting;
+    const auto decide = [&](bool retry) {
+      const tables::Snapshot snapshot = world.store.snapshot();
+      EvalResult a, b;
+      const std::uint64_t general_before = by_source[static_cast<std::size_t>(SourceKind::general)];
+      world.decide(fast.scheduler, snapshot, seed, a);
+      world.decide(general.scheduler, snapshot, seed, b);
+      ASSERT_EQ(decisions({snapshot, fast.scratch}, a, world.eval),
+                decisions({snapshot, general.scratch}, b, world.eval));
+      ASSERT_EQ(a.port_collision_events, b.port_collision_events);
+      ASSERT_EQ(waits_for(a), waits_for(b));
+      ASSERT_EQ(a.reblocked, b.reblocked);
+      // The pass that may evict failed, and was not the general source's.
+      again += a.any_failed() && by_source[static_cast<std::size_t>(SourceKind::general)] == general_before;
+      evicted += a.plan.stops.size(), placed_again += retry && !a.plan.allocs.empty();
+      plan::ApplyResult applied;
+      plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
+      if (a.any_failed() && !retry) waiting.emplace_back(world.eval, world.facts);
+    };
+    for (int round = 0; round < 40; ++round) {
+      const bool fills = round < 14;
+      if (!fills && !waiting.empty() && pick(random, 0, 3) != 0) {
+        std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
+        world.facts.id_text = world.eval.id;
+        world.facts.blocked = true;
+        for (int times = 0; times < 3; ++times) {
+          const std::size_t allocs = world.store.current().allocs.size();
+          for (std::int64_t i = pick(random, 0, 2); allocs > 0 && i > 0; --i)
+            world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
+                                          world.store.index() + 1);
+          if (pick(random, 0, 5) == 0)
+            world.store.set_node_state(tables::NodeRow(random() % nodes),
+                                       pick(random, 0, 2) ? tables::NodeStatus::ready : tables::NodeStatus::down, true,
+                                       false, world.store.index() + 1);
+          decide(true);
+        }
+        continue;
+      }
+      auto asked = std::make_shared<model::Job>(*random_job(random, "job" + std::to_string(round),
+                                                            pick(random, 0, 5) == 0, fills ? nodes : pick(random, 1, 3),
+                                                            pick(random, fills ? 2 : 1, fills ? 6 : 8) * 10));
+      model::TaskGroup& group = asked->task_groups.front();
+      model::Resources& resources = *group.tasks.front().resources;
+      resources.cpu = fills ? 600 : 100 * pick(random, 5, 60);
+      if (pick(random, 0, 1) == 0) {
+        model::RequestedDevice& request = resources.devices.emplace_back();
+        request.name = "gpu", request.count = static_cast<std::uint64_t>(pick(random, 1, fills ? 2 : 4));
+      }
+      if (pick(random, 0, 2) == 0) {
+        model::NetworkResource& network = group.networks.emplace_back();
+        network.mode = "host";
+        network.dynamic_ports.emplace_back().label = "http";
+        if (pick(random, 0, 1) == 0) network.reserved_ports.emplace_back() = {.label = "admin", .value = 8080};
+      }
+      if (pick(random, 0, 4) == 0) {  // R-FEAS-410: the second group knows the verdicts of the first
+        model::TaskGroup second = group;
+        second.name = "second";
+        second.tasks.front().resources->cpu = 100 * pick(random, 1, 60);
+        asked->task_groups.push_back(std::move(second));
+      }
+      world.ask(random, asked);
+      decide(false);
+    }
+  }
+  EXPECT_GT(again, testing::rounds(100, 5));
+  EXPECT_GT(evicted, testing::rounds(100, 5));
+  EXPECT_GT(placed_again, testing::rounds(10, 1));
+}
+
 TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
   std::size_t deferred = 0, failed = 0, evicted = 0, replaced = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60); ++seed) {

@@ -28,6 +28,8 @@ class EvictOptions {
   EvictOption& decide(std::uint32_t position, tables::NodeRow row, const GroupView& view, const Cell& cell,
                       const tables::EvictionBound& room);
   [[nodiscard]] const EvictOption& at(std::uint32_t position) const;
+  /// Those decided since clear().
+  [[nodiscard]] std::span<const EvictOption> decided() const { return options_; }
 
   /// Whether what figures say of an eviction holds: they know only how Nomad chooses and scores.
   [[nodiscard]] bool bounds_hold() const {

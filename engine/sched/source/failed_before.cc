@@ -237,17 +237,8 @@ void FailedBefore::remember(const GroupView& v) {
   // What the plan placed takes values that other nodes have as well, and may not come to pass.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
-  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  changed_use_.catch_up(nodes);
-  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, position_of(v), nodes.size());
-  memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
-  memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
-  memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
-  memo.static_epoch = nodes.static_epoch;
-  memo.shorts.assign(nodes.size(), 0);
-  memo.counts.assign(1, {});
-  memo.roomy.clear();
-  memo.attempt.known = false;
+  changed_use_.catch_up(attempt_.snapshot->nodes);
+  FailureMemo& memo = renew(position_of(v));
   bool fine = true;
   columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
     if (const NodeOverlay* const overlay = scratch_.overlay(row); overlay && overlay->first_alloc != tables::kNoRow)
@@ -257,6 +248,73 @@ void FailedBefore::remember(const GroupView& v) {
   });
   if (!fine) return scratch_.failures.drop(memo);
   last_ = &memo;
+}
+
+/// The memo of a group, of this state, in which no node is entered yet.
+FailureMemo& FailedBefore::renew(std::uint32_t group) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, group, nodes.size());
+  memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
+  memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
+  memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
+  memo.static_epoch = nodes.static_epoch;
+  memo.shorts.assign(nodes.size(), 0);
+  memo.counts.assign(1, {});
+  memo.roomy.clear();
+  memo.attempt.known = false;
+  return memo;
+}
+
+bool FailedBefore::fails_evicting(GroupView& v) {
+  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v) | FailureMemo::kEvicting);
+  if (!memo || !attempt_.plan->allocs.empty()) return false;
+  const bool fails = read_changes(*memo) && decide_changed(*memo, v);
+  parts_.evicting.clear();
+  if (!fails) {
+    attempt_.error.clear();  // of a node that changed: the general source meets it again
+    scratch_.failures.drop(*memo);
+    return false;
+  }
+  list_filtered(*memo, v);
+  count(*memo, false, false);
+  return true;
+}
+
+/// Enters the nodes that changed as they are now. False: eviction makes room on one of them, or there are too many
+/// kinds of them.
+bool FailedBefore::decide_changed(FailureMemo& memo, GroupView& v) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  memo.use_changes = nodes.use_changes;
+  memo.ready_changes = nodes.ready_changes;
+  memo.shorts.resize(nodes.size(), 0);
+  std::ranges::sort(changed_);
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  for (const NodeRow row : changed_) {
+    memo.leave(row);
+    if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
+    Cell cell;
+    fit_.decide(row, v, cell);
+    if (cell.fit == kFail) cell = parts_.evicting.decide(0, row, v, cell, parts_.evicting.room(row, *v.group)).cell;
+    if (cell.fit != kFail || !attempt_.error.empty() ||
+        !memo.enter(row, nodes.capacity(row).class_code, cell.dimension, false))
+      return false;
+  }
+  return true;
+}
+
+void FailedBefore::remember_evicting(const GroupView& v) {
+  if (!attempt_.enabled.has(Switch::failed_before) || !tables::serves(kServesEvicting, parts_.needs) ||
+      !attempt_.plan->allocs.empty())
+    return;
+  FailureMemo& memo = renew(position_of(v) | FailureMemo::kEvicting);
+  bool fine = true;
+  for (const EvictOption& option : parts_.evicting.decided()) {
+    const Position& position = candidates_.positions[option.position];
+    BERTH_ASSERT(option.cell.fit == kFail);
+    fine = fine && memo.enter(position.row, position.node_class, option.cell.dimension, false);
+  }
+  if (!fine) scratch_.failures.drop(memo);
+  last_ = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));  // memos may have moved
 }
 
 }  // namespace berth::sched

@@ -10,6 +10,10 @@
 // property, are kept likewise; where properties are to be distinct, as long as the job's allocations and the values of
 // nodes are what they were.
 //
+// Where the Select may evict when it finds no node, its second pass has a memo of its own: as long as eviction makes no
+// room on a node that changed, that pass fails again as well. What eviction can do on a node is a function of the job
+// and of what the node holds.
+//
 //   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)
 // Memos of a worker take 32 MiB at most, or those of four jobs; the oldest goes. O(changed nodes + classes) a Select.
@@ -46,6 +50,7 @@ class FailedBefore : Source {
                                  Need::several_groups,
                                  Need::wide_amounts,
                                  Need::no_ask_number,
+                                 Need::evict_follows,
                                  Need::host_networks,
                                  Need::metrics,
                                  Need::shuffled_order,
@@ -53,6 +58,14 @@ class FailedBefore : Source {
                                  Need::mixed_profiles,
                                  Need::special_allocs,
                                  Need::invalid_nodes};
+  /// The same in the pass that may evict.
+  static constexpr Needs kServesEvicting{Need::network,        Need::dynamic_ports,  Need::several_host_networks,
+                                         Need::static_ports,   Need::odd_ports,      Need::devices,
+                                         Need::device_ids,     Need::cores,          Need::affinity,
+                                         Need::spread,         Need::secrets,        Need::several_groups,
+                                         Need::wide_amounts,   Need::no_ask_number,  Need::evict,
+                                         Need::host_networks,  Need::metrics,        Need::shuffled_order,
+                                         Need::mixed_profiles, Need::special_allocs, Need::invalid_nodes};
   enum class Room : std::uint8_t { unknown, nobody, few };
   struct Few {
     tables::NodeRow row;
@@ -67,8 +80,12 @@ class FailedBefore : Source {
   [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
   /// Of look(): those with room, in no order.
   [[nodiscard]] std::span<Few> few() { return few_; }
+  /// Whether the pass that may evict fails again for certain; then it is counted. The pass before visited every node.
+  [[nodiscard]] bool fails_evicting(GroupView& view);
   /// The columns found no node; they hold on to why.
   void remember(const GroupView& view);
+  /// The general source found no node, and none where eviction makes room.
+  void remember_evicting(const GroupView& view);
   /// The memo that the last Select of this attempt used or left; null: none.
   [[nodiscard]] FailureMemo* last() const { return last_; }
   /// Whether the Select that left the memo fails again as figures and no other node's state tell; then it is counted.
@@ -81,6 +98,8 @@ class FailedBefore : Source {
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;
   bool find_few(const FailureMemo& memo, GroupView& view);
   void decide(tables::NodeRow row, GroupView& view, Few& out);
+  bool decide_changed(FailureMemo& memo, GroupView& view);
+  [[nodiscard]] FailureMemo& renew(std::uint32_t group);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
   [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,

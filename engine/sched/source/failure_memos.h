@@ -28,7 +28,7 @@ struct FailureMemo {
     bool by_job = false;  ///< by a constraint of the job
   };
   std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
-  std::uint32_t group = 0;                ///< position in its list
+  std::uint32_t group = 0;                ///< position in its list; + kEvicting: of the pass that may evict
   std::shared_ptr<const tables::RowLog> use_log, ready_log;
   std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
   std::uint64_t job_changes = 0;                     ///< JobKey::changes, whose allocations are in
@@ -36,6 +36,7 @@ struct FailureMemo {
   std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`, or kRoomy
   std::vector<Short> counts;                         ///< the first one is of nobody
   static constexpr std::uint8_t kRoomy = 255;
+  static constexpr std::uint32_t kEvicting = 1U << 31;
   std::vector<tables::NodeRow> roomy;  ///< those that pass and had room, or may have; in no order
 
   /// Who is filtered, by node class and reason, in the order in which a pass counts them.
@@ -89,7 +90,7 @@ class FailureMemos {
   /// That of the group, or one to be filled in.
   FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::uint32_t group, std::size_t nodes) {
     if (FailureMemo* known = find(job.get(), group)) return *known;
-    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 4096;  // kMost: of jobs kept alive
+    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 16384;  // kMost: of jobs kept alive
     const std::size_t most = std::clamp(kBytes / (nodes + 1), kLeast, kMost);
     if (memos_.size() < most)
       memos_.emplace_back(), next_ = memos_.size() - 1;

@@ -107,6 +107,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
       use(SourceKind::index);
       return found;  // else a pass counts why there is none
     }
+  if (parts_.options.evict && fails_evicting_again(v)) return std::nullopt;
   const Room room = known_room(v, before.source == SourceKind::few);
   if (room == Room::nobody) return std::nullopt;
   if (room == Room::few) return few_.select(failed_before_.few());
@@ -131,9 +132,22 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   parts_.attempt.scratch.source_counts.add_unmet(unmet);
   parts_.attempt.scratch.source_counts.unmet.back() += by_columns ? 0 : 1;
   auto found = walk_.select(v);
-  if (!found && parts_.attempt.error.empty() && !parts_.attempt.quirks.reasons_of_evicting_pass && parts_.options.evict)
+  if (found || !parts_.attempt.error.empty() || !parts_.options.evict) return found;
+  if (parts_.attempt.quirks.reasons_of_evicting_pass)
+    failed_before_.remember_evicting(v);
+  else
     parts_.counts.reasons.swap(first_pass_reasons_);
   return found;
+}
+
+/// Whether the pass that may evict finds no node, as before; then it is noted as one of all nodes.
+bool GenericStack::fails_evicting_again(GroupView& v) {
+  if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::failed_before, FailedBefore::kServesEvicting) ||
+      !failed_before_.fails_evicting(v))
+    return false;
+  use(SourceKind::failed_before);
+  parts_.checks.note_all(v);
+  return true;
 }
 
 /// Which nodes have room, where that is known without visiting each; then the Select is noted as one of all nodes.

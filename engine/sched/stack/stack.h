@@ -86,6 +86,7 @@ class GenericStack {
            !options.then_evict && options.penalty_nodes.empty();
   }
   [[nodiscard]] Room known_room(GroupView& view, bool was_few);
+  [[nodiscard]] bool fails_evicting_again(GroupView& view);
   /// Whether a source that serves these needs may answer the Select under way.
   [[nodiscard]] bool may(Switch source, Needs served) const {
     return parts_.attempt.enabled.has(source) && tables::serves(served, parts_.needs);
