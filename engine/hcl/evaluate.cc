@@ -59,13 +59,12 @@ std::string reference_text(Range reference) {
   for (std::size_t at = std::size_t{reference.end} + 1; at < text.size(); ++at) {
     if (text[at] == '}') {
       result.append(text, reference.end, at - reference.end);
-      if (result.size() > kMaxWeight) break;
+      if (result.size() > kMaxWeight) return result;
     } else if (text[at] != ' ') {
-      result += '}';
       break;
     }
   }
-  return result;
+  return result + '}';  // a string of a JSON file ends here, where the file has its quotation mark (R-HCL-318)
 }
 
 // --- Evaluator ---

@@ -86,7 +86,7 @@ Value Evaluator::index(const Value& source, const Value& key, Range subject, boo
     return fail(subject, "Attempt to index null value", "This value is null, so it does not have any indices.");
   }
   if (key.is_null()) return fail(subject, kInvalidIndex, "Can't use a null value as an indexing key.");
-  if (!source.is_known()) return Value::unknown();
+  if (!source.is_known() || !key.is_known()) return Value::unknown();
   if (source.kind() == Kind::list || source.kind() == Kind::tuple) {
     return index_sequence(source, key, subject, terse);
   }

@@ -23,8 +23,8 @@
 namespace berth::hcl {
 
 /// Most bytes that a value may weigh: its strings, and 16 for every value in it.
-inline constexpr std::size_t kMaxWeight = 64U << 20U;
-inline constexpr const char* kTooLarge = "the value would be larger than 64 MiB; make it smaller";
+inline constexpr std::size_t kMaxWeight = 16U << 20U;
+inline constexpr const char* kTooLarge = "the value would be larger than 16 MiB; make it smaller";
 /// Deepest nesting of a value; conversions and comparisons recurse this deep.
 inline constexpr int kMaxDepth = 1000;
 inline constexpr const char* kTooDeep = "the value would be nested deeper than 1000 levels; make it flatter";

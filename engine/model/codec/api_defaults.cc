@@ -161,7 +161,7 @@ void fill_group(const Value& job, const std::string& type, const JobNames& names
 
 }  // namespace
 
-void fill_api_defaults(Value& job) {
+void fill_api_defaults(Value& job, bool keep_job_blocks) {
   fill(job, "Name", job["ID"]);
   fill(job, "Namespace", "default");
   fill(job, "Priority", 50);
@@ -179,13 +179,14 @@ void fill_api_defaults(Value& job) {
     job.set("Update", default_update());
 
   const JobNames names{job["Name"].as_string(), job["VaultNamespace"].as_string(), job["ConsulNamespace"].as_string()};
-  job.erase("ConsulNamespace");  // it lives on in the groups' blocks (R-REG-201)
+  if (!keep_job_blocks) job.erase("ConsulNamespace");  // it lives on in the groups' blocks (R-REG-201)
   fill_api_job_blocks(job);
   if (Value* groups = job.find("TaskGroups"))
     for (Value& group : groups->items()) fill_group(job, type, names, group);
   fill_weights(job, "Spreads");
   fill_weights(job, "Affinities");
 
+  if (keep_job_blocks) return;
   // Only these two fields of the job-level block are stored, and only when it counts (R-MODEL-224 c).
   const Value update = job["Update"];
   job.erase("Update");
