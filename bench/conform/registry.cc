@@ -8,6 +8,7 @@ namespace berth::conform {
   X(matching)                  \
   X(resources)                 \
   X(jobs)                      \
+  X(job_file)                  \
   X(reconcile)                 \
   X(evaluation)                \
   X(preempt)                   \

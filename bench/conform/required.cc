@@ -44,6 +44,7 @@ constexpr Required kRequired[] = {
     {"heartbeat_ttl", "in/max_per_second in/min_ttl in/timers out"},
     {"job_canonicalize", "in/job out"},
     {"job_validate", "in/job out"},
+    {"job_files", "name source"},
     {"jobs", "jobs out script state"},
     {"name_index", "in/count in/group in/job in/operations in/used out"},
     {"names", "in/function out"},

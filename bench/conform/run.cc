@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "conform/hcl_expressions.h"
+#include "conform/job_file_cases.h"
 #include "conform/plan_requests.h"
 #include "conform/registry.h"
 #include "conform/required.h"
@@ -36,9 +38,11 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
     if (fs::is_directory(path, error)) {
       std::vector<std::string> found;
       for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error))
-        if (it->is_regular_file() && is_vector_file(it->path())) found.push_back(it->path().string());
+        if (it->is_regular_file() && (is_vector_file(it->path()) || is_job_file_case(it->path().string())))
+          found.push_back(it->path().string());
       if (found.empty())
-        return tl::unexpected(InputError{path, "", "holds no .jsonl or .jsonl.gz file", "name a folder of vectors"});
+        return tl::unexpected(
+            InputError{path, "", "holds no .jsonl, .jsonl.gz or recorded .hcl file", "name a folder of vectors"});
       std::sort(found.begin(), found.end());
       out.insert(out.end(), found.begin(), found.end());
     } else if (path == "-" || fs::exists(path, error)) {
@@ -51,7 +55,7 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
 }
 
 /// Formats that have none of these members are not replayed.
-constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input"};
+constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input", "source"};
 
 Outcome replay(const json::Value& line, const std::string& path, const std::string& kind,
                sched::EnabledSources sources) {
@@ -76,6 +80,34 @@ InputError error_of(const Malformed& malformed, const json::Value& line, const s
           "take the vector as it was recorded"};
 }
 
+/// Recorded job files are files of their own; each folder of them is one row of the report. They leave `files`.
+void replay_job_files(std::vector<std::string>& files, const RunOptions& options, Report& report) {
+  std::map<std::string, FileReport> folders;
+  for (const std::string& path : files) {
+    if (!is_job_file_case(path)) continue;
+    const std::string name = stem(path);
+    if (options.name.empty() || name.find(options.name) != std::string::npos) {
+      const std::string folder = fs::path(path).parent_path().string();
+      FileReport& file = folders.try_emplace(folder, FileReport{folder, 0, 0, {}}).first->second;
+      Outcome outcome;
+      try {
+        outcome = replay_job_file(path);
+      } catch (const Malformed& malformed) {
+        outcome = Outcome::failed(malformed.problem);
+      }
+      ++(outcome.kind == Outcome::Kind::equal ? file.equal : file.differ);
+      if (outcome.kind == Outcome::Kind::differ && report.kept.size() < options.diff_count)
+        report.kept.push_back({path, name, std::move(outcome.differences)});
+    }
+  }
+  std::erase_if(files, is_job_file_case);
+  for (auto& [folder, file] : folders) {
+    report.equal += file.equal;
+    report.differ += file.differ;
+    report.files.push_back(std::move(file));
+  }
+}
+
 }  // namespace
 
 Result<Report> run(const RunOptions& options) {
@@ -94,6 +126,7 @@ Result<Report> run(const RunOptions& options) {
   }
   auto files = files_of(paths);
   if (!files) return tl::unexpected(files.error());
+  replay_job_files(*files, options, report);
   for (const std::string& path : *files) {
     if (has_hcl_expressions(path)) {
       auto file = replay_hcl_expressions(path, options, report.kept);

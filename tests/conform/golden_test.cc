@@ -119,6 +119,21 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](
   return name;
 });
 
+TEST(GoldenFolders, EveryJobFileIsEqual) {  // R-HCL: whole job files, which are files of their own
+  std::vector<fs::path> folders{testing::golden_dir() / "hcl" / "files"};
+  if (const auto shared = testing::shared_dir()) folders.push_back(*shared / "golden" / "hcl" / "files");
+  for (const fs::path& folder : folders) {
+    if (!fs::exists(folder)) continue;
+    RunOptions options;
+    options.paths = {folder.string()};
+    options.diff_count = 5;
+    const auto report = run(options);
+    ASSERT_TRUE(report) << report.error().line();
+    EXPECT_EQ(report->differ + report->unsupported, 0u) << to_table(*report);
+    EXPECT_GT(report->equal, 100u) << folder;
+  }
+}
+
 TEST(GoldenList, NamesOnlyWhatExists) {  // a misspelt entry would check nothing
   for (const auto& [key, step] : supported()) {
     if (key.starts_with("evals/suite") || key.starts_with("reconcile")) continue;  // only in shared/golden
