@@ -12,8 +12,11 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
+#include "cli/job_file_options.h"
 #include "cli/outputs.h"
+#include "cli/terminal.h"
 #include "dryrun/advice_text.h"
+#include "dryrun/job_document.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
 #include "dryrun/where.h"
@@ -45,6 +48,7 @@ int worse(int a, int b) {
 struct PlanArguments {
   std::string cluster, name_space, at, now, explain, html, json, require;
   std::vector<std::string> jobs, options;
+  dryrun::JobFileOptions job_files;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = advice::kAdvised;
   bool verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
@@ -261,13 +265,18 @@ class PlanRun {
   int plan(model::ClusterState& state, const std::string& path, std::int64_t now) {
     auto text = io::read_file(path);
     if (!text) return bad_input(text.error().line());
-    auto document = io::parse_json(*text, path);
-    if (!document) return bad_input(document.error().line());
+    auto read = dryrun::job_document(*text, path, arguments_.job_files, has_colours(stderr));
+    if (!read) {
+      fmt::print(stderr, "{}\n", base::printable(read.error(), true));
+      return bad_code();
+    }
+    const json::Value* const document = &read->value;
     if (dryrun::is_cluster(*document))
       return bad_input(InputError{path, "", "is a cluster, not a job", "the cluster comes first, jobs follow"}.line());
     print_warnings(dryrun::key_warnings(*document, path, options_));
     auto registration = advice::read_job(state, *document, path, arguments_.name_space, options_);
-    if (!registration) return bad_input(io::with_line(registration.error(), *text).line());
+    if (!registration)
+      return bad_input((read->is_hcl ? registration.error() : io::with_line(registration.error(), *text)).line());
     if (!registration->job) {  // Nomad's own text has lines
       fmt::print(stderr, "{}: {}\n", base::printable(path, false),
                  base::printable(base::trim_space(registration->error), true));
@@ -392,10 +401,12 @@ void add_plan(CLI::App& app, int& exit_code) {
                    "--at a time")
       ->required();
   command
-      ->add_option("jobs", arguments->jobs,
-                   "job files as JSON (`nomad job run -output FILE.hcl` writes them); each is planned by itself unless "
-                   "--together is given")
+      ->add_option(
+          "jobs", arguments->jobs,
+          "job files in HCL, or as JSON as `nomad job run -output` writes them; each is planned by itself unless "
+          "--together is given")
       ->required();
+  add_job_file_options(*command, arguments->job_files);
   command->add_flag("--together", arguments->together, "plan the jobs in this order, each on top of those before it");
   command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file")
       ->type_name("FILE");

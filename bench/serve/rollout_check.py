@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Does this job fit our cluster, and does it roll out without downtime? For a step of a CI pipeline.
 
-    rollout_check.py CLUSTER JOB.json [--berth PATH] [--nodes N] [--minutes M] [--min-running N]
+    rollout_check.py CLUSTER JOB [--var-file FILE]... [--berth PATH] [--nodes N] [--minutes M] [--min-running N]
 
-CLUSTER is what `berth serve` takes: an export, a CLUSTER.json, a workload; "" with --nodes for nodes that are made up. JOB.json is
-what `nomad job run -output JOB` prints. The job is planned, registered, and its deployment watched on a simulated clock, a second at
+CLUSTER is what `berth serve` takes: an export, a CLUSTER.json, a workload; "" with --nodes for nodes that are made up. JOB is a job
+file in HCL, or JSON as `nomad job run -output JOB` prints it. The job is planned, registered, and its deployment watched on a simulated clock, a second at
 a time, for at most M minutes of it (60). Of a job that runs already, the allocations that run must at no time be fewer than its
 count less max_parallel, or than --min-running.
 
@@ -33,6 +33,11 @@ def ask(address, method, path, body=None):
             return json.load(answer)
     except urllib.error.HTTPError as error:
         raise Refused(f"{method} {path}: {error.read().decode().strip()}") from None
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def running(address, job_id, version=None):
@@ -90,18 +95,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("cluster")
     parser.add_argument("job")
+    parser.add_argument("--var-file", action="append", default=[])
     parser.add_argument("--berth", default=os.environ.get("BERTH", "berth"))
     parser.add_argument("--nodes", type=int)
     parser.add_argument("--minutes", type=int, default=60)
     parser.add_argument("--min-running", type=int)
     arguments = parser.parse_args()
     try:
-        with open(arguments.job, encoding="utf-8") as file:
-            job = json.load(file)
-        job = job.get("Job", job)
-        job["ID"], job["TaskGroups"][0]["Name"]
+        text = read(arguments.job)
+        variables = "\n".join(read(path) for path in arguments.var_file)
+        job = None
+        if text.lstrip().startswith("{"):
+            job = json.loads(text)
+            job = job.get("Job", job)
+            if "job" not in job:  # else the JSON form of HCL
+                job["ID"], job["TaskGroups"][0]["Name"]
+            else:
+                job = None
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        print(f"{arguments.job}: is not a job in JSON ({error}); write it with: nomad job run -output JOB", file=sys.stderr)
+        print(f"{arguments.job}: is no job ({error}); name a job file in HCL or its JSON", file=sys.stderr)
         return 2
     command = [arguments.berth, "serve", *([arguments.cluster] if arguments.cluster else []), "--speed", "step",
                "--listen", "127.0.0.1:0"]
@@ -113,6 +125,9 @@ def main():
             address = re.search(r"http://\S+", line)
             if not address:
                 return server.wait() or 1
+            if job is None:
+                job = ask(address.group(0), "PUT", "/v1/jobs/parse",
+                          {"JobHCL": text, "Variables": variables, "Canonicalize": True})
             return check(address.group(0), job, arguments.minutes, arguments.min_running)
         except Refused as error:
             print(error, file=sys.stderr)

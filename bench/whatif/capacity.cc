@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/text.h"
+#include "dryrun/job_document.h"
 #include "io/files.h"
-#include "io/json_parse.h"
 #include "tables/export.h"
 #include "whatif/whatif.h"
 
@@ -51,9 +51,9 @@ std::string WhatIf::largest(const std::string& key) const {
 Result<Growth, std::string> WhatIf::fill(const std::string& file, std::size_t group, std::size_t* groups) {
   const auto text = io::read_file(file);
   if (!text) return wrong(text.error().line());
-  const auto document = io::parse_json(*text, file);
-  if (!document) return wrong(document.error().line());
-  const auto asked = read_job(file, *document);
+  const auto document = dryrun::job_document(*text, file);
+  if (!document) return wrong(document.error());
+  const auto asked = read_job(file, document->value);
   if (!asked) return wrong(asked.error());
   model::Job full = **asked;
   if (full.type != "service" && full.type != "batch")

@@ -6,8 +6,8 @@
 
 #include "advice/question.h"
 #include "base/text.h"
+#include "dryrun/job_document.h"
 #include "io/files.h"
-#include "io/json_parse.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 
@@ -195,9 +195,9 @@ Result<std::shared_ptr<const model::Job>, std::string> WhatIf::read_job(const st
 Result<void, std::string> WhatIf::submit(const Step& step) {
   const auto text = io::read_file(step.file);
   if (!text) return wrong(text.error().line());
-  const auto document = io::parse_json(*text, step.file);
-  if (!document) return wrong(document.error().line());
-  auto job = read_job(step.file, *document);
+  const auto document = dryrun::job_document(*text, step.file);
+  if (!document) return wrong(document.error());
+  auto job = read_job(step.file, document->value);
   if (!job) return wrong(job.error());
   living::JobRegister event;
   event.job = std::move(*job);

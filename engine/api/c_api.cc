@@ -137,7 +137,7 @@ berth_code berth_cluster_score_by(berth_cluster* cluster, const char* strategy, 
 
 berth_code berth_cluster_register_job(berth_cluster* cluster, const char* json, char** job_id, berth_error** error) {
   if (!cluster || !json) return missing(error, cluster ? "json" : "cluster");
-  const auto job = berth::Job::from_json(json);
+  const auto job = berth::Job::from_text(json);
   if (!job) return fail(error, job.error());
   if (const auto done = cluster->value.register_job(*job); !done) return fail(error, done.error());
   if (job_id) *job_id = copy(job->id());
@@ -269,7 +269,7 @@ berth_code berth_life_add_node(berth_life* life, const char* json, berth_error**
 
 berth_code berth_life_register_job(berth_life* life, const char* json, berth_error** error) {
   if (!life || !json) return missing(error, life ? "json" : "life");
-  const auto job = berth::Job::from_json(json);
+  const auto job = berth::Job::from_text(json);
   if (!job) return fail(error, job.error());
   return answer(life->value.register_job(*job), error);
 }

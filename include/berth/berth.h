@@ -69,7 +69,7 @@ berth_code berth_cluster_set_node(berth_cluster* cluster, const char* node_id, c
                                   int draining, berth_error** error);
 /* Ranking strategy in place of the fit score, "name:key=value:..."; "nomad" is Nomad's own again. */
 berth_code berth_cluster_score_by(berth_cluster* cluster, const char* strategy, berth_error** error);
-/* {"Job": {...}} or the bare object. `job_id`, if not null, gets a copy of the job's ID. */
+/* An HCL job file, {"Job": {...}} or the bare object. `job_id`, if not null, gets a copy of the job's ID. */
 berth_code berth_cluster_register_job(berth_cluster* cluster, const char* json, char** job_id, berth_error** error);
 berth_code berth_cluster_remove_job(berth_cluster* cluster, const char* job_namespace, const char* job_id,
                                     berth_error** error);

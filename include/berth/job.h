@@ -11,6 +11,13 @@
 
 namespace berth {
 
+/// Values of the variables of an HCL job file.
+struct HclInput {
+  std::vector<std::string> variables;  ///< "name=value", as of -var
+  std::string variable_content;        ///< text of a variable file
+  bool strict = true;                  ///< a value of an undeclared variable is an error
+};
+
 /// An immutable value; copies share what they hold.
 class Job {
  public:
@@ -18,7 +25,13 @@ class Job {
   /// mistyped field (the error names its JSON pointer), a job that the rules refuse (the problem is Nomad's text).
   /// `path` is named in errors.
   [[nodiscard]] static Result<Job> from_json(std::string_view text, const std::string& path = "-");
-  /// As from_json, from a file, plain or gzip.
+  /// Reads an HCL job file (native or JSON syntax) instead; the problem of an error is Nomad's text, one line per
+  /// place. `path` is what places name. File functions are refused.
+  [[nodiscard]] static Result<Job> from_hcl(std::string_view text, const HclInput& input = {},
+                                            const std::string& path = "job.hcl");
+  /// Either of them, by what the text is.
+  [[nodiscard]] static Result<Job> from_text(std::string_view text, const std::string& path = "-");
+  /// As from_text, from a file, plain or gzip.
   [[nodiscard]] static Result<Job> from_file(const std::string& path);
 
   [[nodiscard]] const std::string& id() const;
@@ -35,6 +48,7 @@ class Job {
   friend class Cluster;
   friend class LivingCluster;
   struct Impl;
+  struct Reading;  // what all ways in share
   explicit Job(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

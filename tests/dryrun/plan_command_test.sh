@@ -246,8 +246,26 @@ expect 0 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 # Bad input: one clear line; a job that Nomad refuses prints Nomad's text.
 refuses 2 'none.json: ' $scratch/none.json $here/jobs/low.json
 refuses 2 'none.json: ' $here/small.json $scratch/none.json
-printf 'job "x" {}' > "$scratch/x.hcl"
-refuses 2 'x.hcl:' $here/small.json "$scratch/x.hcl"
+printf 'job "x" {\n  foo = 1\n}\n' > "$scratch/x.hcl"
+refuses 2 'x.hcl:2,3-6: Unsupported argument; An argument named "foo" is not expected here.$' $here/small.json "$scratch/x.hcl"
+refuses 2 'x.hcl: variables are for HCL files|urgent.json: variables are for HCL files' $here/small.json $here/jobs/urgent.json --var a=1
+refuses 2 'Undefined -var variable' $here/small.json $here/jobs/urgent.hcl --var nothing=1
+refuses 2 'Failed to read file; failed to read "none.vars"' $here/small.json $here/jobs/urgent.hcl --var-file none.vars
+printf 'job "x" {\n  region = file("x.hcl")\n}\n' > "$scratch/file.hcl"
+expect 2 $here/small.json "$scratch/file.hcl"
+grep -q 'filesystem function disabled' "$scratch/err" || broken "file() without leave: $(cat "$scratch/err")"
+
+# An HCL job file is planned as its JSON is; variables by option, file and environment.
+for how in "--var priority=90" "--var-file $scratch/priority.vars"; do
+  echo 'priority = 90' > "$scratch/priority.vars"
+  expect 0 $here/small.json $here/jobs/urgent.hcl $how
+  says '+ Job: "urgent"'
+  says 'filler  fill'
+done
+NOMAD_VAR_priority=90 expect 0 $here/small.json $here/jobs/urgent.hcl
+says 'filler  fill'
+expect 0 $here/small.json $here/jobs/urgent.hcl --var nothing=1 --hcl2-strict=false
+silent 'filler  fill'
 refuses 2 "'yesterday' is not an RFC 3339 time" $here/small.json $here/jobs/low.json --now yesterday
 refuses 2 "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z" $here/small.json $here/jobs/low.json --now 9999-12-31T23:59:59Z
 refuses 2 "there is no node 'nobody'" $here/small.json $here/jobs/low.json --explain nobody

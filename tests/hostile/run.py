@@ -77,7 +77,7 @@ def make_fixtures(folder, berth, tools):
         '[[jobs.mix]]\nname = "web"\n[arrivals]\nprocess = "fixed"\nrate_per_s = 1\nclock = "wait"\n')
     put("large.toml", 'name = "large"\n[cluster]\nnodes = 2000000\nracks = 100\n[[cluster.shapes]]\nname = "std"\n[jobs]\n'
         'count = 5\n[[jobs.mix]]\nname = "web"\n')
-    put("job.hcl", 'job "web" {\n  group "a" {\n    count = 1\n  }\n}\n')
+    put("job.hcl", 'job "web" {\n  group "a" {\n    cuont = 1\n  }\n}\n')
     put("bomb.gz", gzip.compress(b"[" + b" " * (8 << 20) + b"]"))
     put("cut.gz", gzip.compress(open(os.path.join(folder, "cluster.json"), "rb").read())[:200])
     put("vector.jsonl", '{"name": "fit/a#0", "in": {}, "out": {}}\n')

@@ -95,6 +95,12 @@ TEST_F(WritesTest, RefusalsReadAsNomads) {  // R-API-15, 211, 223, 260 to 268, 3
        "Enforcing job modify index 7: job does not exist"},
       {"PUT", "/v1/job/x/plan", R"({"Job": )" + job_text("web", 1, 100) + "}", 400, "Job ID does not match"},
       {"PUT", "/v1/jobs/parse", R"({"JobHCL": ""})", 400, "Job spec is empty"},
+      {"PUT", "/v1/jobs/parse", R"({"JobHCL": "job \"a\" {\n foo = 1\n}"})", 400,
+       "Failed to parse job: input.hcl:2,2-5: Unsupported argument; An argument named \"foo\" is not expected here."},
+      {"PUT", "/v1/jobs/parse", R"({"JobHCL": "{\"Job\": {}}"})", 400,
+       "Failed to parse job: input.hcl:1,2-7: Extraneous JSON object property; No argument or block type is named "
+       "\"Job\". Did you mean \"job\"?"},
+      {"PUT", "/v1/jobs/parse", R"({"JobHCL": "job \"a\" {\n region = file(\"/etc/passwd\")\n}"})", 400, ""},
       {"PUT", "/v1/job/none/evaluate", "", 500, "job not found"},
       {"PUT", "/v1/job/web/evaluate", R"({"JobID": "x"})", 400, "JobID not same as job name"},
       {"PUT", "/v1/job/none/scale", R"({"Count": 1, "Target": {"Group": "app"}})", 404, "job \"none\" not found"},

@@ -149,12 +149,12 @@ py::list deployments_of(const View& view) {
 
 Job job_of(const py::object& value) {
   if (py::isinstance<Job>(value)) return value.cast<Job>();
-  return take(Job::from_json(json_of(value)));
+  return take(Job::from_text(json_of(value)));
 }
 
 void bind_values(py::module_& module) {
   py::class_<Job>(module, "Job")
-      .def(py::init([](const py::object& value) { return take(Job::from_json(json_of(value))); }), py::arg("value"))
+      .def(py::init([](const py::object& value) { return take(Job::from_text(json_of(value))); }), py::arg("value"))
       .def_static(
           "from_file", [](const std::string& path) { return take(Job::from_file(path)); }, py::arg("path"))
       .def_property_readonly("id", &Job::id)

@@ -1,11 +1,13 @@
 // Registering, validating and planning jobs (R-API-210 to 226).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
 
 #include "dryrun/text.h"
+#include "hcl/job_file.h"
 #include "model/periodic/cron.h"
 #include "model/registration/register_job.h"
 #include "serve/endpoints/answers.h"
@@ -201,13 +203,37 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   });
 }
 
+/// Keys ascending, as a map of Go is written (R-HCL-732).
+void sort_members(json::Value& value) {
+  if (value.is_array()) {
+    for (json::Value& item : value.items()) sort_members(item);
+  } else if (value.is_object()) {
+    json::Object& members = value.members();
+    std::sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    for (json::Member& member : members) sort_members(member.value);
+  }
+}
+
 void parse_job(Simulation&, const Request& request, Reply& reply) {  // R-API-220, 221
   const auto body = object_body(request, "JobsParseRequest", reply);
   if (!body) return;
   const auto text = Expected{*body, "JobsParseRequest", reply}.text("JobHCL");
   if (!text) return;
   if (text->empty()) return reply.fail(400, "Job spec is empty");
-  reply.fail(400, "Failed to parse job: this server does not parse HCL; convert with \"nomad job run -output <file>\"");
+  const auto variables = Expected{*body, "JobsParseRequest", reply}.text("Variables");
+  if (!variables) return;
+  const auto canonicalize = Expected{*body, "JobsParseRequest", reply}.boolean("Canonicalize");
+  if (!canonicalize) return;
+  hcl::ModuleInput input;  // R-HCL-731: no files, no environment, not strict
+  input.name = "input.hcl";
+  input.text = *text;
+  if (!variables->empty()) input.variable_content = *variables;
+  input.strict = false;
+  auto job = hcl::read_job(std::move(input));
+  if (!job) return reply.fail(400, "Failed to parse job: " + job.error());
+  if (*canonicalize) hcl::canonicalize(*job);
+  sort_members(*job);
+  reply.json(*std::move(job));
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+#include "cli/job_file_options.h"
+
+#include <unistd.h>
+
+#include <string_view>
+
+namespace berth::cli {
+
+void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with("NOMAD_VAR_")) options.environment.emplace_back(*entry);
+  }
+  command
+      .add_option("--var", options.variables,
+                  "value of a variable of the job file, name=value; may be repeated, and NOMAD_VAR_name in the "
+                  "environment is the same with less weight")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--var-file", options.variable_files, "file with values of variables; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--hcl2-strict", options.strict,
+                  "false: values of variables that the job file does not declare are ignored")
+      ->capture_default_str();
+  command.add_flag("--allow-file-functions", options.file_functions,
+                   "let file(), fileset() and their like in the job file read below the file's folder");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,109 @@
+#include "dryrun/job_document.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "hcl/job_file.h"
+#include "hcl/unicode.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+
+namespace berth::dryrun {
+namespace {
+
+constexpr std::size_t kWidth = 120;  // columns of a marked line
+
+/// The line of the text without its end; empty where there is none.
+std::string_view line_of(std::string_view text, std::size_t number) {
+  for (std::size_t line = 1; line < number; ++line) {
+    const auto end = text.find('\n');
+    if (end == std::string_view::npos) return {};
+    text.remove_prefix(end + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+/// A variable file's text, or why it cannot be read in Nomad's words.
+tl::expected<std::string, std::string> variable_text(const std::string& path) {
+  std::error_code error;
+  if (path != "-" && !std::filesystem::exists(path, error)) {
+    return tl::unexpected("open " + path + ": no such file or directory");
+  }
+  auto text = io::read_file(path);
+  if (!text) return tl::unexpected(text.error().problem);
+  return *std::move(text);
+}
+
+}  // namespace
+
+std::string with_marks(std::string_view errors, std::string_view name, std::string_view text) {
+  static const re2::RE2 kPlace(R"(:(\d{1,9}),(\d{1,9})-(?:(\d{1,9}),)?(\d{1,9}): )");
+  std::string out;
+  for (const std::string_view line : base::split(errors, '\n')) {
+    out.append(line).append("\n");
+    if (!line.starts_with(name)) continue;
+    re2::StringPiece rest(line.data() + name.size(), line.size() - name.size());
+    std::size_t row = 0, begin = 0, end = 0;
+    std::string last_row;
+    if (!re2::RE2::Consume(&rest, kPlace, &row, &begin, &last_row, &end)) continue;
+    const std::string_view source = line_of(text, row);
+    std::size_t at = 0;
+    std::string shown, mark;
+    for (std::size_t column = 1; at < source.size() && column < kWidth; ++column) {
+      const std::size_t next = hcl::grapheme_end(source, at);
+      const bool marked = column >= begin && (column < std::max(end, begin + 1) || !last_row.empty());
+      shown += source[at] == '\t' ? " " : std::string(source.substr(at, next - at));
+      mark += marked ? '^' : ' ';
+      at = next;
+    }
+    if (begin > mark.size() && begin < kWidth) mark.append(begin - mark.size() - 1, ' ').append("^");
+    mark.resize(mark.find_last_not_of(' ') + 1);
+    if (mark.empty()) continue;
+    out += fmt::format("  {}\n  {}\n", shown, mark);
+  }
+  if (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+tl::expected<JobDocument, JobDocumentError> job_document(const std::string& text, const std::string& path,
+                                                         const JobFileOptions& options, bool marks) {
+  if (!hcl::is_job_file(text)) {
+    if (!options.variables.empty() || !options.variable_files.empty()) {
+      return tl::unexpected(path + ": variables are for HCL files, and this is JSON; leave them out");
+    }
+    auto document = io::parse_json(text, path);
+    if (!document) return tl::unexpected(document.error().line());
+    return JobDocument{*std::move(document), false};
+  }
+  hcl::ModuleInput input;
+  const std::filesystem::path file(path);
+  input.name = path == "-" ? "stdin" : path;  // the whole path, where Nomad names the last part of it
+  input.text = text;
+  input.files.allowed = options.file_functions;
+  input.files.folder = path == "-" || !file.has_parent_path() ? "." : file.parent_path().string();
+  input.arguments = options.variables;
+  input.environment = options.environment;
+  input.strict = options.strict;
+  for (const std::string& variables : options.variable_files) {
+    input.variable_files.push_back({variables, variable_text(variables)});
+  }
+  const std::string name = input.name;
+  auto job = hcl::read_job(std::move(input));
+  if (!job) {
+    std::string errors = job.error();
+    constexpr std::string_view kNowhere = "<nil>: ";  // a place that Nomad does not name
+    if (errors.starts_with(kNowhere)) errors.replace(0, kNowhere.size(), name + ": ");
+    return tl::unexpected(marks ? with_marks(errors, name, text) : errors);
+  }
+  json::Value document = json::Value::object();
+  document.set("Job", *std::move(job));
+  return JobDocument{std::move(document), true};
+}
+
+}  // namespace berth::dryrun
