@@ -8,8 +8,9 @@
 namespace berth::hcl {
 namespace {
 
-const Functions& table() {
-  static const Functions kTable = [] {
+/// Ascending by name.
+const std::vector<const Function*>& table() {
+  static const Functions kFunctions = [] {
     Functions functions;
     add_number_functions(functions);
     add_text_functions(functions);
@@ -21,9 +22,14 @@ const Functions& table() {
     add_secret_functions(functions);
     add_network_functions(functions);
     add_file_functions(functions);
-    std::sort(functions.begin(), functions.end(),
-              [](const Function& a, const Function& b) { return std::string_view(a.name) < b.name; });
     return functions;
+  }();
+  static const std::vector<const Function*> kTable = [] {
+    std::vector<const Function*> sorted;
+    for (const Function& function : kFunctions) sorted.push_back(&function);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Function* a, const Function* b) { return std::string_view(a->name) < b->name; });
+    return sorted;
   }();
   return kTable;
 }
@@ -33,14 +39,14 @@ const Functions& table() {
 const Function* find_function(std::string_view name) {
   const auto& functions = table();
   const auto found = std::lower_bound(functions.begin(), functions.end(), name,
-                                      [](const Function& f, std::string_view wanted) { return f.name < wanted; });
-  return found != functions.end() && found->name == name ? &*found : nullptr;
+                                      [](const Function* f, std::string_view wanted) { return f->name < wanted; });
+  return found != functions.end() && (*found)->name == name ? *found : nullptr;
 }
 
 const std::vector<std::string>& function_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names = {"can", "convert", "try"};
-    for (const Function& function : table()) names.emplace_back(function.name);
+    for (const Function* function : table()) names.emplace_back(function->name);
     std::sort(names.begin(), names.end());
     return names;
   }();
