@@ -136,10 +136,6 @@ int run(const RunArguments& arguments) {
   if (arguments.shadow > 0 && workload->cluster.source == sim::Source::nomad_grid)
     return report_error({"berth run", "--shadow", "nomad-grid is compared with Nomad's own decisions", "leave it out"},
                         2);
-  if (arguments.shadow > 0 && workload->workers > 1 && workload->commits == sim::CommitOrder::deterministic)
-    return report_error({"berth run", "--shadow", "does not see decisions that several workers make ahead",
-                         "add --workers 1 or --order free"},
-                        2);
   if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
   if (!arguments.study.results.empty())
     if (auto fine = study::ResultsDb::check(arguments.study.results); !fine) return report_error(fine.error(), 2);

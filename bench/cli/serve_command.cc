@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
+#include "cli/workload_arguments.h"
 #include "run/interrupt.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/refused.h"
@@ -32,7 +33,8 @@ struct ServeArguments {
   std::string token;
   std::size_t held_memory_mb = 0;
   std::uint64_t seed = 1, shadow = 0;
-  std::string sources;
+  std::string sources, order;
+  std::optional<std::int64_t> workers;
   bool quiet = false;
 };
 
@@ -40,6 +42,7 @@ struct ServeArguments {
 class ShadowListener final : public living::Listener {
  public:
   explicit ShadowListener(server::Shadow& shadow) : shadow_(shadow) {}
+  void lane_made(server::Lane& lane) override { shadow_.lane_made(lane); }
   void decided(server::Lane& lane) override { shadow_.decided(lane); }
 
  private:
@@ -93,6 +96,8 @@ int serve(const ServeArguments& arguments) {
   const auto sources = enabled_sources("berth serve", arguments.sources);
   if (!sources) return report_error(sources.error(), 2);
   options.start.sources = *sources;
+  options.start.workers = static_cast<std::uint32_t>(arguments.workers.value_or(1));
+  options.start.free_order = arguments.order == "free";
   options.simulation.speed = *speed;
   options.simulation.vault_audience = arguments.vault;
   options.listen = arguments.listen;
@@ -209,6 +214,9 @@ void add_serve(CLI::App& app, int& exit_code) {
           "--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
           "shortest interval between the heartbeats of a node (default: 10s, or as the life of a workload says)")
       ->type_name("DURATION");
+  add_workers(*command, arguments->workers,
+              "threads that decide evaluations; may exceed the number of cores (default: 1)");
+  add_order(*command, arguments->order);
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
   command->add_flag("--refused", arguments->refused,

@@ -17,11 +17,7 @@ void WorkloadArguments::add_to(CLI::App& command) {
       ->type_name("LABEL")
       ->capture_default_str();
   command.add_option("--seed", seed, "seed to use instead of the file's")->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--order", commits,
-                  "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
-                  "(the decisions of one worker)")
-      ->check(CLI::IsMember({"free", "deterministic"}));
+  add_order(command, commits);
   command
       .add_option("--strategy", strategy,
                   "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
@@ -32,9 +28,16 @@ void WorkloadArguments::add_to(CLI::App& command) {
       ->type_name("NAME");
 }
 
-void add_workers(CLI::App& command, std::optional<std::int64_t>& workers) {
-  command.add_option("--workers", workers, "number of workers instead of the file's; may exceed the number of cores")
-      ->check(CLI::Range(1, 1024));
+void add_order(CLI::App& command, std::string& commits) {
+  command
+      .add_option("--order", commits,
+                  "how plans of several workers are committed: free (as they come, like Nomad) or deterministic "
+                  "(the decisions of one worker)")
+      ->check(CLI::IsMember({"free", "deterministic"}));
+}
+
+void add_workers(CLI::App& command, std::optional<std::int64_t>& workers, const std::string& about) {
+  command.add_option("--workers", workers, about)->check(CLI::Range(1, 1024));
 }
 
 Result<void> WorkloadArguments::begin(const std::string& command) const {

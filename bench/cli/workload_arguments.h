@@ -26,6 +26,9 @@ struct WorkloadArguments {
 };
 
 /// --workers of commands that run one number of them.
-void add_workers(CLI::App& command, std::optional<std::int64_t>& workers);
+void add_workers(CLI::App& command, std::optional<std::int64_t>& workers,
+                 const std::string& about = "number of workers instead of the file's; may exceed the number of cores");
+/// --order: "", free or deterministic.
+void add_order(CLI::App& command, std::string& commits);
 
 }  // namespace berth::cli

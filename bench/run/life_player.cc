@@ -28,6 +28,8 @@ living::Config life_config(const sim::Workload& workload, const sim::Inputs& inp
   const sim::LifeSpec& life = *workload.life;
   living::Config out;
   out.server = server_settings(workload);
+  out.server.workers = static_cast<std::uint32_t>(workload.workers);
+  if (workload.workers > 1) out.server.execution = server::Execution::ahead;
   const std::size_t jobs = inputs.jobs.arrivals.size(), nodes = inputs.cluster.nodes.size();
   out.server.broker.evals = static_cast<std::uint32_t>(std::min<std::size_t>(4 * (jobs + nodes) + 65'536, 1U << 24));
   out.server.broker.jobs = static_cast<std::uint32_t>(std::min<std::size_t>(jobs + nodes + 65'536, 1U << 24));

@@ -355,10 +355,19 @@ int LifeWatch::compared_hour() const {
 }
 
 void LifeWatch::attempt(server::Lane& lane) {
+  if (lane.number == 0) begin_turn();  // the others decide ahead of their turn
+  measuring_.attempt(lane);
+}
+
+void LifeWatch::waiting(server::Lane& lane) {
+  begin_turn();
+  measuring_.waiting(lane);
+}
+
+void LifeWatch::begin_turn() {
   if (began_cpu_ns_ < 0 && compared_hour() >= 0) began_cpu_ns_ = cpu_ns(), cost_ = nullptr;
   // Waiting passes on the virtual clock, deciding on the machine's.
   clock_.leave_out(clock_.now_ns() - now());
-  measuring_.attempt(lane);
 }
 
 void LifeWatch::applied(server::Lane& lane) {

@@ -8,7 +8,7 @@
 //
 //   Seen      16 bytes per allocation row    what was last seen of it
 //   JobRow    96 bytes per job row           wanted, running, integrals
-// Threads: the run's.
+// Threads: the run's; attempt() also those that decide ahead.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -43,7 +43,7 @@ class LifeWatch final : public living::Listener {
   // --- living::Listener ---
   void lane_made(server::Lane& lane) override { measuring_.lane_made(lane); }
   void attempt(server::Lane& lane) override;
-  void waiting(server::Lane& lane) override { measuring_.waiting(lane); }
+  void waiting(server::Lane& lane) override;
   void decided(server::Lane& lane) override { measuring_.decided(lane); }
   void applying(server::Lane& lane) override { measuring_.applying(lane); }
   void applied(server::Lane& lane) override;
@@ -87,6 +87,7 @@ class LifeWatch final : public living::Listener {
     std::uint64_t name = 0;  ///< of the allocation; a row may be another one's by the time it is looked up by name
   };
 
+  void begin_turn();
   [[nodiscard]] double seconds(std::int64_t at) const { return static_cast<double>(at - start_ns_) / 1e9; }
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
   [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }

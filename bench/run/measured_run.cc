@@ -49,9 +49,9 @@ void Meter::end() {
 }
 
 std::optional<InputError> refused(const sim::Workload& workload) {
-  if (workload.life && (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic))
-    return InputError{workload.path, "workers", "a life has one worker, whose plans are committed in turn",
-                      "leave out --workers and --order"};
+  if (workload.life && workload.commits != sim::CommitOrder::deterministic)
+    return InputError{workload.path, "commits", "the plans of a life are committed in turn",
+                      "leave out --order free; berth serve has it"};
   if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
     return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
                       "leave out the strategy"};

@@ -324,6 +324,7 @@ void Simulation::run() {
     else
       sleep();
   }
+  cluster_->stop_workers();
 }
 
 void Simulation::run_tasks() {

@@ -380,6 +380,11 @@ Result<Start> prepare(const StartOptions& options) {
   out.config.start_ns = now_ns;
   out.config.server.keep_details = true;
   out.config.server.sources = options.sources;
+  out.config.server.workers = options.workers;
+  using server::Execution;
+  out.config.server.execution = options.free_order    ? Execution::free
+                                : options.workers > 1 ? Execution::ahead
+                                                      : Execution::inline_;
   lifecycle::HeartbeatConfig& heartbeats = out.config.watchers.heartbeats;
   if (options.heartbeat_grace_ns != 0) heartbeats.grace_ns = options.heartbeat_grace_ns;
   if (options.min_heartbeat_ttl_ns != 0) heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;

@@ -17,7 +17,9 @@ struct StartOptions {
   std::int64_t nodes = 0;  ///< that are made up, beside those of `source`
   std::uint64_t seed = 1;
   sched::EnabledSources sources;  ///< that may answer Selects
-  std::int64_t now_ns = 0;        ///< the real time, unix
+  std::uint32_t workers = 1;      ///< threads that decide evaluations
+  bool free_order = false;      ///< they commit as they come, as Nomad's do; else in turn, with one worker's decisions
+  std::int64_t now_ns = 0;      ///< the real time, unix
   std::int64_t begin_ns = 0;    ///< virtual time begins here; 0: at the latest time in `source`, without any at now_ns
   bool keep_addresses = false;  ///< those of `source` are served unchanged (addresses.h)
   bool paused = false;          ///< a workload is not lived: its starting state alone is served

@@ -166,6 +166,11 @@ class BasicBroker {
   /// 326). Fault: disabled. Cost: a few atomic operations; no allocation.
   Expected<std::optional<Delivery>> dequeue(QueueSet queues, std::int64_t now_ns);
 
+  /// The first `count` evaluations that dequeue() would hand out, if nothing came in between, in that order: a
+  /// forecast, right but where elements of a heap tie or types draw. `exact` only. Cost: O(count log count), whatever
+  /// waits.
+  void peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const;
+
   /// The delivery is done: the job is released, its best pending evaluation becomes ready, its others cancelable
   /// (R-CTRL-333). Faults: not_found, wrong_token, timer_stopped.
   Expected<void> ack(EvalRow row, Token token, std::int64_t now_ns);

@@ -54,6 +54,36 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
 }
 
 template <template <class> class Atomic>
+void BasicBroker<Atomic>::peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const {
+  out.clear();
+  // Elements whose parents are in `out`, as a heap: the best of a binary heap's elements are reached from its root.
+  struct Next {
+    std::uint32_t queue;
+    std::size_t at;
+  };
+  std::vector<Next> next;
+  const auto comes_later = [this](const Next& a, const Next& b) {
+    const Eval &one = heaps_[a.queue][a.at], &other = heaps_[b.queue][b.at];
+    if (a.queue == b.queue) return ready_less(other, one);
+    return one.priority != other.priority ? one.priority < other.priority : a.queue > b.queue;
+  };
+  const auto add = [&](std::uint32_t queue, std::size_t at) {
+    if (at >= heaps_[queue].size()) return;
+    next.push_back({queue, at});
+    std::push_heap(next.begin(), next.end(), comes_later);
+  };
+  for (std::uint32_t q = 0; q < kQueueCount; ++q)
+    if (queues >> q & 1) add(q, 0);
+  while (!next.empty() && out.size() < count) {
+    std::pop_heap(next.begin(), next.end(), comes_later);
+    const Next best = next.back();
+    next.pop_back();
+    out.push_back(heaps_[best.queue][best.at].row);
+    add(best.queue, 2 * best.at + 1), add(best.queue, 2 * best.at + 2);
+  }
+}
+
+template <template <class> class Atomic>
 Stats BasicBroker<Atomic>::stats() const {
   Stats out;
   std::array<std::uint64_t, kQueueCount> queues{};

@@ -14,7 +14,6 @@ namespace {
 Config living(Config config) {
   config.server.history = server::History::objects;
   config.server.options.spare_leaving_ports = true;
-  config.server.execution = server::Execution::inline_;
   config.server.seed = config.seed;
   config.watchers.heartbeat_seed = base::mix64(config.seed);
   return config;
@@ -78,7 +77,7 @@ Cluster::Cluster(Config config, Listener* listener)
   clients_ = std::make_unique<client::Clients>(clients_config(config_, outcomes_));
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() { stop_workers(); }
 
 void Cluster::load(const model::ClusterState& state) {
   server_->load(state);
@@ -115,7 +114,37 @@ void Cluster::keep_logs(const model::ClusterState& state) {
   }
 }
 
+// ---------------------------------------------------------------- the server's threads
+
+void Cluster::start_workers() {
+  if (works_) return;
+  works_ = true;
+  server_->start();
+  turn_.emplace(*server_);
+}
+
+void Cluster::stop_workers() {
+  if (!works_) return;
+  turn_.reset();
+  server_->stop();
+  works_ = false;
+}
+
+/// Free workers go on for a moment; false: nothing is left for them.
+bool Cluster::let_work() {
+  constexpr std::int64_t kMoment = 200'000;  // that a request may wait
+  if (server_->at_rest()) return false;
+  turn_.reset();
+  server_->wait_at_rest(kMoment);
+  server_->tick();
+  turn_.emplace(*server_);
+  return true;
+}
+
+// ---------------------------------------------------------------- the clock
+
 std::int64_t Cluster::next_deadline() {
+  if (is_free() && !server_->at_rest()) return now();
   const std::int64_t at = std::min({clients_->next_deadline(), batch_due_, watchers_->next_deadline(), leader_due_,
                                     server_->next_deadline().value_or(kNever)});
   return std::max(at, now());  // what changed is due at once
@@ -159,7 +188,7 @@ void Cluster::step_until_idle() {
 }
 
 void Cluster::check_unchecked() {
-  if (unchecked_steps_ > 0 && problems_.empty()) check_state_now();
+  if (unchecked_steps_ > 0 && problems_.empty() && !(is_free() && !server_->at_rest())) check_state_now();
 }
 
 bool Cluster::checked_step() {
@@ -172,6 +201,7 @@ bool Cluster::checked_step() {
 /// is looked at less often.
 bool Cluster::check_is_due() {
   if (checked_ && checked_->index == state().index) return false;  // it wrote nothing
+  if (is_free() && !server_->at_rest()) return false;              // an evaluation is half written
   constexpr std::uint64_t kSmall = 500;                            // rows that are looked at after every step
   return ++unchecked_steps_ * kSmall >= state().allocs.size() + state().evals.size();
 }
@@ -201,6 +231,7 @@ void Cluster::check_plan(const server::Lane& lane) {
 
 /// One thing of the lowest class that is due; false: nothing is before `next_due_`.
 bool Cluster::step() {
+  start_workers();
   const std::int64_t now = this->now();
   next_due_ = kNever;
   const auto is_due = [&](std::int64_t at) {
@@ -217,7 +248,12 @@ bool Cluster::step() {
     watchers_->advance(now, written_);
     take(written_);
   } else if (is_due(server_->next_deadline().value_or(kNever))) {
+    turn_.reset();
     server_->advance();
+    if (is_free()) turn_.emplace(*server_);
+  } else if (is_free()) {
+    if (!let_work()) return false;
+    recorder_->evaluation_over();
   } else {
     if (!server_->step()) return false;
     recorder_->evaluation_over();

@@ -178,6 +178,15 @@ fsm::Answer Cluster::happen(const TaskOutcome& event) {
 
 // ---------------------------------------------------------------- the server
 
+/// Free workers end before; the next step starts them again.
+void Cluster::set_queues(bool enabled) {
+  if (is_free()) stop_workers();
+  if (enabled)
+    server_->enable_queues();
+  else
+    server_->disable_queues();
+}
+
 /// Triggers no evaluation, but un-pausing restores those that wait (R-CTRL-346, 1603).
 fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
   fsm::StateLog& log = server_->log();
@@ -198,10 +207,7 @@ fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
   answer.index = index;
   answer.entries.push_back({index, "scheduler_config", ""});
   if (!current) return answer;
-  if (event.configuration.pause_eval_broker && server_->queues_enabled())
-    server_->disable_queues();
-  else if (!event.configuration.pause_eval_broker && !server_->queues_enabled())
-    server_->enable_queues();
+  if (event.configuration.pause_eval_broker == server_->queues_enabled()) set_queues(!server_->queues_enabled());
   return answer;
 }
 
@@ -216,7 +222,7 @@ fsm::Answer Cluster::happen(const CollectGarbage& event) {
 
 /// R-CTRL-1602: queues and heartbeat timers go; what clients report meanwhile fails.
 fsm::Answer Cluster::happen(const LeaderChange& event) {
-  if (server_->queues_enabled()) server_->disable_queues();
+  if (server_->queues_enabled()) set_queues(false);
   watchers_->stop_leading();
   batch_ = {}, batch_due_ = lifecycle::kNever;
   answer_senders(false);
@@ -230,7 +236,7 @@ void Cluster::begin_leading() {
   has_leader_ = true;
   leader_due_ = lifecycle::kNever;
   const auto& configuration = state().cold->scheduler_config;
-  if (!configuration || !configuration->pause_eval_broker) server_->enable_queues();
+  if (!configuration || !configuration->pause_eval_broker) set_queues(true);
   watchers_->become_leader(now(), written_);
   take(written_);
 }

@@ -10,13 +10,18 @@
 // Events of one instant go by the classes of R-CTRL-1701: what comes from outside, clients, the leader's timers, the
 // broker's, evaluations. A lower class that becomes due while a higher one is at work comes next. Evaluations are
 // decided one after the other and take no time, so that every decision, and the log, depend on configuration, seed and
-// events alone; digest() is their fingerprint.
+// events alone; digest() is their fingerprint. Threads may decide them ahead of their turn (server::Execution::ahead):
+// the same decisions.
+//
+// With free workers (server::Execution::free) the order of decisions is the workers', and differs from run to run. The
+// clock waits for them all the same. The driver has the Turn but while it waits, so that what it reads and writes
+// between two calls of a Cluster stands still.
 //
 //   engine/living  cluster.cc   the clock and its order
 //                  events.cc    R-CTRL-E1 to E19
 //                  exchange.cc  what clients and server say to each other
 //                  recorder.h   digest, and what a listener is told
-// Threads: one.
+// Threads: the driver's, always the same one from the first step to stop_workers().
 #pragma once
 
 #include <functional>
@@ -34,7 +39,7 @@
 namespace berth::living {
 
 struct Config {
-  server::Config server;              ///< its history and execution are objects and inline, whatever it says
+  server::Config server;              ///< its history is objects, whatever it says
   lifecycle::WatcherConfig watchers;  ///< its seed is `seed`'s
   client::Timing clients;
   /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
@@ -73,6 +78,8 @@ class Cluster {
   bool run_until(std::int64_t t, const std::function<bool()>& enough);
   /// Everything due before `t`, then the clock is at `t`: what happens from outside at `t` comes first there.
   void run_before(std::int64_t t);
+  /// Ends the server's threads, if it has any; the next step starts them again. By the driver, before it ends.
+  void stop_workers();
   /// Something happens now. Its answer is Nomad's; `error` is "" where it succeeded.
   fsm::Answer apply(const Event& event);
 
@@ -94,9 +101,12 @@ class Cluster {
 
  private:
   // cluster.cc
+  void start_workers();
+  bool let_work();
   void step_until_idle();
   bool checked_step();
   bool step();
+  [[nodiscard]] bool is_free() const { return config_.server.execution == server::Execution::free; }
   [[nodiscard]] bool check_is_due();
   void check_state_now();
   void check_unchecked();
@@ -106,6 +116,7 @@ class Cluster {
   void take(const fsm::Answer& answer);
   // events.cc
   [[nodiscard]] tables::NodeRow client_of(const std::string& node_id) const;
+  void set_queues(bool enabled);
   void begin_leading();
   fsm::Answer happen(const NodeRegister& event);
   fsm::Answer happen(const NodeUnreachable& event);
@@ -151,6 +162,8 @@ class Cluster {
   Outcomes outcomes_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<server::Server> server_;
+  std::optional<server::Server::Turn> turn_;  // of free workers: the driver has it
+  bool works_ = false;                        // the threads were started
   std::unique_ptr<lifecycle::Watchers> watchers_;
   std::unique_ptr<client::Clients> clients_;
   base::Random ids_;

@@ -40,6 +40,9 @@ class Recorder final : public server::Listener {
   void attempt(server::Lane& lane) override {
     if (listener_) listener_->attempt(lane);
   }
+  void waiting(server::Lane& lane) override {
+    if (listener_) listener_->waiting(lane);
+  }
   void decided(server::Lane& lane) override {
     if (listener_) listener_->decided(lane);
   }

@@ -286,10 +286,11 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
     result.ineligible_nodes = facts.decided->ineligible;
   } else {
     const bool goes_on = check_all(view, plan, facts, result);
-    track_rejected(facts, result);
+    if (!facts.only_whole) track_rejected(facts, result);
     if (!goes_on && (!result.error.empty() || result.ineligible_nodes.empty())) return;
   }
   if (fails(why_not(state, plan, facts))) {
+    if (facts.only_whole) return;
     result.index_used = true;
     if (log_) log_->seen(facts.index);
     return;

@@ -42,6 +42,8 @@ struct Decided {
 struct CommitFacts {
   std::uint64_t index = 0;
   bool all_at_once = false;
+  /// If it is refused, nothing happened: no rejection is tracked and no index used. The plan is made again.
+  bool only_whole = false;
   std::int64_t now_ns = 0;  ///< time of what is written (R-CTRL-625); 0: none is kept
   base::Uuid eval;          ///< the plan's evaluation; its row, which must exist, gets the index. nil: none is stored
   /// The deployment of a plan that says has_deployment and holds no object.

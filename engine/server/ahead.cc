@@ -57,11 +57,12 @@ bool Ahead::wants_more() const {
   return pace_.is_ahead() && posted_.load(std::memory_order_relaxed) - taken_ < slots_.size();
 }
 
-void Ahead::post(broker::EvalRow eval, std::uint64_t order_index) {
+void Ahead::post(const EvalRecord& eval, std::uint64_t order_index, const Circumstances& circumstances) {
   const std::uint64_t n = posted_.load(std::memory_order_relaxed);
   Slot& slot = *slots_[n % slots_.size()];
-  slot.eval = eval;
-  slot.order_index = order_index;
+  slot.record = eval;
+  slot.lane->record = &slot.record;
+  slot.order_index = order_index, slot.circumstances = circumstances;
   slot.done.store(0, std::memory_order_relaxed);
   // Publish: pairs with the acquire load of posted_ in loop() and take().
   posted_.store(n + 1, std::memory_order_release);
@@ -104,34 +105,47 @@ void Ahead::run(Thread& thread, Slot& slot) {
   const tables::Snapshot& state = views ? thread.view.state() : *held;
   slot.epoch = state.nodes.epoch;
   try {
-    decide_(slot.eval, state, slot.order_index, *slot.lane, slot.reads);
+    decide_(state, slot.order_index, *slot.lane, slot.reads);
   } catch (...) {
     slot.failed = true;  // its turn finds out
   }
   thread.view.release();
 }
 
-bool Ahead::valid(const Slot& slot, std::uint64_t order_index) const {
-  if (slot.failed || slot.order_index != order_index || slot.epoch != store_.current().nodes.epoch) return false;
+bool Ahead::valid(const Slot& slot, std::uint64_t order_index, const Circumstances& circumstances) const {
+  if (slot.failed || slot.order_index != order_index || slot.circumstances != circumstances) return false;
+  if (slot.epoch != store_.current().nodes.epoch) return false;
   if (slot.reads.all) return slot.change == change_.load(std::memory_order_relaxed);
   for (const tables::NodeRow row : slot.reads.rows)
     if (row < last_change_.size() && last_change_[row] > slot.change) return false;
   return true;
 }
 
-bool Ahead::take(broker::EvalRow eval, std::uint64_t order_index) {
-  Slot& slot = *slots_[taken_ % slots_.size()];
-  BERTH_ASSERT(posted() > 0 && slot.eval == eval);
+/// False: no thread has begun with the oldest one, and none will. Waits for a thread that has.
+bool Ahead::begun(Slot& slot) {
   std::uint64_t n = taken_;
-  if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) {
+  if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) return false;
+  if (!base::spin_until([&] { return slot.done.load(std::memory_order_acquire) != 0; }))
+    slot.done.wait(0, std::memory_order_acquire);
+  return true;
+}
+
+bool Ahead::take(broker::EvalRow eval, std::uint64_t order_index, const Circumstances& circumstances) {
+  Slot& slot = *slots_[taken_ % slots_.size()];
+  BERTH_ASSERT(posted() > 0 && slot.record.row == eval);
+  if (!begun(slot)) {
     ++stats_.inline_;
     return false;
   }
-  if (!base::spin_until([&] { return slot.done.load(std::memory_order_acquire) != 0; }))
-    slot.done.wait(0, std::memory_order_acquire);
-  const bool used = valid(slot, order_index);
+  const bool used = valid(slot, order_index, circumstances);
   ++(used ? stats_.used : stats_.redone);
   return used;
+}
+
+void Ahead::skip() {
+  BERTH_ASSERT(posted() > 0);
+  if (begun(*slots_[taken_ % slots_.size()])) ++stats_.redone;
+  release();
 }
 
 void Ahead::changed(tables::NodeRow row) {

@@ -3,14 +3,15 @@
 // decisions are those of one worker, whatever the number of threads and however they are scheduled.
 //
 //   post(n)    the server says which evaluation comes n-th and which state index it will see (seed of the visiting
-//   order) threads    decide posted ones in order, each on its view of the newest state, and note the node rows they
-//   looked at
-//   take(n)    in its turn: is the n-th decision there, and did nothing it looked at change? Else it is made anew
+//              order)
+//   threads    decide posted ones in order, each on its view of the newest state, and note the node rows they visited
+//   take(n)    in its turn: is the n-th decision there, and did nothing that it read change? Else it is made again
+//   skip(n)    another evaluation came: the decision is dropped
 //
-// A decision depends on the job, the nodes' static columns, the set of ready nodes, the use of the rows it looked at
-// and the order index; valid() compares all of them. Decisions that look at every node are valid only while nothing
-// changes. Where deciding ahead is slower than deciding in turn, as most decisions have to be made anew or as threads
-// take longer to wake up than to decide, it pauses (Pace). Threads: everything but the decisions belongs to the
+// A decision depends on the job, the nodes' static columns, the set of ready nodes, the use of the rows it visited, the
+// order index and the circumstances; valid() compares all of them. Decisions that visit every node are valid only while
+// nothing changes. Where deciding ahead is slower than deciding in turn, as most decisions have to be made anew or as
+// threads take longer to wake up than to decide, it pauses (Pace). Threads: everything but the decisions belongs to the
 // server's thread.
 #pragma once
 
@@ -44,6 +45,13 @@ class Pace {
   std::int64_t sum_ns_ = 0, ahead_ns_ = 0;
 };
 
+/// What else a decision depends on. Evaluations change neither.
+struct Circumstances {
+  std::uint64_t outside = 0;  ///< log entries that no evaluation wrote
+  std::int64_t now_ns = 0;
+  friend bool operator==(const Circumstances&, const Circumstances&) = default;
+};
+
 class Ahead {
  public:
   /// What a decision looked at.
@@ -51,10 +59,9 @@ class Ahead {
     std::vector<tables::NodeRow> rows;  ///< nodes whose use it read
     bool all = false;                   ///< it may have read any
   };
-  /// Decides evaluation `eval` on `state` into `lane`, seeding its visiting order with `order_index`. Any thread; may
-  /// throw.
-  using Decide = std::function<void(broker::EvalRow eval, const tables::Snapshot& state, std::uint64_t order_index,
-                                    Lane& lane, Reads& reads)>;
+  /// Decides the lane's evaluation on `state`, seeding its visiting order with `order_index`. Any thread; may throw.
+  using Decide =
+      std::function<void(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Reads& reads)>;
 
   Ahead(tables::StateStore& store, std::uint32_t threads, const std::function<std::unique_ptr<Lane>()>& make_lane,
         Decide decide);
@@ -64,16 +71,21 @@ class Ahead {
 
   /// Whether another evaluation may be posted now.
   [[nodiscard]] bool wants_more() const;
-  void post(broker::EvalRow eval, std::uint64_t order_index);
+  /// Threads decide on a copy of the record: the server's own may change, or become another evaluation's.
+  void post(const EvalRecord& eval, std::uint64_t order_index, const Circumstances& circumstances);
   [[nodiscard]] std::uint64_t posted() const { return posted_.load(std::memory_order_relaxed) - taken_; }
+  /// Evaluations that may be posted at a time.
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
 
   /// Where the oldest posted evaluation is decided.
   [[nodiscard]] Lane& next() { return *slots_[taken_ % slots_.size()]->lane; }
   /// The oldest posted evaluation, which is `eval`, has its turn: true when its decision is in next() and is the one
   /// that would be made now. Waits for a thread that decides it. The snapshot it was made on is gone.
-  [[nodiscard]] bool take(broker::EvalRow eval, std::uint64_t order_index);
+  [[nodiscard]] bool take(broker::EvalRow eval, std::uint64_t order_index, const Circumstances& circumstances);
   /// next() is done with.
   void release() { ++taken_; }
+  /// Drops the oldest posted evaluation. Waits for a thread that decides it.
+  void skip();
   /// An evaluation is over that took so long from its turn on.
   void count(std::int64_t ns) { pace_.count(ns); }
 
@@ -91,8 +103,9 @@ class Ahead {
  private:
   struct alignas(64) Slot {
     std::unique_ptr<Lane> lane;
-    broker::EvalRow eval{};
+    EvalRecord record;  // of the evaluation, as it was posted
     std::uint64_t order_index = 0, change = 0, epoch = 0;
+    Circumstances circumstances;
     Reads reads;
     bool failed = false;
     std::atomic<std::uint32_t> done{0};
@@ -104,7 +117,8 @@ class Ahead {
 
   void loop(Thread& thread);
   void run(Thread& thread, Slot& slot);
-  [[nodiscard]] bool valid(const Slot& slot, std::uint64_t order_index) const;
+  [[nodiscard]] bool begun(Slot& slot);
+  [[nodiscard]] bool valid(const Slot& slot, std::uint64_t order_index, const Circumstances& circumstances) const;
 
   tables::StateStore& store_;
   const Decide decide_;

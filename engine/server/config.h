@@ -79,7 +79,8 @@ class Listener {
   virtual void attempt(Lane&) {}    ///< a state was taken to decide on
   virtual void waiting(Lane&) {}    ///< its turn has come; it may be decided elsewhere still
   virtual void decided(Lane&) {}    ///< an attempt ended: with a plan, or with nothing
-  /// From now on, until it is called with false, the evaluation under way only reads the tables.
+  /// From now on, until it is called with false, the driver's thread only reads the tables: it decides an evaluation,
+  /// or waits for one that is decided ahead.
   virtual void only_reads(bool) {}
   virtual void applying(Lane&) {}                              ///< its plan is checked now; in turn
   virtual void applied(Lane&) {}                               ///< and committed as far as it fits; in turn

@@ -54,11 +54,11 @@ class Server::Planner final : public sched::Planner {
  public:
   Planner(Server& server, Lane& lane) : server_(server), lane_(lane) {}
   sched::Submission submit(const sched::EvalResult&) override {
-    const Reads writes(server_.listener_, false);
+    const Reads writes(server_.driver_listener(), false);
     return server_.submit(lane_);
   }
   std::string create(const sched::EvalResult&, const sched::CreatedEval& created) override {
-    const Reads writes(server_.listener_, false);
+    const Reads writes(server_.driver_listener(), false);
     return server_.create(lane_, created);
   }
 
@@ -71,7 +71,10 @@ class Server::Planner final : public sched::Planner {
 class Server::Later final : public sched::Planner {
  public:
   explicit Later(Lane& lane) : lane_(lane) {}
-  sched::Submission submit(const sched::EvalResult&) override { return ++lane_.plans, sched::Submission{}; }
+  sched::Submission submit(const sched::EvalResult&) override {
+    lane_.created_first = !lane_.created.empty();
+    return ++lane_.plans, sched::Submission{};
+  }
   std::string create(const sched::EvalResult&, const sched::CreatedEval& created) override {
     return lane_.created.push_back(created), "";
   }
@@ -93,6 +96,8 @@ bool Server::step() {
     return true;
   }
   const std::int64_t began_ns = ahead_ ? measured_ns() : 0;
+  const std::uint64_t index = store_.index();
+  if (ahead_ && keeps_objects()) foresee((*delivery)->row);
   if (Lane* decided = take_decision(**delivery)) {
     settle(*decided);
     ahead_->release();
@@ -101,6 +106,7 @@ bool Server::step() {
   }
   if (ahead_) ahead_->count(measured_ns() - began_ns);
   cancel_superfluous();
+  inside_ += store_.index() - index;
   return true;
 }
 
@@ -155,10 +161,12 @@ void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t ord
   scheduler.generic.set_sources(config_.sources);
   scheduler.generic.set_defer_metrics(config_.defer_metrics);
   scheduler.generic.set_order_index(order_index);
-  // A stream per evaluation and state: what an evaluation draws does not depend on who ran before it.
+  // A stream per evaluation and state: what an evaluation draws does not depend on which ran before it. Evaluations
+  // that are decided in turn have states of their own; those of free workers may share one.
   const std::uint64_t at = order_index != 0 ? order_index : state.index;
+  const std::uint64_t own = team_ ? mix(lane.record->id.hi ^ mix(lane.record->id.lo)) : 0;
   lane.order_index = order_index;
-  lane.ids_seed = mix(config_.seed ^ mix(lane.record->tag ^ mix(at)));
+  lane.ids_seed = mix(config_.seed ^ mix(lane.record->tag ^ own ^ mix(at)));
   sched::IdStream ids(lane.ids_seed);
   scheduler.process(state, lane.facts, config_.order, ids, planner, lane.result);
 }
@@ -204,7 +212,7 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
     Planner planner(*this, lane);
     try {
       const tables::Snapshot& state = take_state(lane);  // a listener may throw there
-      const Reads reads(listener_, true);
+      const Reads reads(driver_listener(), true);
       decide(lane, state, 0, planner);
     } catch (const std::exception& problem) {  // R-SCHED-5
       lane.result.status = sched::EvalStatus::error;
@@ -226,12 +234,39 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
 
 // ---------------------------------------------------------------- decided ahead of its turn
 
+/// API objects: `next` has its turn, and threads may decide what comes after it meanwhile. Most evaluations make two
+/// log entries: their plan and their status. What was foreseen and did not come is dropped with all after it, which
+/// would be decided for another index.
+void Server::foresee(broker::EvalRow next) {
+  while (!expected_.empty() && expected_.front() != next) expected_.pop_front(), ahead_->skip();
+  if (!ahead_->wants_more()) return;
+  broker_.peek(served_queues_, ahead_->size(), peeked_);
+  std::size_t known = expected_.empty() ? 0 : 1;  // `next` itself
+  for (std::size_t i = 0; i < peeked_.size() && ahead_->wants_more(); ++i, ++known) {
+    if (known < expected_.size()) {
+      if (expected_[known] != peeked_[i]) return;
+      continue;
+    }
+    ahead_->post(book_[peeked_[i]], store_.index() + 2 * (i + 1), circumstances());
+    expected_.push_back(peeked_[i]);
+  }
+}
+
+void Server::foresee_nothing() {
+  if (ahead_)
+    while (!expected_.empty()) expected_.pop_front(), ahead_->skip();
+}
+
+/// With rows the driver says itself what changes beside evaluations: Ahead::changed().
+Circumstances Server::circumstances() const {
+  if (!keeps_objects()) return {};
+  return {store_.index() - inside_, clock_.now_ns()};
+}
+
 /// On a thread that only reads: what the evaluation would come to on `state`, if its turn came at `order_index`.
-void Server::decide_ahead(broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
-                          Ahead::Reads& reads) {
-  lane.record = &book_[row];
+void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads) {
   lane.attempts = 1, lane.plans = 0;
-  lane.created.clear();
+  lane.created.clear(), lane.created_first = false;
   lane.state_index = state.index;
   if (listener_) listener_->attempt(lane);
   put_facts(*lane.record, lane);
@@ -250,8 +285,12 @@ Lane* Server::take_decision(const broker::Delivery& delivery) {
   bool valid = false;
   {
     const base::StageScope waiting(base::Stage::wait);
-    valid = ahead_->take(delivery.row, store_.index()) && lane.result.status != sched::EvalStatus::error;
+    const Reads reads(driver_listener(), true);
+    valid = ahead_->take(delivery.row, store_.index(), circumstances()) &&
+            lane.result.status != sched::EvalStatus::error && !is_terminal(book_[delivery.row].status);
   }
+  // As log entries, what comes before the plan is written before it; but only a plan that fits as a whole is taken.
+  if (keeps_objects() && lane.created_first) valid = false;
   for (const sched::CreatedEval& eval : lane.created)  // else it refers to what the next decision overwrites
     valid = valid && eval.eligibility == &lane.result.eligibility;
   if (valid) {
@@ -260,6 +299,8 @@ Lane* Server::take_decision(const broker::Delivery& delivery) {
     begin(delivery, lane);
     lane.plans = plans, lane.attempts = 1;
     lane.record->snapshot_index = lane.state_index = store_.index();
+    lane.result.state = &store_.current();  // names the same as the one it was decided on
+    if (keeps_objects()) lane.job_modify_index = job_modify_index(store_.current(), lane.record->job);
     if (listener_) listener_->decided(lane);
     if (plans == 0 || check_and_commit(lane, true)) {
       for (const sched::CreatedEval& eval : created) static_cast<void>(create(lane, eval));
@@ -312,6 +353,7 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
   facts.index = next_index();
   lane.all_at_once = state.jobs.versions[key.current]->spec->all_at_once;
   facts.all_at_once = lane.all_at_once || only_whole;
+  facts.only_whole = only_whole;
   if (keeps_objects()) {
     const base::StageScope committing(lane.stages, base::Stage::commit);  // with the log entry that it is
     commit_objects(lane, facts);

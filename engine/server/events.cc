@@ -139,7 +139,7 @@ void Server::expect(const NewEval& eval) {
   const std::uint64_t order_index = store_.index() + 2 * ahead_->posted() + 1;
   expected_.push_back(record->row);
   announced_.push_back(record->row);
-  ahead_->post(record->row, order_index);
+  ahead_->post(*record, order_index, circumstances());
 }
 
 // ---------------------------------------------------------------- allocations and nodes

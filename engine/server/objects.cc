@@ -49,7 +49,8 @@ void Server::fill(EvalRecord& record, const std::shared_ptr<const model::Evaluat
   record.annotate = eval->annotate_plan;
 }
 
-/// The book's record of a stored evaluation; a new one unless it is under way already.
+/// The book's record of a stored evaluation; a new one unless it is under way already. One that was handed out to a
+/// free worker belongs to it.
 EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
   const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
   auto at = rows_.find(id);
@@ -60,6 +61,7 @@ EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& ev
     at = rows_.insert({id, *row}).first;
   }
   EvalRecord& record = book_[at->second];
+  if (team_ && broker_.outstanding(record.row)) return record;
   fill(record, eval);
   if (is_new) log_.hold(record.job, true);
   return record;
@@ -67,6 +69,7 @@ EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& ev
 
 void Server::disable_queues() {
   BERTH_ASSERT(keeps_objects() && !team_);
+  foresee_nothing();
   broker_.disable();
   tracker_.disable();
   for (const auto& [id, row] : rows_) {

@@ -15,6 +15,7 @@
 //     fsm::Answer answer = server.requests().register_job(...);  or server.write(entry)
 //     server.take(answer.hooks);                     what the entry asks of broker and tracker
 //
+//   server.start();                                  the threads of ahead and free
 //   while (server.step()) {}                         inline and ahead: one evaluation, from dequeue to ack
 //   server.wait_idle(timeout_ns); server.tick();     free: workers serve; change the state only under a Turn
 //   server.next_deadline(); server.advance();        timers: set the clock to the deadline, then advance
@@ -137,8 +138,8 @@ class Server {
   /// They begin anew with what the state holds: pending and blocked evaluations (R-CTRL-345).
   void enable_queues();
   [[nodiscard]] bool queues_enabled() const { return broker_.enabled(); }
-  /// Evaluations of these queues only are served from now on; inline.
-  void serve_queues(broker::QueueSet queues) { served_queues_ = queues; }
+  /// Evaluations of these queues only are served from now on.
+  void serve_queues(broker::QueueSet queues) { served_queues_.store(queues, std::memory_order_relaxed); }
 
   // --- the evaluations (evaluation_way.cc) ---
   /// Serves the next evaluation that is ready; false when none is. Not with free workers.
@@ -170,9 +171,13 @@ class Server {
   /// Timers, evaluations that failed too often, cancelled ones; without a Turn.
   void tick();
   /// Whether nothing is ready or under way for certain; false too while a worker looks and will find nothing.
-  [[nodiscard]] bool idle();
+  [[nodiscard]] bool idle() { return left_of(true) == 0; }
   /// Waits until nothing is ready or under way, at most until `timeout_ns` from now; true when nothing is.
-  bool wait_idle(std::int64_t timeout_ns);
+  bool wait_idle(std::int64_t timeout_ns) { return wait_until_left(true, timeout_ns); }
+  /// Likewise, but what waits for an instant does not count, and what tick() has to do does: nothing more happens until
+  /// the clock moves.
+  [[nodiscard]] bool at_rest() { return left_of(false) == 0; }
+  bool wait_at_rest(std::int64_t timeout_ns) { return wait_until_left(false, timeout_ns); }
   /// Accepted evaluations that are neither acked, cancelled, dropped, flushed nor held; 0 unless something is wrong.
   [[nodiscard]] std::int64_t lost();
 
@@ -191,8 +196,7 @@ class Server {
   const tables::Snapshot& take_state(Lane& lane);
   const tables::Snapshot& look(Lane& lane);
   void serve(const broker::Delivery& delivery, Lane& lane);
-  void decide_ahead(broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
-                    Ahead::Reads& reads);
+  void decide_ahead(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads);
   [[nodiscard]] Lane* take_decision(const broker::Delivery& delivery);
   sched::Submission submit(Lane& lane);
   bool check_and_commit(Lane& lane, bool only_whole);
@@ -201,6 +205,9 @@ class Server {
   void end(Lane& lane);
   void nack(Lane& lane);
   void give_up(const broker::Delivery& delivery);
+  void foresee(broker::EvalRow next);
+  void foresee_nothing();
+  [[nodiscard]] Circumstances circumstances() const;
   void cancel_superfluous();
   void forget(broker::EvalRow row);
   // events.cc
@@ -210,6 +217,8 @@ class Server {
   [[nodiscard]] bool enqueue(EvalRecord& record);
   void flush_reports();
   [[nodiscard]] std::uint64_t next_index() const { return std::max(log_.next_index(), store_.index() + 1); }
+  /// Is told of what the driver's thread is at; free workers read states of their own.
+  [[nodiscard]] Listener* driver_listener() const { return team_ ? nullptr : listener_; }
   [[nodiscard]] bool keeps_objects() const { return config_.history == History::objects; }
   // unblocking.cc
   [[nodiscard]] tables::Symbol class_of(tables::NodeRow node) const;
@@ -238,6 +247,8 @@ class Server {
   bool serve_next(Worker& worker);
   void queue_plan(Lane& lane);
   void serve_plans();
+  [[nodiscard]] std::int64_t left_of(bool waits);
+  bool wait_until_left(bool waits, std::int64_t timeout_ns);
   void lock_turn();
   void unlock_turn();
   void turn_begins();
@@ -257,7 +268,7 @@ class Server {
   plan::PlanQueue plans_;
   plan::Applier applier_;
   EvalBook book_;
-  broker::QueueSet served_queues_ = broker::kSchedulers;
+  std::atomic<broker::QueueSet> served_queues_{broker::kSchedulers};
   std::unique_ptr<Lane> lane_;
   std::uint32_t lanes_ = 0;
   tsl::robin_map<base::Uuid, broker::EvalRow, base::UuidHash> rows_;  // History::objects only
@@ -276,6 +287,8 @@ class Server {
   std::unique_ptr<Ahead> ahead_;
   std::deque<broker::EvalRow> expected_;           // announced and not yet served, oldest first
   std::deque<broker::EvalRow> announced_;          // of these, the ones that evaluate() was not called for
+  std::vector<broker::EvalRow> peeked_;            // scratch of foresee()
+  std::uint64_t inside_ = 0;                       // log entries that evaluations wrote in step()
   std::map<broker::EvalRow, std::string> errors_;  // why evaluations that come again were given back
 
   // Free workers.

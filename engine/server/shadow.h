@@ -3,7 +3,7 @@
 // evaluation, and is stale, shows as a difference. For `--shadow` of run and serve, and for random lives.
 //
 // Compared are the first attempt's plan and failures with all metrics, as text; metrics that were deferred are left
-// out. Not for decisions made ahead: their state may be gone.
+// out. Decisions made ahead are compared with those on the state of their turn.
 // Threads: lane_made() the driver's; decided() the lane's.
 #pragma once
 

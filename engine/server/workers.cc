@@ -21,11 +21,13 @@ namespace berth::server {
 
 void Server::start() {
   if (config_.execution == Execution::inline_ || team_ || ahead_) return;
+  stats_.busy_ns.resize(config_.workers);
   if (config_.execution == Execution::ahead) {
     ahead_ = std::make_unique<Ahead>(
         store_, config_.workers, [this] { return make_lane(); },
-        [this](broker::EvalRow row, const tables::Snapshot& state, std::uint64_t order_index, Lane& lane,
-               Ahead::Reads& reads) { decide_ahead(row, state, order_index, lane, reads); });
+        [this](const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads) {
+          decide_ahead(state, order_index, lane, reads);
+        });
     return;
   }
   plans_.enable();
@@ -42,18 +44,20 @@ void Server::start() {
 
 void Server::stop() {
   if (ahead_) {
-    const Ahead::Stats ahead = ahead_->stats();
-    stats_.ahead_used = ahead.used, stats_.ahead_redone += ahead.redone, stats_.ahead_inline = ahead.inline_;
-    stats_.busy_ns = ahead.busy_ns;
+    const std::vector<std::int64_t> busy_ns = ahead_->stats().busy_ns;
+    stats_ = stats();
+    for (std::size_t i = 0; i < busy_ns.size(); ++i) stats_.busy_ns[i] += busy_ns[i];
     ahead_.reset();
+    expected_.clear();
   }
   if (!team_) return;
   stopping_.store(true, std::memory_order_release);
   work_.fetch_add(1, std::memory_order_release);
   work_.notify_all();
   team_->threads.reset();
-  for (const auto& worker : team_->workers) {
-    stats_.busy_ns.push_back(worker->busy_ns.load(std::memory_order_relaxed));
+  for (std::size_t i = 0; i < team_->workers.size(); ++i) {
+    const auto& worker = team_->workers[i];
+    stats_.busy_ns[i] += worker->busy_ns.load(std::memory_order_relaxed);
     stats_.view_rows += worker->lane->view.rows_copied();
     stats_.view_columns += worker->lane->view.columns_copied();
   }
@@ -114,7 +118,7 @@ void Server::work(Worker& worker) {
 /// False: nothing is ready.
 bool Server::serve_next(Worker& worker) {
   const base::StageScope dequeuing(worker.lane->stages, base::Stage::dequeue);
-  const auto delivery = broker_.dequeue(broker::kSchedulers, clock_.now_ns());
+  const auto delivery = broker_.dequeue(served_queues_.load(std::memory_order_relaxed), clock_.now_ns());
   if (!delivery || !*delivery) return false;
   deliveries_.fetch_add(1, std::memory_order_seq_cst);
   const std::int64_t began = measured_ns();
@@ -178,28 +182,36 @@ void Server::tick() {
 
 /// Nobody serves anything and nothing is ready. The broker's numbers are exact while no worker has an evaluation: none
 /// had one before they were read, and none was handed out meanwhile.
-bool Server::idle() {
+std::int64_t Server::left_of(bool waits) {
+  constexpr std::int64_t kUnknown = 1;
   const std::uint64_t before = deliveries_.load(std::memory_order_seq_cst);
-  if (busy_.load(std::memory_order_seq_cst) != 0) return false;
+  if (busy_.load(std::memory_order_seq_cst) != 0) return kUnknown;
   const broker::Stats stats = broker_.stats();
-  std::int64_t left = stats.waiting + stats.pending;
-  for (const auto& queue : stats.queues) left += queue.ready + queue.unacked;
-  return left == 0 && busy_.load(std::memory_order_seq_cst) == 0 &&
-         deliveries_.load(std::memory_order_seq_cst) == before;
+  std::int64_t left = waits ? stats.waiting + stats.pending + stats.unacked : stats.cancelable;
+  const auto served = static_cast<broker::QueueSet>(served_queues_ | broker::only(broker::Queue::failed));
+  for (std::size_t queue = 0; queue < stats.queues.size(); ++queue)
+    if (waits || (served >> queue & 1) != 0) left += stats.queues[queue].ready;
+  const bool exact =
+      busy_.load(std::memory_order_seq_cst) == 0 && deliveries_.load(std::memory_order_seq_cst) == before;
+  return exact ? left : kUnknown;
 }
 
-bool Server::wait_idle(std::int64_t timeout_ns) {
+bool Server::wait_until_left(bool waits, std::int64_t timeout_ns) {
   std::unique_lock lock(idle_mutex_);
-  return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [this] {
+  return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [&] {
     // Before it reads busy_: a worker that it sees busy sees this at its end.
     awaited_.store(true, std::memory_order_seq_cst);
-    return idle();
+    return left_of(waits) == 0;
   });
 }
 
 Stats Server::stats() const {
   Stats out = stats_;
   out.driver_woken = driver_woken_.load(std::memory_order_relaxed);
+  if (ahead_) {
+    const Ahead::Stats ahead = ahead_->stats();
+    out.ahead_used += ahead.used, out.ahead_redone += ahead.redone, out.ahead_inline += ahead.inline_;
+  }
   return out;
 }
 

@@ -163,9 +163,8 @@ void check_together(TomlSection& in, const Workload& out) {
     in.fail("options", "remote_task_drivers is for clients, and only a life has some", "add [life], or leave it out");
   if (out.life && in.has("departures"))
     in.fail("departures", "in a life allocations end by themselves", "remove 'departures'");
-  if (out.life && (out.workers > 1 || out.commits != CommitOrder::deterministic))
-    in.fail(in.has("workers") ? "workers" : "commits", "a life has one worker, whose plans are committed in turn",
-            "remove it");
+  if (out.life && out.commits != CommitOrder::deterministic)
+    in.fail("commits", "the plans of a life are committed in turn", "remove it");
   if (out.life && out.cluster.joins.nodes > 0 && out.cluster.joins.due_ns(0) > out.life->duration_ns)
     in.fail("cluster", "nodes join only after the end", "lower 'start_s' of [cluster.joins] or raise 'duration_s'");
   if (out.cluster.source == Source::mix) {

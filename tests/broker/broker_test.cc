@@ -202,6 +202,39 @@ TEST_P(EitherOrder, NothingIsLostInRandomUse) {
 INSTANTIATE_TEST_SUITE_P(Orders, EitherOrder, ::testing::Values(ReadyOrder::exact, ReadyOrder::concurrent),
                          [](const auto& test) { return test.param == ReadyOrder::exact ? "Exact" : "Concurrent"; });
 
+TEST(Broker, PeeksAtWhatItWillHandOut) {
+  Broker broker(small(ReadyOrder::exact));
+  broker.enable();
+  std::mt19937_64 random(5);
+  std::vector<EvalRow> peeked;
+  broker.peek(kSchedulers, 4, peeked);
+  EXPECT_TRUE(peeked.empty());
+  for (std::uint32_t row = 0; row < 16; ++row) {
+    Eval e = eval(row, row, static_cast<std::int32_t>(40 + 10 * (random() % 3)));
+    e.type = row % 3 == 0 ? Queue::batch : Queue::service;
+    ASSERT_TRUE(broker.enqueue({&e, 1}, 0));
+  }
+  for (std::size_t left = 16; left > 0; --left) {
+    broker.peek(kSchedulers, 7, peeked);
+    ASSERT_EQ(peeked.size(), std::min<std::size_t>(left, 7));
+    const std::vector<EvalRow> all = [&] {
+      std::vector<EvalRow> out;
+      broker.peek(kSchedulers, 100, out);
+      return out;
+    }();
+    ASSERT_EQ(all.size(), left);
+    EXPECT_TRUE(std::equal(peeked.begin(), peeked.end(), all.begin()));
+    const auto got = *broker.dequeue(kSchedulers, 0);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->row, all.front()) << left;
+    if (left > 1) {
+      std::vector<EvalRow> after;
+      broker.peek(kSchedulers, 100, after);
+      EXPECT_TRUE(std::equal(after.begin(), after.end(), all.begin() + 1)) << "the forecast held";
+    }
+  }
+}
+
 TEST(Broker, AllocatesNothingInTheSteadyState) {
   Config config = small();
   config.evals = 1024, config.jobs = 256;

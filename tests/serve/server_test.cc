@@ -20,8 +20,9 @@ constexpr const char* kJob = R"({"Job": {"ID": "web", "Name": "web", "Type": "se
 class ServerTest : public testing::Test {
  protected:
   void SetUp() override { begin({}); }
-  void begin(const http::Limits& limits, const Speed& speed = {}) {
+  void begin(const http::Limits& limits, const Speed& speed = {}, std::uint32_t workers = 1, bool free_order = false) {
     ServiceOptions options;
+    options.start.workers = workers, options.start.free_order = free_order;
     options.start.nodes = 20;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = speed;
@@ -377,6 +378,57 @@ TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1000));
   EXPECT_EQ(writer.put("/v1/job/web/evaluate", "{\"JobID\": \"web\"}").status, 200);  // writes wait
   EXPECT_EQ(parsed(reader.get("/v1/job/web/allocations")).size(), 3U);
+  service_.reset();
+}
+
+/// With free workers also requests that write: the evaluation is decided on a state of its own.
+TEST_F(ServerTest, RegistersWhileFreeWorkersDecide) {
+  struct Slow final : living::Listener {
+    void attempt(server::Lane&) override {
+      if (sleeps.exchange(false)) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    }
+    std::atomic<bool> sleeps{true};
+  } slow;
+  begin({}, {}, 2, true);
+  service_->simulation().listen(&slow);
+  Client writer(service_->address());
+  EXPECT_EQ(writer.put("/v1/jobs", kJob).status, 200);
+  for (int i = 0; i < 100 && slow.sleeps; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(slow.sleeps);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(writer.put("/v1/jobs", job_text("other", 10)).status, 200);
+  EXPECT_EQ(parsed(writer.get("/v1/jobs")).size(), 2U);
+  EXPECT_EQ(parsed(writer.get("/v1/job/web/allocations")).size(), 0U) << "it is still being decided";
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kSoon);
+  for (const auto& [job, count] : {std::pair("web", 3U), std::pair("other", 1U)}) {
+    const std::string target = std::string("/v1/job/") + job + "/allocations";
+    for (int i = 0; i < 200 && parsed(writer.get(target)).size() < count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(parsed(writer.get(target)).size(), count) << job;
+  }
+  service_.reset();
+}
+
+/// Jobs that wait while the broker is paused: the run then depends on nothing but them.
+TEST_F(ServerTest, DecidesTheSameWithAnyNumberOfWorkers) {
+  std::string digest;
+  for (const std::uint32_t workers : {1U, 2U, 5U}) {
+    begin({}, *Speed::parse("step"), workers);
+    Client client(service_->address());
+    const char* const config = "/v1/operator/scheduler/configuration";
+    EXPECT_EQ(client.put(config, R"({"SchedulerAlgorithm": "binpack", "PauseEvalBroker": true})").status, 200);
+    for (int i = 0; i < 40; ++i)
+      EXPECT_EQ(client.put("/v1/jobs", job_text("job-" + std::to_string(i), 10)).status, 200);
+    EXPECT_EQ(client.put(config, R"({"SchedulerAlgorithm": "binpack", "PauseEvalBroker": false})").status, 200);
+    EXPECT_EQ(client.put("/v1/berth/advance", R"({"Seconds": 60})").status, 200);
+    const json::Value run = parsed(client.get("/v1/berth/run"));
+    EXPECT_GE(run["Evaluations"]["Served"].as_int(), 40);  // and those of deployments
+    EXPECT_EQ(run["Workers"]["Number"].as_int(), workers);
+    const json::Value& ahead = run["Workers"]["Ahead"];
+    EXPECT_EQ(ahead["Used"].as_int() + ahead["Redone"].as_int() + ahead["InTurn"].as_int() > 0, workers > 1);
+    if (workers == 1) digest = run["Digest"].as_string();
+    EXPECT_EQ(run["Digest"].as_string(), digest) << workers;
+  }
   service_.reset();
 }
 

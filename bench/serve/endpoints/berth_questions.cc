@@ -248,6 +248,13 @@ void read_run(Simulation& simulation, const Request&, Reply& reply) {
           run_counts(P{"Served", stats.served}, P{"Blocked", stats.blocked}, P{"Reblocked", stats.reblocked},
                      P{"Retried", stats.retried}, P{"Failed", stats.failed}, P{"Cancelled", stats.cancelled},
                      P{"GaveUp", stats.gave_up}, P{"WaitingForCapacity", simulation.server().blocked_count()}));
+  json::Value workers = json::Value::object();
+  const server::Config& config = simulation.server().config();
+  workers.set("Number", static_cast<std::uint64_t>(config.workers));
+  workers.set("Order", config.execution == server::Execution::free ? "free" : "deterministic");
+  workers.set("Ahead", run_counts(P{"Used", stats.ahead_used}, P{"Redone", stats.ahead_redone},
+                                  P{"InTurn", stats.ahead_inline}));
+  out.set("Workers", std::move(workers));
   out.set("Plans", run_counts(P{"Submitted", stats.plans}, P{"Refused", stats.conflicts}, P{"Partial", stats.partial}));
   out.set("Clients",
           run_counts(P{"Running", clients.clients}, P{"Allocations", clients.allocs}, P{"Tasks", clients.tasks},

@@ -61,8 +61,10 @@ void LiveView::note_job(tables::JobKeyRow job) {
   jobs_.push_back(job);
 }
 
+void LiveView::lane_made(server::Lane& lane) { began_ns_.resize(lane.number + 1); }
+
 void LiveView::attempt(server::Lane& lane) {
-  if (lane.attempts <= 1) attempt_began_ns_ = clock_now_ns();
+  if (lane.attempts <= 1) began_ns_[lane.number] = clock_now_ns();
 }
 
 void LiveView::entry_written(const living::WrittenEntry&) { ++entries_; }
@@ -118,7 +120,7 @@ json::Value LiveView::decision_json(const living::DecidedEval& what, std::int64_
 }
 
 void LiveView::evaluation_decided(const living::DecidedEval& what) {
-  const std::int64_t took = std::max<std::int64_t>(0, clock_now_ns() - attempt_began_ns_);
+  const std::int64_t took = std::max<std::int64_t>(0, clock_now_ns() - began_ns_[what.lane.number]);
   ++evaluations_;
   if (latencies_ns_.size() < kLatencies) latencies_ns_.push_back(took);
   if (readers_.empty() && newest_decisions_.size() >= kDecisions && evaluations_ % 16 != 0) return;

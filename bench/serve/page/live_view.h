@@ -33,6 +33,7 @@ class LiveView final : public living::Listener {
   /// Sends everything at once, and from now on what changes.
   void subscribe(Reader reader);
 
+  void lane_made(server::Lane& lane) override;
   void attempt(server::Lane& lane) override;
   void evaluation_decided(const living::DecidedEval& what) override;
   void entry_written(const living::WrittenEntry& what) override;
@@ -68,7 +69,8 @@ class LiveView final : public living::Listener {
   std::vector<std::int64_t> latencies_ns_;
   std::deque<json::Value> decisions_;
 
-  std::int64_t attempt_began_ns_ = 0;         // real
+  // Real, by number of the lane: its evaluation. The driver's lane is made before this listens.
+  std::deque<std::int64_t> began_ns_ = std::deque<std::int64_t>(1);
   std::array<std::int64_t, 6> allocs_{};      // by client status
   std::deque<json::Value> newest_decisions_;  // for who comes now
 };
