@@ -24,6 +24,7 @@ constexpr int kNoRoom = 3;
 constexpr double kDayS = 86'400;
 
 struct CapacityArguments {
+  agent::SourceOptions sources;
   std::string cluster, survive, since, json;
   std::vector<std::string> jobs;
 };
@@ -108,9 +109,13 @@ class CapacityRun {
     outputs.input(arguments_.cluster), outputs.input(arguments_.since);
     outputs.output("--json", arguments_.json);
     if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
-    auto start = serve::prepare({.source = arguments_.cluster, .seed = options_.seed(), .now_ns = clock_ns()});
+    auto start = serve::prepare({.source = arguments_.cluster,
+                                 .source_options = arguments_.sources,
+                                 .seed = options_.seed(),
+                                 .now_ns = clock_ns()});
     if (!start) return report_error(start.error(), 2);
     print_warnings(start->warnings);
+    print_notes(start->notes);
     start_ = std::move(*start);
     if (auto taken = take(*steps); !taken) return report_error(taken.error(), 2);
 
@@ -234,6 +239,7 @@ void add_capacity(CLI::App& app, int& exit_code) {
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")
       ->required();
+  add_source_options(*command, arguments->sources);
   command->add_option("jobs", arguments->jobs, "job files: how many allocations of each of their groups fit");
   command
       ->add_option("--survive", arguments->survive,

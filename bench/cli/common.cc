@@ -72,6 +72,19 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
       ->trigger_on_parse();
 }
 
+void add_source_options(CLI::App& command, agent::SourceOptions& sources) {
+  command.add_flag("--allow-partial", sources.import.allow_partial,
+                   "take a cluster whose sources lack nodes or allocations that it has, or that goes on changing");
+  command.add_option("--rate", sources.requests_per_second, "ask an agent at most N times a second")
+      ->type_name("N")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  command.add_option("--timeout", sources.timeout_s, "wait so many seconds for one answer of an agent")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.05, 86400.0))
+      ->capture_default_str();
+}
+
 std::int64_t clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -82,6 +95,10 @@ void print_warnings(const std::vector<std::string>& warnings) {
   for (std::size_t i = 0; i < warnings.size() && i < kShown; ++i)
     say_line("warning: " + base::printable(warnings[i], false));
   if (warnings.size() > kShown) say_line(fmt::format("warning: and {} more", warnings.size() - kShown));
+}
+
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) say_line("note: " + base::printable(note, false));
 }
 
 std::optional<std::int64_t> duration_ns(std::string_view text) {

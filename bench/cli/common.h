@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "agent/sources.h"
 #include "cli/outputs.h"
 #include "server/shadow.h"
 
@@ -31,11 +32,17 @@ void add_shadow(CLI::App& command, std::uint64_t& every);
 /// How many it decided again and how many differ, in one line.
 [[nodiscard]] std::string shadow_line(const server::Shadow& shadow);
 
+/// `--allow-partial` and `--rate N`: how a cluster is taken from its sources.
+void add_source_options(CLI::App& command, agent::SourceOptions& sources);
+
 /// This machine's clock, in unix ns.
 [[nodiscard]] std::int64_t clock_ns();
 
 /// Prints the warnings of an import on standard error, one line each; of many only the first and how many more.
 void print_warnings(const std::vector<std::string>& warnings);
+
+/// Prints what an import remarks on without being a warning.
+void print_notes(const std::vector<std::string>& notes);
 
 /// "500us", "10ms", "1.5s" in ns; nothing for anything else and for what is not above 0.
 [[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "io/export_import.h"
+#include "io/redact.h"
 
 namespace berth::cli {
 
@@ -16,25 +16,28 @@ void add_import(CLI::App& app, int& exit_code) {
   struct Arguments {
     std::vector<std::string> from;
     std::string to;
-    io::ImportOptions options;
+    bool redact = false;
+    agent::SourceOptions options;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "import",
-      "read a cluster from a snapshot, from answers of Nomad's API or from a debug archive, and write it as "
-      "CLUSTER.json");
+  CLI::App* command = app.add_subcommand("import",
+                                         "read a cluster from a snapshot, a running agent, answers of its API or a "
+                                         "debug archive, and write it as CLUSTER.json");
   command
-      ->add_option(
-          "source", arguments->from,
-          "what `nomad operator snapshot save` or `nomad operator debug` wrote, answers of the API in files or "
-          "folders, in any mixture, an object {path: answer}, or a CLUSTER.json; plain or gzip")
-      ->type_name("SOURCE")
-      ->required();
+      ->add_option("source", arguments->from,
+                   "an agent's address (http://..., with Nomad's environment variables for token and TLS), what `nomad "
+                   "operator snapshot save` or `nomad operator debug` wrote, answers of the API or the CLI in files or "
+                   "folders, in any mixture, an object {path: answer}, or a CLUSTER.json; plain or gzip; default: "
+                   "NOMAD_ADDR")
+      ->type_name("SOURCE");
   command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->type_name("FILE")->required();
-  command->add_flag("--strict", arguments->options.strict, "refuse an export that contradicts itself");
-  command->add_flag("--allow-partial", arguments->options.allow_partial,
-                    "take a cluster whose sources lack nodes or allocations that it has");
+  command->add_flag("--strict", arguments->options.import.strict, "refuse a cluster that contradicts itself");
+  command->add_flag("--redact", arguments->redact,
+                    "replace what tasks are given by numbered words: environment, driver configuration, templates, "
+                    "headers of artifacts");
+  add_source_options(*command, arguments->options);
   command->callback([arguments, &exit_code] {
+    if (arguments->from.empty()) arguments->from = {agent::settings_from_environment("").address};
     Outputs outputs;
     for (const std::string& source : arguments->from) outputs.input(source);
     outputs.output("-o", arguments->to);
@@ -42,14 +45,15 @@ void add_import(CLI::App& app, int& exit_code) {
       exit_code = report_error(fine.error(), 2);
       return;
     }
-    arguments->options.now_ns = clock_ns();
-    auto imported = io::import_clusters(arguments->from, arguments->options);
+    arguments->options.import.now_ns = clock_ns();
+    auto imported = agent::import_sources(arguments->from, arguments->options);
     if (!imported) {
       exit_code = report_error(imported.error(), 2);
       return;
     }
     print_warnings(imported->warnings);
-    for (const std::string& note : imported->notes) say_line("note: " + base::printable(note, false));
+    print_notes(imported->notes);
+    if (arguments->redact) io::redact(imported->state);
     if (Outputs::write(arguments->to, io::cluster_text(imported->state)) != 0) {
       exit_code = 1;
       return;

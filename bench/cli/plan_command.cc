@@ -16,6 +16,7 @@
 #include "cli/outputs.h"
 #include "cli/terminal.h"
 #include "dryrun/advice_text.h"
+#include "dryrun/ci_report.h"
 #include "dryrun/job_document.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
@@ -34,7 +35,7 @@ constexpr int kPlanVersion = 3;
 constexpr std::uint64_t kOrdersMost = 100'000;
 constexpr std::size_t kAdviceMost = 100'000;
 constexpr int kNomadError = 255;                        // --nomad-exit-codes
-constexpr int kDoesNotFit = 3, kOnlyWithEvictions = 5;  // --require
+constexpr int kDoesNotFit = 3, kOnlyWithEvictions = 5;  // unless --require asks for less
 
 /// The worse of two exit codes: errors before what does not fit, that before what fits only with evictions.
 int worse(int a, int b) {
@@ -46,12 +47,13 @@ int worse(int a, int b) {
 }
 
 struct PlanArguments {
-  std::string cluster, name_space, at, now, explain, html, json, require;
+  std::string cluster, name_space, at, now, explain, html, json, junit, annotations, require = "no-evictions";
   std::vector<std::string> jobs, options;
   dryrun::JobFileOptions job_files;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = advice::kAdvised;
   bool verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
+  agent::SourceOptions sources;
 };
 
 /// Least and most of a number over several orders.
@@ -198,12 +200,13 @@ class PlanRun {
     std::optional<std::int64_t> at;
     if (!arguments_.at.empty() && !(at = duration_ns(arguments_.at)))
       return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
-    auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at);
+    auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at, arguments_.sources);
     if (!cluster) return bad_input(about_cluster(cluster.error()).line());
     // A single answer of the API is a cluster, so a job is one, too: without nodes.
     if (cluster->state.nodes.empty() && !cluster->generated)
       if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
     print_warnings(cluster->warnings);
+    print_notes(cluster->notes);
     const dryrun::Newest newest = dryrun::newest_time(cluster->state);
     const std::int64_t clock = clock_ns();
     std::int64_t now = newest.ns;
@@ -225,16 +228,25 @@ class PlanRun {
     outputs.input(arguments_.cluster);
     outputs.output("--html", arguments_.html);
     outputs.output("--json", arguments_.json);
+    outputs.output("--junit", arguments_.junit);
     if (auto fine = outputs.check(); !fine) return bad_input(fine.error().line());
     const auto html = HtmlOutput::prepare(arguments_.html);
     if (!html) return bad_input(html.error().line());
     int code = 0;
     for (const std::string& job : arguments_.jobs) {
       if (&job != &arguments_.jobs.front()) print("\n");
-      code = worse(code, plan(cluster->state, job, now));
+      const std::size_t had = findings_.size();
+      const int of_job = plan(cluster->state, job, now);
+      if (findings_.size() == had)
+        findings_.push_back(dryrun::refused_job(job, "cannot be planned; see standard error"));
+      code = worse(code, of_job);
       if (arguments_.together && code == bad_code()) break;  // the jobs behind it would be planned on another state
     }
     const int failed = arguments_.nomad_exit_codes ? kNomadError : 1;
+    const bool no_evictions = arguments_.require == "no-evictions";
+    if (arguments_.annotations == "github")
+      for (const dryrun::JobFindings& job : findings_) print("{}", dryrun::to_github(job, no_evictions));
+    if (Outputs::write(arguments_.junit, dryrun::to_junit(findings_, no_evictions)) != 0) return failed;
     if (!answers_.empty()) {
       std::string documents;  // one a job, as the plan endpoint answers one a job
       for (const json::Value& answer : answers_) documents += json::to_text(answer, 2) + "\n";
@@ -253,6 +265,7 @@ class PlanRun {
 
   /// Who names the job first is told so.
   [[nodiscard]] InputError about_cluster(const InputError& error) const {
+    if (agent::is_address(arguments_.cluster)) return error;
     const auto text = io::read_file(arguments_.cluster);
     if (!text) return error;
     const auto document = io::parse_json(*text, arguments_.cluster);
@@ -295,7 +308,9 @@ class PlanRun {
     }
     std::string explanation;
     if (!arguments_.explain.empty()) {
-      auto explained = advice::explain(state, *registration, arguments_.explain, now, arguments_.order);
+      auto explained = arguments_.explain == "all"
+                           ? advice::explain_all(state, *registration, now, arguments_.order)
+                           : advice::explain(state, *registration, arguments_.explain, now, arguments_.order);
       if (!explained) return bad_input("berth plan:--explain: " + explained.error());
       explanation = std::move(*explained);
     }
@@ -317,8 +332,10 @@ class PlanRun {
     if (!arguments_.json.empty() || !arguments_.html.empty()) answers_.push_back(as_json(told));
     print_told(told);
     if (arguments_.together) state = std::move(after);
-    if (!arguments_.require.empty()) return required(told, rehearses);
-    return arguments_.nomad_exit_codes && answer.changes_allocs() ? 1 : 0;
+    findings_.push_back(
+        dryrun::findings_of(path, *told.job, answer, told.where, told.advice, is_stuck(told, rehearses)));
+    if (arguments_.nomad_exit_codes) return answer.changes_allocs() ? 1 : 0;
+    return required(told, rehearses);
   }
 
   /// All that is said of one job.
@@ -336,11 +353,16 @@ class PlanRun {
     std::vector<std::string> warnings = {};  ///< berth's own: Nomad gives none of them
   };
 
-  /// The exit code with --require.
+  /// True if the applier refuses a part of the plan for good.
+  [[nodiscard]] static bool is_stuck(const Told& told, bool rehearsed) {
+    return rehearsed && !told.answer.refusals.empty() &&
+           (told.rehearsal.end != server::Rehearsal::End::complete || !told.rehearsal.failed.empty());
+  }
+
+  /// The exit code, after --require.
   [[nodiscard]] int required(const Told& told, bool rehearsed) const {
-    const bool stuck = rehearsed && !told.answer.refusals.empty() &&
-                       (told.rehearsal.end != server::Rehearsal::End::complete || !told.rehearsal.failed.empty());
-    if (!told.answer.failed.empty() || stuck) return kDoesNotFit;
+    if (arguments_.require == "none") return 0;
+    if (!told.answer.failed.empty() || is_stuck(told, rehearsed)) return kDoesNotFit;
     return arguments_.require == "no-evictions" && !told.where.evicted.empty() ? kOnlyWithEvictions : 0;
   }
 
@@ -386,8 +408,9 @@ class PlanRun {
 
   const PlanArguments& arguments_;
   model::Options options_;
-  std::vector<json::Value> answers_;  // for the page
-  std::string about_the_clock_;       // a warning, until it was told: before the first plan
+  std::vector<json::Value> answers_;           // for the page
+  std::vector<dryrun::JobFindings> findings_;  // for CI
+  std::string about_the_clock_;                // a warning, until it was told: before the first plan
 };
 
 }  // namespace
@@ -396,9 +419,10 @@ void add_plan(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = app.add_subcommand("plan", "what would happen if a job were registered in a cluster now");
   command
-      ->add_option("cluster", arguments->cluster,
-                   "a file or folder that `berth import` can read, or a workload: its cluster before the first job, or "
-                   "--at a time")
+      ->add_option(
+          "cluster", arguments->cluster,
+          "a file, folder or agent's address that `berth import` can read, or a workload: its cluster before the "
+          "first job, or --at a time")
       ->required();
   command
       ->add_option(
@@ -407,6 +431,7 @@ void add_plan(CLI::App& app, int& exit_code) {
           "--together is given")
       ->required();
   add_job_file_options(*command, arguments->job_files);
+  add_source_options(*command, arguments->sources);
   command->add_flag("--together", arguments->together, "plan the jobs in this order, each on top of those before it");
   command->add_option("--html", arguments->html, "write the plans as one self-contained page to this file")
       ->type_name("FILE");
@@ -428,7 +453,9 @@ void add_plan(CLI::App& app, int& exit_code) {
           "advice for the first N groups that do not fit: what is missing, and which change would help; 0: no advice")
       ->check(CLI::Range(std::size_t{0}, kAdviceMost))
       ->capture_default_str();
-  command->add_option("--explain", arguments->explain, "also show scores and reasons of this node (name or ID)")
+  command
+      ->add_option("--explain", arguments->explain,
+                   "also show scores and reasons of this node (name or ID), or of `all` nodes")
       ->type_name("NODE");
   add_decision_options(*command, arguments->options);
   command->add_flag("--verbose", arguments->verbose, "show added and deleted parts in full, and list all placements");
@@ -441,14 +468,21 @@ void add_plan(CLI::App& app, int& exit_code) {
                                           "0 nothing created or destroyed, 1 something is, 255 error");
   command
       ->add_option("--require", arguments->require,
-                   "for CI: end with 3 where a job does not fit in full (fit), and also with 5 where it fits only with "
-                   "evictions (no-evictions)")
-      ->check(CLI::IsMember({"fit", "no-evictions"}))
+                   "which plans end with 0: those that fit without evictions (no-evictions), those that fit (fit), all "
+                   "(none)")
+      ->check(CLI::IsMember({"fit", "no-evictions", "none"}))
+      ->capture_default_str()
       ->excludes(nomads);
+  command->add_option("--junit", arguments->junit, "write what fits and what does not to this file, as JUnit's XML")
+      ->type_name("FILE");
+  command
+      ->add_option("--annotations", arguments->annotations,
+                   "also print what does not fit as annotations of a CI system: github")
+      ->type_name("SYSTEM")
+      ->check(CLI::IsMember({"github"}));
   command->footer(
-      "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a job that Nomad refuses; with --require also 3 does "
-      "not "
-      "fit in full, 5 fits only with evictions.");
+      "Exit code: 0 the jobs fit, 1 berth failed, 2 usage, bad input or a job that Nomad refuses, 3 a job does not fit "
+      "in full, 5 a job fits only with evictions.");
   command->callback([arguments, &exit_code] { exit_code = PlanRun(*arguments).run(); });
 }
 

@@ -25,6 +25,7 @@ namespace {
 constexpr std::int64_t kNodesByDefault = 1000, kNodesMost = 1'000'000;
 
 struct ServeArguments {
+  agent::SourceOptions sources_of_cluster;
   std::string source, speed = "1", listen = "127.0.0.1:4646", snapshots;
   std::optional<std::int64_t> nodes;
   std::string heartbeat_grace, min_heartbeat_ttl, now, vault, node_template, self_node;
@@ -78,6 +79,7 @@ int serve(const ServeArguments& arguments) {
     *out = *ns;
   }
   options.start.source = arguments.source;
+  options.start.source_options = arguments.sources_of_cluster;
   options.start.nodes = arguments.nodes.value_or(arguments.source.empty() ? kNodesByDefault : 0);
   options.start.seed = arguments.seed;
   options.start.now_ns = clock_ns();
@@ -140,6 +142,7 @@ void add_serve(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("serve", "a simulated cluster behind Nomad's HTTP API");
   command->add_option("source", arguments->source,
                       "a cluster (a file or folder of an export, CLUSTER.json) or a workload's name or file");
+  add_source_options(*command, arguments->sources_of_cluster);
   command
       ->add_option("--nodes", arguments->nodes,
                    fmt::format("nodes to make up (default: {}, or none if a source is given)", kNodesByDefault))

@@ -18,6 +18,7 @@ constexpr int kWhatIfVersion = 1;
 constexpr int kNoPlace = 3;
 
 struct WhatIfArguments {
+  agent::SourceOptions sources;
   std::string cluster, json;
   bool verbose = false;
 };
@@ -34,9 +35,11 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
   for (const std::string& file : options.inputs()) outputs.input(file);
   outputs.output("--json", arguments.json);
   if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
-  auto start = serve::prepare({.source = arguments.cluster, .seed = options.seed(), .now_ns = clock_ns()});
+  auto start = serve::prepare(
+      {.source = arguments.cluster, .source_options = arguments.sources, .seed = options.seed(), .now_ns = clock_ns()});
   if (!start) return report_error(start.error(), 2);
   print_warnings(start->warnings);
+  print_notes(start->notes);
 
   whatif::WhatIf cluster(std::move(*start), *settings);
   print("{}: {}\n", arguments.cluster, whatif::to_text(cluster.packing()));
@@ -72,6 +75,7 @@ void add_whatif(CLI::App& app, int& exit_code) {
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")
       ->required();
+  add_source_options(*command, arguments->sources);
   const auto options = std::make_shared<StepOptions>(*command, "berth whatif");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--json", arguments->json, "write the reports of all steps to this file")->type_name("FILE");

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "io/export_import.h"
 #include "model/codec/api_keys.h"
 #include "model/computed_class.h"
 #include "run/runner.h"
@@ -20,7 +19,7 @@ Result<Cluster> generated(const std::string& path, std::int64_t at_ns) {
   if (!workload) return tl::unexpected(workload.error());
   auto state = run::state_at(*workload, at_ns);
   if (!state) return tl::unexpected(state.error());
-  Cluster out{std::move(*state), {}, true};
+  Cluster out{std::move(*state), {}, {}, true};
   for (model::Node& node : out.state.nodes)
     if (node.computed_class.empty()) node.computed_class = model::computed_class(node);
   return out;
@@ -28,21 +27,23 @@ Result<Cluster> generated(const std::string& path, std::int64_t at_ns) {
 
 }  // namespace
 
-Result<Cluster> read_cluster(const std::string& name, const model::Options& options,
-                             std::optional<std::int64_t> at_ns) {
+Result<Cluster> read_cluster(const std::string& name, const model::Options& options, std::optional<std::int64_t> at_ns,
+                             agent::SourceOptions sources) {
   const auto slash = name.find('/'), dot = name.find('.');
   if (name.ends_with(".toml")) return generated(name, at_ns.value_or(-1));
   std::error_code error;
   const bool file = name == "-" || std::filesystem::is_directory(name, error);
-  if (!file && slash == std::string::npos && dot == std::string::npos)
+  const bool address = agent::is_address(name);
+  if (!file && !address && slash == std::string::npos && dot == std::string::npos)
     if (const auto workload = sim::find_workload(name)) return generated(*workload, at_ns.value_or(-1));
   if (at_ns)
     return tl::unexpected(InputError{name, "", "is not a workload, so it has no state at another time",
                                      "leave out --at, or name a workload"});
-  auto imported = io::import_cluster(
-      name, {.remote_tasks = options.remote_tasks, .legacy_disconnect_fields = options.legacy_disconnect_fields});
+  sources.import.remote_tasks = options.remote_tasks;
+  sources.import.legacy_disconnect_fields = options.legacy_disconnect_fields;
+  auto imported = agent::import_sources({name}, sources);
   if (!imported) return tl::unexpected(imported.error());
-  return Cluster{std::move(imported->state), std::move(imported->warnings)};
+  return Cluster{std::move(imported->state), std::move(imported->warnings), std::move(imported->notes)};
 }
 
 bool is_job(const json::Value& document) {

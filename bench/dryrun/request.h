@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/sources.h"
 #include "model/cluster.h"
 #include "model/registration/register_job.h"
 
@@ -12,14 +13,15 @@ namespace berth::dryrun {
 
 struct Cluster {
   model::ClusterState state;
-  std::vector<std::string> warnings;  ///< of the import
-  bool generated = false;             ///< from a workload, whose time is its own
+  std::vector<std::string> warnings, notes;  ///< of the import
+  bool generated = false;                    ///< from a workload, whose time is its own
 };
 
-/// `name`: a file or folder as `berth import` reads it, or a workload (its file, or the name of one in bench/macro)
-/// as it is when all that is due by `at_ns` of the workload's time has happened; absent: before its first job.
+/// `name`: a file, a folder or an agent's address as `berth import` reads it, or a workload (its file, or the name of
+/// one in bench/macro) as it is when all that is due by `at_ns` of the workload's time has happened; absent: before its
+/// first job.
 [[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {},
-                                           std::optional<std::int64_t> at_ns = {});
+                                           std::optional<std::int64_t> at_ns = {}, agent::SourceOptions sources = {});
 
 /// The newest time that a state tells of.
 struct Newest {

@@ -7,7 +7,6 @@
 
 #include "base/random.h"
 #include "dryrun/request.h"
-#include "io/export_import.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 #include "run/life_player.h"
@@ -203,12 +202,14 @@ Result<void> take_workload(const std::string& path, const StartOptions& options,
 }
 
 Result<void> take_source(const StartOptions& options, Start& out) {
-  const bool exists = std::filesystem::exists(options.source);
+  const bool exists = agent::is_address(options.source) || std::filesystem::exists(options.source);
   if (exists && !options.source.ends_with(".toml")) {
-    auto cluster = io::import_cluster(options.source, {.now_ns = options.begin_ns});
+    agent::SourceOptions sources = options.source_options;
+    sources.import.now_ns = options.begin_ns;
+    auto cluster = agent::import_sources({options.source}, sources);
     if (!cluster) return tl::unexpected(cluster.error());
     out.state = std::move(cluster->state);
-    out.warnings = std::move(cluster->warnings);
+    out.warnings = std::move(cluster->warnings), out.notes = std::move(cluster->notes);
     return {};
   }
   if (exists) return take_workload(options.source, options, out);

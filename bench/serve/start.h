@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/sources.h"
 #include "berth/result.h"
 #include "living/living.h"
 #include "serve/simulation.h"
@@ -13,7 +14,8 @@
 namespace berth::serve {
 
 struct StartOptions {
-  std::string source;      ///< file or folder of a cluster, or a workload's name or file; "": nodes that are made up
+  std::string source;  ///< file, folder or address of a cluster, or a workload's name or file; "": made-up nodes
+  agent::SourceOptions source_options = {};
   std::int64_t nodes = 0;  ///< that are made up, beside those of `source`
   std::uint64_t seed = 1;
   sched::EnabledSources sources;  ///< that may answer Selects
@@ -35,10 +37,10 @@ class WorkloadScript;
 struct Start {
   living::Config config;
   model::ClusterState state;
-  std::vector<std::string> warnings;     ///< of an import
-  std::shared_ptr<Script> script;        ///< what a workload has happen; null: nothing
-  std::shared_ptr<WorkloadScript> life;  ///< the same
-  std::string local_node;                ///< ID of the agent's own node; "": it has none
+  std::vector<std::string> warnings, notes;  ///< of an import
+  std::shared_ptr<Script> script;            ///< what a workload has happen; null: nothing
+  std::shared_ptr<WorkloadScript> life;      ///< the same
+  std::string local_node;                    ///< ID of the agent's own node; "": it has none
 };
 
 [[nodiscard]] Result<Start> prepare(const StartOptions& options);

@@ -474,22 +474,17 @@ std::vector<std::string> wrapped_sums(const model::ClusterState& state, const mo
   return out;
 }
 
-tl::expected<std::string, std::string> explain(const model::ClusterState& state,
-                                               const model::Registration& registration, const std::string& node,
-                                               std::int64_t now_ns, std::uint64_t order) {
-  const model::Node* found = nullptr;
-  for (const model::Node& n : state.nodes) {
-    if (n.name != node && !n.id.starts_with(node)) continue;
-    if (found) return tl::unexpected("several nodes go by '" + node + "'; give the whole ID");
-    found = &n;
-  }
-  if (!found || node.empty()) return tl::unexpected("there is no node '" + node + "'");
-  server::DryRun dry_run(state, registration, now_ns);
-  if (!dry_run.restrict_to(found->id)) return tl::unexpected("there is no node '" + node + "'");
+namespace {
+
+/// What a dry run that is restricted to a node says of it, group by group.
+tl::expected<std::string, std::string> explained(const model::ClusterState& state,
+                                                 const model::Registration& registration, server::DryRun& dry_run,
+                                                 const model::Node* found, std::int64_t now_ns, std::uint64_t order) {
+  if (!dry_run.restrict_to(found->id)) return tl::unexpected("there is no node '" + found->id + "'");
   const server::DryRunAnswer answer = dry_run.answer(order);
   if (!answer.error.empty()) return tl::unexpected(answer.error);
 
-  std::string out = fmt::format("Node \"{}\" ({}), as if it were the only one:\n", found->name, found->id);
+  std::string out;
   const auto placed = answer.plan.node_allocation.find(found->id);
   std::set<std::string_view> there;  // an update in place is no placement, and its scores are of its first one
   for (const model::Allocation& alloc : state.allocs)
@@ -533,6 +528,57 @@ tl::expected<std::string, std::string> explain(const model::ClusterState& state,
                          asks ? "nothing is placed here" : "places nothing in this plan");
       if (asks) out += reason_alone(state, registration, *found, group.name, now_ns, order);
     }
+  }
+  return out;
+}
+
+}  // namespace
+
+tl::expected<std::string, std::string> explain(const model::ClusterState& state,
+                                               const model::Registration& registration, const std::string& node,
+                                               std::int64_t now_ns, std::uint64_t order) {
+  const model::Node* found = nullptr;
+  for (const model::Node& n : state.nodes) {
+    if (n.name != node && !n.id.starts_with(node)) continue;
+    if (found) return tl::unexpected("several nodes go by '" + node + "'; give the whole ID");
+    found = &n;
+  }
+  if (!found || node.empty()) return tl::unexpected("there is no node '" + node + "'");
+  server::DryRun dry_run(state, registration, now_ns);
+  auto out = explained(state, registration, dry_run, found, now_ns, order);
+  if (!out) return out;
+  return fmt::format("Node \"{}\" ({}), as if it were the only one:\n{}", found->name, found->id, *out);
+}
+
+tl::expected<std::string, std::string> explain_all(const model::ClusterState& state,
+                                                   const model::Registration& registration, std::int64_t now_ns,
+                                                   std::uint64_t order) {
+  if (state.nodes.size() > kExplainedMost)
+    return tl::unexpected(fmt::format("the cluster has {} nodes, and all are explained of at most {}; name a node",
+                                      state.nodes.size(), kExplainedMost));
+  std::vector<const model::Node*> nodes;
+  for (const model::Node& node : state.nodes) nodes.push_back(&node);
+  std::sort(nodes.begin(), nodes.end(), [](const model::Node* a, const model::Node* b) {
+    return std::tie(a->name, a->id) < std::tie(b->name, b->id);
+  });
+  server::DryRun dry_run(state, registration, now_ns);
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what is said -> of which nodes
+  std::map<std::string, std::size_t> places;
+  for (const model::Node* node : nodes) {
+    auto text = explained(state, registration, dry_run, node, now_ns, order);
+    if (!text) return text;
+    const auto [at, fresh] = places.try_emplace(*text, groups.size());
+    if (fresh) groups.emplace_back(std::move(*text), std::vector<std::string>());
+    groups[at->second].second.push_back(node->name.empty() ? node->id : node->name);
+  }
+  std::string out = "Each node, as if it were the only one:\n";
+  for (const auto& [text, names] : groups) {
+    constexpr std::size_t kNamed = 20;
+    out += names.size() == 1 ? "Node" : fmt::format("{} nodes", names.size());
+    for (std::size_t i = 0; i < names.size() && i < kNamed; ++i)
+      out += fmt::format("{} \"{}\"", i ? "," : "", names[i]);
+    if (names.size() > kNamed) out += fmt::format(" and {} more", names.size() - kNamed);
+    out += ":\n" + text;
   }
   return out;
 }

@@ -99,4 +99,11 @@ struct Findings;  // obstacles.h
                                                              const std::string& node, std::int64_t now_ns,
                                                              std::uint64_t order);
 
+/// The same of every node; nodes of which the same is said are named together. Costs a decision for each node, so a
+/// cluster of more than kExplainedMost nodes is an error text.
+inline constexpr std::size_t kExplainedMost = 1000;
+[[nodiscard]] tl::expected<std::string, std::string> explain_all(const model::ClusterState& state,
+                                                                 const model::Registration& registration,
+                                                                 std::int64_t now_ns, std::uint64_t order);
+
 }  // namespace berth::advice

@@ -279,6 +279,43 @@ json::Value cluster_to_json(const model::ClusterState& state) {
   return out;
 }
 
+namespace {
+
+/// Bytes of the character that begins `text`; 0 when it is no UTF-8.
+std::size_t utf8_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t at = 1; at < bytes; ++at)
+    if ((byte(at) & 0xc0) != 0x80) return 0;
+  const bool bad_second = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
+                          (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
+  return bad_second ? 0 : bytes;
+}
+
+/// Texts of a snapshot may be any bytes (R-SNAP-32). JSON must be UTF-8, so U+FFFD takes the place of what is none, as
+/// in Nomad's API.
+std::string as_utf8(std::string text) {
+  std::size_t good = 0;
+  while (good < text.size()) {
+    const std::size_t bytes = utf8_bytes(std::string_view(text).substr(good));
+    if (bytes == 0) break;
+    good += bytes;
+  }
+  if (good == text.size()) return text;
+  std::string out = text.substr(0, good);
+  for (std::size_t at = good; at < text.size();) {
+    const std::size_t bytes = utf8_bytes(std::string_view(text).substr(at));
+    out += bytes == 0 ? "\xEF\xBF\xBD" : text.substr(at, bytes);
+    at += std::max<std::size_t>(bytes, 1);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string cluster_text(const model::ClusterState& state) {
   // One entry a line keeps the file readable by line tools at hardly any cost.
   const json::Value document = cluster_to_json(state);
@@ -300,7 +337,7 @@ std::string cluster_text(const model::ClusterState& state) {
     text += "]";
   }
   text += "\n}\n";
-  return text;
+  return as_utf8(std::move(text));
 }
 
 }  // namespace berth::io

@@ -150,6 +150,30 @@ constexpr const char* kOrSnapshot =
 
 std::string joined(const std::string& a, const std::string& b) { return a + '\0' + b; }
 
+/// Tokens that jobs of older servers carry.
+void drop_tokens(Job& job) {
+  const auto drop = [](json::Value& object) {
+    for (const char* key : {"VaultToken", "ConsulToken"}) object.erase(key);
+  };
+  const auto drop_all = [&](json::Value& list) {
+    if (!list.is_array()) return;
+    for (json::Value& object : list.items()) drop(object);
+  };
+  if (job.extra->has("VaultToken") || job.extra->has("ConsulToken")) {
+    json::Value extra = *job.extra;
+    drop(extra);
+    job.extra = std::move(extra);
+  }
+  for (model::TaskGroup& group : job.task_groups) {
+    drop(group.extra);
+    drop_all(group.services);
+    for (model::Task& task : group.tasks) {
+      drop(task.extra);
+      drop_all(task.services);
+    }
+  }
+}
+
 /// Two copies of one version. The job and allocation endpoints unpack the payload, the versions endpoint does not.
 bool is_same_version(const Job& stored, const Job& other) {
   if (stored.payload == other.payload) return !model::spec_changed(stored, other);
@@ -192,6 +216,7 @@ Result<model::SchedulerConfiguration> read_scheduler_config(const json::Value& v
 Result<std::shared_ptr<Job>> read_stored_job(const json::Value& value, const model::ReadOptions& options) {
   auto job = std::make_shared<Job>();
   if (auto done = model::from_json(value, *job, options); !done) return tl::unexpected(done.error());
+  drop_tokens(*job);
   model::canonicalize(*job);
   model::fill_server_defaults(*job);
   return job;
@@ -241,11 +266,21 @@ struct ExportCollector::Tables {
     return put_value(table, std::move(item), options, rank, what, id, scope);
   }
 
+  /// What no import keeps, although an answer may hold it (R-SNAP-110).
+  static void drop_secrets(model::Node& node) { node.secret_id.clear(); }
+  static void drop_secrets(model::Evaluation& eval) { eval.leader_acl.clear(); }
+  static void drop_secrets(Allocation& alloc) { alloc.extra.erase("SignedIdentities"); }
+  static void drop_secrets(model::CsiVolume& volume) {
+    for (const char* key : {"Secrets", "Parameters", "Context"}) volume.extra.erase(key);
+    if (json::Value* mount = volume.extra.find("MountOptions")) mount->erase("MountFlags");
+  }
+
   template <class T>
   Result<void> put_value(Table<T>& table, T item, const model::ReadOptions& options, int rank, const char* what,
                          std::string T::*id, std::string T::*scope) {
     if constexpr (requires { take_id(item, options); })
       if (auto done = take_id(item, options); !done) return done;
+    if constexpr (requires { drop_secrets(item); }) drop_secrets(item);
     const std::string name = item.*id;
     if (name.empty()) return bad(options, std::string("a ") + what + " without a name", "give it one");
     if (name.size() > kNameBytesMax)
@@ -327,6 +362,7 @@ struct ExportCollector::Tables {
       // One of a table is in its stored form already.
       if (!options.jobs) {  // those of a table are in their stored form
         auto job = std::make_shared<Job>(*alloc.job);
+        drop_tokens(*job);
         model::canonicalize(*job);
         model::fill_server_defaults(*job);
         alloc.job = std::move(job);

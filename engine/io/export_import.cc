@@ -89,10 +89,25 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   return files;
 }
 
+}  // namespace
+
+Result<ClusterImport> import_cluster_json(const json::Value& document, const std::string& path,
+                                          const ImportOptions& options) {
+  Warnings warnings;
+  if (is_cluster_file(document)) {
+    auto state = read_cluster_file(document, path, warnings);
+    return finished(std::move(state), std::move(warnings), path, options);
+  }
+  ExportCollector collector;
+  if (auto done = collector.add(document, path); !done) return tl::unexpected(done.error());
+  std::optional<Missing> missing;
+  auto state = collector.finish(path, warnings, missing);
+  return finished(std::move(state), std::move(warnings), path, options, missing);
+}
+
 /// What the sources of one import hold, gathered.
-class Sources {
- public:
-  explicit Sources(bool single) : single_(single) {}
+struct Importer::State {
+  explicit State(bool single) : single_(single) {}
 
   Result<void> add(const std::string& path) {
     std::error_code error;
@@ -118,6 +133,11 @@ class Sources {
     if (done) done->notes = std::move(notes_);
     return done;
   }
+
+  Result<void> add_answer(const std::string& request, json::Value answer, const std::string& name) {
+    return collector_.add(json::Value(json::Object{{request, std::move(answer)}}), name);
+  }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
  private:
   Result<void> add_file(const std::string& file, const std::string& source) {
@@ -163,27 +183,22 @@ class Sources {
   std::size_t wholes_ = 0;
 };
 
-}  // namespace
-
-Result<ClusterImport> import_cluster_json(const json::Value& document, const std::string& path,
-                                          const ImportOptions& options) {
-  Warnings warnings;
-  if (is_cluster_file(document)) {
-    auto state = read_cluster_file(document, path, warnings);
-    return finished(std::move(state), std::move(warnings), path, options);
-  }
-  ExportCollector collector;
-  if (auto done = collector.add(document, path); !done) return tl::unexpected(done.error());
-  std::optional<Missing> missing;
-  auto state = collector.finish(path, warnings, missing);
-  return finished(std::move(state), std::move(warnings), path, options, missing);
+Importer::Importer(bool single) : state_(std::make_unique<State>(single)) {}
+Importer::~Importer() = default;
+Result<void> Importer::add(const std::string& path) { return state_->add(path); }
+Result<void> Importer::add_answer(const std::string& request, json::Value answer, const std::string& name) {
+  return state_->add_answer(request, std::move(answer), name);
+}
+void Importer::add_note(std::string note) { state_->add_note(std::move(note)); }
+Result<ClusterImport> Importer::finish(const std::string& name, const ImportOptions& options) {
+  return state_->finish(name, options);
 }
 
 Result<ClusterImport> import_clusters(const std::vector<std::string>& paths, const ImportOptions& options) {
-  Sources sources(paths.size() == 1);
+  Importer importer(paths.size() == 1);
   for (const std::string& path : paths)
-    if (auto done = sources.add(path); !done) return tl::unexpected(done.error());
-  return sources.finish(paths.size() == 1 ? paths[0] : "sources", options);
+    if (auto done = importer.add(path); !done) return tl::unexpected(done.error());
+  return importer.finish(paths.size() == 1 ? paths[0] : "sources", options);
 }
 
 Result<ClusterImport> import_cluster(const std::string& path, const ImportOptions& options) {

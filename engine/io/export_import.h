@@ -6,10 +6,12 @@
 //   archive_import.cc   what `nomad operator debug` writes, and other tar archives of answers
 //   export_collect.cc   answers of the API gathered into one state (R-MODEL-610 to 615)
 //   cluster_file.cc     CLUSTER.json read and written (its layout stands there)
+//   redact.h            values that may be secret replaced by words
 //   object_ids.cc       IDs are UUIDs, in lower letters
 //   cluster_checks.cc, cluster_contradictions.cc   contradictions within a state
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,25 @@ struct ClusterImport {
 [[nodiscard]] Result<ClusterImport> import_clusters(const std::vector<std::string>& paths,
                                                     const ImportOptions& options = {});
 [[nodiscard]] Result<ClusterImport> import_cluster(const std::string& path, const ImportOptions& options = {});
+
+/// An import step by step, for answers that come from elsewhere than files.
+class Importer {
+ public:
+  /// `single`: one source, which may be a CLUSTER.json.
+  explicit Importer(bool single);
+  ~Importer();
+  /// A file or folder.
+  [[nodiscard]] Result<void> add(const std::string& path);
+  /// The answer of the API to `request`, which begins with /v1/; `name` is named in messages.
+  [[nodiscard]] Result<void> add_answer(const std::string& request, json::Value answer, const std::string& name);
+  void add_note(std::string note);
+  /// The cluster. Ends the object's life as an importer.
+  [[nodiscard]] Result<ClusterImport> finish(const std::string& name, const ImportOptions& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// As import_cluster, for a document already parsed; `path` is named in messages.
 [[nodiscard]] Result<ClusterImport> import_cluster_json(const json::Value& document, const std::string& path,

@@ -12,7 +12,7 @@ broken() { echo "$1" >&2; failures=$((failures + 1)); }
 
 plan() {  # plan CLUSTER JOB [OPTION...]
   what="plan $*"
-  "$berth" plan --no-diff "$@" > "$scratch/out" 2> "$scratch/err" || broken "berth $what: $(cat "$scratch/err")"
+  "$berth" plan --no-diff --require none "$@" > "$scratch/out" 2> "$scratch/err" || broken "berth $what: $(cat "$scratch/err")"
 }
 says() { grep -qF -- "$1" "$scratch/out" || broken "berth $what: does not say '$1' but: $(sed -n '/^Why/,$p' "$scratch/out")"; }
 silent() { ! grep -qF -- "$1" "$scratch/out" || broken "berth $what: says '$1'"; }
@@ -101,14 +101,36 @@ ends() {  # ends CODE ARGUMENTS...
   [ "$status" -eq "$code" ] || broken "berth plan $*: exit code $status instead of $code: $(cat "$scratch/err")"
 }
 ends 0 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json --require no-evictions
-ends 0 two-things/cluster.json two-things/job.json
+ends 3 two-things/cluster.json two-things/job.json
+ends 0 two-things/cluster.json two-things/job.json --require none
 ends 3 two-things/cluster.json two-things/job.json --require fit
 ends 3 ../small.json ../jobs/urgent.json --require fit
 ends 0 refused-then-placed/cluster.json refused-then-placed/job.json --require fit
-ends 5 refused-then-placed/cluster.json refused-then-placed/job.json --require no-evictions
+ends 5 refused-then-placed/cluster.json refused-then-placed/job.json
 ends 3 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json no-nodes-eligible/dc.json --require fit
 ends 2 no-nodes-eligible/cluster.json no-nodes-eligible/none.json no-nodes-eligible/dc.json --require fit
 ends 2 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json --require all
+
+# What CI systems read: JUnit's XML and annotations, of what fits and what does not.
+"$berth" plan two-things/cluster.json two-things/job.json ../jobs/missing.json --junit "$scratch/junit.xml" \
+  --annotations github > "$scratch/annotated" 2> /dev/null
+python3 - "$scratch/junit.xml" "$scratch/annotated" << 'PYTHON' || broken "JUnit or annotations: $(cat "$scratch/junit.xml" "$scratch/annotated")"
+import sys
+import xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+assert root.tag == "testsuites" and len(root) == 2
+assert int(root.get("tests")) == len(root.findall("testsuite/testcase")) >= 2
+failures = root.findall("testsuite/testcase/failure")
+assert int(root.get("failures")) == len(failures) >= 2
+assert {f.get("type") for f in failures} == {"does-not-fit", "refused"}
+assert any("no node for" in f.get("message") and "would fit with" in f.text for f in failures)
+lines = [line for line in open(sys.argv[2]) if line.startswith("::")]
+assert len(lines) >= 2 and all(line.startswith("::error file=") for line in lines), lines
+assert any("file=two-things/job.json,title=berth plan" in line and "%0A" in line for line in lines), lines
+PYTHON
+# Every node, those of which the same is said together.
+"$berth" plan two-things/cluster.json two-things/job.json --explain all --require none > "$scratch/all" 2>&1
+grep -q '^Each node, as if it were the only one:' "$scratch/all" || broken "--explain all: $(cat "$scratch/all")"
 ends 2 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json --require fit --nomad-exit-codes
 
 [ "$failures" -eq 0 ] || exit 1

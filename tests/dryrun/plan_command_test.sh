@@ -49,7 +49,7 @@ else
 fi
 
 # What a job needs that does not fit, and what would help; the numbers follow from small.json: 1000 MHz, all in use.
-expect 0 $here/small.json $here/jobs/low.json
+expect 3 $here/small.json $here/jobs/low.json
 says 'Task Group "app" (failed to place 3 allocations):'
 says '* Dimension "cpu" exhausted on 1 nodes'
 says 'Why 3 of group "app" found no node:'
@@ -59,7 +59,7 @@ says 'no single change'
 expect 1 --nomad-exit-codes $here/small.json $here/jobs/low.json
 
 # Surprising behaviour of Nomad: success is announced, the plan applier refuses (R-PREEMPT-202, R-CTRL-610).
-expect 0 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain alone
+expect 3 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain alone
 says '- All tasks successfully allocated.'
 says 'Warning: Nomad reports success, but its plan applier would refuse this plan:'
 says 'node "alone": cpu'
@@ -68,25 +68,25 @@ says 'Over 3 visiting orders:'
 says 'Node "alone" (11111111-1111-4111-8111-111111111111), as if it were the only one:'
 says 'group "first": takes 1'
 says 'binpack'
-expect 0 $here/small.json $here/jobs/urgent.json --json -
+expect 3 $here/small.json $here/jobs/urgent.json --json -
 says '"FailedTGAllocs": {}'
 says '"reason": "cpu"'
 cp "$scratch/out" "$scratch/plan-1.json"
-expect 0 $here/small.json $here/jobs/urgent.json --json - --visiting-orders 3 --explain alone
+expect 3 $here/small.json $here/jobs/urgent.json --json - --visiting-orders 3 --explain alone
 cp "$scratch/out" "$scratch/plan-2.json"
-expect 0 $here/small.json $here/jobs/low.json --json - --no-diff
+expect 3 $here/small.json $here/jobs/low.json --json - --no-diff
 cp "$scratch/out" "$scratch/plan-3.json"
-expect 0 $here/small.json $here/jobs/urgent.json --no-diff
+expect 3 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
 "$berth" plan $here/small.json $here/jobs/urgent.json --json - > /dev/full 2> "$scratch/err"
 [ $? -eq 1 ] && grep -q -- '-: cannot be written' "$scratch/err" || broken "a full disk is not noticed: $(cat "$scratch/err")"
 
 # Colours: where they are asked for, never in a file, and not with NO_COLOR.
-expect 0 --color always $here/small.json $here/jobs/urgent.json
+expect 3 --color always $here/small.json $here/jobs/urgent.json
 says "$(printf '\033[32m+ Job: "urgent"\033[0m')"
 says "$(printf '\033[33mWarning: ')"
-NO_COLOR=1 expect 0 $here/small.json $here/jobs/urgent.json
+NO_COLOR=1 expect 3 $here/small.json $here/jobs/urgent.json
 silent "$(printf '\033[')"
 if command -v script > /dev/null; then  # a terminal of 70 columns
   TERM=xterm script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null > "$scratch/out" < /dev/null
@@ -96,11 +96,11 @@ if command -v script > /dev/null; then  # a terminal of 70 columns
 fi
 
 # Where: the node and score of every placement, the node of every eviction; what helps where the applier would refuse.
-expect 0 $here/small.json $here/jobs/urgent.json
+expect 3 $here/small.json $here/jobs/urgent.json
 grep -qE '^urgent\.first\[0\] +first +alone +[01]\.[0-9]{4} ' "$scratch/out" || broken "no node and score: $(cat "$scratch/out")"
 grep -qE '^aaaaaaaa[-0-9a-f]* +filler +fill +alone$' "$scratch/out" || broken "no node of an eviction: $(cat "$scratch/out")"
 says 'What would help group "'
-expect 0 $here/small.json $here/jobs/urgent.json --json -
+expect 3 $here/small.json $here/jobs/urgent.json --json -
 python3 - "$scratch/out" << 'PYTHON' || broken "the JSON does not say where: $(cat "$scratch/out")"
 import json, sys
 berth = json.load(open(sys.argv[1]))["Berth"]
@@ -128,7 +128,7 @@ for name in "one", "two", "three":
 PYTHON
 expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --no-diff
 [ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 2 ] || broken "each by itself: $(cat "$scratch/out")"
-expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" "$scratch/three.json" --no-diff --together
+expect 3 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" "$scratch/three.json" --no-diff --together
 says 'failed to place 2 allocations'
 says 'failed to place 1 allocation)'
 [ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 1 ] || broken "together: $(cat "$scratch/out")"
@@ -139,7 +139,7 @@ silent 'two.app'
 
 # The page, where Chart.js is; the same by `berth report`.
 if [ -e /usr/share/javascript/chart.js/chart.min.js ] || [ -n "${BERTH_CHART_JS:-}" ]; then
-  expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --together --html "$scratch/plan.html"
+  expect 3 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --together --html "$scratch/plan.html"
   grep -q 'Plan of two' "$scratch/plan.html" || broken "the page does not have the second plan"
 fi
 "$berth" plan "$scratch/empty.json" "$scratch/one.json" --json - > "$scratch/one-plan.json"
@@ -148,20 +148,20 @@ says 'Plan of one'
 
 # Reasons of a node that is looked at alone: also where a second look with preemption only knows the class, and where a
 # system job passes over the node without a failure.
-expect 0 $here/small.json $here/jobs/low.json --no-diff --explain alone
+expect 3 $here/small.json $here/jobs/low.json --no-diff --explain alone
 says '    filtered: ${meta.rack} = r2'
 sed 's/"service"/"system"/; s/"Count": [0-9]*/"Count": 1/' $here/jobs/low.json > "$scratch/system.json"
-expect 0 $here/small.json "$scratch/system.json" --no-diff --explain alone
+expect 3 $here/small.json "$scratch/system.json" --no-diff --explain alone
 says '    filtered: ${meta.rack} = r2'
 
 # An option for earlier behaviour is named beside what was decided with it; one that does not exist is refused.
-expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8 --option preemption_min_delta=1000
+expect 3 $here/small.json $here/jobs/urgent.json --option plan_id_length=8 --option preemption_min_delta=1000
 says 'Decided with options other than Nomad'"'"'s of today: preemption_min_delta=1000 plan_id_length=8'
 says 'failed to place'
 silent 'Preemptions:'
-expect 0 $here/small.json $here/jobs/urgent.json --option plan_id_length=8
+expect 3 $here/small.json $here/jobs/urgent.json --option plan_id_length=8
 says 'aaaaaaaa  filler  fill'
-expect 0 $here/small.json $here/jobs/urgent.json --json - --option system_reporting=seed
+expect 3 $here/small.json $here/jobs/urgent.json --json - --option system_reporting=seed
 says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
@@ -179,30 +179,30 @@ groups() {  # groups COUNT: a job of so many groups that do not fit
   printf ']}}'
 }
 groups 20 > "$scratch/twenty.json"
-expect 0 $here/small.json "$scratch/twenty.json" --no-diff
+expect 3 $here/small.json "$scratch/twenty.json" --no-diff
 [ "$(grep -c 'found no node' "$scratch/out")" -eq 16 ] || broken "not the first 16 of 20 groups get advice"
 says 'No advice for 4 more failed groups; --advice 20 gives it for all.'
-expect 0 $here/small.json "$scratch/twenty.json" --no-diff --advice 20
+expect 3 $here/small.json "$scratch/twenty.json" --no-diff --advice 20
 [ "$(grep -c 'found no node' "$scratch/out")" -eq 20 ] || broken "not all of 20 groups get advice"
 silent 'No advice for'
-expect 0 $here/small.json "$scratch/twenty.json" --no-diff --advice 0
+expect 3 $here/small.json "$scratch/twenty.json" --no-diff --advice 0
 says 'No advice for 20 failed groups; --advice 20 gives it for all.'
 silent 'found no node'
-expect 0 $here/small.json "$scratch/twenty.json" --json - --advice 1
+expect 3 $here/small.json "$scratch/twenty.json" --json - --advice 1
 says '"advice_left_out": 19'
 cp "$scratch/out" "$scratch/plan-4.json"
 groups 400 > "$scratch/many.json"
-timeout 60 "$berth" plan $here/small.json "$scratch/many.json" --no-diff > "$scratch/out" ||
+timeout 60 "$berth" plan $here/small.json "$scratch/many.json" --no-diff --require none > "$scratch/out" ||
   broken "advice for a job of 400 groups takes more than a minute"
 says 'No advice for 384 more failed groups'
 
 # The clock is the newest time of the cluster: one in the future is named, unless --now says otherwise.
 sed '0,/"ModifyTime": 1795300001000000000/s//"ModifyTime": 4000000000000000000/' $here/small.json > "$scratch/future.json"
-expect 0 "$scratch/future.json" $here/jobs/low.json --no-diff
+expect 3 "$scratch/future.json" $here/jobs/low.json --no-diff
 grep -qE '^warning: allocation aaaaaaaa-[-0-9a-f]+: its ModifyTime 2096-10-02T07:06:40Z is in the future; .*--now TIME' \
   "$scratch/err" || broken "a time in the future is not named: $(cat "$scratch/err")"
 [ "$(grep -c future "$scratch/err")" -eq 1 ] || broken "a time in the future is told more than once"
-expect 0 "$scratch/future.json" $here/jobs/low.json --no-diff --now 2026-11-23T00:00:00Z
+expect 3 "$scratch/future.json" $here/jobs/low.json --no-diff --now 2026-11-23T00:00:00Z
 ! grep -q future "$scratch/err" || broken "a time in the future is told beside --now: $(cat "$scratch/err")"
 
 # Of many warnings of an import the first 20, as `berth import` has it.
@@ -216,12 +216,12 @@ comma=
   printf '], '
   tail -c +2 $here/small.json
 } > "$scratch/warned.json"
-expect 0 "$scratch/warned.json" $here/jobs/low.json --no-diff
+expect 3 "$scratch/warned.json" $here/jobs/low.json --no-diff
 [ "$(grep -c '^warning: ' "$scratch/err")" -eq 21 ] || broken "not 20 warnings and a count: $(cat "$scratch/err")"
 grep -q '^warning: and 5 more' "$scratch/err" || broken "the other warnings are not counted: $(cat "$scratch/err")"
 
 # A workload's cluster after a while.
-expect 0 quickstart $here/jobs/low.json --no-diff --at 100ms
+expect 3 quickstart $here/jobs/low.json --no-diff --at 100ms
 grep -qE 'filtered most: "\$\{meta.rack\} = r2", [0-9]{4} nodes' "$scratch/out" ||
   broken "the constraint that filters most is not named: $(cat "$scratch/out")"
 refuses 2 'is not a workload, so it has no state at another time' $here/small.json $here/jobs/low.json --at 2s
@@ -240,7 +240,7 @@ sed 's/2000000000/-5/' "$scratch/big.json" > "$scratch/negative.json"
 refuses 2 'negative.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of -5;' $here/small.json "$scratch/negative.json"
 
 # Several jobs, each by itself.
-expect 0 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
+expect 3 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 [ "$(grep -c '^Scheduler dry-run:' "$scratch/out")" -eq 2 ] || broken "not two plans for two jobs"
 
 # Bad input: one clear line; a job that Nomad refuses prints Nomad's text.

@@ -151,6 +151,20 @@ TEST_F(Snapshot, LetsNoSecretThrough) {  // R-SNAP-110, 111
   EXPECT_NE(cluster_text(done->state).find("\"A\":\"b\""), std::string::npos);  // a task's environment stays
 }
 
+TEST_F(Snapshot, WritesTextsThatAreNoUtf8AsJson) {  // R-SNAP-32
+  SnapshotParts parts = small_parts();
+  json::Value node = small_node();
+  node.set("ID", "10000000-0000-4000-8000-000000000002");
+  node.set("Meta", json::Object{{"a", "x\xff\xc3\xa9\xe2\x82"}});
+  parts.state += record(0, node);
+  const auto done = read(parts.file());
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(done->state.nodes[1].meta.at("a"), "x\xff\xc3\xa9\xe2\x82");
+  const auto again = import_cluster_json(parse_json(cluster_text(done->state)).value(), "again");
+  ASSERT_TRUE(again) << again.error().line();
+  EXPECT_EQ(again->state.nodes[1].meta.at("a"), "x\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 TEST_F(Snapshot, SkipsWhatItDoesNotKnow) {  // R-SNAP-13, 21
   SnapshotParts parts = small_parts();
   parts.state += record(200, parsed("{'A':{'B':[1,2,{'C':null}]}}")) + record(200, parsed("{}")) +

@@ -1,0 +1,188 @@
+// Sources of an import in any mixture: debug archives, folders, snapshots beside answers; what they lack.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "io/export_import.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "io/small_export.h"
+#include "io/snapshot/small_snapshot.h"
+
+namespace berth::io {
+namespace {
+
+namespace fs = std::filesystem;
+using berth::testing::gzip;
+using berth::testing::tar_member;
+
+constexpr const char *kNodePath = "/v1/node/10000000-0000-4000-8000-000000000001",
+                     *kNode2Path = "/v1/node/10000000-0000-4000-8000-000000000002",
+                     *kAllocsPath = "/v1/node/10000000-0000-4000-8000-000000000001/allocations";
+
+class ImportSources : public ::testing::Test {
+ protected:
+  fs::path folder = fs::path(BERTH_BINARY_DIR) / "sources_test";
+  json::Value all = parse_json(berth::testing::kSmallExport).value();
+  const std::string end = std::string(1024, '\0');
+
+  ImportSources() {
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+  }
+  ~ImportSources() override {
+    fs::remove_all(folder);
+    set_read_limit(std::uint64_t{1} << 30);
+  }
+  std::string file(const std::string& name, const std::string& bytes) const {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream((folder / name).string(), std::ios::binary) << bytes;
+    return (folder / name).string();
+  }
+  [[nodiscard]] std::string text(const char* path) const { return json::to_text(all[path]); }
+  static std::string refusal(const Result<ClusterImport>& done) {
+    EXPECT_FALSE(done);
+    if (done) return "";
+    EXPECT_EQ(done.error().line().find('\n'), std::string::npos);
+    return done.error().line();
+  }
+};
+
+TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
+  json::Value later = all[kNodePath];
+  later.set("Name", "later");
+  const std::string archive =
+      tar_member("nomad-debug/", "", '5') + tar_member("nomad-debug/index.html", "<html>") +
+      tar_member("nomad-debug/cluster/members.json", R"({"ServerName":"s"})") +
+      tar_member("nomad-debug/nomad/0001/nodes.json", "[" + json::to_text(later) + "]") +
+      tar_member("nomad-debug/nomad/0000/nodes.json", "[" + text(kNodePath) + "," + text(kNode2Path) + "]") +
+      tar_member("nomad-debug/nomad/0001/allocations.json", text(kAllocsPath)) + end;
+  for (const char* name : {"debug.tar.gz", "debug"}) {
+    const auto done = import_cluster(file(name, gzip(archive)));
+    ASSERT_TRUE(done) << done.error().line();
+    ASSERT_EQ(done->state.nodes.size(), 1u);
+    EXPECT_EQ(done->state.nodes[0].name, "later");
+    EXPECT_EQ(done->state.allocs.size(), 1u);
+    EXPECT_TRUE(done->warnings.empty()) << done->warnings[0];
+    EXPECT_EQ(done->notes.size(), 1u);  // the page
+  }
+  // Unpacked, as a folder, and as a plain tar.
+  EXPECT_TRUE(import_cluster(file("plain.tar", archive)));
+  file("unpacked/nomad/0000/nodes.json", "[" + text(kNodePath) + "]");
+  file("unpacked/nomad/0001/nodes.json", "[" + json::to_text(later) + "]");
+  file("unpacked/nomad/0001/allocations.json", text(kAllocsPath));
+  const auto unpacked = import_cluster((folder / "unpacked").string());
+  ASSERT_TRUE(unpacked) << unpacked.error().line();
+  EXPECT_EQ(unpacked->state.nodes[0].name, "later");
+}
+
+TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
+  const std::string archive =
+                        tar_member("a/nodes.json", "[" + text(kNodePath) + "]") + tar_member("a/b.json", "{}") + end,
+                    packed = gzip(archive);
+  EXPECT_NE(refusal(import_cluster(file("cut.tgz", packed.substr(0, packed.size() - 3)))).find("truncated file"),
+            std::string::npos);
+  EXPECT_NE(refusal(import_cluster(file("short.tgz", gzip(archive.substr(0, 600))))).find("damaged tar archive"),
+            std::string::npos);
+  EXPECT_NE(refusal(import_cluster(file("json.tgz", gzip(tar_member("a/nodes.json", "[{") + end))))
+                .find("json.tgz:a/nodes.json"),
+            std::string::npos);
+  EXPECT_NE(refusal(import_cluster(file("none.tgz", gzip(tar_member("a/notes.txt", "x") + end))))
+                .find("neither nodes nor jobs"),
+            std::string::npos);
+  // A member that claims more than is allowed, and one whose size lies beyond the end.
+  set_read_limit(1 << 20);
+  const std::string bomb = gzip(tar_member("a/bomb.json", std::string(8 << 20, ' ')) + end);
+  EXPECT_LT(bomb.size(), 20'000u);
+  EXPECT_NE(refusal(import_cluster(file("bomb.tgz", bomb))).find("unpacks to more than 1 MiB"), std::string::npos);
+  // Names and links lead nowhere: nothing is written to disk.
+  const std::string odd = tar_member("../../escaped.json", "[" + text(kNodePath) + "]") +
+                          tar_member("a/link.json", "", '2') + tar_member("a/allocations.json", text(kAllocsPath)) +
+                          end;
+  const auto done = import_cluster(file("odd/odd.tgz", gzip(odd)));
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_FALSE(fs::exists(folder / "escaped.json"));
+}
+
+TEST_F(ImportSources, MixWhatIsNoWholeCluster) {
+  const std::string node = file("node.json", text(kNodePath)), node2 = file("node2.json", text(kNode2Path)),
+                    allocs = file("allocs.json", text(kAllocsPath)), cluster = file("cluster.json", cluster_text({}));
+  const auto done = import_clusters({node, allocs, node2, file("job.json", text("/v1/job/web"))});
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(done->state.nodes.size(), 2u);
+  EXPECT_EQ(done->state.allocs.size(), 1u);
+  EXPECT_EQ(done->state.jobs.size(), 1u);
+
+  berth::testing::SnapshotParts parts;
+  parts.state += berth::testing::record(0, all[kNode2Path]);
+  const std::string snapshot = file("a.snap", parts.file());
+  json::Value older = all[kNode2Path];
+  older.set("Name", "older");
+  const auto mixed = import_clusters({snapshot, file("older.json", json::to_text(older)), node});
+  ASSERT_TRUE(mixed) << mixed.error().line();
+  ASSERT_EQ(mixed->state.nodes.size(), 2u);
+  EXPECT_EQ(mixed->state.nodes[1].name, "two");  // what the state holds wins over an answer
+  EXPECT_NE(refusal(import_clusters({snapshot, file("b.snap", parts.file())})).find("more than one whole cluster"),
+            std::string::npos);
+  EXPECT_NE(refusal(import_clusters({node, cluster})).find("is a CLUSTER.json among other sources"), std::string::npos);
+}
+
+TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
+  struct Case {
+    const char* name;
+    std::string document;
+    const char* problem;
+  };
+  const std::string node = text(kNodePath);
+  json::Value ran = all[kNodePath];
+  ran.set("LastAllocUpdateIndex", 31);
+  const std::string
+      busy = json::to_text(ran),
+      stub = R"({"ID":"a0000000-0000-4000-8000-000000000001","Namespace":"default","JobID":"web","JobVersion":0,
+      "TaskGroup":"app","NodeID":"10000000-0000-4000-8000-000000000001","DesiredStatus":"run","ClientStatus":"running"})",
+      job = R"({"ID":"web","Namespace":"default","JobSummary":{"Summary":{"app":{"Running":2,"Starting":1}}}})";
+  for (const Case& c :
+       {Case{"list entries of nodes", R"([{"ID":"10000000-0000-4000-8000-000000000001","Address":"10.0.0.1",
+           "SchedulingEligibility":"eligible","NodeResources":{"Cpu":{"CpuShares":100}}}])",
+             "has nodes only as list entries"},
+        Case{"list entries of allocations", "[" + node + "," + stub + "]",
+             "1 allocations that run come only as list entries"},
+        Case{"summaries of jobs", "[" + node + "," + job + "]",
+             "has no allocations, although its jobs have 3 that run"},
+        Case{"nodes that ran some", "[" + busy + "]", "has no allocations, although its nodes have run some"}}) {
+    SCOPED_TRACE(c.name);
+    const std::string path = file("partial.json", c.document), line = refusal(import_cluster(path));
+    EXPECT_NE(line.find(c.problem), line.npos) << line;
+    EXPECT_NE(line.find("--allow-partial"), line.npos) << line;
+    EXPECT_NE(line.find("nomad operator snapshot save"), line.npos) << line;
+    const auto allowed = import_cluster(path, {.allow_partial = true});
+    ASSERT_TRUE(allowed) << allowed.error().line();
+    EXPECT_EQ(allowed->state.nodes.size(), 1u);
+  }
+  // A list that is there and empty says that none run.
+  EXPECT_TRUE(
+      import_cluster(file("whole.json", "{\"" + std::string(kNodePath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
+  EXPECT_TRUE(import_cluster(file("fresh.json", "[" + node + "]")));
+}
+
+TEST_F(ImportSources, DropSecretsOfAnswers) {  // R-SNAP-110
+  const std::string secret = "s3cr3t";
+  json::Value node = all[kNodePath], allocs = all[kAllocsPath];
+  node.set("SecretID", secret);
+  json::Value identities = json::Value::object();
+  identities.set("main", secret);
+  allocs.items()[0].set("SignedIdentities", identities);
+  allocs.items()[0].find("Job")->set("VaultToken", secret);
+  json::Value job = all["/v1/job/web"];
+  job.set("ConsulToken", secret);
+  const auto done = import_clusters({file("n.json", json::to_text(node)), file("a.json", json::to_text(allocs)),
+                                     file("j.json", json::to_text(job)),
+                                     file("variable.json", R"({"Path":"p","Items":{"k":"s3cr3t"}})")});
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(cluster_text(done->state).find(secret), std::string::npos);
+  for (const std::string& warning : done->warnings) EXPECT_EQ(warning.find(secret), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::io
