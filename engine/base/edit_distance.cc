@@ -4,13 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+
 namespace berth::base {
-
-namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Rows of the table of distances between beginnings of `a` and of `b`: two before the current one, one before, it.
@@ -20,9 +16,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::swap(second, before), std::swap(before, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const char x = lower(a[i - 1]), y = lower(b[j - 1]);
+      const char x = ascii_lower(a[i - 1]), y = ascii_lower(b[j - 1]);
       row[j] = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + (x == y ? 0 : 1)});
-      if (i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y) row[j] = std::min(row[j], second[j - 2] + 1);
+      if (i > 1 && j > 1 && x == ascii_lower(b[j - 2]) && ascii_lower(a[i - 2]) == y)
+        row[j] = std::min(row[j], second[j - 2] + 1);
     }
   }
   return row[b.size()];

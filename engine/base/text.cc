@@ -9,12 +9,11 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool equals_lower(std::string_view text, std::string_view wanted) {
   if (text.size() != wanted.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i)
-    if (lower(text[i]) != wanted[i]) return false;
+    if (ascii_lower(text[i]) != wanted[i]) return false;
   return true;
 }
 
@@ -22,7 +21,7 @@ bool equals_lower(std::string_view text, std::string_view wanted) {
 bool underscores_separate_digits(std::string_view text, bool hex) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') continue;
-    const bool before = i > 0 && (hex ? is_hex(text[i - 1]) || lower(text[i - 1]) == 'x' : is_digit(text[i - 1]));
+    const bool before = i > 0 && (hex ? is_hex(text[i - 1]) || ascii_lower(text[i - 1]) == 'x' : is_digit(text[i - 1]));
     const bool after = i + 1 < text.size() && (hex ? is_hex(text[i + 1]) : is_digit(text[i + 1]));
     if (!before || !after) return false;
   }
@@ -102,7 +101,7 @@ std::optional<double> parse_double(std::string_view text) {
   if (equals_lower(body, "nan"))
     return body.size() == text.size() ? std::optional(std::numeric_limits<double>::quiet_NaN()) : std::nullopt;
 
-  const bool hex = body.size() > 2 && body[0] == '0' && lower(body[1]) == 'x';
+  const bool hex = body.size() > 2 && body[0] == '0' && ascii_lower(body[1]) == 'x';
   if (!underscores_separate_digits(body, hex)) return std::nullopt;
   std::string clean;
   std::size_t digits = 0;
@@ -124,7 +123,7 @@ std::optional<double> parse_double(std::string_view text) {
   if (digits == 0) return std::nullopt;
   const char exponent_mark = hex ? 'p' : 'e';
   bool has_exponent = false;
-  if (i < body.size() && lower(body[i]) == exponent_mark) {
+  if (i < body.size() && ascii_lower(body[i]) == exponent_mark) {
     has_exponent = true;
     clean += exponent_mark;
     ++i;

@@ -21,6 +21,8 @@ namespace berth::base {
 
 /// Double-quoted as Go's %q does it (R-FEAS-1009).
 [[nodiscard]] std::string go_quote(std::string_view text);
+/// Of a letter of ASCII; anything else as it is.
+[[nodiscard]] constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 /// At most 40 bytes of a text from a file, others than printable ASCII as `?`, for messages of one line.
 [[nodiscard]] std::string shown(std::string_view text);
 /// Without leading and trailing Unicode white space (R-FEAS-651).

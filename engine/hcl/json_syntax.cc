@@ -8,8 +8,6 @@
 namespace berth::hcl {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 class JsonParser {
  public:
   JsonParser(const Source& source, Diagnostics& out) : source_(source), text_(source.text()), out_(out) {

@@ -10,6 +10,8 @@
 
 namespace berth::hcl {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< passed over at the beginning of a text
+
 /// Line and column from 1; columns count grapheme clusters (R-HCL-21).
 struct Position {
   std::uint32_t line = 1;
