@@ -128,7 +128,7 @@ json::Value orders_json(const Orders& orders) {
     entry.set("in_place_update", g.in_place.json()), entry.set("stop", g.stop.json());
     entry.set("ignore", g.ignore.json()), entry.set("failed", g.failed.json());
     entry.set("preemptions", g.preemptions.json());
-    groups.set(name, std::move(entry));
+    groups.members().push_back({name, std::move(entry)});
   }
   return out;
 }

@@ -7,11 +7,12 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "compare/tables.h"
 
 namespace berth::cli {
 namespace {
 
-constexpr std::size_t kWidthElsewhere = 100, kWidthLeast = 40;
+constexpr std::size_t kWidthLeast = 40;
 
 ColourChoice g_choice = ColourChoice::automatic;
 
@@ -62,7 +63,7 @@ std::size_t terminal_width() {
       return std::max<std::size_t>(*width, kWidthLeast);
   winsize size{};
   if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    return kWidthElsewhere;
+    return compare::kTerminalWidth;
   return std::max<std::size_t>(size.ws_col, kWidthLeast);
 }
 

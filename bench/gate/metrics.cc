@@ -68,13 +68,15 @@ constexpr Metric kMetrics[] = {
     {"stage.commit", "stages_ns.commit", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "commit"},
 };
 
-std::string_view nearest_metric(std::string_view name) {
-  std::string_view best = kDigest;
-  for (const Metric& metric : kMetrics) {  // cut short, as "schedule" and "latency" are
-    if (name.size() > 2 && metric.name.find(name) != std::string_view::npos) return metric.name;
-    if (base::edit_distance(name, metric.name) < base::edit_distance(name, best)) best = metric.name;
+/// "did you mean 'NAME'? " of a name that is mistyped or cut short, as "schedule" is; "" where none is close.
+std::string did_you_mean(std::string_view name) {
+  std::vector<std::string> names = {std::string(kDigest)};
+  for (const Metric& metric : kMetrics) {
+    if (name.size() > 2 && metric.name.find(name) != std::string_view::npos)
+      return fmt::format("did you mean '{}'? ", metric.name);
+    names.emplace_back(metric.name);
   }
-  return best;
+  return base::did_you_mean(name, names);
 }
 
 }  // namespace
@@ -97,6 +99,9 @@ std::string value_problem(const json::Value* value, const Metric& metric) {
   const double number = value->as_double();
   if (!std::isfinite(number)) return "is not finite";
   if (number < 0) return fmt::format("is negative: {:g}", number);
+  // Commits and single stages may take no time: of runs that place nothing.
+  if (number == 0 && metric.kind == Kind::time && metric.in != In::stages && !metric.name.starts_with("commit_ns"))
+    return "is 0, and no run takes that";
   const bool of_cluster = metric.unit == Unit::share && metric.in == In::replays;
   return of_cluster && number > 1 ? fmt::format("is more than the whole cluster: {:g}", number) : "";
 }
@@ -150,7 +155,7 @@ Outcome<void> check_metric(std::string_view name, const std::string& option) {
   std::vector<std::string_view> names = {kDigest};
   for (const Metric& metric : metrics()) names.push_back(metric.name);
   return fail(kUsage, "berth gate", fmt::format("there is no metric '{}'", base::shown(name)),
-              fmt::format("did you mean {}? valid: {}", nearest_metric(name), fmt::join(names, ", ")), option);
+              fmt::format("{}valid: {}", did_you_mean(name), fmt::join(names, ", ")), option);
 }
 
 Outcome<void> parse_limit(const std::string& text, Limits& into) {

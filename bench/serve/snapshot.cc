@@ -22,7 +22,7 @@ json::Value summary_json(const fsm::JobSummary& summary) {
   for (auto [name, counts] : summary.groups) {
     json::Value group = json::Value::object();
     for (std::size_t bin = 0; bin < fsm::kBins; ++bin) group.set(fsm::kBinNames[bin], counts.counts[bin]);
-    groups.set(name, std::move(group));
+    groups.members().push_back({std::string(name), std::move(group)});
   }
   out.set("Groups", std::move(groups));
   out.set("Pending", summary.children_pending), out.set("Running", summary.children_running);

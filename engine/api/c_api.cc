@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "api/in_use.h"
 #include "berth/cluster.h"
 #include "berth/living.h"
 
@@ -36,8 +37,12 @@ berth_code fail(berth_error** error, berth_code code, std::string text) {
   if (error) *error = new berth_error{code, std::move(text)};
   return code;
 }
-berth_code fail(berth_error** error, const berth::InputError& from) { return fail(error, BERTH_INPUT, from.line()); }
+berth_code fail(berth_error** error, const berth::InputError& from) {
+  return berth::InUse::caused(from.problem) ? fail(error, BERTH_IN_USE, from.problem)
+                                            : fail(error, BERTH_INPUT, from.line());
+}
 berth_code fail(berth_error** error, const berth::Error& from) {
+  if (berth::InUse::caused(from.text)) return fail(error, BERTH_IN_USE, from.text);
   switch (from.code) {
     case berth::Errc::unknown_object:
       return fail(error, BERTH_UNKNOWN_OBJECT, from.text);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "berth/result.h"
@@ -35,14 +36,22 @@ class InUse {
   [[nodiscard]] bool held() const { return thread_.load(std::memory_order_acquire) != std::thread::id{}; }
   /// Why a call without a turn is refused.
   [[nodiscard]] std::string problem() const {
-    return thread_.load(std::memory_order_acquire) == std::this_thread::get_id()
-               ? "a strategy or preemption rule called the cluster that is deciding; it may use what it is handed only"
-               : "another thread is using this cluster; a cluster belongs to one thread at a time";
+    return thread_.load(std::memory_order_acquire) == std::this_thread::get_id() ? std::string(kSameThread)
+                                                                                 : std::string(kOtherThread);
+  }
+  /// Whether that is the text of an error.
+  [[nodiscard]] static bool caused(std::string_view problem) {
+    return problem == kSameThread || problem == kOtherThread;
   }
   [[nodiscard]] Error error() const { return {Errc::processing_failed, 0, problem()}; }
   [[nodiscard]] InputError input_error() const { return {"cluster", "", problem(), ""}; }
 
  private:
+  static constexpr std::string_view kSameThread =
+      "a strategy or preemption rule called the cluster that is deciding; it may use what it is handed only";
+  static constexpr std::string_view kOtherThread =
+      "another thread is using this cluster; a cluster belongs to one thread at a time";
+
   std::atomic<std::thread::id> thread_{};
 };
 

@@ -31,7 +31,8 @@ typedef enum berth_code {
   BERTH_UNKNOWN_OBJECT = 2,    /* no such node, job or allocation */
   BERTH_PROCESSING_FAILED = 3, /* the evaluation, plan or request was refused; the text says why */
   BERTH_ALREADY_USED = 4,      /* a plan that was committed before, or is of another cluster */
-  BERTH_BAD_ARGUMENT = 5       /* a null pointer, or a struct of an unknown size */
+  BERTH_BAD_ARGUMENT = 5,      /* a null pointer, or a struct of an unknown size */
+  BERTH_IN_USE = 6             /* another thread is using the cluster, or a strategy called it back; try again */
 } berth_code;
 
 typedef struct berth_error berth_error;

@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "berth/berth.h"
 #include "berth/job_builder.h"
 #include "berth/strategy.h"
 
@@ -389,6 +390,34 @@ TEST(Cluster, AStrategyMayNotCallTheClusterThatDecides) {
       "handed only";
   EXPECT_EQ(Reentrant::said, (std::set<std::string>{"cluster: " + text, "processing_failed: " + text}));
   EXPECT_FALSE(cluster.in_use());
+}
+
+/// Calls the cluster that it ranks for, through the C interface.
+struct ReentrantInC {
+  static inline berth_cluster* cluster = nullptr;
+  static inline std::set<berth_code> said;
+  double score(const strategy::Node&, const strategy::TaskClass&) const {
+    said.insert(berth_cluster_remove_job(cluster, "default", "web", nullptr));
+    said.insert(berth_cluster_add_node(cluster, node_json(9).c_str(), nullptr));
+    return 0;
+  }
+};
+
+TEST(Cluster, TheCInterfaceHasACodeForAClusterThatDecides) {
+  berth_cluster* cluster = nullptr;
+  ASSERT_EQ(berth_cluster_new(nullptr, &cluster, nullptr), BERTH_OK);
+  ASSERT_EQ(berth_cluster_add_node(cluster, node_json(1).c_str(), nullptr), BERTH_OK);
+  char* job_id = nullptr;
+  ASSERT_EQ(berth_cluster_register_job(cluster, job_json("web", 1, "service").c_str(), &job_id, nullptr), BERTH_OK);
+  strategy::registry().add("reentrant-c", "calls the cluster", ReentrantInC{});
+  ASSERT_EQ(berth_cluster_score_by(cluster, "reentrant-c", nullptr), BERTH_OK);
+  ReentrantInC::cluster = cluster;
+  berth_plan* plan = nullptr;
+  EXPECT_EQ(berth_cluster_schedule(cluster, "default", job_id, 0, &plan, nullptr), BERTH_OK);
+  EXPECT_EQ(ReentrantInC::said, std::set<berth_code>{BERTH_IN_USE});
+  berth_plan_free(plan);
+  berth_string_free(job_id);
+  berth_cluster_free(cluster);
 }
 
 TEST(Cluster, BelongsToOneThreadAtATime) {

@@ -101,9 +101,9 @@ gate 2 'no such workload' --base "$fake" --head "$fake" --workloads no-such $out
 gate 2 '--repetitions: Value 0 not in range' --base "$fake" --head "$fake" --repetitions 0 $outputs
 gate 2 '0.01 s are too little' --base "$fake" --head "$fake" --max-time 0.01 $outputs && one_line
 gate 2 'no time to measure in' --base "$fake" --head "$fake" --max-time 0 $outputs && one_line
-gate 2 'did you mean schedule_ns.p99' --base "$fake" --head "$fake" --limit schedule_ns.p98=5% $outputs && one_line
-gate 2 'did you mean schedule_ns.mean' --base "$fake" --head "$fake" --limit schedul=5% $outputs && one_line
-gate 2 'did you mean busy_seconds' --base "$fake" --head "$fake" --metrics bussy_seconds $outputs && one_line
+gate 2 "did you mean 'schedule_ns.p99'" --base "$fake" --head "$fake" --limit schedule_ns.p98=5% $outputs && one_line
+gate 2 "did you mean 'schedule_ns.mean'" --base "$fake" --head "$fake" --limit schedul=5% $outputs && one_line
+gate 2 "did you mean 'busy_seconds'" --base "$fake" --head "$fake" --metrics bussy_seconds $outputs && one_line
 gate 2 'is no share above 0' --base "$fake" --head "$fake" --effect none $outputs && one_line
 gate 2 'names no workload' --base "$fake" --head "$fake" --workloads : $outputs && one_line
 gate 2 'its folder does not exist' --base "$fake" --head "$fake" --json none/verdict.json && one_line

@@ -259,9 +259,9 @@ TEST(Metrics, LimitsAreChecked) {
   ASSERT_TRUE(parse_limit("fragmentation = 0.01", limits).error().error.problem.find("no metric") != std::string::npos);
   EXPECT_DOUBLE_EQ(limits["schedule_ns.p99"].change, 0.1);
   for (const auto& [text, words] :
-       {std::pair("schedule_ns.p9=1%", "did you mean schedule_ns.p99?"),
-        std::pair("alocations=1%", "did you mean allocations?"),
-        std::pair("decision_digest=any", "did you mean decisions_digest?"), std::pair("allocations", "has no '='"),
+       {std::pair("schedule_ns.p9=1%", "did you mean 'schedule_ns.p99'? "),
+        std::pair("alocations=1%", "did you mean 'allocations'? "),
+        std::pair("decision_digest=any", "did you mean 'decisions_digest'? "), std::pair("allocations", "has no '='"),
         std::pair("allocations=-1%", "is no limit"), std::pair("allocations=nan", "is no limit"),
         std::pair("decisions_digest=5%", "accepts other decisions")}) {
     const auto parsed = parse_limit(text, limits);

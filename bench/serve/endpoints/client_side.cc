@@ -267,7 +267,7 @@ void read_alloc_stats(Simulation& simulation, const Request& request, Reply& rep
       json::Value one = json::Value::object();
       one.set("ResourceUsage", usage_json(task_ticks, task_bytes, true));
       one.set("Timestamp", simulation.now()), one.set("Pids", nullptr);
-      tasks.set(name, std::move(one));
+      tasks.members().push_back({name, std::move(one)});
       ticks += task_ticks, bytes += task_bytes;
     }
   const bool any = tasks.size() > 0;

@@ -86,7 +86,7 @@ void set_mirrors(json::Value& out, const model::AllocatedResources& resources) {
     const std::int64_t mhz = task.value["Cpu"]["CpuShares"].as_int(), mb = task.value["Memory"]["MemoryMB"].as_int(),
                        most = task.value["Memory"]["MemoryMaxMB"].as_int();
     cpu += mhz, memory += mb, memory_max += most > 0 ? most : mb;
-    tasks.set(task.key, legacy_resources(mhz, 0, mb, most, 0, task.value["Networks"], nullptr));
+    tasks.members().push_back({task.key, legacy_resources(mhz, 0, mb, most, 0, task.value["Networks"], nullptr)});
   }
   const std::int64_t disk = shared["DiskMB"].as_int();
   out.set("Resources", legacy_resources(cpu, 0, memory, memory_max, disk, shared["Networks"], nullptr));
@@ -233,7 +233,8 @@ void set_logged_events(const tables::Snapshot& state, tables::AllocRow row, json
 json::Value task_states_json(const tables::Snapshot& state, tables::AllocRow row, const model::Allocation& alloc) {
   if (alloc.task_states.empty()) return nullptr;
   json::Value tasks = json::Value::object();
-  for (const auto& [name, task] : alloc.task_states) tasks.set(name, task ? model::to_json(*task) : nullptr);
+  for (const auto& [name, task] : alloc.task_states)
+    tasks.members().push_back({name, task ? model::to_json(*task) : nullptr});
   set_logged_events(state, row, tasks);
   fill_task_states(tasks);
   return tasks;
@@ -331,7 +332,7 @@ json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summa
   for (const auto& [name, counts] : of.groups) {
     json::Value group = json::Value::object();
     for (std::size_t bin = 0; bin < fsm::kBins; ++bin) group.set(fsm::kBinNames[bin], counts.counts[bin]);
-    groups.set(name, std::move(group));
+    groups.members().push_back({std::string(name), std::move(group)});
   }
   children.set("Pending", of.children_pending), children.set("Running", of.children_running);
   children.set("Dead", of.children_dead);
@@ -361,7 +362,7 @@ json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool
   out.set("SubmitTime", job.submit_time);
   if (with_meta && !job.meta.empty()) {
     json::Value meta = json::Value::object();
-    for (const auto& [key, value] : job.meta) meta.set(key, value);
+    for (const auto& [key, value] : job.meta) meta.members().push_back({key, value});
     out.set("Meta", std::move(meta));
   }
   return out;
@@ -405,10 +406,7 @@ json::Value node_json(const model::Node& node) {
 }
 
 json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
-  const auto attribute = [&](const char* key) {
-    const auto found = node.attributes.find(key);
-    return found == node.attributes.end() ? std::string() : found->second;
-  };
+  const auto attribute = [&](const char* key) { return node.attributes.value(key); };
   json::Value out = json::Value::object();
   out.set("Address", kClientHost), out.set("ID", node.id);
   if (fields.os) {
@@ -421,7 +419,8 @@ json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
   out.set("Drain", node.drain_strategy.has_value()), out.set("SchedulingEligibility", node.scheduling_eligibility);
   out.set("Status", node.status), out.set("StatusDescription", node.status_description);
   json::Value drivers = json::Value::object();
-  for (const auto& [name, driver] : node.drivers) drivers.set(name, driver ? model::to_json(*driver) : nullptr);
+  for (const auto& [name, driver] : node.drivers)
+    drivers.members().push_back({name, driver ? model::to_json(*driver) : nullptr});
   out.set("Drivers", std::move(drivers));
   out.set("HostVolumes", node.host_volumes.empty() ? json::Value::object() : model::to_json(node)["HostVolumes"]);
   out.set("LastDrain", last_drain(node));

@@ -372,7 +372,7 @@ void delete_namespace(Simulation& simulation, const Request& request, Reply& rep
 
 json::Value node_pool_json(const model::NodePool& pool) {
   json::Value out = json::Value::object(), meta;
-  for (const auto& [key, value] : pool.meta) meta.set(key, value);
+  for (const auto& [key, value] : pool.meta) meta.members().push_back({key, value});
   const json::Value& ttl = pool.extra["NodeIdentityTTL"];
   out.set("Name", pool.name), out.set("Description", pool.description), out.set("Meta", std::move(meta));
   out.set("SchedulerConfiguration", nullptr),
