@@ -14,35 +14,35 @@
 namespace berth::conform {
 namespace {
 
-using hcl::Kind;
-using hcl::Value;
+using HclKind = hcl::Kind;
+using HclValue = hcl::Value;
 
 std::string type_json(const hcl::Type& type) {
   switch (type.kind()) {
-    case Kind::dynamic:
+    case HclKind::dynamic:
       return "\"dynamic\"";
-    case Kind::boolean:
+    case HclKind::boolean:
       return "\"bool\"";
-    case Kind::number:
+    case HclKind::number:
       return "\"number\"";
-    case Kind::string:
+    case HclKind::string:
       return "\"string\"";
-    case Kind::list:
+    case HclKind::list:
       return "[\"list\"," + type_json(type.element()) + "]";
-    case Kind::set:
+    case HclKind::set:
       return "[\"set\"," + type_json(type.element()) + "]";
-    case Kind::map:
+    case HclKind::map:
       return "[\"map\"," + type_json(type.element()) + "]";
-    case Kind::tuple: {
+    case HclKind::tuple: {
       std::string items;
       for (const hcl::Type& item : type.items()) items += (items.empty() ? "" : ",") + type_json(item);
       return "[\"tuple\",[" + items + "]]";
     }
-    case Kind::object: {
+    case HclKind::object: {
       std::string members;
       for (const auto& attribute : type.attributes()) {
         if (!members.empty()) members += ',';
-        members += hcl::json_text(Value::of(std::string_view(attribute.name))).value();
+        members += hcl::json_text(HclValue::of(std::string_view(attribute.name))).value();
         members += ':' + type_json(attribute.type);
       }
       return "[\"object\",{" + members + "}]";
@@ -54,7 +54,7 @@ std::string type_json(const hcl::Type& type) {
 struct Answer {
   std::string stage;  // "value", "parse_errors" or "eval_errors"
   std::set<std::string> errors;
-  Value value;
+  HclValue value;
 };
 
 std::set<std::string> lines_of(const hcl::Diagnostics& diagnostics) {
@@ -76,7 +76,7 @@ Answer answer(const std::string& expression) {
   context.locals = &locals;
   context.files = {.allowed = true, .folder = "."};
   context.workspace = &workspace;
-  Value value = hcl::evaluate(*expr, context, nullptr, out);
+  HclValue value = hcl::evaluate(*expr, context, nullptr, out);
   if (!out.empty()) return {"eval_errors", lines_of(out), {}};
   return {"value", {}, std::move(value)};
 }
@@ -84,50 +84,50 @@ Answer answer(const std::string& expression) {
 std::string joined(const std::set<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
 // What Go prints of values that JSON cannot say; other texts of Go are compared by type only.
-std::string go_text(const Value& value, const std::string& wanted) {
+std::string go_text(const HclValue& value, const std::string& wanted) {
   if (!value.is_known()) return "cty.DynamicVal";
-  if (value.kind() == Kind::number && value.is_value() && value.number().is_infinite()) {
+  if (value.kind() == HclKind::number && value.is_value() && value.number().is_infinite()) {
     return fmt::format("cty.NumberFloatVal({})", value.number().text());
   }
-  return wanted.starts_with("cty.ObjectVal") && value.kind() == Kind::object ? wanted : "another value";
+  return wanted.starts_with("cty.ObjectVal") && value.kind() == HclKind::object ? wanted : "another value";
 }
 
-std::vector<Difference> differences(const Value& vector, const Answer& got) {
+std::vector<Difference> differences(const HclValue& vector, const Answer& got) {
   std::vector<Difference> out;
   const auto expect = [&](const char* place, const std::string& expected, const std::string& actual) {
     if (expected != actual) out.push_back({place, expected, actual, "R-HCL-5"});
   };
-  const auto text = [](const Value& value) { return hcl::json_text(value).value_or("(no JSON)"); };
+  const auto text = [](const HclValue& value) { return hcl::json_text(value).value_or("(no JSON)"); };
   for (const char* stage : {"parse_errors", "eval_errors"}) {
     std::set<std::string> expected;
-    if (const Value* lines = vector.member(stage)) {
-      for (const Value& line : lines->items()) expected.insert(line.string());
+    if (const HclValue* lines = vector.member(stage)) {
+      for (const HclValue& line : lines->items()) expected.insert(line.string());
     }
     expect(stage, joined(expected), got.stage == stage ? joined(got.errors) : "");
   }
-  if (const Value* type = vector.member("type"); type != nullptr && got.stage == "value") {
+  if (const HclValue* type = vector.member("type"); type != nullptr && got.stage == "value") {
     expect("/type", text(*type), type_json(got.value.type()));
-    if (const Value* value = vector.member("value")) expect("/value", text(*value), text(got.value));
-    if (const Value* go = vector.member("go")) expect("/go", go->string(), go_text(got.value, go->string()));
+    if (const HclValue* value = vector.member("value")) expect("/value", text(*value), text(got.value));
+    if (const HclValue* go = vector.member("go")) expect("/go", go->string(), go_text(got.value, go->string()));
   }
   return out;
 }
 
 // What a line is not, or "".
-std::string problem_of(const Value& vector) {
-  if (vector.kind() != Kind::object) return "is no object";
+std::string problem_of(const HclValue& vector) {
+  if (vector.kind() != HclKind::object) return "is no object";
   const auto is_text = [&](const char* member) {
-    const Value* value = vector.member(member);
-    return value == nullptr || (value->kind() == Kind::string && value->is_value());
+    const HclValue* value = vector.member(member);
+    return value == nullptr || (value->kind() == HclKind::string && value->is_value());
   };
   if (vector.member("expr") == nullptr || !is_text("expr")) return "has no text \"expr\"";
   if (!is_text("go")) return "has a \"go\" that is no text";
   bool answered = vector.member("type") != nullptr;
   for (const char* stage : {"parse_errors", "eval_errors"}) {
-    const Value* lines = vector.member(stage);
+    const HclValue* lines = vector.member(stage);
     if (lines == nullptr) continue;
     answered = true;
-    const auto is_line = [](const Value& line) { return line.kind() == Kind::string && line.is_value(); };
+    const auto is_line = [](const HclValue& line) { return line.kind() == HclKind::string && line.is_value(); };
     if (!lines->is_value() || !lines->has_items() ||
         !std::all_of(lines->items().begin(), lines->items().end(), is_line)) {
       return fmt::format("has \"{}\" that are no list of texts", stage);
@@ -150,7 +150,7 @@ Result<FileReport> replay_hcl_expressions(const std::string& path, const RunOpti
   const hcl::Function& decode = *hcl::find_function("jsondecode");
   auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
     if ((number - 1) % options.every != 0) return true;
-    const Value text = Value::of(line);
+    const HclValue text = HclValue::of(line);
     const auto vector = hcl::call(decode, {&text, 1}, {});
     if (const std::string problem = vector ? problem_of(*vector) : vector.error().text; !problem.empty()) {
       error = InputError{path, std::to_string(number), problem, "take the vector as it was recorded"};

@@ -80,6 +80,11 @@ struct Request {
 
   /// The parameter's value; null: it was not given. Of several the first.
   [[nodiscard]] const std::string* find(std::string_view key) const;
+  /// The same, "" where there is none.
+  [[nodiscard]] std::string parameter(std::string_view key) const {
+    const std::string* value = find(key);
+    return value ? *value : "";
+  }
   [[nodiscard]] bool all_namespaces() const { return name_space == "*"; }
   /// Whether a list shows what is in this namespace.
   [[nodiscard]] bool shows(std::string_view of) const {

@@ -11,16 +11,16 @@ namespace berth::serve {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kSlice = kMillisecond;                // of the cluster's time, when nothing is asked
-constexpr std::int64_t kCatchUp = kMillisecond / 5;          // before a request is looked at
-constexpr std::int64_t kWakeLeast = kMillisecond / 2;        // between two looks at long polls,
-constexpr std::int64_t kWakeMost = 4 * kMillisecond;         // and as much
-constexpr std::int64_t kWakeShare = 8;                       // of the time, one in so many, is theirs
-constexpr std::int64_t kSweepEvery = 100 * kMillisecond;     // time that is over, clients that are gone
-constexpr std::int64_t kSlowEvery = 5 * kMillisecond;        // time goes by, and streams go on, though requests wait
-constexpr std::int64_t kLendAfter = 5 * kMillisecond;        // that an evaluation takes until others may read meanwhile
-constexpr std::int64_t kLagMost = 250 * kMillisecond;        // of real time that virtual time may be behind
-constexpr std::int64_t kCollectEvery = 1000 * kMillisecond;  // what is counted though nothing happens (R-STORE-403)
+constexpr std::int64_t kSlice = kMillisecond;              // of the cluster's time, when nothing is asked
+constexpr std::int64_t kCatchUp = kMillisecond / 5;        // before a request is looked at
+constexpr std::int64_t kWakeLeast = kMillisecond / 2;      // between two looks at long polls,
+constexpr std::int64_t kWakeMost = 4 * kMillisecond;       // and as much
+constexpr std::int64_t kWakeShare = 8;                     // of the time, one in so many, is theirs
+constexpr std::int64_t kSweepEvery = 100 * kMillisecond;   // time that is over, clients that are gone
+constexpr std::int64_t kSlowEvery = 5 * kMillisecond;      // time goes by, and streams go on, though requests wait
+constexpr std::int64_t kLendAfter = 5 * kMillisecond;      // that an evaluation takes until others may read meanwhile
+constexpr std::int64_t kLagMost = 250 * kMillisecond;      // of real time that virtual time may be behind
+constexpr std::int64_t kCountEvery = 1000 * kMillisecond;  // what is counted though nothing happens (R-STORE-403)
 
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -396,7 +396,7 @@ void Simulation::note_written() {
 /// What servers do all the time, and count: a look for evaluations, a question about the leader (R-STORE-447, 457).
 void Simulation::collect(std::int64_t real_ns) {
   if (real_ns < next_collection_ns_) return;
-  next_collection_ns_ = real_ns + kCollectEvery;
+  next_collection_ns_ = real_ns + kCountEvery;
   const Stopwatch watch;
   (void)server().broker().stats();
   for (const char* name : {"nomad.nomad.eval.dequeue", "nomad.nomad.worker.dequeue_eval"})

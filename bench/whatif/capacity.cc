@@ -16,10 +16,7 @@ namespace {
 using tables::kNoRow;
 using tables::NodeRow;
 
-constexpr std::int64_t kCountMost = 50'000;  // of a group: Nomad's job_max_count
-constexpr double kPercentMost = 10'000;      // of a mix: a hundred times what runs
-
-tl::unexpected<std::string> wrong(std::string text) { return tl::unexpected(std::move(text)); }
+constexpr double kPercentMost = 10'000;  // of a mix: a hundred times what runs
 
 }  // namespace
 

@@ -12,9 +12,7 @@
 namespace berth::whatif {
 namespace {
 
-constexpr std::int64_t kNodesMost = 1'000'000, kCountMost = 1'000'000;
-
-tl::unexpected<std::string> wrong(std::string text) { return tl::unexpected(std::move(text)); }
+constexpr std::int64_t kNodesMost = 1'000'000;
 
 Result<std::int64_t, std::string> number(std::string_view text, std::int64_t least, std::int64_t most) {
   const auto value = base::parse_int64(text);
@@ -47,8 +45,8 @@ Result<void, std::string> read_nodes(const std::string& text, Step& step) {
 
 Result<void, std::string> read_edit(const std::string& pair, Step& step) {
   if (auto read = read_pair(pair, step, "meta.rack=r7"); !read) return read;
-  static constexpr std::array<std::string_view, 3> kFields = {"class", "datacenter", "pool"};
-  const bool known = std::find(kFields.begin(), kFields.end(), step.key) != kFields.end() ||
+  static constexpr std::array<std::string_view, 3> kEditable = {"class", "datacenter", "pool"};
+  const bool known = std::find(kEditable.begin(), kEditable.end(), step.key) != kEditable.end() ||
                      (step.key.starts_with("attr.") && step.key.size() > 5) ||
                      (step.key.starts_with("meta.") && step.key.size() > 5);
   if (known) return {};

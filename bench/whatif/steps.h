@@ -4,12 +4,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/result.h"
 #include "whatif/selector.h"
 
 namespace berth::whatif {
+
+/// Of a group: Nomad's job_max_count.
+inline constexpr std::int64_t kCountMost = 50'000;
+
+/// An error in words.
+[[nodiscard]] inline tl::unexpected<std::string> wrong(std::string text) { return tl::unexpected(std::move(text)); }
 
 enum class Change : std::uint8_t {
   drain,       ///< SELECTOR

@@ -23,8 +23,6 @@ using tables::NodeRow;
 constexpr std::int64_t kLook = base::kSecond;        // of virtual time between two looks at whether all is at rest
 constexpr std::int64_t kQuiet = 60 * base::kSecond;  // without an entry: longer than health checks and restarts take
 
-tl::unexpected<std::string> wrong(std::string text) { return tl::unexpected(std::move(text)); }
-
 /// Every task runs until it is stopped. `context`: the Settings.
 client::Outcome endless(const void* context, const client::TaskStart& start) {
   client::Outcome out;

@@ -8,12 +8,12 @@
 namespace berth::hcl {
 namespace {
 
-Number number(std::string_view text) {
+Number number_of(std::string_view text) {
   const auto parsed = Number::parse(text);
   EXPECT_TRUE(parsed) << text;
   return parsed.value_or(Number());
 }
-Value value(std::string_view text) { return Value::of(number(text)); }
+Value value(std::string_view text) { return Value::of(number_of(text)); }
 
 TEST(HclNumbers, PrintTheShortestDigitsThatReadBack) {  // R-HCL-105
   struct Case {
@@ -22,11 +22,11 @@ TEST(HclNumbers, PrintTheShortestDigitsThatReadBack) {  // R-HCL-105
   for (const Case& c : {Case{"1.50", "1.5"}, Case{"2.0", "2"}, Case{"1e21", "1000000000000000000000"},
                         Case{"100000000000000000000000000000000000001", "100000000000000000000000000000000000001"},
                         Case{"0.000001", "0.000001"}, Case{"01", "1"}}) {
-    EXPECT_EQ(number(c.text).text(), c.printed);
+    EXPECT_EQ(number_of(c.text).text(), c.printed);
   }
-  EXPECT_EQ(add(number("0.1"), number("0.2"))->text(), "0.3");
-  EXPECT_EQ(number("0").negated().text(), "-0");
-  EXPECT_EQ(divide(number("1"), number("3"))->text(), "0." + std::string(154, '3') + "5");
+  EXPECT_EQ(add(number_of("0.1"), number_of("0.2"))->text(), "0.3");
+  EXPECT_EQ(number_of("0").negated().text(), "-0");
+  EXPECT_EQ(divide(number_of("1"), number_of("3"))->text(), "0." + std::string(154, '3') + "5");
   // A count has 64 bits (R-HCL-103).
   EXPECT_EQ(divide(Number::of(std::int64_t{1}), Number::of(std::int64_t{3}))->text(), "0.33333333333333333334");
   EXPECT_EQ(Number::of(0x1p1000).text().substr(0, 20), "10715086071862673000");
@@ -41,33 +41,33 @@ TEST(HclNumbers, RefuseWhatIsNoDecimal) {  // R-HCL-25, 106
 }
 
 TEST(HclNumbers, HugeExponentsEndAtInfinityAndZero) {
-  EXPECT_TRUE(number("1e99999999999").is_infinite());
-  EXPECT_TRUE(number("1e-99999999999").is_zero());
-  Number huge = number("1e30000");
+  EXPECT_TRUE(number_of("1e99999999999").is_infinite());
+  EXPECT_TRUE(number_of("1e-99999999999").is_zero());
+  Number huge = number_of("1e30000");
   huge = *multiply(huge, huge);
   EXPECT_TRUE(huge.is_infinite());
 }
 
 TEST(HclNumbers, ArithmeticHasItsErrors) {  // R-HCL-143 to 145
-  const Number zero = number("0"), one = number("1");
+  const Number zero = number_of("0"), one = number_of("1");
   const Number infinity = *divide(one, zero);
   EXPECT_TRUE(infinity.is_infinite());
   EXPECT_EQ(divide(zero, zero).error(), "can't divide zero by zero or infinity by infinity");
   EXPECT_EQ(multiply(zero, infinity).error(), "can't multiply zero by infinity");
   EXPECT_EQ(subtract(infinity, infinity).error(), "can't subtract infinity from itself");
   EXPECT_EQ(add(infinity, infinity.negated()).error(), "can't compute sum of opposing infinities");
-  EXPECT_EQ(modulo(number("5.5"), number("2"))->text(), "1.5");
-  EXPECT_EQ(modulo(number("-5"), number("3"))->text(), "-2");
-  EXPECT_EQ(modulo(number("5"), zero)->text(), "5");
+  EXPECT_EQ(modulo(number_of("5.5"), number_of("2"))->text(), "1.5");
+  EXPECT_EQ(modulo(number_of("-5"), number_of("3"))->text(), "-2");
+  EXPECT_EQ(modulo(number_of("5"), zero)->text(), "5");
 }
 
 TEST(HclNumbers, SmallOnesOverflowIntoLargeOnes) {
-  const Number most = number("9223372036854775807");
-  EXPECT_EQ(add(most, number("1"))->text(), "9223372036854775808");
+  const Number most = number_of("9223372036854775807");
+  EXPECT_EQ(add(most, number_of("1"))->text(), "9223372036854775808");
   EXPECT_EQ(multiply(most, most)->text(), "85070591730234615847396907784232501249");
-  EXPECT_EQ(number("-9223372036854775808").negated().text(), "9223372036854775808");
-  EXPECT_FALSE(add(most, number("1"))->to_int64());
-  EXPECT_EQ(add(most, number("1"))->to_uint64(), 9223372036854775808U);
+  EXPECT_EQ(number_of("-9223372036854775808").negated().text(), "9223372036854775808");
+  EXPECT_FALSE(add(most, number_of("1"))->to_int64());
+  EXPECT_EQ(add(most, number_of("1"))->to_uint64(), 9223372036854775808U);
 }
 
 TEST(HclConversions, FailInRecordedWords) {  // R-HCL-106 to 109

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 using berth::testing::gzip;
 using berth::testing::tar_member;
 
-constexpr const char *kNodePath = "/v1/node/10000000-0000-4000-8000-000000000001",
-                     *kNode2Path = "/v1/node/10000000-0000-4000-8000-000000000002",
-                     *kAllocsPath = "/v1/node/10000000-0000-4000-8000-000000000001/allocations";
+constexpr const char *kFirstPath = "/v1/node/10000000-0000-4000-8000-000000000001",
+                     *kSecondPath = "/v1/node/10000000-0000-4000-8000-000000000002",
+                     *kFirstAllocsPath = "/v1/node/10000000-0000-4000-8000-000000000001/allocations";
 
 class ImportSources : public ::testing::Test {
  protected:
@@ -50,14 +50,14 @@ class ImportSources : public ::testing::Test {
 };
 
 TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
-  json::Value later = all[kNodePath];
+  json::Value later = all[kFirstPath];
   later.set("Name", "later");
   const std::string archive =
       tar_member("nomad-debug/", "", '5') + tar_member("nomad-debug/index.html", "<html>") +
       tar_member("nomad-debug/cluster/members.json", R"({"ServerName":"s"})") +
       tar_member("nomad-debug/nomad/0001/nodes.json", "[" + json::to_text(later) + "]") +
-      tar_member("nomad-debug/nomad/0000/nodes.json", "[" + text(kNodePath) + "," + text(kNode2Path) + "]") +
-      tar_member("nomad-debug/nomad/0001/allocations.json", text(kAllocsPath)) + end;
+      tar_member("nomad-debug/nomad/0000/nodes.json", "[" + text(kFirstPath) + "," + text(kSecondPath) + "]") +
+      tar_member("nomad-debug/nomad/0001/allocations.json", text(kFirstAllocsPath)) + end;
   for (const char* name : {"debug.tar.gz", "debug"}) {
     const auto done = import_cluster(file(name, gzip(archive)));
     ASSERT_TRUE(done) << done.error().line();
@@ -69,9 +69,9 @@ TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
   }
   // Unpacked, as a folder, and as a plain tar.
   EXPECT_TRUE(import_cluster(file("plain.tar", archive)));
-  file("unpacked/nomad/0000/nodes.json", "[" + text(kNodePath) + "]");
+  file("unpacked/nomad/0000/nodes.json", "[" + text(kFirstPath) + "]");
   file("unpacked/nomad/0001/nodes.json", "[" + json::to_text(later) + "]");
-  file("unpacked/nomad/0001/allocations.json", text(kAllocsPath));
+  file("unpacked/nomad/0001/allocations.json", text(kFirstAllocsPath));
   const auto unpacked = import_cluster((folder / "unpacked").string());
   ASSERT_TRUE(unpacked) << unpacked.error().line();
   EXPECT_EQ(unpacked->state.nodes[0].name, "later");
@@ -79,7 +79,7 @@ TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
 
 TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
   const std::string archive =
-                        tar_member("a/nodes.json", "[" + text(kNodePath) + "]") + tar_member("a/b.json", "{}") + end,
+                        tar_member("a/nodes.json", "[" + text(kFirstPath) + "]") + tar_member("a/b.json", "{}") + end,
                     packed = gzip(archive);
   EXPECT_NE(refusal(import_cluster(file("cut.tgz", packed.substr(0, packed.size() - 3)))).find("truncated file"),
             std::string::npos);
@@ -97,17 +97,18 @@ TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
   EXPECT_LT(bomb.size(), 20'000u);
   EXPECT_NE(refusal(import_cluster(file("bomb.tgz", bomb))).find("unpacks to more than 1 MiB"), std::string::npos);
   // Names and links lead nowhere: nothing is written to disk.
-  const std::string odd = tar_member("../../escaped.json", "[" + text(kNodePath) + "]") +
-                          tar_member("a/link.json", "", '2') + tar_member("a/allocations.json", text(kAllocsPath)) +
-                          end;
+  const std::string odd = tar_member("../../escaped.json", "[" + text(kFirstPath) + "]") +
+                          tar_member("a/link.json", "", '2') +
+                          tar_member("a/allocations.json", text(kFirstAllocsPath)) + end;
   const auto done = import_cluster(file("odd/odd.tgz", gzip(odd)));
   ASSERT_TRUE(done) << done.error().line();
   EXPECT_FALSE(fs::exists(folder / "escaped.json"));
 }
 
 TEST_F(ImportSources, MixWhatIsNoWholeCluster) {
-  const std::string node = file("node.json", text(kNodePath)), node2 = file("node2.json", text(kNode2Path)),
-                    allocs = file("allocs.json", text(kAllocsPath)), cluster = file("cluster.json", cluster_text({}));
+  const std::string node = file("node.json", text(kFirstPath)), node2 = file("node2.json", text(kSecondPath)),
+                    allocs = file("allocs.json", text(kFirstAllocsPath)),
+                    cluster = file("cluster.json", cluster_text({}));
   const auto done = import_clusters({node, allocs, node2, file("job.json", text("/v1/job/web"))});
   ASSERT_TRUE(done) << done.error().line();
   EXPECT_EQ(done->state.nodes.size(), 2u);
@@ -115,9 +116,9 @@ TEST_F(ImportSources, MixWhatIsNoWholeCluster) {
   EXPECT_EQ(done->state.jobs.size(), 1u);
 
   berth::testing::SnapshotParts parts;
-  parts.state += berth::testing::record(0, all[kNode2Path]);
+  parts.state += berth::testing::record(0, all[kSecondPath]);
   const std::string snapshot = file("a.snap", parts.file());
-  json::Value older = all[kNode2Path];
+  json::Value older = all[kSecondPath];
   older.set("Name", "older");
   const auto mixed = import_clusters({snapshot, file("older.json", json::to_text(older)), node});
   ASSERT_TRUE(mixed) << mixed.error().line();
@@ -134,8 +135,8 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
     std::string document;
     const char* problem;
   };
-  const std::string node = text(kNodePath);
-  json::Value ran = all[kNodePath];
+  const std::string node = text(kFirstPath);
+  json::Value ran = all[kFirstPath];
   ran.set("LastAllocUpdateIndex", 31);
   const std::string
       busy = json::to_text(ran),
@@ -162,13 +163,13 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
   }
   // A list that is there and empty says that none run.
   EXPECT_TRUE(
-      import_cluster(file("whole.json", "{\"" + std::string(kNodePath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
+      import_cluster(file("whole.json", "{\"" + std::string(kFirstPath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
   EXPECT_TRUE(import_cluster(file("fresh.json", "[" + node + "]")));
 }
 
 TEST_F(ImportSources, DropSecretsOfAnswers) {  // R-SNAP-110
   const std::string secret = "s3cr3t";
-  json::Value node = all[kNodePath], allocs = all[kAllocsPath];
+  json::Value node = all[kFirstPath], allocs = all[kFirstAllocsPath];
   node.set("SecretID", secret);
   json::Value identities = json::Value::object();
   identities.set("main", secret);

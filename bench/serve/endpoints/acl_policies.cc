@@ -4,14 +4,13 @@
 #include "base/uuid.h"
 #include "serve/endpoints/acl.h"
 #include "serve/endpoints/endpoints.h"
+#include "serve/endpoints/entities.h"
 #include "serve/endpoints/objects.h"
 #include "serve/stores/fresh.h"
 
 namespace berth::serve {
 
 namespace {
-
-constexpr std::size_t kDescriptionMost = 256;
 
 /// Names of the policies that the sender has; nothing: all of them.
 std::optional<std::set<std::string>> own_policies(Simulation& simulation, const Request& request) {

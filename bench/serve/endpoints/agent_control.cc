@@ -16,11 +16,6 @@ namespace {
 
 constexpr const char *kRaftAddress = "127.0.0.1:4647", *kEnterpriseOnly = "Nomad Enterprise only endpoint";
 
-std::string parameter(const Request& request, std::string_view name) {
-  const std::string* value = request.find(name);
-  return value ? *value : "";
-}
-
 void answer_nothing(Simulation&, const Request&, Reply&) {}
 
 /// Whether the text names this server: by its name, its whole name, or its ID.
@@ -89,7 +84,7 @@ void agent_servers(Simulation& simulation, const Request& request, Reply& reply)
   if (simulation.agent().local_node.empty()) return reply.fail(501, "Invalid method");
   if (request.method != "GET" && !writes) return reply.fail(405, "Invalid method");
   if (!writes) return reply.json(json::Array{kRaftAddress});
-  if (parameter(request, "address").empty()) reply.fail(400, "missing server address");
+  if (request.parameter("address").empty()) reply.fail(400, "missing server address");
 }
 
 /// No other server is there to be joined: each address but the server's own is refused as by a machine without one.
@@ -121,14 +116,14 @@ void join_servers(Simulation&, const Request& request, Reply& reply) {  // R-STO
 }
 
 void force_leave(Simulation&, const Request& request, Reply& reply) {  // R-STORE-313
-  if (parameter(request, "node").empty()) reply.fail(400, "missing node to force leave");
+  if (request.parameter("node").empty()) reply.fail(400, "missing node to force leave");
 }
 
 // ---------------------------------------------------------------- the log
 
 /// A boolean parameter of the log, absent: false; nothing: the reply says what is wrong.
 std::optional<bool> log_option(const Request& request, const char* name, const std::string& shown, Reply& reply) {
-  const std::string text = parameter(request, name);
+  const std::string text = request.parameter(name);
   if (text.empty()) return false;
   const auto value = base::parse_bool(text);
   if (!value) reply.fail(400, shown + base::go_quote(text) + ": invalid syntax");
@@ -136,14 +131,14 @@ std::optional<bool> log_option(const Request& request, const char* name, const s
 }
 
 void monitor(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-323, 324
-  const auto level = MonitorLog::parse_level(parameter(request, "log_level"));
-  if (!level) return reply.fail(400, "Unknown log level: " + parameter(request, "log_level"));
+  const auto level = MonitorLog::parse_level(request.parameter("log_level"));
+  if (!level) return reply.fail(400, "Unknown log level: " + request.parameter("log_level"));
   const std::string as_bool = ": strconv.ParseBool: parsing ";
   const auto as_json = log_option(request, "log_json", "Unknown option for log json" + as_bool, reply);
   const auto plain =
       as_json ? log_option(request, "plain", "Unknown option for plain" + as_bool, reply) : std::optional<bool>();
   if (!plain) return;
-  const std::string node = parameter(request, "node_id"), server = parameter(request, "server_id");
+  const std::string node = request.parameter("node_id"), server = request.parameter("server_id");
   if (!node.empty() && !server.empty()) return reply.fail(400, "Cannot target node and server simultaneously");
   if (!server.empty() && !is_this_server(simulation, server)) return reply.fail(400, "unknown Nomad server " + server);
   if (!node.empty() && !simulation.log().node(node))
@@ -161,11 +156,11 @@ void monitor(Simulation& simulation, const Request& request, Reply& reply) {  //
 void export_monitor(Simulation&, const Request& request, Reply& reply) {  // R-STORE-319
   for (const auto& [key, shown] :
        {std::pair("on_disk", "on-disk"), std::pair("follow", "follow"), std::pair("plain", "plain")})
-    if (const std::string text = parameter(request, key); !text.empty() && !base::parse_bool(text))
+    if (const std::string text = request.parameter(key); !text.empty() && !base::parse_bool(text))
       return reply.fail(400, std::string("Unknown value for ") + shown + ": strconv.ParseBool: parsing " +
                                  base::go_quote(text) + ": invalid syntax");
-  const bool on_disk = is_true(request, "on_disk"), service = !parameter(request, "service_name").empty();
-  if (!parameter(request, "node_id").empty() && !parameter(request, "server_id").empty())
+  const bool on_disk = is_true(request, "on_disk"), service = !request.parameter("service_name").empty();
+  if (!request.parameter("node_id").empty() && !request.parameter("server_id").empty())
     return reply.fail(400, "Cannot target node and server simultaneously");
   if (on_disk && service) return reply.fail(400, "Cannot target journald and nomad log file simultaneously");
   if (!on_disk && !service) return reply.fail(400, "Either -service-name or -on-disk must be set");
@@ -190,8 +185,8 @@ void raft_configuration(Simulation& simulation, const Request&, Reply& reply) { 
 }
 
 void remove_peer(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-330
-  const std::string id = parameter(request, "id");
-  if (!parameter(request, "address").empty())
+  const std::string id = request.parameter("id");
+  if (!request.parameter("address").empty())
     return reply.fail(400, "Removing a peer by address is not supported in the current raft protocol version");
   if (id.empty()) return reply.fail(400, "Must specify the peer's ID to remove");
   if (id != simulation.agent().server_id())
@@ -200,7 +195,7 @@ void remove_peer(Simulation& simulation, const Request& request, Reply& reply) {
 }
 
 void transfer_leadership(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-331
-  const std::string id = parameter(request, "id"), address = parameter(request, "address");
+  const std::string id = request.parameter("id"), address = request.parameter("address");
   if (id.empty() && address.empty()) return reply.fail(400, "must specify id or address");
   if (!id.empty() && !address.empty()) return reply.fail(400, "must specify either id or address");
   if (!id.empty() && id.size() != 36) return reply.fail(400, "id must be a uuid: uuid string is wrong length");

@@ -19,11 +19,6 @@ constexpr std::int64_t kHeartbeatEvery = base::kSecond;  // while nothing is
 constexpr int kFramesAtOnce = 8;                         // that one follower gets at a time
 constexpr const char *kText = "text/plain; charset=utf-8", *kPlain = "text/plain", *kJson = "application/json";
 
-std::string parameter(const Request& request, std::string_view name) {
-  const std::string* value = request.find(name);
-  return value ? *value : "";
-}
-
 /// The files of the allocation that a request names; nothing: the reply says why not.
 std::optional<TaskFiles> files_of(Simulation& simulation, const Request& request, Reply& reply) {
   if (request.captures[0].empty()) return reply.fail(400, "must provide a valid alloc id"), std::nullopt;
@@ -33,7 +28,7 @@ std::optional<TaskFiles> files_of(Simulation& simulation, const Request& request
 }
 
 std::optional<std::string> path_of(const Request& request, Reply& reply) {
-  auto path = TaskFiles::clean(parameter(request, "path"));
+  auto path = TaskFiles::clean(request.parameter("path"));
   if (!path) reply.fail(500, "Path escapes the alloc directory");
   return path;
 }
@@ -63,7 +58,7 @@ void list_folder(Simulation& simulation, const Request& request, Reply& reply) {
 void stat_file(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-352
   const auto files = files_of(simulation, request, reply);
   if (!files) return;
-  if (parameter(request, "path").empty()) return reply.fail(400, "must provide a file name");
+  if (request.parameter("path").empty()) return reply.fail(400, "must provide a file name");
   const auto path = path_of(request, reply);
   if (!path) return;
   const auto info = files->stat(*path);
@@ -94,7 +89,7 @@ std::optional<LongText> content_of(const TaskFiles& files, const Request& reques
   const auto refuse = [&](int status, std::string text) {
     begun ? reply.text(200, std::move(text), kText) : reply.fail(status, std::move(text));
   };
-  const std::string given = parameter(request, "path");
+  const std::string given = request.parameter("path");
   if (given.empty()) return refuse(400, "must provide a file name"), std::nullopt;
   const auto path = TaskFiles::clean(given);
   if (!path) return refuse(500, "Path escapes the alloc directory"), std::nullopt;
@@ -112,7 +107,7 @@ void read_file(Simulation& simulation, const Request& request, Reply& reply) {  
 
 /// A number of a request, absent: nothing where it is required; the text of the error otherwise.
 tl::expected<std::int64_t, std::string> number_of(const Request& request, const char* name, bool required) {
-  const std::string text = parameter(request, name);
+  const std::string text = request.parameter(name);
   if (text.empty() && !required) return 0;
   const auto value = base::parse_int64(text);
   if (value) return *value;
@@ -123,7 +118,7 @@ tl::expected<std::int64_t, std::string> number_of(const Request& request, const 
 void read_part(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-354
   const auto files = files_of(simulation, request, reply);
   if (!files) return;
-  if (parameter(request, "path").empty()) return reply.text(200, "must provide a file name", kText);
+  if (request.parameter("path").empty()) return reply.text(200, "must provide a file name", kText);
   const auto offset = number_of(request, "offset", true);
   if (!offset) return reply.text(200, offset.error(), kText);
   const auto limit = number_of(request, "limit", false);
@@ -208,7 +203,7 @@ void stream_file(Simulation& simulation, const Request& request, LongText conten
 
 /// A boolean of a request for a log, absent: `absent`; nothing: the reply says what is wrong (R-STORE-356).
 std::optional<bool> log_flag(const Request& request, const char* name, bool absent, Reply& reply) {
-  const std::string text = parameter(request, name);
+  const std::string text = request.parameter(name);
   if (text.empty()) return absent;
   const auto value = base::parse_bool(text);
   if (!value)
@@ -221,7 +216,7 @@ std::optional<bool> log_flag(const Request& request, const char* name, bool abse
 std::optional<std::pair<std::int64_t, bool>> start_of(const Request& request, Reply& reply) {
   const auto offset = number_of(request, "offset", false);
   if (!offset) return reply.fail(400, offset.error()), std::nullopt;
-  const std::string origin = parameter(request, "origin");
+  const std::string origin = request.parameter("origin");
   if (!origin.empty() && origin != "start" && origin != "end")
     return reply.fail(400, "origin must be start or end"), std::nullopt;
   return std::pair(*offset, origin == "end");
@@ -230,19 +225,19 @@ std::optional<std::pair<std::int64_t, bool>> start_of(const Request& request, Re
 void stream_path(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-355
   const auto files = files_of(simulation, request, reply);
   if (!files) return;
-  if (parameter(request, "path").empty()) return reply.fail(400, "must provide a file name");
+  if (request.parameter("path").empty()) return reply.fail(400, "must provide a file name");
   const auto follows = log_flag(request, "follow", true, reply);
   const auto start = follows ? start_of(request, reply) : std::nullopt;
   if (!start) return;
   auto content = content_of(*files, request, false, reply);
   if (!content) return;
-  stream_file(simulation, request, std::move(*content), *TaskFiles::clean(parameter(request, "path")), *follows, false,
+  stream_file(simulation, request, std::move(*content), *TaskFiles::clean(request.parameter("path")), *follows, false,
               start->first, start->second, kPlain, reply);
 }
 
 void stream_log(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-356
   if (request.captures[0].empty()) return reply.fail(400, "must provide a valid alloc id");
-  const std::string task = parameter(request, "task"), type = parameter(request, "type");
+  const std::string task = request.parameter("task"), type = request.parameter("type");
   if (task.empty()) return reply.fail(400, "must provide task name");
   const auto follows = log_flag(request, "follow", false, reply);
   const auto plain = follows ? log_flag(request, "plain", false, reply) : std::nullopt;

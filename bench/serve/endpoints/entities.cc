@@ -405,8 +405,16 @@ json::Value node_json(const model::Node& node) {
   return out;
 }
 
+bool is_in_pool(const tables::Snapshot& state, tables::NodeRow row, const std::string& pool) {
+  const std::string* name = state.value_text(tables::kPoolColumn, row);
+  return name && *name == pool;
+}
+
 json::Value node_stub(const model::Node& node, const NodeStubFields& fields) {
-  const auto attribute = [&](const char* key) { return node.attributes.value(key); };
+  const auto attribute = [&](const char* key) {
+    const auto found = node.attributes.find(key);
+    return found == node.attributes.end() ? std::string() : found->second;
+  };
   json::Value out = json::Value::object();
   out.set("Address", kClientHost), out.set("ID", node.id);
   if (fields.os) {

@@ -26,6 +26,11 @@ void fill_annotations(json::Value& annotations);
 [[nodiscard]] json::Value job_summary_json(const model::Job& job, const fsm::JobSummary* summary);  ///< R-API-201
 /// R-API-301; its secret left out.
 [[nodiscard]] json::Value node_json(const model::Node& node);
+/// By the pool of the node's table, which a node has when its client says nothing of one.
+[[nodiscard]] bool is_in_pool(const tables::Snapshot& state, tables::NodeRow row, const std::string& pool);
+/// Bytes of the description of a namespace, a pool, a policy or a role.
+inline constexpr std::size_t kDescriptionMost = 256;
+
 struct NodeStubFields {
   bool resources = false, os = false;
 };

@@ -15,13 +15,8 @@ namespace {
 using fsm::Table;
 using tables::kNoRow;
 
-std::string parameter(const Request& request, std::string_view name) {
-  const std::string* value = request.find(name);
-  return value ? *value : "";
-}
-
 void list_evaluations(Simulation& simulation, const Request& request, Reply& reply) {
-  const std::string status = parameter(request, "status"), job = parameter(request, "job");
+  const std::string status = request.parameter("status"), job = request.parameter("job");
   if (!request.filter.empty() && !(status.empty() && job.empty()))
     return reply.fail("Filter expression cannot be used with other filter parameters");
   const auto prefix = IdPrefix::parse(request.prefix);
@@ -108,7 +103,7 @@ void read_evaluation(Simulation& simulation, const Request& request, Reply& repl
   const auto eval = simulation.log().eval(request.captures[0]);
   if (!eval) return reply.fail(404, "eval not found");
   json::Value out = eval_json(*eval);
-  if (parameter(request, "related") == "true")
+  if (request.parameter("related") == "true")
     if (json::Value related = related_evals(simulation, *eval); !related.is_null())
       out.set("RelatedEvals", std::move(related));
   reply.json(out);

@@ -296,9 +296,9 @@ void add_local_families(Simulation& simulation, std::vector<Family>& out) {
   add("cpu.total", percent, "cpu", "cpu0"), add("cpu.total_percent", percent, "cpu", "cpu0");
   add("cpu.user", percent, "cpu", "cpu0"), add("cpu.system", 0, "cpu", "cpu0");
   add("cpu.idle", 100 - percent, "cpu", "cpu0"), add("cpu.total_ticks", cpu, "cpu", "cpu0");
-  constexpr double kMiB = 1 << 20;
-  const double memory = static_cast<double>(capacity.memory_mb) * kMiB,
-               used = static_cast<double>(use.memory_mb) * kMiB;
+  constexpr double kBytes = 1 << 20;
+  const double memory = static_cast<double>(capacity.memory_mb) * kBytes,
+               used = static_cast<double>(use.memory_mb) * kBytes;
   add("memory.total", memory, nullptr, ""), add("memory.used", used, nullptr, "");
   add("memory.available", memory - used, nullptr, ""), add("memory.free", memory - used, nullptr, "");
   const double disk = static_cast<double>(capacity.disk_mb) * kMiB, disk_used = static_cast<double>(use.disk_mb) * kMiB;

@@ -84,11 +84,6 @@ std::uint64_t version_of(const fsm::NodeView& view, NodeRow row) {
   return view.modify_index(row) << 8U | view.state->nodes.state[row];
 }
 
-bool is_in_pool(const tables::Snapshot& state, NodeRow row, const std::string& pool) {
-  const std::string* name = state.value_text(tables::kPoolColumn, row);
-  return name && *name == pool;
-}
-
 }  // namespace
 
 void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool) {

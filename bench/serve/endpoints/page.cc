@@ -22,11 +22,11 @@ void to_page(Simulation&, const Request&, Reply& reply) {
 }
 
 void page(Simulation&, const Request&, Reply& reply) {
-  static const std::string kText = page_text();
+  static const std::string kPage = page_text();
   reply.header("Content-Security-Policy",
                "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
                "img-src 'self' data:; frame-ancestors 'self'");
-  reply.text(200, kText, "text/html; charset=utf-8");
+  reply.text(200, kPage, "text/html; charset=utf-8");
 }
 
 }  // namespace

@@ -38,12 +38,6 @@ bool is_name(std::string_view name, bool underscores) {
   });
 }
 
-/// By the pool of the node's table, which a node has when its client says nothing of one.
-bool is_in_pool(const tables::Snapshot& state, tables::NodeRow row, const std::string& pool) {
-  const std::string* name = state.value_text(tables::kPoolColumn, row);
-  return name && *name == pool;
-}
-
 bool is_built_in(std::string_view pool) { return pool == "all" || pool == "default"; }
 
 std::uint64_t pools_index(Simulation& simulation, const Request&) {
@@ -125,8 +119,6 @@ std::optional<std::int64_t> identity_ttl(const json::Value& value, Reply& reply)
         400, "time: invalid duration " + base::go_quote(value.is_string() ? value.as_string() : json::to_text(value)));
   return ns;
 }
-
-constexpr std::size_t kDescriptionMost = 256;
 
 /// Metadata of a body: texts by key; nothing: the reply says what is wrong.
 std::optional<std::map<std::string, std::string>> meta_of(const Expected& expected, Reply& reply) {
