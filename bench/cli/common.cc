@@ -80,7 +80,6 @@ void add_source_options(CLI::App& command, agent::SourceOptions& sources) {
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
   command.add_option("--timeout", sources.timeout_s, "wait so many seconds for one answer of an agent")
-      ->type_name("SECONDS")
       ->check(CLI::Range(0.05, 86400.0))
       ->capture_default_str();
 }

@@ -56,7 +56,7 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
   like_ = add("--like", "NODE", 1, "of the --add before it: copies of this node");
   shape_ =
       add("--shape", "SHAPE", 1, "of the --add before it: for example cpu=8000,memory=16384,disk=100000 (MHz, MiB)");
-  app.add_option("--steps", file_, "further steps, one a line, as the options without dashes")->type_name("FILE");
+  app.add_option("--step-file", file_, "further steps, one a line, as the options without dashes")->type_name("FILE");
   app.add_option("--deadline", deadline_, "of drains: a duration, none or force")
       ->type_name("TIME")
       ->capture_default_str();

@@ -168,7 +168,7 @@ const std::vector<StepName>& step_names() {
       {"stop", "JOB", "stop a job", Change::stop},
       {"register", "FILE", "a new job, or a new version of one", Change::submit},
       {"config", "algorithm=NAME", "binpack or spread, for the whole cluster", Change::config},
-      {"preemption", "SCHEDULER=on|off", "of service, batch, system or sysbatch jobs", Change::preemption},
+      {"preempt", "SCHEDULER=on|off", "preemption for service, batch, system or sysbatch jobs", Change::preemption},
   };
   return kNames;
 }

@@ -1,6 +1,7 @@
 #include "feasible/csi_volumes.h"
 
 #include <algorithm>
+#include <tuple>
 #include <set>
 #include <utility>
 
@@ -153,9 +154,11 @@ std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::stri
     for (const AllocView& alloc : state_.csi_allocs(node_id)) {
       if (!alloc.group || !(alloc.desired_run || alloc.client_running)) continue;
       for (const auto& [alias, request] : alloc.group->volumes)
-        if (request && request->type == "csi") used_.push_back({request->source, alloc.namespace_});
+        if (request && request->type == "csi") used_.push_back({request->source, alloc.namespace_, used_.size()});
     }
-    std::stable_sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) { return a.source < b.source; });
+    std::sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) {  // a stable sort would take from the heap
+      return std::tie(a.source, a.position) < std::tie(b.source, b.position);
+    });
     for (std::size_t i = 0; i < used_.size(); ++i) {  // of a source that several use, the last one's namespace counts
       if (i + 1 < used_.size() && used_[i + 1].source == used_[i].source) continue;
       if (const model::CsiVolume* volume = state_.csi_volume(used_[i].namespace_, used_[i].source))

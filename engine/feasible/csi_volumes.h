@@ -51,6 +51,7 @@ class CsiVolumeCheck {
   std::vector<std::string> missing_resources_;
   struct Used {
     std::string_view source, namespace_;
+    std::size_t position = 0;  ///< in the order of the allocations
   };
   // Of the node that count_on_node() was asked about last, whose allocations do not change meanwhile.
   mutable std::optional<std::string> counted_node_;

@@ -38,7 +38,6 @@ class Number {
   [[nodiscard]] std::optional<std::int64_t> to_int64() const;    ///< nullopt: not whole or out of range
   [[nodiscard]] std::optional<std::uint64_t> to_uint64() const;  ///< nullopt: not whole or out of range
   [[nodiscard]] double to_double() const;
-  [[nodiscard]] int precision() const { return precision_; }
 
   /// Plain decimal, the shortest digits that read back to the same value at its precision (R-HCL-105); "+Inf", "-Inf".
   [[nodiscard]] std::string text() const;

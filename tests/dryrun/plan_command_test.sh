@@ -255,16 +255,18 @@ printf 'job "x" {\n  region = file("x.hcl")\n}\n' > "$scratch/file.hcl"
 expect 2 $here/small.json "$scratch/file.hcl"
 grep -q 'filesystem function disabled' "$scratch/err" || broken "file() without leave: $(cat "$scratch/err")"
 
-# An HCL job file is planned as its JSON is; variables by option, file and environment.
-for how in "--var priority=90" "--var-file $scratch/priority.vars"; do
-  echo 'priority = 90' > "$scratch/priority.vars"
-  expect 0 $here/small.json $here/jobs/urgent.hcl $how
-  says '+ Job: "urgent"'
-  says 'filler  fill'
-done
-NOMAD_VAR_priority=90 expect 0 $here/small.json $here/jobs/urgent.hcl
+# An HCL job file is planned as its JSON is; variables by option, file and environment. At priority 5 it may evict nothing.
+echo 'priority = 5' > "$scratch/priority.vars"
+expect 3 $here/small.json $here/jobs/urgent.hcl
+says '+ Job: "urgent"'
 says 'filler  fill'
-expect 0 $here/small.json $here/jobs/urgent.hcl --var nothing=1 --hcl2-strict=false
+expect 3 $here/small.json $here/jobs/urgent.hcl --var nothing=1 --hcl2-strict=false
+says 'filler  fill'
+for how in "--var priority=5" "--var-file $scratch/priority.vars"; do
+  expect 3 $here/small.json $here/jobs/urgent.hcl $how
+  silent 'filler  fill'
+done
+NOMAD_VAR_priority=5 expect 3 $here/small.json $here/jobs/urgent.hcl
 silent 'filler  fill'
 refuses 2 "'yesterday' is not an RFC 3339 time" $here/small.json $here/jobs/low.json --now yesterday
 refuses 2 "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z" $here/small.json $here/jobs/low.json --now 9999-12-31T23:59:59Z

@@ -72,7 +72,7 @@ PYTHON
 expect 3 "$scratch/small.toml" --register "$scratch/job.json" --remove meta.rack=r1
 says '^web +app +4 +this step +8 nodes: cpu exhausted$'
 printf 'register %s\ndrain name=node-1\n' "$scratch/job.json" > "$scratch/steps"
-expect 3 "$scratch/small.toml" --steps "$scratch/steps" --deadline force
+expect 3 "$scratch/small.toml" --step-file "$scratch/steps" --deadline force
 says '^Step 2: drain name=node-1 \(1 node\)$'
 printf '# price\nall 0.5\n' > "$scratch/prices"
 expect 0 "$scratch/small.toml" --remove meta.rack=r1 --prices "$scratch/prices"
@@ -88,7 +88,7 @@ refuses '--like.*no --add before' "$scratch/small.toml" --like node-1
 refuses 'no whole number' "$scratch/small.toml" --add -1 --like node-1
 refuses 'is neither a file or folder' "$scratch/missing.json" --drain all
 printf 'drain all\ndrian all\n' > "$scratch/steps"
-refuses "steps:2: there is no step 'drian'; did you mean 'drain'" "$scratch/small.toml" --steps "$scratch/steps"
+refuses "steps:2: there is no step 'drian'; did you mean 'drain'" "$scratch/small.toml" --step-file "$scratch/steps"
 refuses '--deadline' "$scratch/small.toml" --drain all --deadline soon
 refuses 'no job' "$scratch/small.toml" --stop web
 [ "$failures" -eq 0 ]
