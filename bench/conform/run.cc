@@ -55,7 +55,7 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
 }
 
 /// Formats that have none of these members are not replayed.
-constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input", "source"};
+constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input", "source", "error"};
 
 Outcome replay(const json::Value& line, const std::string& path, const std::string& kind,
                sched::EnabledSources sources) {

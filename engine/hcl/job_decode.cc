@@ -387,7 +387,12 @@ tl::expected<json::Value, std::string> read_job(ModuleInput input) {
 bool is_job_file(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] == '[') return false;
+  // No body of HCL begins as the other values of JSON do.
+  if (first == std::string_view::npos || std::string_view("[\"-0123456789").find(text[first]) != text.npos)
+    return false;
+  const auto last = text.find_last_not_of(" \t\r\n");
+  const std::string_view word = text.substr(first, last - first + 1);
+  if (word == "true" || word == "false" || word == "null") return false;
   if (text[first] != '{') return true;
   // The first member's name decides: jobs of the API have capitals.
   const auto quote = text.find_first_not_of(" \t\r\n", first + 1);
