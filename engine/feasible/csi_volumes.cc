@@ -1,8 +1,8 @@
 #include "feasible/csi_volumes.h"
 
 #include <algorithm>
-#include <tuple>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace berth::feasible {

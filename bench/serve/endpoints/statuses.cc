@@ -7,7 +7,6 @@
 #include "serve/endpoints/lists.h"
 #include "serve/endpoints/objects.h"
 #include "serve/stores/rights.h"
-#include "serve/stores/rights.h"
 
 namespace berth::serve {
 
