@@ -71,13 +71,13 @@ double Value::as_double(double fallback) const {
   return fallback;
 }
 const std::string& Value::as_string() const { return is_string() ? std::get<std::string>(data_) : kEmptyString; }
-const Array& Value::items() const { return is_array() ? std::get<Array>(data_) : kNoItems; }
-const Object& Value::members() const { return is_object() ? std::get<Object>(data_) : kNoMembers; }
-Array& Value::items() {
+const Array& Value::items() const& { return is_array() ? std::get<Array>(data_) : kNoItems; }
+const Object& Value::members() const& { return is_object() ? std::get<Object>(data_) : kNoMembers; }
+Array& Value::items() & {
   if (!is_array()) data_ = Array{};
   return std::get<Array>(data_);
 }
-Object& Value::members() {
+Object& Value::members() & {
   if (!is_object()) data_ = Object{};
   return std::get<Object>(data_);
 }

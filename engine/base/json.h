@@ -53,11 +53,14 @@ class Value {
   [[nodiscard]] std::uint64_t as_uint(std::uint64_t fallback = 0) const;
   [[nodiscard]] double as_double(double fallback = 0) const;
   [[nodiscard]] const std::string& as_string() const;  ///< "" when not a string
-  [[nodiscard]] const Array& items() const;            ///< empty when not an array
-  [[nodiscard]] const Object& members() const;         ///< empty when not an object
+  [[nodiscard]] const Array& items() const&;           ///< empty when not an array
+  [[nodiscard]] const Object& members() const&;        ///< empty when not an object
 
-  [[nodiscard]] Array& items();     ///< turns a null into an array
-  [[nodiscard]] Object& members();  ///< turns a null into an object
+  [[nodiscard]] Array& items() &;     ///< turns a null into an array
+  [[nodiscard]] Object& members() &;  ///< turns a null into an object
+  // Of a temporary neither compiles: a range-for over them would read what is already gone. Name the value first.
+  const Array& items() const&& = delete;
+  const Object& members() const&& = delete;
 
   /// Member of an object, or null: exact key, the last one wins when a key is repeated (R-MODEL-608).
   [[nodiscard]] const Value* find(std::string_view key) const;

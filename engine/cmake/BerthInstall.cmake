@@ -29,12 +29,12 @@ target_compile_features(berth_library PUBLIC cxx_std_20)
 target_link_libraries(berth_library PUBLIC tl::expected
                                     PRIVATE TBB::tbb fmt::fmt hwy::hwy OpenSSL::Crypto PkgConfig::mpfr PkgConfig::re2
                                             PkgConfig::utf8proc PkgConfig::yaml crypt simdjson::simdjson
-                                            LibArchive::LibArchive Snappy::snappy Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
+                                            Snappy::snappy Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
 if(BERTH_SANITIZE)
   target_link_options(berth_library PRIVATE -fsanitize=${BERTH_SANITIZE})
 endif()
 # An archive hands on what it uses to whoever links it.
-set(BERTH_REQUIRES "tbb fmt libarchive libhwy libcrypto mpfr re2 libutf8proc simdjson snappy tomlplusplus yaml-0.1 zlib")
+set(BERTH_REQUIRES "tbb fmt libhwy libcrypto mpfr re2 libutf8proc simdjson snappy tomlplusplus yaml-0.1 zlib")
 set(BERTH_LIBS "-lberth -lstdc++ -lcrypt -lm")  # a C compiler links the C++ library only where it is named
 if(BERTH_SHARED)
   set(BERTH_REQUIRES "")
@@ -119,16 +119,18 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME berth)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libarchive13, libcurl4")  # loaded when first used: no link tells of them
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS libjs-chart.js)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libberth)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS libarchive13)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME berth-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "berth (= ${PROJECT_VERSION}), openmpi-bin")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libberth-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libarchive-dev, libexpected-dev, libtbb-dev, libfmt-dev, libhwy-dev, libssl-dev, libmpfr-dev, libre2-dev, libsimdjson-dev, libsnappy-dev, libtomlplusplus-dev, libutf8proc-dev, libyaml-dev, zlib1g-dev")
+    "libarchive13, libexpected-dev, libtbb-dev, libfmt-dev, libhwy-dev, libssl-dev, libmpfr-dev, libre2-dev, libsimdjson-dev, libsnappy-dev, libtomlplusplus-dev, libutf8proc-dev, libyaml-dev, zlib1g-dev")
 if(BERTH_SHARED)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libexpected-dev, libberth (= ${PROJECT_VERSION})")
 endif()

@@ -12,6 +12,17 @@ find_package(fmt QUIET)
 berth_require(fmt_FOUND libfmt-dev)
 find_package(simdjson QUIET)
 berth_require(simdjson_FOUND libsimdjson-dev)
+# berth_late_library(TARGET LIBRARY INCLUDES DEFINITION): the headers of a library that base/late_library.h loads when it
+# is first used; DEFINITION is the name that the loader knows it by.
+function(berth_late_library target library includes definition)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${library} OUTPUT_VARIABLE headers ERROR_QUIET)
+  if(NOT headers MATCHES "SONAME +([^ \n]+)")
+    message(FATAL_ERROR "${library} is no shared library with a SONAME; install the package's shared library")
+  endif()
+  target_compile_definitions(${target} PRIVATE ${definition}="${CMAKE_MATCH_1}")
+  target_include_directories(${target} SYSTEM PRIVATE ${includes})
+endfunction()
+
 find_package(tsl-robin-map QUIET)
 berth_require(tsl-robin-map_FOUND robin-map-dev)
 find_package(tl-expected QUIET)

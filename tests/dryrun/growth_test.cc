@@ -46,7 +46,7 @@ void plan(const model::ClusterState& state, const json::Value& document) {
 
 template <class Work>
 void expect_linear(const std::string& name, Work work) {
-  const std::size_t size = testing::kSanitized ? 50 : 300, larger = testing::kGrowth * size;
+  const std::size_t size = testing::kSanitized ? 10 : 300, larger = testing::kGrowth * size;
   const auto bytes = static_cast<double>(testing::heap_used_by([&] { work(size); }));
   const auto more = static_cast<double>(testing::heap_used_by([&] { work(larger); }));
   const double floor = 1e6;  // what does not grow
@@ -116,7 +116,7 @@ TEST(StateGrowth, ClaimsOnStickyVolumesCostByTheirNumber) {
     }
     return state;
   };
-  const std::size_t size = testing::kSanitized ? 50 : 300;
+  const std::size_t size = testing::kSanitized ? 10 : 300;
   const model::ClusterState few = state_with(size), many = state_with(testing::kGrowth * size);
   const double small = testing::least_cpu_ns([&] { plan(few, document); });
   EXPECT_LT(testing::least_cpu_ns([&] { plan(many, document); }) / small, testing::kLinearAtMost);

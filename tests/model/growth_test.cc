@@ -40,7 +40,7 @@ class Growth : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Growth, OfAListOfAJobCostsByItsLength) {
   const auto& [name, make] = testing::job_lists()[GetParam()];
-  const std::size_t size = testing::kSanitized ? 50 : 300;
+  const std::size_t size = testing::kSanitized ? 10 : 300;
   json::Value document, turned;
   std::shared_ptr<Job> job, before;
   std::size_t of = 0;

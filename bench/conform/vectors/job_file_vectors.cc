@@ -156,7 +156,8 @@ Outcome replay_job_file(const std::string& path) {
   std::vector<std::string> expected;
   if (fs::exists(beside(".err"))) expected.push_back(text_of(beside(".err")));
   if (fs::exists(beside(".err.any"))) {
-    for (const json::Value& text : json_of(beside(".err.any")).items()) expected.push_back(text.as_string());
+    const json::Value texts = json_of(beside(".err.any"));
+    for (const json::Value& text : texts.items()) expected.push_back(text.as_string());
   }
   Outcome outcome = compare_error(expected, job ? "no error" : job.error());
   if (outcome.kind == Outcome::Kind::equal && fs::exists(beside(".err.api"))) {
