@@ -102,8 +102,7 @@ std::string value_problem(const json::Value* value, const Metric& metric) {
   // Commits and single stages may take no time: of runs that place nothing.
   if (number == 0 && metric.kind == Kind::time && metric.in != In::stages && !metric.name.starts_with("commit_ns"))
     return "is 0, and no run takes that";
-  const bool of_cluster = metric.unit == Unit::share && metric.in == In::replays;
-  return of_cluster && number > 1 ? fmt::format("is more than the whole cluster: {:g}", number) : "";
+  return metric.unit == Unit::share && number > 1 ? fmt::format("is a share of more than 1: {:g}", number) : "";
 }
 
 const json::Value* member_at(const json::Value& report, std::string_view path) {

@@ -9,6 +9,10 @@
 namespace berth::io {
 namespace {
 
+/// A parser holds several bytes per byte of the largest text it has read. Those of larger texts are given back, so that
+/// what is made of the tree, which is the larger part, can have them.
+constexpr std::size_t kKeptTextBytes = 1 << 20;
+
 json::Value convert(const simdjson::dom::element& element) {
   using simdjson::dom::element_type;
   switch (element.type()) {
@@ -84,7 +88,9 @@ Result<json::Value> parse_json(std::string_view text, std::string_view path, std
   const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
   if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // the same as anywhere else
   if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, path, place, code));
-  return convert(element);
+  json::Value value = convert(element);
+  if (parser.capacity() > kKeptTextBytes) parser = simdjson::dom::parser();
+  return value;
 }
 
 }  // namespace berth::io

@@ -197,6 +197,18 @@ void expect_never_a_pass(const std::string& whole, const std::vector<std::string
   EXPECT_GT(refused, 6 * paths.size()) << "most of what was broken is not even read";
 }
 
+TEST(Broken, AShareOfMoreThanOneIsRefused) {
+  std::size_t shares = 0;
+  for (const Metric& metric : metrics()) {
+    if (metric.unit != Unit::share) continue;
+    const json::Value whole = 1.0, more = 1.001;
+    EXPECT_EQ(value_problem(&whole, metric), "") << metric.name;
+    EXPECT_EQ(value_problem(&more, metric), "is a share of more than 1: 1.001") << metric.name;
+    ++shares;
+  }
+  EXPECT_GE(shares, 5U);
+}
+
 TEST(Broken, NoMemberOfABaselineReadsAsSuccess) {
   Simulation simulation(1);
   Baseline one = recorded(simulation, Side::base, 3);
