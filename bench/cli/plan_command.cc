@@ -47,8 +47,9 @@ int worse(int a, int b) {
 }
 
 struct PlanArguments {
-  std::string cluster, name_space, at, now, explain, html, json, junit, annotations, require = "no-evictions";
-  std::vector<std::string> jobs, options;
+  std::string cluster, name_space, at, now, explain, html, json, junit, annotations, require = "no-evictions",
+                                                                                     algorithm;
+  std::vector<std::string> jobs, options, preemption;
   dryrun::JobFileOptions job_files;
   std::uint64_t order = 0, orders = 0;
   std::size_t advice = advice::kAdvised;
@@ -205,6 +206,8 @@ class PlanRun {
     // A single answer of the API is a cluster, so a job is one, too: without nodes.
     if (cluster->state.nodes.empty() && !cluster->generated)
       if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
+    if (auto done = dryrun::change_scheduler(cluster->state, arguments_.algorithm, arguments_.preemption); !done)
+      return bad_input("berth plan:--algorithm, --preemption: " + done.error());
     print_warnings(cluster->warnings);
     print_notes(cluster->notes);
     const dryrun::Newest newest = dryrun::newest_time(cluster->state);
@@ -383,6 +386,11 @@ class PlanRun {
     json::Value& options = more.set("options", json::Value::object());
     options.set("compat", "nomad");
     for (const auto& [name, value] : model::changed_options(options_)) options.set(name, value);
+    if (!arguments_.algorithm.empty()) more.set("algorithm", arguments_.algorithm);
+    if (!arguments_.preemption.empty()) {
+      json::Value& preemption = more.set("preemption", json::Value::array());
+      for (const std::string& one : arguments_.preemption) preemption.push(one);
+    }
     out.set("Berth", std::move(more));
     return out;
   }
@@ -403,6 +411,9 @@ class PlanRun {
     if (!told.explanation.empty()) print("\n{}", told.explanation);
     std::string changed;
     for (const auto& [name, value] : model::changed_options(options_)) changed += " " + name + "=" + value;
+    std::string settings = arguments_.algorithm.empty() ? "" : " algorithm " + arguments_.algorithm;
+    for (const std::string& one : arguments_.preemption) settings += " preemption " + one;
+    if (!settings.empty()) print("\nDecided with settings other than the cluster's:{}\n", settings);
     if (!changed.empty()) print("\nDecided with options other than Nomad's of today:{}\n", changed);
   }
 
@@ -443,6 +454,15 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->add_option("--now", arguments->now,
                    "time of the dry run (RFC 3339); default: the latest timestamp in the cluster")
       ->type_name("TIME");
+  command
+      ->add_option("--algorithm", arguments->algorithm,
+                   "plan as if the cluster's scheduler algorithm were binpack or spread; a pool's own stays")
+      ->type_name("NAME");
+  command
+      ->add_option("--preemption", arguments->preemption,
+                   "plan as if preemption for service, batch, system or sysbatch jobs were on or off; may be repeated")
+      ->type_name("KIND=on|off")
+      ->allow_extra_args(false);
   command->add_option("--visiting-order", arguments->order, "number of the random visiting order to use")
       ->capture_default_str();
   command->add_option("--visiting-orders", arguments->orders, "also show what differs over the first N visiting orders")

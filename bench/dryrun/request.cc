@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "model/codec/api_keys.h"
 #include "model/computed_class.h"
 #include "run/runner.h"
@@ -105,6 +106,35 @@ std::vector<std::string> key_warnings(const json::Value& document, const std::st
   add_dead_fields(job, place, options, out);
   for (std::string& warning : out) warning = path + ":" + warning;
   return out;
+}
+
+Result<void, std::string> change_scheduler(model::ClusterState& state, const std::string& algorithm,
+                                           const std::vector<std::string>& preemption) {
+  if (algorithm.empty() && preemption.empty()) return {};
+  model::SchedulerConfiguration to = state.scheduler_config.value_or(model::SchedulerConfiguration());
+  model::PreemptionConfig& kinds = to.preemption_config;
+  if (!state.scheduler_config)  // without a record preemption is on for every kind (R-PREEMPT-103)
+    kinds.system_scheduler_enabled = kinds.sysbatch_scheduler_enabled = kinds.batch_scheduler_enabled =
+        kinds.service_scheduler_enabled = true;
+  if (!algorithm.empty() && algorithm != "binpack" && algorithm != "spread")
+    return tl::unexpected("'" + base::shown(algorithm) + "' is no algorithm; write binpack or spread");
+  if (!algorithm.empty()) to.scheduler_algorithm = algorithm;
+  for (const std::string& text : preemption) {
+    const std::size_t equals = text.find('=');
+    const std::string kind = text.substr(0, equals), value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    bool* const enabled = kind == "service"    ? &kinds.service_scheduler_enabled
+                          : kind == "batch"    ? &kinds.batch_scheduler_enabled
+                          : kind == "system"   ? &kinds.system_scheduler_enabled
+                          : kind == "sysbatch" ? &kinds.sysbatch_scheduler_enabled
+                                               : nullptr;
+    if (!enabled || (value != "on" && value != "off"))
+      return tl::unexpected("'" + base::shown(text) +
+                            "' is no kind of job and on or off; write service, batch, system or sysbatch, for example "
+                            "service=on");
+    *enabled = value == "on";
+  }
+  state.scheduler_config = std::move(to);
+  return {};
 }
 
 Newest newest_time(const model::ClusterState& state) {

@@ -23,6 +23,12 @@ struct Cluster {
 [[nodiscard]] Result<Cluster> read_cluster(const std::string& name, const model::Options& options = {},
                                            std::optional<std::int64_t> at_ns = {}, agent::SourceOptions sources = {});
 
+/// Replaces settings of the scheduler configuration. `algorithm`: "binpack" or "spread"; "": unchanged. `preemption`:
+/// "KIND=on" or "KIND=off" for service, batch, system or sysbatch; the last one of a kind counts. A pool's own
+/// algorithm stays. Errors follow the name of the option: "'x' is ...".
+[[nodiscard]] Result<void, std::string> change_scheduler(model::ClusterState& state, const std::string& algorithm,
+                                                         const std::vector<std::string>& preemption);
+
 /// The newest time that a state tells of.
 struct Newest {
   std::int64_t ns = 0;   ///< unix; 0: it tells of none

@@ -58,6 +58,17 @@ says 'filtered most: "${meta.rack} = r2", 1 node'
 says 'no single change'
 expect 1 --nomad-exit-codes $here/small.json $here/jobs/low.json
 
+# Settings other than the cluster's: without preemption the urgent job finds no room, and the last setting of a kind counts.
+expect 3 $here/small.json $here/jobs/urgent.json --preemption service=off --json "$scratch/settings.json"
+silent 'Preemptions:'
+says "Decided with settings other than the cluster's: preemption service=off"
+grep -q '"service=off"' "$scratch/settings.json" || broken "berth plan --preemption: not in the JSON"
+expect 3 $here/small.json $here/jobs/urgent.json --preemption service=off --preemption service=on --algorithm spread
+says 'Preemptions:'
+refuses 2 "'best' is no algorithm; write binpack or spread" $here/small.json $here/jobs/low.json --algorithm best
+refuses 2 "'service' is no kind of job and on or off" $here/small.json $here/jobs/low.json --preemption service
+refuses 2 "'all=on' is no kind of job" $here/small.json $here/jobs/low.json --preemption all=on
+
 # Surprising behaviour of Nomad: success is announced, the plan applier refuses (R-PREEMPT-202, R-CTRL-610).
 expect 3 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain alone
 says '- All tasks successfully allocated.'
