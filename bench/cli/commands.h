@@ -11,6 +11,7 @@ void add_capacity(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
 void add_conform(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
 void add_gate(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);

@@ -1,0 +1,75 @@
+// `berth diff A B`: what became of the allocations, jobs and nodes of a cluster between two moments.
+//
+// An allocation is live while it is wanted and its client has not ended it. One that is live in B only, and took the
+// place of one that is live in A only, has *moved* (another node) or was *replaced* (the same node); it took its place
+// if it names it as its previous allocation, directly or through others, or else if job and name are the same.
+// Linear in the objects of both states, but for sorting.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/cluster.h"
+
+namespace berth::diff {
+
+enum class Kind : std::uint8_t { moved, replaced, placed, ended };
+[[nodiscard]] const char* to_text(Kind kind);
+
+struct AllocChange {
+  Kind kind = Kind::placed;
+  std::string job, group, name;  ///< job with "@namespace" unless it is `default`
+  std::string from, to;          ///< names of nodes; "" where there is none
+  std::string old_id, new_id;
+  std::string why;  ///< how the old one ended: "failed", "lost", "evicted for JOB", a desired description, "gone"
+};
+
+/// A group of a job: wanted, live, and what happened. Groups without any difference are left out.
+struct GroupChange {
+  std::string job, group;
+  std::optional<std::int64_t> count_before, count_after;  ///< none: there is no such group, or its job is stopped
+  std::int64_t live_before = 0, live_after = 0;
+  std::int64_t moved = 0, replaced = 0, placed = 0, ended = 0;
+  std::int64_t failed = 0;   ///< allocations that failed since, whether or not they were seen in A
+  std::int64_t evicted = 0;  ///< likewise
+  std::int64_t updated = 0;  ///< in place: the same allocation with another version of the job
+  std::int64_t waiting_before = 0, waiting_after = 0;  ///< allocations for which no node was found
+  std::int64_t cpu_mhz = 0, memory_mb = 0;             ///< how much more the live ones hold
+};
+
+struct JobChange {
+  std::string job, before, after;  ///< "running, version 2", "stopped, version 2", "-"
+};
+
+struct NodeChange {
+  std::string node, id;
+  std::string before, after;  ///< "ready", "ready, ineligible", "-" where it is not in the cluster
+  std::int64_t live_before = 0, live_after = 0;
+  std::int64_t came = 0, left = 0, failed = 0;
+  std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< how much more is held there
+};
+
+/// One of the two moments.
+struct Moment {
+  std::uint64_t index = 0;
+  std::int64_t ns = 0;  ///< unix; the newest time in the state; 0: it has none
+  std::int64_t nodes = 0, jobs = 0, live = 0;
+};
+
+struct Report {
+  Moment before, after;
+  std::vector<AllocChange> allocs;  ///< by kind, job and name
+  std::vector<GroupChange> groups;
+  std::vector<JobChange> jobs;
+  std::vector<NodeChange> nodes;
+  bool related = true;  ///< false: neither node nor job nor allocation is in both
+
+  [[nodiscard]] bool empty() const { return allocs.empty() && groups.empty() && jobs.empty() && nodes.empty(); }
+  [[nodiscard]] std::int64_t count(Kind kind) const;
+};
+
+[[nodiscard]] Report compare(const model::ClusterState& before, const model::ClusterState& after);
+
+}  // namespace berth::diff

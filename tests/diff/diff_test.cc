@@ -1,0 +1,179 @@
+// Two moments made by hand: what counts as moved, replaced, new and ended, and why.
+#include "diff/diff.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace berth::diff {
+namespace {
+
+class DiffTest : public testing::Test {
+ protected:
+  static std::shared_ptr<const model::Job> job(const std::string& id, std::int64_t count, std::uint64_t version = 0,
+                                               const std::string& type = "service") {
+    auto out = std::make_shared<model::Job>();
+    out->id = id, out->namespace_ = "default", out->type = type, out->status = "running", out->version = version;
+    model::TaskGroup group;
+    group.name = "app", group.count = count;
+    out->task_groups.push_back(std::move(group));
+    return out;
+  }
+  static model::Node node(const std::string& name) {
+    model::Node out;
+    out.id = "id-" + name, out.name = name, out.status = "ready", out.scheduling_eligibility = "eligible";
+    return out;
+  }
+  static model::Allocation alloc(const std::string& id, const std::string& node,
+                                 const std::shared_ptr<const model::Job>& job, const std::string& name = "web.app[0]") {
+    model::Allocation out;
+    out.id = id, out.name = name, out.node_id = "id-" + node, out.node_name = node;
+    out.job_id = job->id, out.namespace_ = "default", out.job = job, out.task_group = "app";
+    out.desired_status = "run", out.client_status = "running";
+    model::AllocatedResources holds;
+    holds.tasks["main"].cpu.cpu_shares = 500, holds.tasks["main"].memory.memory_mb = 256;
+    out.allocated_resources = holds;
+    return out;
+  }
+  static void stop(model::Allocation& alloc, const std::string& why) {
+    alloc.desired_status = "stop", alloc.desired_description = why, alloc.client_status = "complete";
+  }
+  static model::ClusterState state(const std::vector<std::string>& nodes, std::shared_ptr<const model::Job> job,
+                                   std::vector<model::Allocation> allocs) {
+    model::ClusterState out;
+    for (const std::string& name : nodes) out.nodes.push_back(node(name));
+    if (job) out.jobs.push_back(std::move(job));
+    out.allocs = std::move(allocs);
+    return out;
+  }
+  static const NodeChange& at(const Report& report, const std::string& name) {
+    return *std::find_if(report.nodes.begin(), report.nodes.end(),
+                         [&](const NodeChange& one) { return one.node == name; });
+  }
+};
+
+TEST_F(DiffTest, AStateDoesNotDifferFromItself) {
+  const auto web = job("web", 1);
+  const model::ClusterState one = state({"n1", "n2"}, web, {alloc("a", "n1", web)});
+  const Report report = compare(one, one);
+  EXPECT_TRUE(report.empty());
+  EXPECT_TRUE(report.related);
+  EXPECT_EQ(report.before.live, 1);
+}
+
+TEST_F(DiffTest, AReplacementOnAnotherNodeHasMovedAndSaysWhy) {
+  const auto web = job("web", 1);
+  model::Allocation old = alloc("a", "n1", web), next = alloc("b", "n2", web);
+  const model::ClusterState before = state({"n1", "n2"}, web, {old});
+  stop(old, "alloc is being migrated");
+  next.previous_allocation = "a";
+  const Report report = compare(before, state({"n1", "n2"}, web, {old, next}));
+  ASSERT_EQ(report.allocs.size(), 1u);
+  EXPECT_EQ(report.allocs[0].kind, Kind::moved);
+  EXPECT_EQ(report.allocs[0].from, "n1");
+  EXPECT_EQ(report.allocs[0].to, "n2");
+  EXPECT_EQ(report.allocs[0].why, "alloc is being migrated");
+  ASSERT_EQ(report.groups.size(), 1u);
+  EXPECT_EQ(report.groups[0].moved, 1);
+  EXPECT_EQ(report.groups[0].cpu_mhz, 0);
+  EXPECT_EQ(at(report, "n1").left, 1);
+  EXPECT_EQ(at(report, "n1").cpu_mhz, -500);
+  EXPECT_EQ(at(report, "n2").came, 1);
+  EXPECT_EQ(at(report, "n2").memory_mb, 256);
+}
+
+TEST_F(DiffTest, ChainsOfReplacementsLeadToTheFirstAndCirclesEnd) {
+  const auto web = job("web", 1);
+  model::Allocation old = alloc("a", "n1", web), between = alloc("b", "n2", web), next = alloc("c", "n1", web);
+  const model::ClusterState before = state({"n1", "n2"}, web, {old});
+  old.client_status = between.client_status = "failed";
+  between.previous_allocation = "a", next.previous_allocation = "b";
+  Report report = compare(before, state({"n1", "n2"}, web, {old, between, next}));
+  ASSERT_EQ(report.allocs.size(), 1u);
+  EXPECT_EQ(report.allocs[0].kind, Kind::replaced);
+  EXPECT_EQ(report.allocs[0].old_id, "a");
+  EXPECT_EQ(report.allocs[0].why, "failed");
+  EXPECT_EQ(report.groups[0].failed, 2);
+  EXPECT_EQ(at(report, "n2").failed, 1);
+  // A circle names no allocation of A: then the name tells whose place it is.
+  between.previous_allocation = "c";
+  report = compare(before, state({"n1", "n2"}, web, {old, between, next}));
+  ASSERT_EQ(report.allocs.size(), 1u);
+  EXPECT_EQ(report.allocs[0].old_id, "a");
+}
+
+TEST_F(DiffTest, GrowthIsNewAndTheRestHasEnded) {
+  const auto web = job("web", 1), grown = job("web", 2, 1);
+  const model::ClusterState small = state({"n1"}, web, {alloc("a", "n1", web)});
+  const model::ClusterState large =
+      state({"n1"}, grown, {alloc("a", "n1", grown), alloc("b", "n1", grown, "web.app[1]")});
+  Report report = compare(small, large);
+  ASSERT_EQ(report.allocs.size(), 1u);
+  EXPECT_EQ(report.allocs[0].kind, Kind::placed);
+  EXPECT_EQ(report.groups[0].count_before, 1);
+  EXPECT_EQ(report.groups[0].count_after, 2);
+  EXPECT_EQ(report.groups[0].updated, 1);
+  EXPECT_EQ(report.groups[0].cpu_mhz, 500);
+  ASSERT_EQ(report.jobs.size(), 1u);
+  EXPECT_EQ(report.jobs[0].after, "running, version 1");
+  report = compare(large, small);
+  ASSERT_EQ(report.allocs.size(), 1u);
+  EXPECT_EQ(report.allocs[0].kind, Kind::ended);
+  EXPECT_EQ(report.allocs[0].why, "gone");
+  EXPECT_EQ(report.groups[0].live_after, 1);
+}
+
+TEST_F(DiffTest, OneNewAllocationTakesOnePlace) {
+  const auto web = job("web", 2);
+  model::Allocation one = alloc("a", "n1", web), two = alloc("b", "n2", web);  // the same name twice
+  const model::ClusterState before = state({"n1", "n2", "n3"}, web, {one, two});
+  stop(one, "lost"), stop(two, "lost");
+  const Report report = compare(before, state({"n1", "n2", "n3"}, web, {one, two, alloc("c", "n3", web)}));
+  EXPECT_EQ(report.count(Kind::moved), 1);
+  EXPECT_EQ(report.count(Kind::ended), 1);
+}
+
+TEST_F(DiffTest, ASystemJobDoesNotMoveFromNodeToNode) {
+  const auto logs = job("logs", 1, 0, "system");
+  model::Allocation old = alloc("a", "n1", logs);
+  const model::ClusterState before = state({"n1"}, logs, {old});
+  stop(old, "node drain");
+  const Report report = compare(before, state({"n1", "n2"}, logs, {old, alloc("b", "n2", logs)}));
+  EXPECT_EQ(report.count(Kind::moved), 0);
+  EXPECT_EQ(report.count(Kind::placed), 1);
+  EXPECT_EQ(report.count(Kind::ended), 1);
+  EXPECT_EQ(at(report, "n2").before, "-");
+}
+
+TEST_F(DiffTest, AnEvictionNamesTheJobThatTookTheRoom) {
+  const auto web = job("web", 1), big = job("big", 1);
+  model::Allocation old = alloc("a", "n1", web), by = alloc("b", "n1", big, "big.app[0]");
+  const model::ClusterState before = state({"n1"}, web, {old});
+  old.desired_status = "evict", old.preempted_by_allocation = "b";
+  model::ClusterState after = state({"n1"}, web, {old, by});
+  after.jobs.push_back(big);
+  model::Evaluation blocked;
+  blocked.id = "e", blocked.job_id = "web", blocked.namespace_ = "default", blocked.status = "blocked";
+  blocked.failed_tg_allocs["app"].coalesced_failures = INT64_MAX;  // bounded, not added up beyond 64 bits
+  after.evals = {blocked, blocked};
+  const Report report = compare(before, after);
+  ASSERT_EQ(report.allocs.size(), 2u);
+  EXPECT_EQ(report.allocs[1].why, "evicted for big");
+  ASSERT_EQ(report.groups.size(), 2u);
+  EXPECT_EQ(report.groups[1].evicted, 1);
+  EXPECT_EQ(report.groups[1].waiting_after, 100'002);
+}
+
+TEST_F(DiffTest, NodesChangeStateAndStrangersAreNotRelated) {
+  model::ClusterState before = state({"n1", "n2"}, nullptr, {}), after = before;
+  after.nodes[0].scheduling_eligibility = "ineligible", after.nodes[1].status = "down";
+  const Report report = compare(before, after);
+  ASSERT_EQ(report.nodes.size(), 2u);
+  EXPECT_EQ(report.nodes[0].after, "ready, ineligible");
+  EXPECT_EQ(report.nodes[1].after, "down");
+  EXPECT_FALSE(compare(before, state({"m1"}, nullptr, {})).related);
+  EXPECT_TRUE(compare(before, model::ClusterState()).related);
+}
+
+}  // namespace
+}  // namespace berth::diff
