@@ -296,12 +296,13 @@ void add_local_families(Simulation& simulation, std::vector<Family>& out) {
   add("cpu.total", percent, "cpu", "cpu0"), add("cpu.total_percent", percent, "cpu", "cpu0");
   add("cpu.user", percent, "cpu", "cpu0"), add("cpu.system", 0, "cpu", "cpu0");
   add("cpu.idle", 100 - percent, "cpu", "cpu0"), add("cpu.total_ticks", cpu, "cpu", "cpu0");
-  constexpr double kBytes = 1 << 20;
-  const double memory = static_cast<double>(capacity.memory_mb) * kBytes,
-               used = static_cast<double>(use.memory_mb) * kBytes;
+  constexpr double kBytesPerMib = 1 << 20;
+  const double memory = static_cast<double>(capacity.memory_mb) * kBytesPerMib,
+               used = static_cast<double>(use.memory_mb) * kBytesPerMib;
   add("memory.total", memory, nullptr, ""), add("memory.used", used, nullptr, "");
   add("memory.available", memory - used, nullptr, ""), add("memory.free", memory - used, nullptr, "");
-  const double disk = static_cast<double>(capacity.disk_mb) * kMiB, disk_used = static_cast<double>(use.disk_mb) * kMiB;
+  const double disk = static_cast<double>(capacity.disk_mb) * kBytesPerMib,
+               disk_used = static_cast<double>(use.disk_mb) * kBytesPerMib;
   const std::string device = "/dev/vda";
   add("disk.size", disk, "disk", device), add("disk.used", disk_used, "disk", device);
   add("disk.available", disk - disk_used, "disk", device), add("disk.inodes_percent", 0, "disk", device);
@@ -335,7 +336,7 @@ void add_local_families(Simulation& simulation, std::vector<Family>& out) {
     add_task(zero, [](const Task&) { return 0.0; });
   for (const char* full : {"cpu.total_percent", "cpu.user"}) add_task(full, [](const Task&) { return 100.0; });
   for (const char* bytes : {"memory.allocated", "memory.rss"})
-    add_task(bytes, [](const Task& task) { return task.mb * kMiB; });
+    add_task(bytes, [](const Task& task) { return task.mb * kBytesPerMib; });
 }
 
 // ---------------------------------------------------------------- gauges of the server
