@@ -3,6 +3,8 @@
 
 #include "base/duration.h"
 #include "base/random.h"
+#include "io/json_parse.h"
+#include "serve/go_shape.h"
 #include "serve/pretty.h"
 #include "serve/serve.h"
 
@@ -101,6 +103,37 @@ TEST(Pretty, IndentsPieces) {
     pretty.end(out);
     ASSERT_EQ(out, expected);
   }
+}
+
+TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are recorded
+  struct Case {
+    const char *body, *place, *problem, *text;
+  };
+  const std::string unmarshal = "json: cannot unmarshal ";
+  for (const Case& one : std::initializer_list<Case>{
+           {R"({"Job": []})", "/Job", "expected a job, got a list",
+            "array into Go struct field JobRegisterRequest.Job of type api.Job"},
+           {R"({"Job": {"ID": 5}})", "/Job/ID", "expected a string, got an integer",
+            "number into Go struct field Job.Job.ID of type string"},
+           {R"({"Job": {"Priority": "high"}})", "/Job/Priority", "expected an integer, got a string",
+            "string into Go struct field Job.Job.Priority of type int"},
+           {R"({"Job": {"TaskGroups": {}}})", "/Job/TaskGroups", "expected a list, got an object",
+            "object into Go struct field Job.Job.TaskGroups of type []*api.TaskGroup"},
+           {R"({"Job": {"Affinities": [{}, {"Weight": 500}]}})", "/Job/Affinities/1/Weight", "500 is outside -128..127",
+            "number 500 into Go struct field Affinity.Job.Affinities.Weight of type int8"},
+           {R"({"Job": {"AllAtOnce": 1.5}})", "/Job/AllAtOnce", "expected true or false, got a number",
+            "number into Go struct field Job.Job.AllAtOnce of type bool"},
+           {R"({"Job": {"Priority": 1.5}})", "/Job/Priority", "expected an integer, got a number",
+            "number 1.5 into Go struct field Job.Job.Priority of type int"}})
+    EXPECT_EQ(go_shape_problem({"request", one.place, one.problem, ""}, io::parse_json(one.body).value(),
+                               "JobRegisterRequest"),
+              unmarshal + one.text);
+  // A type that is not known: the problem with its place.
+  EXPECT_EQ(go_shape_problem({"request", "/Job/Datacenters", "expected a list, got an integer", ""},
+                             io::parse_json(R"({"Job": {"Datacenters": 1}})").value(), "JobRegisterRequest"),
+            "/Job/Datacenters: expected a list, got an integer");
+  EXPECT_EQ(go_shape_problem({"request", "", "is too deep", ""}, json::Value::object(), "JobPlanRequest"),
+            "is too deep");
 }
 
 }  // namespace

@@ -1,18 +1,11 @@
 #include "serve/endpoints/answers.h"
 
 #include "serve/endpoints/objects.h"
+#include "serve/go_shape.h"
 
 namespace berth::serve {
 
 namespace {
-
-/// As Go's decoder calls it.
-const char* go_kind(const json::Value& value) {
-  if (value.is_array()) return "array";
-  if (value.is_object()) return "object";
-  if (value.is_string()) return "string";
-  return value.is_bool() ? "bool" : "number";
-}
 
 std::optional<json::Value> checked_object(json::Value body, std::string_view type, Reply& reply) {
   if (body.is_null()) return json::Value::object();

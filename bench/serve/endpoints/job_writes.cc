@@ -13,6 +13,7 @@
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
+#include "serve/go_shape.h"
 #include "tables/export.h"
 
 namespace berth::serve {
@@ -106,7 +107,7 @@ void register_from_body(Simulation& simulation, const Request& request, Reply& r
   const auto index = expected.index("JobModifyIndex");
   if (!priority || !enforce || !counts || !resources || !index) return;
   auto registration = registration_of(simulation, request, *body);
-  if (!registration) return reply.fail(400, registration.error().problem);
+  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobRegisterRequest"));
   const json::Value& id = body_member(*given, "ID");
   if (id.is_null()) return reply.fail(400, "Job ID hasn't been provided");
   if (!request.captures.empty() && id.as_string() != request.captures[0])
@@ -131,7 +132,7 @@ void validate_job(Simulation& simulation, const Request& request, Reply& reply) 
   const auto body = object_body(request, "JobValidateRequest", reply);
   if (!body || !submitted_job(*body, reply)) return;
   const auto registration = registration_of(simulation, request, *body, true);
-  if (!registration) return reply.fail(400, registration.error().problem);
+  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobValidateRequest"));
   const std::string& error = registration->error;
   if (!error.empty() && registration->errors.empty()) return reply.fail(error);  // not a matter of validation
   json::Value out = json::Value::object(), errors;
@@ -186,7 +187,7 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   const auto diff = Expected{*body, "JobPlanRequest", reply}.boolean("Diff");
   if (!diff) return;
   auto registration = registration_of(simulation, request, *body);
-  if (!registration) return reply.fail(400, registration.error().problem);
+  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobPlanRequest"));
   const json::Value& id = body_member(*given, "ID");
   if (id.is_null()) return reply.fail(400, "Job must have a valid ID");
   if (id.as_string() != request.captures[0]) return reply.fail(400, "Job ID does not match");
