@@ -21,6 +21,7 @@ STEP = 0.1            # seconds of virtual time between two looks
 MONITOR_LIMIT = 5.0   # how much longer than recorded a monitor may take
 WARM_UP = 30.0        # until every client has called once: only then a dead one is noticed soon
 WAIT_LIMIT = 25.0     # and a wait
+SETTLE_LIMIT = 1.0    # and one until nothing changes: where something always does, the time counts
 
 
 MOVING = re.compile(r"(Status|State|Healthy|Unhealthy|Placed\w*|\w+Allocs|Running|Starting|Queued|Complete|Failed|Lost|"
@@ -50,6 +51,7 @@ class Player:
         self.here = {}     # variables of this run
         self.answers = []
         self.now = 0.0     # virtual seconds since the scenario began
+        self.beginning = recording.beginning(scenario)
         self.drift = 0.0   # how much later than recorded we are
         self.streams = {}
         self.command = command or shutil.which("nomad")
@@ -145,7 +147,7 @@ class Player:
             return self.monitor_that_was_interrupted(step, begin, end)
         calls = step["calls"]
         counts = recording.last_of_each(calls)
-        moments = recording.moments(calls, begin, end)
+        moments = recording.moments(calls, begin, end, self.beginning)
         for position, call in enumerate(calls):
             self.advance_to(moments[position])
             if position not in counts:
@@ -231,12 +233,12 @@ class Player:
         if step["what"] == "time passes" or not step["satisfied"]:
             return self.advance_to(end)
         waited, quiet = 0.0, None
-        limit = step["waited_s"] + WAIT_LIMIT
+        limit = step["waited_s"] + (SETTLE_LIMIT if step["what"] == "settled" else WAIT_LIMIT)
         while waited < limit:
             if step["what"] == "settled":
                 # Recorded waits look every now and then: time passes at least until the recording went on.
-                quiet = self.quiet_for(quiet, step["args"]["quiet_s"])
-                if quiet is True and self.now + 1e-6 >= end + self.drift - STEP:
+                quiet = self.quiet_since(quiet)
+                if min(self.now - quiet[1] - step["args"]["quiet_s"], self.now - (end + self.drift - STEP)) > -1e-6:
                     break
             elif self.holds(step["what"], step["args"]):
                 break
@@ -250,8 +252,8 @@ class Player:
 
     LISTS = ("allocations", "evaluations", "deployments", "nodes", "jobs")
 
-    def quiet_for(self, state, seconds):
-        """True once nothing has changed for so long; otherwise (indexes, since when)."""
+    def quiet_since(self, state):
+        """(indexes, since when nothing has changed), given the same of the look before."""
         indexes, busy = [], False
         for name in self.LISTS:
             answer = self.client.request("GET", f"/v1/{name}" + ("?namespace=*" if name != "nodes" else ""))
@@ -261,9 +263,7 @@ class Player:
                     busy |= row.get("WaitUntil") in (None, "", "0001-01-01T00:00:00Z")
                 if name == "allocations" and row["ClientStatus"] == "pending":
                     busy |= row["DesiredStatus"] == "run"
-        if state is None or state is True or state[0] != indexes or busy:
-            return indexes, self.now
-        return True if self.now - state[1] + 1e-6 >= seconds else state
+        return state if state and state[0] == indexes and not busy else (indexes, self.now)
 
     def holds(self, what, args):
         if what.startswith("allocations of the job"):

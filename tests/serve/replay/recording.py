@@ -1,8 +1,10 @@
 """Recorded scenarios: reading them, and what they say of a call."""
+import calendar
 import gzip
 import json
 import os
 import re
+import time
 
 from compare import TOKEN
 
@@ -81,9 +83,43 @@ def blocks(call):
     return re.search(r"[?&]index=[1-9]", call["path"]) is not None
 
 
-def moments(calls, begin, end):
+# Times of things that have happened; others (RequireProgressBy, WaitUntil) lie ahead.
+PAST_TIMES = {"ModifyTime", "CreateTime", "SubmitTime", "Timestamp", "Time", "StartedAt", "FinishedAt", "LastRestart"}
+
+
+def seconds_of(value):
+    """Unix seconds of a time as answers have it; None: it is none."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 10**18:
+        return value / 1e9
+    found = re.match(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z$", value) if isinstance(value, str) else None
+    if not found or value.startswith("0001"):
+        return None
+    return calendar.timegm(time.strptime(found.group(1), "%Y-%m-%dT%H:%M:%S")) + float(found.group(2) or 0)
+
+
+def newest_time(value):
+    """Unix seconds of the newest thing that an answer tells of; 0: it tells of none."""
+    if isinstance(value, list):
+        return max(map(newest_time, value), default=0.0)
+    if not isinstance(value, dict):
+        return 0.0
+    return max((seconds_of(v) or 0.0 if k in PAST_TIMES else newest_time(v) for k, v in value.items()), default=0.0)
+
+
+def beginning(scenario):
+    """Unix seconds of the scenario's t = 0: no answer tells of what came after it. An answer that comes within
+    milliseconds of a write makes this exact to milliseconds."""
+    latest = 0.0
+    for step in scenario["steps"]:
+        if step["kind"] in ("http", "cli"):
+            newest = max((newest_time(call.get("body")) for call in step.get("calls", [step])), default=0.0)
+            latest = max(latest, newest - step["t"] - step["took_s"])
+    return latest
+
+
+def moments(calls, begin, end, beginning):
     """When each call of a command was made: the first ones as soon as it ran, rounds of polling a second apart, and what
-    is left went by in reads that block."""
+    is left went by in reads that block; but none before the newest thing that its answer tells of."""
     seen, waits, leader = set(), [], None
     for call in calls:
         key = (call["method"], without_index(call["path"]))
@@ -101,10 +137,11 @@ def moments(calls, begin, end):
     if polls and not blocked:
         poll = left / polls
     block = (left - poll * polls) / blocked if blocked else 0.0
-    times, now = [], start
-    for wait in waits:
+    times, now, last = [], start, begin
+    for call, wait in zip(calls, waits):
         now += ONE_CALL + {"polls": poll, "blocks": block, "": 0.0}[wait]
-        times.append(min(now, end))
+        last = max(min(now, end), last, min(end, newest_time(call.get("body")) - beginning))
+        times.append(last)
     return times
 
 
