@@ -30,7 +30,8 @@ struct ServeArguments {
   std::optional<std::int64_t> nodes;
   std::string heartbeat_grace, min_heartbeat_ttl, now, vault, node_template, self_node;
   bool keep_addresses = false, paused = false, refused = false, acl = false;
-  std::vector<std::string> allow_hosts;
+  std::vector<std::string> allow_hosts, node_meta;
+  serve::MadeUpSettings made_up;
   std::string token;
   std::size_t held_memory_mb = 0;
   std::uint64_t seed = 1, shadow = 0;
@@ -95,6 +96,13 @@ int serve(const ServeArguments& arguments) {
   options.start.keep_addresses = arguments.keep_addresses;
   options.start.paused = arguments.paused;
   options.start.node_template = arguments.node_template, options.start.self_node = arguments.self_node;
+  options.start.made_up = arguments.made_up;
+  for (const std::string& entry : arguments.node_meta) {
+    const std::size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return report_error({"berth serve", "--node-meta", "'" + entry + "' is no pair", "write for example rack=r1"}, 2);
+    options.start.made_up.meta[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
   const auto sources = enabled_sources("berth serve", arguments.sources);
   if (!sources) return report_error(sources.error(), 2);
   options.start.sources = *sources;
@@ -196,6 +204,16 @@ void add_serve(CLI::App& app, int& exit_code) {
           "name or ID of the node whose client this agent is, as with nomad agent -dev; a made-up node gets the "
           "name (default: the only node where there is one, else none)")
       ->type_name("NODE");
+  command
+      ->add_option("--datacenter", arguments->made_up.datacenter,
+                   "datacenter of the agent and of made-up nodes (default: dc1; nodes are in dc1 to dc3)")
+      ->type_name("NAME");
+  command->add_option("--node-class", arguments->made_up.node_class, "class of made-up nodes (default: general)")
+      ->type_name("NAME");
+  command->add_option("--node-pool", arguments->made_up.node_pool, "pool of made-up nodes (default: default)")
+      ->type_name("NAME");
+  command->add_option("--node-meta", arguments->node_meta, "metadata of made-up nodes beside their rack; repeatable")
+      ->type_name("KEY=VALUE");
   command->add_flag("--paused", arguments->paused,
                     "serve the starting state of a workload, without its arrivals, events and faults");
   command->add_flag("--keep-addresses", arguments->keep_addresses,

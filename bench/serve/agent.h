@@ -18,6 +18,7 @@ class Agent {
   /// `processors`: as many workers as a server has by default.
   Agent(std::string name, std::uint64_t seed, std::uint32_t processors);
 
+  std::string datacenter = "dc1";
   std::string local_node;  ///< the ID of the node whose client this agent is; "": it is a server only (R-STORE-300)
 
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -22,6 +22,7 @@ Result<std::unique_ptr<Service>> Service::make(const ServiceOptions& options) {
   const std::size_t held = options.limits.held_bytes;
   simulation.store_bytes = (held != 0 ? held : http::Budget::quarter_of_memory()) / 4;
   simulation.local_node = start->local_node;
+  if (!options.start.made_up.datacenter.empty()) simulation.datacenter = options.start.made_up.datacenter;
   if (!options.start.self_node.empty()) {
     for (const model::Node& node : start->state.nodes)
       if (node.id == start->local_node) simulation.agent_name = node.name;

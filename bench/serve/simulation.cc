@@ -72,7 +72,7 @@ Simulation::Simulation(living::Config config, const model::ClusterState& state, 
       readers_(Readers::make(options.readers)),
       questions_(Readers::make(1)) {
   listeners_.add(this);
-  agent_.local_node = options.local_node;
+  agent_.datacenter = options.datacenter, agent_.local_node = options.local_node;
   agent_.set_workers(agent_.processors(), {"service", "batch", "system", "sysbatch", "_core"}, config_.start_ns, true);
   for (const char* once :
        {"nomad.raft.state.leader", "nomad.raft.state.follower", "nomad.raft.state.candidate",

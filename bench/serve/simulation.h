@@ -154,7 +154,7 @@ class Simulation final : private living::Listener {
     std::size_t store_bytes = std::size_t{1} << 30;  ///< that stores hold at most
     std::string http_address;                        ///< where the server listens
     std::string vault_audience;  ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
-    std::string agent_name = "server-1";
+    std::string agent_name = "server-1", datacenter = "dc1";
     std::string local_node;        ///< ID of the node whose client the agent is (Agent::local_node)
     std::uint32_t processors = 0;  ///< of the machine: as many workers are shown; 0: as it has
   };

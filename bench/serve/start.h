@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "serve/simulation.h"
 
 namespace berth::serve {
+
+/// What an operator's configuration of clients says of made-up nodes; "": as they are made up.
+struct MadeUpSettings {
+  std::string datacenter, node_class, node_pool;
+  std::map<std::string, std::string> meta;  ///< beside theirs
+};
 
 struct StartOptions {
   std::string source;  ///< file, folder or address of a cluster, or a workload's name or file; "": made-up nodes
@@ -27,6 +34,7 @@ struct StartOptions {
   bool paused = false;          ///< a workload is not lived: its starting state alone is served
   /// Where made-up nodes get what machines differ in: a file with a node, or the name or ID of a node of `source`.
   std::string node_template;
+  MadeUpSettings made_up;
   std::string self_node;  ///< name or ID of the node whose client the agent is; a made-up one gets the name; "": none
   /// As a server's; 0: those of a workload's life, else 10 s.
   std::int64_t heartbeat_grace_ns = 0, min_heartbeat_ttl_ns = 0;

@@ -28,7 +28,7 @@ json::Value member(Simulation& simulation) {  // R-API-511; its address and port
   json::Value out = object_of({{"Name", simulation.agent().server_name()}, {"Addr", "127.0.0.1"}, {"Port", 4648}});
   out.set("Tags", object_of({{"role", "nomad"},
                              {"region", "global"},
-                             {"dc", "dc1"},
+                             {"dc", simulation.agent().datacenter},
                              {"build", std::string(kVersion) + "-dev"},
                              {"vsn", "1"},
                              {"raft_vsn", "3"},
@@ -44,8 +44,9 @@ json::Value member(Simulation& simulation) {  // R-API-511; its address and port
 }
 
 void members(Simulation& simulation, const Request&, Reply& reply) {
+  const Agent& agent = simulation.agent();
   json::Value out =
-      object_of({{"ServerName", simulation.agent().name()}, {"ServerRegion", "global"}, {"ServerDC", "dc1"}});
+      object_of({{"ServerName", agent.name()}, {"ServerRegion", "global"}, {"ServerDC", agent.datacenter}});
   out.set("Members", json::Array{member(simulation)});
   reply.json(out);
 }
@@ -84,7 +85,7 @@ json::Value settings(Simulation& simulation) {
   static const json::Value kRest = io::parse_json(kAgentSettings).value_or(json::Value::object());
   json::Value out = kRest;
   merge(out, object_of({{"Region", "global"},
-                        {"Datacenter", "dc1"},
+                        {"Datacenter", simulation.agent().datacenter},
                         {"NodeName", simulation.agent().name()},
                         {"BindAddr", "127.0.0.1"},
                         {"Addresses", addresses("127.0.0.1", "127.0.0.1", "127.0.0.1")},

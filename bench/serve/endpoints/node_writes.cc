@@ -76,7 +76,7 @@ void evaluate_node(Simulation& simulation, const Request& request, Reply& reply)
   answer.index = answer.eval_create_index;
   json::Value out = registration_answer(answer, answer.index), server = json::Value::object();
   server.set("RPCAdvertiseAddr", "127.0.0.1:4647"), server.set("RPCMajorVersion", 0);
-  server.set("RPCMinorVersion", 0), server.set("Datacenter", "dc1");
+  server.set("RPCMinorVersion", 0), server.set("Datacenter", simulation.agent().datacenter);
   out.set("LeaderRPCAddr", "127.0.0.1:4647"), out.set("NumNodes", simulation.state().nodes.size());
   out.set("Servers", json::Array{server}), out.set("SchedulingEligibility", node->scheduling_eligibility);
   send_answer(reply, answer, std::move(out));
