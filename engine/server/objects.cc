@@ -152,31 +152,35 @@ void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<voi
 
 /// R-SCHED-52, 54.
 void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
-  model::Evaluation eval = sched::created_eval({*lane.result.state, lane.scratch}, lane.result, created,
-                                               *lane.record->object, clock_.now_ns());
+  std::vector<model::Evaluation> evals;
+  model::Evaluation& eval = evals.emplace_back(sched::created_eval({*lane.result.state, lane.scratch}, lane.result,
+                                                                   created, *lane.record->object, clock_.now_ns()));
   eval.snapshot_index = lane.record->snapshot_index;  // R-CTRL-235
   // Recorded follow-ups of a delayed reschedule carry the time at which they were written, though the reconciler gives
   // none.
   if (eval.create_time == 0) eval.create_time = eval.modify_time = clock_.now_ns();
-  write_evals({std::move(eval)});
+  write_evals(std::move(evals));
 }
 
 /// The final update (R-SCHED-12 to 15).
 void Server::write_status(Lane& lane) {
-  model::Evaluation done = sched::updated_eval({*lane.result.state, lane.scratch}, lane.result, *lane.record->object);
+  std::vector<model::Evaluation> evals;
+  model::Evaluation& done =
+      evals.emplace_back(sched::updated_eval({*lane.result.state, lane.scratch}, lane.result, *lane.record->object));
   done.modify_time = std::max(clock_.now_ns(), done.create_time + 1);  // R-CTRL-205
   done.snapshot_index = lane.record->snapshot_index;
-  write_evals({std::move(done)});
+  write_evals(std::move(evals));
 }
 
 void Server::write_cancelled(const EvalRecord& record, const std::string& why) {
   const auto stored = log_.eval(base::to_text(record.id));
   if (!stored) return;
-  model::Evaluation cancelled = *stored;
+  std::vector<model::Evaluation> evals;
+  model::Evaluation& cancelled = evals.emplace_back(*stored);
   cancelled.status = "canceled";
   cancelled.status_description = why;
   cancelled.modify_time = std::max(clock_.now_ns(), cancelled.create_time + 1);
-  write_evals({std::move(cancelled)});
+  write_evals(std::move(evals));
 }
 
 /// R-SCHED-21: the failed one, and the one that follows it up.
