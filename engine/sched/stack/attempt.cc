@@ -35,6 +35,7 @@ void Attempt::start(const Snapshot& state, PlanRows& rows, bool of_system) {
   job = spread_job = nullptr;
   given.clear();
   names.clear();
+  ++attempts_;
   numbers.clear();
   error.clear();
   scratch.start_attempt(state);
@@ -70,10 +71,13 @@ void Attempt::find_needs() {
 }
 
 std::uint32_t Attempt::number_of(tables::Symbol name) {
-  for (std::uint32_t number = 0; number < names.size(); ++number)
-    if (names[number] == name) return number;
-  names.push_back(name);
-  return static_cast<std::uint32_t>(names.size() - 1);
+  if (last_number_ < names.size() && names[last_number_] == name) return last_number_;
+  Numbered& known = numbered_[name];
+  if (known.attempt != attempts_) {
+    known = {attempts_, static_cast<std::uint32_t>(names.size())};
+    names.push_back(name);
+  }
+  return last_number_ = known.number;
 }
 
 std::uint32_t Attempt::number_in_plan(const PlannedAlloc& alloc) {

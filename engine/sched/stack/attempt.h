@@ -9,9 +9,12 @@
 // Threads: one worker's, as every part of a stack.
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <string>
 #include <vector>
 
+#include "base/bit_hash.h"
 #include "sched/scratch.h"
 #include "sched/stack/select.h"
 
@@ -48,6 +51,15 @@ struct Attempt {
 
  private:
   void find_needs();
+
+  /// Kept by attempt, which each entry names: number of a group's name.
+  struct Numbered {
+    std::uint64_t attempt = 0;
+    std::uint32_t number = 0;
+  };
+  tsl::robin_map<tables::Symbol, Numbered, base::BitHash> numbered_;
+  std::uint64_t attempts_ = 0;
+  std::uint32_t last_number_ = 0;  // that was asked for last
 };
 
 }  // namespace berth::sched
