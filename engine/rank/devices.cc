@@ -89,19 +89,6 @@ bool DeviceAccounter::add(const model::Allocation& alloc) {
   return collides;
 }
 
-void DeviceAccounter::read_use_counts(std::vector<std::uint32_t>& out) const {
-  out.clear();
-  for (const Group& group : groups_)
-    for (const Instance& instance : group.instances) out.push_back(instance.use_count);
-}
-
-void DeviceAccounter::set_use_counts(std::span<const std::uint32_t> counts) {
-  std::size_t next = 0;
-  for (Group& group : groups_)
-    for (Instance& instance : group.instances) instance.use_count = counts[next++];
-  BERTH_ASSERT(next == counts.size());
-}
-
 double total_affinity_weight(const match::DeviceRequest& request) {
   double total = 0;
   for (const match::DeviceAffinity& affinity : request.affinities) total += std::abs(affinity.weight);

@@ -51,9 +51,6 @@ class DeviceAccounter {
   /// One reservation, as above (R-MODEL-523).
   bool add(const model::AllocatedDevice& reserved);
 
-  /// The use counts of all instances, group by group; `counts` are those of an accounter of the same devices.
-  void read_use_counts(std::vector<std::uint32_t>& out) const;
-  void set_use_counts(std::span<const std::uint32_t> counts);
   /// The instance of that number in a DeviceTable of the same devices is used once.
   void mark(std::size_t number) { instances_[number].use_count = 1; }
 

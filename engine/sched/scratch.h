@@ -8,6 +8,7 @@
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per ask of a group and kind of node: which check fails first?
+//   NodeFeed      which node rows changed since a state; what the caches by state refresh
 //   AskScores     per ask for figures: the fit score of nodes that no plan touches
 //   LooksPerNode  per ask of a group: how far Selects had to go in the visiting order
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or one of its own once nodes changed
@@ -35,7 +36,6 @@
 #include "sched/node/strategy_fit.h"
 #include "sched/source/ask_scores.h"
 #include "sched/source/core_use.h"
-#include "sched/source/device_use.h"
 #include "sched/source/failure_memos.h"
 #include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
@@ -225,6 +225,7 @@ class KindVerdicts {
   }
 
  private:
+  friend struct MemoryAccess;
   struct Table {
     std::vector<std::vector<std::uint32_t>> asks;
     std::size_t size = 0;  // of all
@@ -266,14 +267,14 @@ struct Scratch {
   Reasons reasons;
   Verdicts verdicts;
   KindVerdicts kind_verdicts;
-  std::vector<NodeMark> marks;    ///< by node row
+  std::vector<NodeMark> marks;  ///< by node row
+  NodeFeed feed;
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
   FailureMemos failures;
   SourceCounts source_counts;  ///< so far
   PortConflicts port_conflicts;
   AskScores ask_scores;
   LooksPerNode looks_per_node;
-  DeviceUse device_use;
   CoreUse core_use;
   std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
   PortProfiles port_profiles;
@@ -332,6 +333,7 @@ struct Scratch {
   match::Patterns patterns;
 
  private:
+  friend struct MemoryAccess;
   struct OfBaseSet {
     std::shared_ptr<const tables::BaseSet> shared;  ///< pinned, as the list may be its
     std::unique_ptr<ReadyNodes> own;                ///< follows the state

@@ -108,7 +108,8 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
   const tables::Snapshot& state = world.server->store().current();
   const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
   std::uint64_t* const known = scratch.ask_scores.find(
-      state.nodes, {group.ask, rank::FitAlgorithm::binpack, group.cpu_mhz, group.memory_mb, group.disk_mb}, 1000);
+      scratch.feed, state.nodes,
+      {group.ask, rank::FitAlgorithm::binpack, group.cpu_mhz, group.memory_mb, group.disk_mb}, 1000);
   ASSERT_NE(known, nullptr);
   for (std::size_t row = 0; row < state.nodes.size(); ++row) known[row] = std::bit_cast<std::uint64_t>(0.25);
   world.place("four", 4);

@@ -1,8 +1,6 @@
 // Fit of a group that asks for devices, without the option: what it needs to know of the instances is how many nobody
-// uses. A column of the state tells (tables/held_devices.h), else they are counted and the counts outlive evaluations
-// (source/device_use.h). Which instances it gets is settled for the chosen node alone (node_option.cc). Same verdicts,
-// dimensions and scores as the option's.
-#include <algorithm>
+// uses. A column of the state tells (tables/held_devices.h), else they are counted. Which instances it gets is settled
+// for the chosen node alone (node_option.cc). Same verdicts, dimensions and scores as the option's.
 #include <array>
 
 #include "sched/node/node_fit.h"
@@ -64,13 +62,12 @@ void NodeFit::count_free_devices(NodeRow row, std::span<std::uint32_t> out) {
     for (std::size_t g = 0; g < groups.size(); ++g) out[g] = held->free_of(groups[g]);
     return;
   }
-  std::span<const std::uint32_t> free = scratch_.device_use.free(state, row);
-  if (free.empty()) {  // something changed there
-    proposed.collect_special(row, Proposed::Devices::each);
-    proposed.enter_all_devices(row);
-    free = scratch_.device_use.free(state, row);
+  proposed.collect_special(row, Proposed::Devices::each);
+  proposed.enter_devices(row);
+  for (const rank::DeviceAccounter::Group& group : proposed.accounter->groups()) {
+    out.front() = static_cast<std::uint32_t>(group.free_count());
+    out = out.subspan(1);
   }
-  std::copy(free.begin(), free.end(), out.begin());
 }
 
 }  // namespace berth::sched

@@ -85,12 +85,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     set_keys(resources.tasks, group.spec->tasks, name), set_keys(resources.task_lifecycles, group.spec->tasks, name);
   }
   if (group.has_network && !assign_group_network(row, ports, v, evict, option)) return false;
-  if (group.has_devices) {
-    if (evict)
-      proposed.enter_devices(row);
-    else
-      proposed.enter_all_devices(row);
-  }
+  if (group.has_devices) proposed.enter_devices(row);
   if (group.has_cores) {
     cores_.clear();
     proposed.merge_cores(row, cores_);

@@ -81,26 +81,11 @@ bool Proposed::enter_ports(const rank::NodePorts& ports, const rank::NodePorts& 
 
 void Proposed::enter_devices(NodeRow row) {
   accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
-  add_devices();
-}
-
-void Proposed::add_devices() {
+  if (held_devices_) held_devices_->each([&](std::size_t number) { accounter->mark(number); });
   for (std::size_t i = held_devices_ ? rows.size() : 0; i < shapes.size(); ++i)
     if (shapes[i]->devices)
       for (const auto& [name, task] : shapes[i]->resources->tasks)
         for (const model::AllocatedDevice& device : task.devices) accounter->add(device);
-}
-
-void Proposed::enter_all_devices(NodeRow row) {
-  if (!held_devices_ && scratch_.overlay(row)) return enter_devices(row);
-  accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
-  if (held_devices_) {
-    held_devices_->each([&](std::size_t number) { accounter->mark(number); });
-    return add_devices();
-  }
-  if (scratch_.device_use.load(*attempt_.snapshot, row, *accounter)) return;
-  add_devices();
-  scratch_.device_use.keep(row, *accounter);
 }
 
 void Proposed::merge_cores(NodeRow row, std::vector<std::uint16_t>& cores) const {

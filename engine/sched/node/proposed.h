@@ -31,9 +31,6 @@ class Proposed {
   bool enter_ports(const rank::NodePorts& ports) { return enter_ports(ports, ports, false); }
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
-  /// The same, where none of the allocations was removed: by the node's column, or from what is known of the state
-  /// when no plan touches the node.
-  void enter_all_devices(tables::NodeRow row);
   /// Their cores and those of finished ones that the plan lists again, into an empty list.
   void merge_cores(tables::NodeRow row, std::vector<std::uint16_t>& cores) const;
   /// The cores of the snapshot's allocations, where these were left out for it.
@@ -46,9 +43,6 @@ class Proposed {
   std::optional<rank::DeviceAccounter> accounter;
 
  private:
-  /// Adds the use of the allocations to `accounter`.
-  void add_devices();
-
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;

@@ -13,7 +13,7 @@ constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
 
 }  // namespace
 
-std::uint64_t* AskScores::find(const tables::NodeTable& nodes, const Ask& ask, std::size_t looks) {
+std::uint64_t* AskScores::find(NodeFeed& feed, const tables::NodeTable& nodes, const Ask& ask, std::size_t looks) {
   ++finds_;
   auto table = std::find_if(tables_.begin(), tables_.end(), [&](const Table& known) { return known.ask == ask; });
   if (table == tables_.end()) {
@@ -26,27 +26,24 @@ std::uint64_t* AskScores::find(const tables::NodeTable& nodes, const Ask& ask, s
                                [](const Table& a, const Table& b) { return a.used < b.used; });
     table->ask = ask;
     table->used = finds_;
-    table->log = nullptr;
+    table->place = NodePlace();
+    table->of_row.clear();
     return nullptr;
   }
   table->used = finds_;
-  return follow(*table, nodes, looks) ? table->of_row.data() : nullptr;
+  return follow(*table, feed, nodes, looks) ? table->of_row.data() : nullptr;
 }
 
-bool AskScores::follow(Table& table, const tables::NodeTable& nodes, std::size_t looks) {
-  changed_.clear();
-  const bool known = table.log == nodes.fixed->use_log && table.changes <= nodes.use_changes &&
-                     nodes.use_changes - table.changes <= kForgetPerLook * looks &&
-                     table.log->read(table.changes, nodes.use_changes, changed_);
-  if (!known) {
+bool AskScores::follow(Table& table, NodeFeed& feed, const tables::NodeTable& nodes, std::size_t looks) {
+  const std::optional<NodeFeed::Rows> changed = feed.since(table.place, nodes, kForgetPerLook * looks);
+  if (!changed) {
     if (nodes.size() > kClearPerLook * looks) return false;
     table.of_row.assign(nodes.size(), rank::Known::kUnknown);
-    table.log = nodes.fixed->use_log;
   } else {
     table.of_row.resize(nodes.size(), rank::Known::kUnknown);
-    for (const tables::NodeRow row : changed_) table.of_row[row] = rank::Known::kUnknown;
+    for (const tables::NodeRow row : *changed) table.of_row[row] = rank::Known::kUnknown;
   }
-  table.changes = nodes.use_changes;
+  table.place.move_to(nodes);
   return true;
 }
 

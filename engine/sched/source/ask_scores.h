@@ -4,17 +4,16 @@
 //
 //   of_row   8 B   per node row, as rank::Known; kUnknown: nobody looked, or the node changed since
 //
-// Who uses a table follows the log of the node table, which a registration is in as well. A verdict of a kind of node
-// is right for ever. The first time an ask is met it is only noted: many come once. One worker's own, like all scratch.
+// The node feed names the rows that changed, registrations included; a verdict of a kind of node is right for ever. The
+// first time an ask is met it is only noted: many come once. One worker's own, like all scratch.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "rank/known.h"
 #include "rank/score_fit.h"
-#include "tables/state.h"
+#include "sched/source/node_feed.h"
 
 namespace berth::sched {
 
@@ -29,21 +28,20 @@ class AskScores {
   };
   /// What is known of the ask on such nodes, by row, to be read and written until the next call. Null: nothing, or to
   /// find out costs more than it saves on so many looks at nodes.
-  [[nodiscard]] std::uint64_t* find(const tables::NodeTable& nodes, const Ask& ask, std::size_t looks);
+  [[nodiscard]] std::uint64_t* find(NodeFeed& feed, const tables::NodeTable& nodes, const Ask& ask, std::size_t looks);
 
  private:
+  friend struct MemoryAccess;
   struct Table {
     Ask ask;
-    std::uint64_t used = 0;     // the last time
-    std::uint64_t changes = 0;  // of the log, that are in
-    std::shared_ptr<const tables::RowLog> log;
+    std::uint64_t used = 0;  // the last time
+    NodePlace place;
     std::vector<std::uint64_t> of_row;  // empty: the ask was met once
   };
-  bool follow(Table& table, const tables::NodeTable& nodes, std::size_t looks);
+  static bool follow(Table& table, NodeFeed& feed, const tables::NodeTable& nodes, std::size_t looks);
 
   std::vector<Table> tables_;
   std::uint64_t finds_ = 0;
-  std::vector<tables::NodeRow> changed_;
 };
 
 }  // namespace berth::sched

@@ -1,4 +1,4 @@
-// A fast source of exhaustive mode that evicts, where most nodes are passed over.
+// Kept by Select, but for `place_` by state. A fast source of exhaustive mode that evicts and passes over most nodes.
 //
 // After a first pass that no candidate has room (FullCheck), each candidate's figures (NodeUse, EvictionLevels) say
 // whether eviction can make room there, and which score the outcome does not exceed. That is one pass in the order of
@@ -35,7 +35,7 @@ class BestByBounds : Source {
 
   Walk& walk_;
   std::vector<double> of_candidate_;  // beside ReadyNodes::candidates
-  std::vector<std::uint32_t> place_;  // node row -> position there, of candidates
+  std::vector<std::uint32_t> place_;  // node row -> position there, of candidates; right for
   std::uint64_t place_epoch_ = ~0ULL;
   std::uint32_t place_base_set_ = 0;
   std::vector<std::uint8_t> class_passes_;

@@ -38,7 +38,7 @@ void BestByIndex::make_ready(GroupView& v) {
   const ReadyNodes& ready = *candidates_.nodes;
   if (scratch_.indexes.size() <= candidates_.base_set) scratch_.indexes.resize(candidates_.base_set + 1);
   NodeIndex& index = scratch_.indexes[candidates_.base_set];
-  if (!index.sync(*attempt_.snapshot, ready)) return;
+  if (!index.sync(*attempt_.snapshot, ready, scratch_.feed)) return;
   ask_ = {static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
           static_cast<std::int32_t>(group.disk_mb)};
   // Everything that first_failing() reads of such a group.

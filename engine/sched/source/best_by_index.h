@@ -1,5 +1,6 @@
-// A fast source of exhaustive mode over many nodes for few placements: the best of all by NodeIndex, which outlives the
-// evaluation, so that a Select costs neither a pass over the nodes nor their number in memory traffic.
+// Kept by attempt. A fast source of exhaustive mode over many nodes for few placements: the best of all by NodeIndex,
+// which outlives the evaluation, so that a Select costs neither a pass over the nodes nor their number in memory
+// traffic.
 //
 // The nodes that the attempt's plan or the job's own allocations touch score otherwise than the index says (what the
 // plan changes there, anti-affinity): they are left out of it and kept in a heap of exact scores. The best of all is

@@ -1,5 +1,6 @@
-// A fast source for the usual case (kServes): nothing escapes the computed class, no eviction, no volumes but those
-// that a node and the state decide. Same decisions and metrics as the Walk, under tests/sched/select_test.cc.
+// Kept by attempt. A fast source for the usual case (kServes): nothing escapes the computed class, no eviction, no
+// volumes but those that a node and the state decide. Same decisions and metrics as the Walk, under
+// tests/sched/select_test.cc.
 //
 // Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
 // nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over

@@ -1,6 +1,6 @@
-// Which cores of a node nobody holds, told by what a group that asks for so many of them gets there. What is held is a
-// column of the state, and what there are is in the node's CoreTable (tables/held_cores.h); where one of them does not
-// tell, the allocations and the topology are looked at. One worker's own, like all scratch.
+// Caches nothing. Which cores of a node nobody holds, told by what a group that asks for so many of them gets there.
+// What is held is a column of the state, and what there are is in the node's CoreTable (tables/held_cores.h); where one
+// of them does not tell, the allocations and the topology are looked at. One worker's own, like all scratch.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,7 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool firs
 
 bool FailedBefore::is_current(const FailureMemo& memo) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  return memo.use_log == nodes.fixed->use_log && memo.ready_log == nodes.fixed->ready_log &&
-         memo.use_changes == nodes.use_changes && memo.ready_changes == nodes.ready_changes &&
+  return memo.use.is_at(nodes) && memo.ready.is_at(nodes) &&
          std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [&](const NodeOverlay& overlay) {
            return overlay.first_alloc == tables::kNoRow || memo.shorts[overlay.row] == FailureMemo::kRoomy;
          });
@@ -84,10 +83,10 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const CompiledGroup& group = job.groups.front();
   const bool alike = memo.filtered.evaluated != 0 && memo.filtered.epoch == nodes.epoch &&
-                     memo.filtered.kinds_left == nodes.kinds_left && memo.ready_changes == nodes.ready_changes;
-  if (!alike || memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log) return false;
-  ChangedUse::Changes changes;
-  if (changed_use_.since(nodes, memo.use_changes, changes)) {
+                     memo.filtered.kinds_left == nodes.kinds_left && memo.ready.is_at(nodes);
+  if (!alike || !memo.use.follows(nodes)) return false;
+  NodeFeed::Changes changes;
+  if (scratch_.feed.amounts_since(memo.use, nodes, changes)) {
     if ((job.distinct_hosts || group.distinct_hosts) && !changes.rows.empty()) return false;
     if (!are_short_as_before(memo, changes, group)) return false;
   } else {
@@ -101,14 +100,14 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
     if (memo.shorts[row] == FailureMemo::kRoomy && !is_short_by_figures(memo, row, group)) return false;
     memo.roomy.pop_back();
   }
-  memo.use_changes = nodes.use_changes;
+  memo.use.move_to(nodes);
   count(memo, true, true);
   return true;
 }
 
 /// As is_short_by_figures() for all of them: mostly each is short of what it was short of, as no change crosses the
 /// ask.
-bool FailedBefore::are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
+bool FailedBefore::are_short_as_before(FailureMemo& memo, const NodeFeed::Changes& changes,
                                        const CompiledGroup& group) {
   const std::size_t count = changes.rows.size();
   const auto is_short = [&](NodeRow row) { return memo.shorts[row] == 0 || is_short_by_figures(memo, row, group); };
@@ -147,12 +146,9 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
 bool FailedBefore::read_changes(const FailureMemo& memo) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   changed_.clear();
-  if (memo.use_log != nodes.fixed->use_log || memo.ready_log != nodes.fixed->ready_log ||
-      nodes.use_changes - memo.use_changes > nodes.size() / 4 ||
-      !memo.use_log->read(memo.use_changes, nodes.use_changes, changed_))
-    return false;
+  if (!memo.use.read(nodes, changed_, nodes.size() / 4)) return false;
   used_ = changed_.size();
-  return memo.ready_log->read(memo.ready_changes, nodes.ready_changes, changed_);
+  return memo.ready.read(nodes, changed_);
 }
 
 /// Looks at what changed. False: too many have room now, or too much changed.
@@ -165,9 +161,8 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     return false;
   if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
-  changed_use_.catch_up(nodes);
-  memo.use_changes = nodes.use_changes;
-  memo.ready_changes = nodes.ready_changes;
+  scratch_.feed.gather(nodes);
+  memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.shorts.resize(nodes.size(), 0);
   for (const NodeRow row : memo.roomy)
     if (memo.shorts[row] == FailureMemo::kRoomy) memo.shorts[row] = 0, changed_.push_back(row);
@@ -237,7 +232,7 @@ void FailedBefore::remember(const GroupView& v) {
   // What the plan placed takes values that other nodes have as well, and may not come to pass.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
-  changed_use_.catch_up(attempt_.snapshot->nodes);
+  scratch_.feed.gather(attempt_.snapshot->nodes);
   FailureMemo& memo = renew(position_of(v));
   bool fine = true;
   columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
@@ -254,8 +249,7 @@ void FailedBefore::remember(const GroupView& v) {
 FailureMemo& FailedBefore::renew(std::uint32_t group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, group, nodes.size());
-  memo.use_log = nodes.fixed->use_log, memo.ready_log = nodes.fixed->ready_log;
-  memo.use_changes = nodes.use_changes, memo.ready_changes = nodes.ready_changes;
+  memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.static_epoch = nodes.static_epoch;
   memo.shorts.assign(nodes.size(), 0);
@@ -284,8 +278,7 @@ bool FailedBefore::fails_evicting(GroupView& v) {
 /// kinds of them.
 bool FailedBefore::decide_changed(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  memo.use_changes = nodes.use_changes;
-  memo.ready_changes = nodes.ready_changes;
+  memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.shorts.resize(nodes.size(), 0);
   std::ranges::sort(changed_);
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());

@@ -2,7 +2,7 @@
 // Select failed, and what changed since is looked at.
 //
 // A memo per failed group says of each candidate that passes the checks which figure was short. It follows the state by
-// the logs of the node table. As long as no node that changed has room, the Select fails again and counts what a pass
+// the node feed. As long as no node that changed has room, the Select fails again and counts what a pass
 // over all nodes would: who is filtered follows from the verdicts of the classes, who is exhausted is kept as counts.
 // Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
 //
@@ -23,7 +23,6 @@
 #include <span>
 #include <vector>
 
-#include "sched/source/changed_use.h"
 #include "sched/source/columns.h"
 
 namespace berth::sched {
@@ -93,6 +92,7 @@ class FailedBefore : Source {
   [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job);
 
  private:
+  friend struct MemoryAccess;
   bool read_changes(const FailureMemo& memo);
   bool follow(FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;
@@ -102,7 +102,7 @@ class FailedBefore : Source {
   [[nodiscard]] FailureMemo& renew(std::uint32_t group);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
-  [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const ChangedUse::Changes& changes,
+  [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const NodeFeed::Changes& changes,
                                          const tables::CompiledGroup& group);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
@@ -112,7 +112,6 @@ class FailedBefore : Source {
   }
 
   const Columns& columns_;
-  ChangedUse changed_use_;
   std::vector<std::uint32_t> crossing_;  // positions of changes
   std::vector<tables::NodeRow> changed_;
   std::size_t used_ = 0;  // so many of them by their use, then those whose state or registration changed

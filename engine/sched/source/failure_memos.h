@@ -11,7 +11,7 @@
 
 #include "base/bit_hash.h"
 #include "sched/failures.h"
-#include "tables/state.h"
+#include "sched/source/node_feed.h"
 
 namespace berth::sched {
 
@@ -29,12 +29,11 @@ struct FailureMemo {
   };
   std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
   std::uint32_t group = 0;                ///< position in its list; + kEvicting: of the pass that may evict
-  std::shared_ptr<const tables::RowLog> use_log, ready_log;
-  std::uint64_t use_changes = 0, ready_changes = 0;  ///< of the logs, that are in
-  std::uint64_t job_changes = 0;                     ///< JobKey::changes, whose allocations are in
-  std::uint64_t static_epoch = 0;                    ///< of the nodes' values that distinct properties compare
-  std::vector<std::uint8_t> shorts;                  ///< by node row: position in `counts`, or kRoomy
-  std::vector<Short> counts;                         ///< the first one is of nobody
+  NodePlace use{NodePlace::kUse}, ready{NodePlace::kReady};
+  std::uint64_t job_changes = 0;     ///< JobKey::changes, whose allocations are in
+  std::uint64_t static_epoch = 0;    ///< of the nodes' values that distinct properties compare
+  std::vector<std::uint8_t> shorts;  ///< by node row: position in `counts`, or kRoomy
+  std::vector<Short> counts;         ///< the first one is of nobody
   static constexpr std::uint8_t kRoomy = 255;
   static constexpr std::uint32_t kEvicting = 1U << 31;
   std::vector<tables::NodeRow> roomy;  ///< those that pass and had room, or may have; in no order
@@ -109,6 +108,7 @@ class FailureMemos {
   }
 
  private:
+  friend struct MemoryAccess;
   std::vector<FailureMemo> memos_;
   std::size_t next_ = 0;  // filled in last
   using Key = std::pair<const model::Job*, std::uint32_t>;

@@ -39,9 +39,9 @@ rank::IndexColumns NodeIndex::columns() const {
   return out;
 }
 
-bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready) {
+bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready, NodeFeed& feed) {
   const tables::NodeTable& nodes = snapshot.nodes;
-  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  const std::optional<NodeFeed::Rows> changed = feed.advance(place_, nodes);
   if (epoch_ != nodes.epoch || !changed) {
     build(snapshot, ready);
     return served_;

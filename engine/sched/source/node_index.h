@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "rank/fit_index.h"
-#include "sched/source/use_follower.h"
+#include "sched/source/node_feed.h"
 #include "tables/state.h"
 
 namespace berth::sched {
@@ -35,7 +35,7 @@ class NodeIndex {
   /// Brings the index to `snapshot`, all candidates in. False when the nodes cannot be served: one without cpu or
   /// memory capacity (R-RANK-104), with a limit of allocations, with ports that do not parse, or whose capacity scores
   /// otherwise than it fits.
-  bool sync(const tables::Snapshot& snapshot, const ReadyNodes& ready);
+  bool sync(const tables::Snapshot& snapshot, const ReadyNodes& ready, NodeFeed& feed);
 
   /// Position of a node row, or tables::kNoRow if it is no candidate.
   [[nodiscard]] std::uint32_t position(tables::NodeRow row) const { return position_[row]; }
@@ -56,6 +56,7 @@ class NodeIndex {
   [[nodiscard]] std::uint64_t looks() const { return index_.looks(); }  ///< rank::FitIndex::looks()
 
  private:
+  friend struct MemoryAccess;
   void build(const tables::Snapshot& snapshot, const ReadyNodes& ready);
   void read_use(const tables::Snapshot& snapshot, std::uint32_t position, tables::NodeRow row);
   [[nodiscard]] rank::IndexColumns columns() const;
@@ -74,7 +75,7 @@ class NodeIndex {
 
   bool served_ = false;
   std::uint64_t epoch_ = ~0ULL;  // of the node table
-  UseFollower follower_;
+  NodePlace place_;
 };
 
 }  // namespace berth::sched

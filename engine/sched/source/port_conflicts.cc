@@ -13,7 +13,7 @@ using tables::NodeRow;
 
 void PortConflicts::update(const tables::Snapshot& snapshot, Scratch& scratch) {
   const tables::NodeTable& nodes = snapshot.nodes;
-  const std::vector<NodeRow>* changed = follower_.advance(snapshot);
+  const std::optional<NodeFeed::Rows> changed = scratch.feed.advance(place_, nodes);
   if (!changed) {
     bad_.assign(nodes.size(), 0);
     bad_count_ = 0;

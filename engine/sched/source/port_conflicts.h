@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sched/source/use_follower.h"
+#include "sched/source/node_feed.h"
 
 namespace berth::sched {
 
@@ -29,15 +29,16 @@ class PortConflicts {
   enum : std::uint8_t { kPorts = 1, kCores = 2 };
   [[nodiscard]] const std::uint8_t* by_row() const { return bad_.data(); }
   /// Whether update() costs what changed since the last one, not the whole cluster.
-  [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return follower_.follows(snapshot); }
+  [[nodiscard]] bool follows(const tables::Snapshot& snapshot) const { return place_.follows(snapshot.nodes); }
 
  private:
+  friend struct MemoryAccess;
   void look_at(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
   [[nodiscard]] bool collide(const tables::Snapshot& snapshot, tables::NodeRow row, Scratch& scratch);
 
   std::vector<std::uint8_t> bad_;
   std::size_t bad_count_ = 0;
-  UseFollower follower_;
+  NodePlace place_;
   std::vector<tables::AllocRow> holders_;
 };
 

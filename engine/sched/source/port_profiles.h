@@ -57,6 +57,7 @@ class PortProfiles {
   }
 
  private:
+  friend struct MemoryAccess;
   std::uint64_t epoch_ = 0;  // of the nodes that of_row_ knows
   std::vector<OfNode> of_row_;
   std::map<std::string, std::uint32_t> ids_;                  // by what all nodes of it have in common, as text

@@ -68,6 +68,7 @@ class GenericStack {
   [[nodiscard]] std::uint32_t port_collision_events() const { return parts_.counts.port_events; }
 
  private:
+  friend struct MemoryAccess;
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);

@@ -1,5 +1,5 @@
 // The columns of nodes that changed, against the log and what nodes had left, read at every step from every one before.
-#include "sched/source/changed_use.h"
+#include "sched/source/node_feed.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ int first_short(const Left& left, const rank::LeftAsk& ask) {
   return left.cpu_mhz < ask.cpu_mhz ? 0 : left.memory_mb < ask.memory_mb ? 1 : left.disk_mb < ask.disk_mb ? 2 : 3;
 }
 
-TEST(ChangedUse, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
+TEST(NodeFeed, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
   std::size_t kept = 0, seen = 0, gone = 0, registered = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(40, 10); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -43,10 +43,11 @@ TEST(ChangedUse, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
     World world(random, static_cast<std::uint32_t>(pick(random, 300, 900)), 5);
     Scratch scratch;
     GenericScheduler scheduler(scratch);
-    ChangedUse changed_use;
+    NodeFeed feed;
     struct Point {
-      std::uint64_t changes, epoch, ready_changes;
-      bool caught_up;
+      NodePlace place;
+      std::uint64_t epoch, ready_changes;
+      bool gathered;
       std::vector<Left> left;
     };
     std::vector<Point> from;
@@ -71,24 +72,26 @@ TEST(ChangedUse, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
         ++registered;
       }
       const tables::NodeTable& nodes = world.store.current().nodes;
-      const bool catches_up = pick(random, 0, 2) != 0;
-      if (catches_up) changed_use.catch_up(nodes);
-      from.push_back({nodes.use_changes, nodes.epoch, nodes.ready_changes, catches_up, left_of(nodes)});
-      if (!catches_up) continue;
+      const bool gathers = pick(random, 0, 2) != 0;
+      if (gathers) feed.gather(nodes);
+      NodePlace place;
+      place.move_to(nodes);
+      from.push_back({place, nodes.epoch, nodes.ready_changes, gathers, left_of(nodes)});
+      if (!gathers) continue;
       const auto cpu = static_cast<std::int32_t>(pick(random, 0, 4000));
       const rank::LeftAsk ask{cpu, static_cast<std::int32_t>(pick(random, 0, 8000)),
                               static_cast<std::int32_t>(pick(random, 0, 100000))};
       const std::vector<Left>& now = from.back().left;
       for (const Point& start : from) {
-        ChangedUse::Changes changes;
-        if (!changed_use.since(nodes, start.changes, changes)) {
+        NodeFeed::Changes changes;
+        if (!feed.amounts_since(start.place, nodes, changes)) {
           ++gone;
           continue;
         }
         // Whoever asks compares these himself: capacities were others then.
         if (start.epoch != nodes.epoch || start.ready_changes != nodes.ready_changes) continue;
         std::vector<tables::NodeRow> logged;
-        ASSERT_TRUE(nodes.fixed->use_log->read(start.changes, nodes.use_changes, logged));
+        ASSERT_TRUE(nodes.fixed->use_log->read(start.place.changes(), nodes.use_changes, logged));
         ASSERT_EQ(std::vector<tables::NodeRow>(changes.rows.begin(), changes.rows.end()), logged);
         std::vector<std::uint32_t> positions(logged.size());
         const std::size_t count = rank::crossings(changes.ranges, logged.size(), ask, positions.data());

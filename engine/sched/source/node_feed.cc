@@ -1,8 +1,8 @@
-#include "sched/source/changed_use.h"
-#include "base/wrap.h"
+#include "sched/source/node_feed.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/wrap.h"
 
 namespace berth::sched {
 
@@ -16,9 +16,10 @@ constexpr std::int32_t kUntoldMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-bool ChangedUse::since(const NodeTable& nodes, std::uint64_t from, Changes& out) {
-  catch_up(nodes);
-  if (from < first_ || from > end_) return false;
+bool NodeFeed::amounts_since(const NodePlace& place, const NodeTable& nodes, Changes& out) {
+  gather(nodes);
+  const std::uint64_t from = place.changes();
+  if (!place.follows(nodes) || from < first_ || from > end_.changes()) return false;
   const std::size_t start = from - first_;
   if (start < rows_.size()) {
     if (starts_[start] == 0) return false;
@@ -30,27 +31,34 @@ bool ChangedUse::since(const NodeTable& nodes, std::uint64_t from, Changes& out)
   return true;
 }
 
-void ChangedUse::catch_up(const NodeTable& nodes) {
-  if (log_ != nodes.fixed->use_log || nodes.use_changes < end_ || !go_on(nodes)) begin(nodes);
+void NodeFeed::gather(const NodeTable& nodes) {
+  if (!go_on(nodes)) begin(nodes);
 }
 
-void ChangedUse::begin(const NodeTable& nodes) {
-  log_ = nodes.fixed->use_log;
+bool NodeFeed::holds(const NodeTable& nodes) const {
+  if (!end_.is_at(nodes) || epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) return true;
+  for (std::size_t row = 0; row < known_.size(); ++row)
+    if (known_[row].stamp / 2 == generation_ && known_[row] != known_of(nodes, NodeRow(row))) return false;
+  return true;
+}
+
+void NodeFeed::begin(const NodeTable& nodes) {
+  end_.move_to(nodes);
   epoch_ = nodes.epoch, ready_changes_ = nodes.ready_changes;
   forget_oldest(rows_.size());
-  first_ = end_ = nodes.use_changes;
+  first_ = nodes.use_changes;
   ++generation_;
   untold_ = untold_asked_ = 0;
 }
 
 /// False: too much changed.
-bool ChangedUse::go_on(const NodeTable& nodes) {
+bool NodeFeed::go_on(const NodeTable& nodes) {
   const std::size_t most = std::max<std::size_t>(nodes.size() / 4, 64);
-  if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes || nodes.use_changes - end_ > most) return false;
-  if (nodes.use_changes == end_) return true;
+  if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) return false;
+  if (end_.is_at(nodes)) return true;
   fresh_.clear();
-  if (!log_->read(end_, nodes.use_changes, fresh_)) return false;
-  end_ = nodes.use_changes;
+  if (!end_.read(nodes, fresh_, most)) return false;
+  end_.move_to(nodes);
   if (rows_.size() + fresh_.size() > 2 * most) forget_oldest(rows_.size() - most);
   known_.resize(nodes.size());
   untold_ = 0;
@@ -58,11 +66,11 @@ bool ChangedUse::go_on(const NodeTable& nodes) {
   for (const NodeRow row : fresh_) append(nodes, row);
   starts_.resize(rows_.size(), 0);
   starts_[first] = 1;
-  if (untold_asked_ > nodes.size()) learn_all(nodes);
+  if (untold_asked_ > nodes.size()) gather_all(nodes);
   return true;
 }
 
-void ChangedUse::forget_oldest(std::size_t count) {
+void NodeFeed::forget_oldest(std::size_t count) {
   const auto drop = [count](auto& column) {
     column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(count));
   };
@@ -72,16 +80,16 @@ void ChangedUse::forget_oldest(std::size_t count) {
   first_ += count;
 }
 
-/// Nodes that nobody gathered cost each job that waits a look: after as many as there are nodes, all are gathered.
-void ChangedUse::learn_all(const NodeTable& nodes) {
+/// A node that was not gathered costs each job that waits a visit: after as many as there are nodes, all are gathered.
+void NodeFeed::gather_all(const NodeTable& nodes) {
   for (std::size_t row = 0; row < known_.size(); ++row)
-    if (known_[row].stamp / 2 != generation_) known_[row] = look(nodes, NodeRow(row));
+    if (known_[row].stamp / 2 != generation_) known_[row] = known_of(nodes, NodeRow(row));
   untold_asked_ = 0;
 }
 
-void ChangedUse::append(const NodeTable& nodes, NodeRow row) {
+void NodeFeed::append(const NodeTable& nodes, NodeRow row) {
   Known& before = known_[row];
-  const Known now = look(nodes, row);
+  const Known now = known_of(nodes, row);
   const std::uint32_t told = 2 * generation_ + 1;
   const bool tells = before.stamp == told && now.stamp == told;
   untold_ += before.stamp / 2 != generation_;
@@ -97,7 +105,7 @@ void ChangedUse::append(const NodeTable& nodes, NodeRow row) {
   before = now;
 }
 
-ChangedUse::Known ChangedUse::look(const NodeTable& nodes, NodeRow row) const {
+NodeFeed::Known NodeFeed::known_of(const NodeTable& nodes, NodeRow row) const {
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];
   const std::int64_t left[] = {base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz),
