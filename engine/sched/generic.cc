@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "model/predicates.h"
+#include "sched/check_memory.h"
 #include "sched/in_place.h"
 #include "sched/stream_ids.h"
 
@@ -125,6 +126,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
 
   const bool served = run_attempts(is_of_batch(eval.type) ? kBatchAttempts : kServiceAttempts, result,
                                    [&] { return attempt(planner); });
+  assert_worker_memory(*result.state, scratch_);
   if (result.status == EvalStatus::error) return;
   if (!served && (quirks().second_blocked_eval || !result.has_blocked)) {  // R-SCHED-17; or the one there is goes on
     write_eligibility();

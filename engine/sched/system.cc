@@ -5,6 +5,7 @@
 
 #include "base/stages.h"
 #include "model/predicates.h"
+#include "sched/check_memory.h"
 #include "sched/in_place.h"
 #include "sched/stream_ids.h"
 
@@ -75,6 +76,7 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
     result_->port_collision_events += stack_.port_collision_events();
     return end;
   });
+  assert_worker_memory(*result.state, scratch_);
 }
 
 AttemptEnd SystemScheduler::attempt() {

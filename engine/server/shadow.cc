@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/codec/codec.h"
+#include "sched/check_memory.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
 
@@ -198,6 +199,8 @@ void Shadow::decided(Lane& lane) {
   fresh.scheduler.generic.set_exhaustive(exhaustive_);
   if (const std::string again = words_of(store.current(), facts, fresh); again != lived)
     report(difference(eval, "the living tables", lived, "those loaded again", again));
+  for (const std::string& stale : sched::check_worker_memory(state, lane.scratch))
+    report(fmt::format("{} ({}): stale: {}", eval.job_id, eval.triggered_by, stale));
 }
 
 }  // namespace berth::server

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sched/check_memory.h"
 #include "server/shadow.h"
 
 namespace berth::conform {
@@ -11,6 +12,9 @@ namespace berth::conform {
 using tables::Snapshot;
 
 namespace {
+
+/// The caches of the scheduler are compared with a fresh fill before every evaluation of this number.
+constexpr std::uint64_t kMemoryEvery = 5;
 
 bool is_generic(const model::Evaluation& eval) { return eval.type == "service" || eval.type == "batch"; }
 
@@ -35,6 +39,9 @@ void LifeWays::check(const Snapshot& snapshot, const sched::EvalFacts& facts, co
     if (draw_.chance(15)) check_exhaustive(snapshot, facts, eval);
     if (checked_ % 3 == 0) check_general(snapshot, facts, eval, checked_ % 2 == 0);
   }
+  if (checked_ % kMemoryEvery == 0)
+    for (const std::string& stale : sched::check_worker_memory(snapshot, server_.lane().scratch))
+      problem_(fmt::format("{}: stale: {}", eval.job_id, stale));
   const std::uint64_t rows = snapshot.allocs.size() + snapshot.evals.size() + 8 * snapshot.nodes.size();
   if (rows <= kSmall || draw_.below(rows) < kSmall) check_twice(snapshot, facts, eval);
 }

@@ -212,15 +212,19 @@ std::uint32_t VolumeCheck::csi_reason(NodeRow row) {
   return csi_missing_ = reason;
 }
 
+std::string VolumeCheck::requested(const tables::CompiledGroup& group) {
+  std::string out;
+  for (const auto& [alias, volume] : group.spec->volumes)
+    if (volume && volume->type == "host") base::append_sized(out, volume->source), out += volume->read_only ? 'r' : 'w';
+  return out;
+}
+
 bool VolumeCheck::node_has(NodeRow row) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   auto& known = attempt_.scratch.volume_answers;
   if (!follows_known_) {
     follows_known_ = true;
-    std::string asked;
-    for (const auto& [alias, volume] : view_->group->spec->volumes)
-      if (volume && volume->type == "host")
-        base::append_sized(asked, volume->source), asked += volume->read_only ? 'r' : 'w';
+    std::string asked = requested(*view_->group);
     if (known.epoch != nodes.static_epoch || known.asked != asked || known.of_row.size() != nodes.size()) {
       known.epoch = nodes.static_epoch;
       known.asked = std::move(asked);

@@ -38,6 +38,9 @@ class VolumeCheck {
   /// Need::own_volumes and Need::registered_volumes.
   [[nodiscard]] bool node_has(tables::NodeRow row);
 
+  /// What host volumes the group requests, as text: groups for which this is equal get the same answers.
+  [[nodiscard]] static std::string requested(const tables::CompiledGroup& group);
+
   std::vector<std::string> missing_resources;  ///< R-FEAS-1203
 
  private:

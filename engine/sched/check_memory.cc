@@ -1,0 +1,318 @@
+#include "sched/check_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <tuple>
+
+#include "sched/memory_access.h"
+
+namespace berth::sched {
+namespace {
+
+using rank::Known;
+using tables::CompiledGroup;
+using tables::CompiledJob;
+using tables::kNoRow;
+using tables::NodeRow;
+using tables::NodeTable;
+using tables::ReadyNodes;
+using tables::Snapshot;
+
+using Access = MemoryAccess;
+
+class MemoryCheck {
+ public:
+  MemoryCheck(const Snapshot& snapshot, Scratch& scratch)
+      : snapshot_(snapshot), nodes_(snapshot.nodes), scratch_(scratch) {
+    fresh_.options = scratch.options;
+  }
+
+  std::vector<std::string> run() {
+    check_ready();
+    check_mirrors();
+    check_classes();
+    check_profiles();
+    check_conflicts();
+    check_volumes();
+    if (!scratch_.feed.holds(nodes_)) problem("NodeFeed: free amounts of a node are not those gathered");
+    for (std::size_t i = 0; i < scratch_.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
+    for (auto& table : Access::tables(scratch_.ask_scores)) check_scores(table);
+    for (const FailureMemo& memo : Access::memos(scratch_.failures))
+      if (memo.job) check_memo(memo);
+    return std::move(problems_);
+  }
+
+ private:
+  void problem(std::string text) { problems_.push_back(std::move(text)); }
+  void problem(const char* cache, NodeRow row, const std::string& cached, const std::string& found) {
+    problem(fmt::format("{}: node {} has {}, a fresh fill {}", cache, nodes_.spec(row).node.name, cached, found));
+  }
+
+  /// The rows that a cache filled at `places` refreshes before it is used. False: it is filled again.
+  template <class... Places>
+  bool list_changed(const Places&... places) {
+    std::vector<NodeRow> changed;
+    changed_.assign(nodes_.size(), false);
+    if (!(places.read(nodes_, changed) && ...)) return false;
+    for (const NodeRow row : changed) changed_[row] = true;
+    return true;
+  }
+  /// Whether a cache of rows must be right there.
+  [[nodiscard]] bool must_hold(NodeRow row) const {
+    return row < nodes_.size() && nodes_.exists(row) && !changed_[row];
+  }
+
+  /// A Select of the group by a stack that has cached nothing, about to begin.
+  GroupView& begin(const CompiledJob& job, std::uint32_t group, const SelectOptions& options,
+                   std::optional<rank::FitAlgorithm> algorithm = std::nullopt) {
+    StackConfig config = stack_config(snapshot_, job, rank::OrderProvider::identity);
+    config.sources = EnabledSources::none();
+    if (algorithm) config.algorithm = *algorithm;
+    fresh_.arena.reset();
+    plan_.clear();
+    plan_.job = snapshot_.jobs.keys[job.key].current;
+    stack_.start(snapshot_, plan_);
+    stack_.set_job(job, config);
+    static_cast<void>(stack_.set_nodes(fresh_.ready_nodes(snapshot_, job.base_set), job.base_set, "check"));
+    return Access::begin_select(stack_, group, options);
+  }
+  /// Whether a source that serves these needs might answer the Select that begin() began.
+  [[nodiscard]] bool serves_now(Needs served) { return tables::serves(served, Access::parts(stack_).needs); }
+  /// Calls visit(job, position of a group in its list) until it is true.
+  template <class Visit>
+  void any_group(Visit visit) const {
+    for (tables::VersionRow row = 0; row < snapshot_.jobs.versions.size(); ++row) {
+      const CompiledJob* const job = snapshot_.jobs.versions[row].get();
+      for (std::uint32_t group = 0; job && group < job->groups.size(); ++group)
+        if (visit(*job, group)) return;
+    }
+  }
+
+  void check_ready() {
+    auto& lists = Access::ready(scratch_);
+    for (std::size_t set = 0; set < lists.size() && set < snapshot_.base_sets.size(); ++set) {
+      const ReadyNodes* const list = lists[set].last;
+      if (!list || !list->is_of(nodes_)) continue;
+      ReadyNodes fresh;
+      fresh.follow(nodes_, *snapshot_.symbols, snapshot_.base_sets[set]->key);
+      const auto words = [&](const ReadyNodes& of, std::size_t i) {
+        const ReadyNodes::Candidate& c = of.candidates[i];
+        const tables::NodeCapacity& capacity = of.capacities[c.capacity];
+        return std::tuple(c.row, c.computed_class, c.node_class, capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb,
+                          capacity.max_allocs, of.has(c.row));
+      };
+      bool same = list->size() == fresh.size();
+      for (std::size_t i = 0; same && i < fresh.size(); ++i) same = words(*list, i) == words(fresh, i);
+      if (!same) problem(fmt::format("ReadyNodes: the list of base set {} is not that of the nodes", set));
+    }
+  }
+
+  void check_mirrors() {
+    for (const auto& [key, mirror] : Access::mirrors(scratch_)) {
+      if (mirror.epoch != nodes_.static_epoch) continue;
+      tables::ColumnTarget target;
+      target.column = std::get<0>(key);
+      target.target.kind = std::get<1>(key), target.target.key = std::get<2>(key);
+      const ColumnMirror& fresh = fresh_.mirror(snapshot_, target);
+      if (mirror.code_of_row != fresh.code_of_row || mirror.text != fresh.text || mirror.ascending != fresh.ascending)
+        problem(fmt::format("ColumnMirror: column {} differs from the table's", target.column));
+    }
+  }
+
+  /// Verdicts by computed class against those by kind, which are kept by content.
+  void check_classes() {
+    KindVerdicts& verdicts = scratch_.kind_verdicts;
+    if (!nodes_.class_kinds_exact || Access::kinds_left(verdicts) != nodes_.kinds_left) return;
+    auto& by_class = Access::by_class(verdicts);
+    auto& by_kind = Access::by_kind(verdicts);
+    for (std::size_t ask = 0; ask < by_class.size() && ask < by_kind.size(); ++ask)
+      for (NodeRow row = 0; row < nodes_.size(); ++row) {
+        const tables::NodeCapacity& capacity = nodes_.capacity(row);
+        const std::uint32_t code = capacity.computed_class_code, kind = capacity.kind;
+        if (!nodes_.exists(row) || code >= by_class[ask].size() || kind >= by_kind[ask].size()) continue;
+        const std::uint32_t cached = by_class[ask][code], found = by_kind[ask][kind];
+        if (cached == KindVerdicts::kUnknown || found == KindVerdicts::kUnknown || cached == found) continue;
+        problem("KindVerdicts", row, text(scratch_, cached), text(scratch_, found));
+      }
+  }
+
+  void check_profiles() {
+    if (Access::epoch(scratch_.port_profiles) != nodes_.static_epoch) return;
+    const auto& of_row = Access::of_row(scratch_.port_profiles);
+    for (NodeRow row = 0; row < of_row.size(); ++row) {
+      const PortProfiles::OfNode& cached = of_row[row];
+      if (cached.profile == PortProfiles::kUnknown || !nodes_.exists(row)) continue;
+      const rank::NodePorts* const own = &scratch_.node_ports(nodes_.fixed->spec[row]);
+      if (cached.own != own || cached.profile != Access::profile(scratch_.port_profiles, own))
+        problem("PortProfiles", row, fmt::format("profile {}", cached.profile), "another");
+    }
+  }
+
+  void check_conflicts() {
+    if (!list_changed(Access::place(scratch_.port_conflicts))) return;
+    PortConflicts fresh;
+    fresh.update(snapshot_, fresh_);
+    const auto& bad = Access::bad(scratch_.port_conflicts);
+    for (NodeRow row = 0; row < bad.size(); ++row)
+      if (must_hold(row) && bad[row] != fresh.by_row()[row])
+        problem("PortConflicts", row, std::to_string(bad[row]), std::to_string(fresh.by_row()[row]));
+  }
+
+  void check_volumes() {
+    const Scratch::VolumeAnswers& answers = scratch_.volume_answers;
+    if (answers.epoch != nodes_.static_epoch || answers.of_row.size() != nodes_.size()) return;
+    any_group([&](const CompiledJob& job, std::uint32_t group) {
+      if (!job.groups[group].has_host_volumes || VolumeCheck::requested(job.groups[group]) != answers.asked)
+        return false;
+      const SelectOptions options;
+      begin(job, group, options);
+      if (!serves_now(FailedBefore::kServes)) return false;
+      for (NodeRow row = 0; row < nodes_.size(); ++row) {
+        if (answers.of_row[row] == kUnknown || !nodes_.exists(row)) continue;
+        const bool has = Access::parts(stack_).checks.volumes.node_has(row);
+        if (has != (answers.of_row[row] == kPass))
+          problem("VolumeAnswers", row, has ? "none" : "some", has ? "some" : "none");
+      }
+      return true;
+    });
+  }
+
+  void check_index(std::uint32_t set) {
+    NodeIndex& index = scratch_.indexes[set];
+    if (!Access::is_served(index, nodes_) || !list_changed(Access::place(index))) return;
+    NodeIndex fresh;
+    NodeFeed feed;
+    const ReadyNodes& ready = fresh_.ready_nodes(snapshot_, set);
+    if (!fresh.sync(snapshot_, ready, feed)) return problem("NodeIndex: it serves nodes that it cannot");
+    for (const std::uint32_t position : Access::left_out(index)) changed_[ready.candidates[position].row] = true;
+    for (std::uint32_t i = 0; i < ready.size(); ++i) {
+      const NodeRow row = ready.candidates[i].row;
+      if (must_hold(row) && Access::amounts(index, i) != Access::amounts(fresh, i))
+        problem("NodeIndex", row, "other amounts", "those of the table");
+    }
+  }
+
+  /// A reason as text: ids are each worker's own.
+  static std::string text(const Scratch& of, std::uint32_t reason) { return "'" + of.reasons.text(reason) + "'"; }
+
+  template <class Table>
+  void check_scores(const Table& table) {
+    if (table.of_row.empty() || !list_changed(table.place)) return;
+    any_group([&](const CompiledJob& job, std::uint32_t number) {
+      const CompiledGroup& group = job.groups[number];
+      const AskScores::Ask ask{group.ask, table.ask.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
+      if (ask != table.ask) return false;
+      const SelectOptions options;
+      GroupView& v = begin(job, number, options, ask.algorithm);
+      if (!serves_now(Columns::kScoresServe)) return false;
+      for (NodeRow row = 0; row < table.of_row.size(); ++row) {
+        const std::uint64_t known = table.of_row[row];
+        if (known == Known::kUnknown || !must_hold(row) || fresh_.overlay(row)) continue;
+        const std::string cached = Known::is_component(known) ? score_text(std::bit_cast<double>(known))
+                                   : Known::fails(known)      ? "a failed check"
+                                                              : text(scratch_, Known::detail(known));
+        const std::string found = fresh_score(row, v);
+        if (cached != found) problem("AskScores", row, cached, found);
+      }
+      return true;
+    });
+  }
+  static std::string score_text(double score) { return fmt::format("{:a}", score); }
+  std::string fresh_score(NodeRow row, GroupView& v) {
+    SelectParts& parts = Access::parts(stack_);
+    if (parts.checks.first_failing(row, v) != kReasonNone) return "a failed check";
+    Cell cell;
+    parts.fit.decide(row, v, cell);
+    return cell.fit == kPass ? score_text(cell.score.sum()) : text(fresh_, cell.dimension);
+  }
+
+  void check_memo(const FailureMemo& memo) {
+    std::vector<std::int32_t> counts(memo.counts.size(), 0);
+    for (const std::uint8_t at : memo.shorts)
+      if (at != 0 && at != FailureMemo::kRoomy) ++counts[at];
+    for (std::size_t at = 1; at < counts.size(); ++at)
+      if (counts[at] != memo.counts[at].count) problem("FailureMemo: a count is not that of its nodes");
+    const bool evicts = (memo.group & FailureMemo::kEvicting) != 0;
+    const std::uint32_t number = memo.group & ~FailureMemo::kEvicting;
+    any_group([&](const CompiledJob& job, std::uint32_t group) {
+      if (job.spec != memo.job || group != number) return false;
+      SelectOptions options;
+      options.evict = evicts;
+      GroupView& v = begin(job, group, options);
+      if (!serves_now(evicts ? FailedBefore::kServesEvicting : FailedBefore::kServes)) return true;  // not used there
+      check_filtered(memo, v);
+      const bool distinct = v.needs.has(Need::distinct_hosts) || v.needs.has(Need::distinct_property);
+      if (distinct &&
+          (memo.job_changes != snapshot_.jobs.keys[job.key].changes || memo.static_epoch != nodes_.static_epoch))
+        return true;  // it is made again, or the job's nodes are decided again
+      if (list_changed(memo.use, memo.ready)) check_shorts(memo, v, evicts);
+      return true;
+    });
+  }
+  void check_shorts(const FailureMemo& memo, GroupView& v, bool evicts) {
+    SelectParts& parts = Access::parts(stack_);
+    for (NodeRow row = 0; row < memo.shorts.size(); ++row) {
+      const std::uint8_t at = memo.shorts[row];
+      if (at == FailureMemo::kRoomy || !must_hold(row)) continue;  // kRoomy: it may have room
+      const auto words = [&](const Scratch& of, bool filtered, std::uint32_t why, std::uint32_t node_class) {
+        return fmt::format("{} {} of class {}", filtered ? "filtered" : "short", text(of, why), node_class);
+      };
+      const FailureMemo::Short& s = memo.counts[at];
+      const std::string cached = at == 0 ? "no part" : words(scratch_, s.filtered, s.why, s.node_class);
+      std::string found = "no part";
+      if (parts.candidates.nodes->has(row) && parts.checks.first_failing(row, v) == kReasonNone) {
+        FailedBefore::Few node = Access::decide(stack_, row, v);
+        if (evicts && node.cell.fit == kFail)
+          node.cell = parts.evicting.decide(0, row, v, node.cell, parts.evicting.room(row, *v.group)).cell;
+        found = node.cell.fit == kPass
+                    ? "room"
+                    : words(fresh_, node.filtered, node.cell.dimension, nodes_.capacity(row).class_code);
+        parts.evicting.clear();
+      }
+      if (cached != found) problem(evicts ? "FailureMemo, evicting" : "FailureMemo", row, cached, found);
+    }
+  }
+  void check_filtered(const FailureMemo& memo, GroupView& v) {
+    const auto& cached = memo.filtered;
+    if (cached.evaluated == 0 || cached.epoch != nodes_.epoch || cached.kinds_left != nodes_.kinds_left) return;
+    FailureMemo fresh;
+    Access::list_filtered(stack_, fresh, v);
+    const auto words = [](const Scratch& of, const auto& filtered) {
+      std::vector<std::string> out{std::to_string(filtered.evaluated)};
+      for (const FailureMemo::Filtered& f : filtered.counts)
+        out.push_back(fmt::format("{} {} {} {}", f.node_class, text(of, f.reason), f.count, f.by_job));
+      std::sort(out.begin() + 1, out.end());
+      return fmt::format("{}", fmt::join(out, ", "));
+    };
+    const std::string lived = words(scratch_, cached), found = words(fresh_, fresh.filtered);
+    if (lived != found) problem(fmt::format("FailureMemo: filtered are {}, by a fresh fill {}", lived, found));
+  }
+
+  const Snapshot& snapshot_;
+  const NodeTable& nodes_;
+  Scratch& scratch_;
+  Scratch fresh_;
+  GenericStack stack_{fresh_};
+  PlanRows plan_;
+  std::vector<bool> changed_;  // by node row: list_changed()
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_worker_memory(const Snapshot& snapshot, Scratch& scratch) {
+  return MemoryCheck(snapshot, scratch).run();
+}
+
+void assert_worker_memory([[maybe_unused]] const Snapshot& snapshot, [[maybe_unused]] Scratch& scratch) {
+#ifndef NDEBUG
+  if (snapshot.nodes.size() + snapshot.allocs.size() >= 1024) return;
+  const std::vector<std::string> problems = check_worker_memory(snapshot, scratch);
+  for (const std::string& problem : problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  BERTH_ASSERT(problems.empty());
+#endif
+}
+
+}  // namespace berth::sched

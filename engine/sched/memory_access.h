@@ -1,0 +1,52 @@
+// The private parts of the caches of a worker, for check_memory.cc and for tests that plant a fault in each.
+#pragma once
+
+#include "sched/scratch.h"
+#include "sched/stack/stack.h"
+
+namespace berth::sched {
+
+struct MemoryAccess {
+  static auto& ready(Scratch& scratch) { return scratch.ready_; }
+  static auto& mirrors(Scratch& scratch) { return scratch.mirrors_; }
+  static auto& tables(AskScores& scores) { return scores.tables_; }
+  static auto& by_class(KindVerdicts& verdicts) { return verdicts.classes_.asks; }
+  static auto& by_kind(KindVerdicts& verdicts) { return verdicts.kinds_.asks; }
+  static std::uint64_t kinds_left(const KindVerdicts& verdicts) { return verdicts.kinds_left_; }
+  static auto& memos(FailureMemos& failures) { return failures.memos_; }
+  static auto& gathered(NodeFeed& feed) { return feed.known_; }
+  static auto& bad(PortConflicts& conflicts) { return conflicts.bad_; }
+  static const NodePlace& place(const PortConflicts& conflicts) { return conflicts.place_; }
+  static auto& of_row(PortProfiles& profiles) { return profiles.of_row_; }
+  static std::uint64_t epoch(const PortProfiles& profiles) { return profiles.epoch_; }
+  static std::uint32_t profile(const PortProfiles& profiles, const rank::NodePorts* ports) {
+    const auto at = profiles.by_ports_.find(ports);
+    return at == profiles.by_ports_.end() ? PortProfiles::kUnknown : at->second;
+  }
+  static bool is_served(const NodeIndex& index, const tables::NodeTable& nodes) {
+    return index.served_ && index.epoch_ == nodes.epoch;
+  }
+  static const NodePlace& place(const NodeIndex& index) { return index.place_; }
+  static auto& left_out(NodeIndex& index) { return index.left_out_; }
+  static auto& cpu_used(NodeIndex& index) { return index.cpu_used_; }
+  /// Free cpu, memory and disk, used cpu and memory at a position.
+  static std::array<std::int64_t, 5> amounts(NodeIndex& index, std::uint32_t position) {
+    return {index.cpu_free_[position], index.memory_free_[position], index.disk_free_[position],
+            cpu_used(index)[position], index.memory_used_[position]};
+  }
+  static SelectParts& parts(GenericStack& stack) { return stack.parts_; }
+  static GroupView& begin_select(GenericStack& stack, std::uint32_t group, const SelectOptions& options) {
+    return stack.begin_select(group, options);
+  }
+  static void list_filtered(GenericStack& stack, FailureMemo& memo, GroupView& view) {
+    stack.failed_before_.list_filtered(memo, view);
+  }
+  static FailedBefore::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view) {
+    MemoryAccess::parts(stack).checks.distinct.properties(view, stack.failed_before_.properties_);
+    FailedBefore::Few out{row, {}};
+    stack.failed_before_.decide(row, view, out);
+    return out;
+  }
+};
+
+}  // namespace berth::sched
