@@ -178,6 +178,7 @@ int main(int argc, char** argv) {
   berth::cli::add_whatif(app, exit_code);
   berth::cli::add_capacity(app, exit_code);
   berth::cli::add_diff(app, exit_code);
+  berth::cli::add_rebalance(app, exit_code);
   berth::cli::add_serve(app, exit_code);
   berth::cli::add_completion(app, exit_code);
   berth::cli::add_man(app, exit_code);

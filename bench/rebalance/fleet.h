@@ -1,0 +1,74 @@
+// What a rebalance reads of a state: which nodes are occupied, by what, and which allocations may move.
+//
+// A node is occupied while an allocation runs there that is not of a system or sysbatch job: those come and go with
+// their node. Nodes that are not up are left out, with all that is on them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "tables/state.h"
+
+namespace berth::rebalance {
+
+inline constexpr std::size_t kResources = 3;
+inline constexpr std::array<std::string_view, kResources> kResourceNames = {"cpu", "memory", "disk"};
+using Amounts = std::array<std::int64_t, kResources>;  ///< MHz, MiB, MiB
+
+/// Why an allocation stays on its node.
+enum class Stays : std::uint8_t {
+  rolls_out,  ///< its job is being rolled out, or it is of an older version
+  stopped,    ///< its job is stopped or purged
+  batch,      ///< it would lose its work
+  volume,     ///< host volume, sticky volume or sticky ephemeral disk
+  pinned,     ///< a constraint on node.unique., attr.unique. or meta.unique.
+  is_new,     ///< of an evaluation that the state had left pending
+};
+inline constexpr std::array<std::string_view, 6> kStaysNames = {"rolled out or of an older version",
+                                                                "of a stopped job",
+                                                                "batch",
+                                                                "volume of the node",
+                                                                "pinned by a constraint",
+                                                                "placed by an evaluation that was pending"};
+
+/// An allocation that may move.
+struct Load {
+  tables::AllocRow row = tables::kNoRow;
+  std::uint32_t base_set = 0;  ///< datacenters and pool of its job
+  Amounts asked{};             ///< what the scheduler needs to find for it
+  Amounts least{};             ///< what it takes on whatever node: reserved cores have each node's speed
+};
+
+struct Machine {
+  tables::NodeRow row = 0;
+  Amounts room{};  ///< capacity without what system jobs hold
+  Amounts free{};  ///< now
+  Amounts held{};  ///< by what occupies it, at least
+  bool accepts = false;
+  std::uint32_t part = 0;    ///< nodes of different parts have no job in common
+  std::int64_t staying = 0;  ///< allocations that occupy it and do not move
+  std::vector<Load> loads;   ///< largest first
+
+  [[nodiscard]] bool occupied() const { return staying > 0 || !loads.empty(); }
+};
+
+struct Fleet {
+  std::vector<Machine> machines;
+  std::uint32_t parts = 0;
+  std::map<std::uint32_t, tables::ReadyNodes> hosts;  ///< by base set of loads: nodes that accept its jobs
+  std::array<std::int64_t, kStaysNames.size()> stays{};
+  Amounts total{};  ///< capacity of all machines
+
+  [[nodiscard]] std::int64_t occupied() const;
+};
+
+/// `known`: rows from here on are Stays::is_new. Linear in nodes and allocations, times base sets for nodes.
+[[nodiscard]] Fleet read_fleet(const tables::Snapshot& state, bool move_batch, tables::AllocRow known);
+
+/// Largest share of a resource that the amounts are of the totals; resources without a total do not count.
+[[nodiscard]] double largest_share(const Amounts& amounts, const Amounts& totals);
+
+}  // namespace berth::rebalance

@@ -1,0 +1,190 @@
+#include "rebalance/rebalance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "living/living.h"
+
+namespace berth::rebalance {
+namespace {
+
+using tables::AllocRow;
+using tables::kNoRow;
+using tables::NodeRow;
+
+/// Passes that drop only the nodes whose moves were refused; later ones also drop half of the others that remain, so
+/// that there are few.
+constexpr std::int64_t kPatientPasses = 4;
+
+client::Outcome endless_task(const void*, const client::TaskStart&) { return {}; }
+
+/// Why no node takes the group, the most frequent reason first.
+std::string reasons_text(const model::AllocMetric& metric) {
+  std::vector<std::pair<std::int64_t, std::string>> parts;
+  for (const auto& [what, count] : metric.dimension_exhausted) parts.emplace_back(count, what + " exhausted");
+  for (const auto& [what, count] : metric.constraint_filtered) parts.emplace_back(count, what);
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (const auto& [count, what] : parts)
+    out += fmt::format("{}{} node{}: {}", out.empty() ? "" : "; ", count, count == 1 ? "" : "s", what);
+  return out.empty() ? "no node is a candidate" : out;
+}
+
+/// One fresh cluster on which the nodes are emptied.
+class Pass final : public living::Listener {
+ public:
+  Pass(const serve::Start& start, const Settings& settings) {
+    living::Config config = start.config;
+    config.drivers.reset();
+    config.tasks = {nullptr, endless_task, nullptr};
+    config.journal = false, config.resume = true;
+    cluster_ = std::make_unique<living::Cluster>(config, this);
+    cluster_->load(start.state);
+    const auto known = static_cast<AllocRow>(state().allocs.size());
+    cluster_->run_until(cluster_->now());
+    fleet = read_fleet(state(), settings.move_batch, known);
+    known_ = known;
+    move_batch_ = settings.move_batch;
+  }
+
+  /// Empties the machines in this order; `plan` gets the moves that were made. Goes on after a refusal, with the next
+  /// machine. Returns the positions in `sources` of those that were refused.
+  std::vector<std::size_t> empty(const std::vector<std::uint32_t>& sources, Plan& plan) {
+    for (const Machine& machine : fleet.machines)
+      if (!machine.occupied() && machine.accepts) {
+        close(machine.row);
+        plan.idle.push_back(name_of(machine.row));
+      }
+    for (const std::uint32_t at : sources)
+      if (fleet.machines[at].accepts) close(fleet.machines[at].row);
+    std::vector<std::size_t> refused;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Machine& machine = fleet.machines[sources[i]];
+      plan.emptied.push_back(name_of(machine.row));
+      for (const Load& load : machine.loads) {
+        if (auto made = move(load.row); made) {
+          made->gain = 1 / static_cast<double>(machine.loads.size());
+          plan.moves.push_back(std::move(*made));
+          continue;
+        }
+        refused.push_back(i);
+        plan.refusals.push_back({name_of(machine.row), alloc_name(load.row), job_name(load.row), reasons_of(load.row)});
+        break;
+      }
+    }
+    plan.occupied_after = read_fleet(state(), move_batch_, known_).occupied();
+    return refused;
+  }
+
+  [[nodiscard]] NodeName name_of(NodeRow row) const {
+    const std::string* name = state().value_text(tables::kNameColumn, row);
+    std::string id = base::to_text(state().nodes.id(row));
+    return {id, name && !name->empty() ? *name : id};
+  }
+
+  Fleet fleet;
+
+  // --- living::Listener ---
+  void alloc_changed(const living::AllocChange& change) override {
+    if (change.is_new) placed_.push_back(change.row);
+  }
+
+ private:
+  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
+  [[nodiscard]] std::string alloc_name(AllocRow row) const {
+    const std::uint32_t number = state().allocs.name_index[row];
+    const std::string& group = state().text(state().allocs.group[row]);
+    return number == tables::kOddName ? group : fmt::format("{}[{}]", group, number);
+  }
+  [[nodiscard]] const tables::JobKey& job_of(AllocRow row) const {
+    return state().jobs.keys[state().allocs.job_key[row]];
+  }
+  [[nodiscard]] std::string job_name(AllocRow row) const { return state().text(job_of(row).job_id); }
+
+  void close(NodeRow row) {
+    living::NodeEligibility event;
+    event.node_id = base::to_text(state().nodes.id(row)), event.eligible = false;
+    cluster_->apply(event);
+  }
+
+  /// Stops the allocation; none: the scheduler places nothing in its stead, and it goes on running.
+  std::optional<Move> move(AllocRow row) {
+    const tables::AllocTable& allocs = state().allocs;
+    if (allocs.terminal(row)) return std::nullopt;  // something else ended it
+    Move out;
+    out.alloc_id = base::to_text(allocs.id[row]), out.alloc = alloc_name(row), out.job = job_name(row);
+    out.name_space = state().text(job_of(row).job_namespace);
+    out.from = name_of(allocs.node[row]);
+    const auto key = std::tuple(allocs.job_key[row], allocs.group[row], allocs.name_index[row]);
+    placed_.clear();
+    living::AllocStop event;
+    event.alloc_id = out.alloc_id;
+    const fsm::Answer answer = cluster_->apply(event);
+    eval_id_ = answer.eval_id;
+    if (!answer.error.empty()) return std::nullopt;
+    cluster_->run_until(cluster_->now());
+    if (!tables::server_terminal(state().allocs.desired[row])) return std::nullopt;
+    for (const AllocRow placed : placed_) {
+      const tables::AllocTable& now = state().allocs;
+      if (!now.exists(placed) || now.terminal(placed)) continue;
+      if (std::tuple(now.job_key[placed], now.group[placed], now.name_index[placed]) != key) continue;
+      out.to = name_of(now.node[placed]);
+      return out;
+    }
+    return std::nullopt;
+  }
+
+  /// What the evaluation of the last stop says of the allocation's group.
+  [[nodiscard]] std::string reasons_of(AllocRow row) {
+    const tables::StoredEvalRow at = cluster_->server().store().find_eval(eval_id_);
+    const auto eval = at == kNoRow ? nullptr : state().eval(at);
+    if (eval)
+      for (const auto& [group, metric] : eval->failed_tg_allocs)
+        if (group == state().text(state().allocs.group[row])) return reasons_text(metric);
+    return "the scheduler leaves it where it is";
+  }
+
+  std::unique_ptr<living::Cluster> cluster_;
+  std::vector<AllocRow> placed_;  // by the event under way
+  std::string eval_id_;           // of it
+  AllocRow known_ = 0;
+  bool move_batch_ = false;
+};
+
+}  // namespace
+
+Plan make_plan(serve::Start start, const Settings& settings) {
+  // A move that evicts is none: what finds room only by preemption counts as refused.
+  if (start.state.scheduler_config) {
+    model::PreemptionConfig& may_evict = start.state.scheduler_config->preemption_config;
+    may_evict = {may_evict.system_scheduler_enabled, false, false, false};
+  }
+  std::vector<std::uint32_t> sources;
+  std::vector<Refusal> refusals;
+  for (std::int64_t pass_number = 1;; ++pass_number) {
+    Pass pass(start, settings);
+    Plan plan;
+    plan.passes = pass_number;
+    plan.nodes = static_cast<std::int64_t>(pass.fleet.machines.size());
+    plan.occupied_before = pass.fleet.occupied();
+    plan.stays = pass.fleet.stays;
+    for (const Machine& machine : pass.fleet.machines) plan.movable += static_cast<std::int64_t>(machine.loads.size());
+    plan.bound = lower_bound(pass.fleet, settings.limits.moves);
+    if (pass_number == 1) sources = choose(pass.fleet, settings.limits);
+    const std::vector<std::size_t> refused = pass.empty(sources, plan);
+    refusals.insert(refusals.end(), plan.refusals.begin(), plan.refusals.end());
+    if (refused.empty()) {
+      plan.refusals = std::move(refusals);
+      return plan;
+    }
+    std::vector<std::uint32_t> remaining;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (!std::binary_search(refused.begin(), refused.end(), i)) remaining.push_back(sources[i]);
+    if (pass_number >= kPatientPasses) remaining.resize(remaining.size() / 2);
+    sources = std::move(remaining);
+  }
+}
+
+}  // namespace berth::rebalance

@@ -1,0 +1,18 @@
+// What `berth rebalance` prints, its JSON (bench/schema/berth-rebalance.json) and its script.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "rebalance/rebalance.h"
+
+namespace berth::rebalance {
+
+inline constexpr std::size_t kRowsShown = 20;  ///< of each table, unless all are asked for
+
+[[nodiscard]] std::string to_text(const Plan& plan, bool all);
+[[nodiscard]] json::Value to_json(const Plan& plan);
+/// A shell script that makes the moves with the `nomad` program. `cluster`: what the plan was made for.
+[[nodiscard]] std::string script(const Plan& plan, const std::string& cluster);
+
+}  // namespace berth::rebalance
