@@ -10,7 +10,7 @@
 // woken, and there is one applier at a time (R-CTRL-506).
 //
 // What makes several workers pay: each decides on a view of its own (tables/worker_view.h), so that commits copy
-// nothing; whoever finds the Turn taken looks for some microseconds before it sleeps; one worker is woken per
+// nothing; a thread that finds the Turn or the tables taken spins before it sleeps; one worker is woken per
 // evaluation that became ready, and the driver when nothing is ready any more.
 #include <utility>
 
@@ -71,7 +71,7 @@ void Server::wake_workers(std::size_t evals) {
   for (std::size_t i = 0; i < evals; ++i) work_.notify_one();
 }
 
-/// The Turn is held for microseconds most often: less than it takes to put a thread to sleep and to wake it.
+/// The Turn is mostly held for microseconds: less than it takes to put a thread to sleep and to wake it.
 void Server::lock_turn() {
   if (turn_.try_lock()) return turn_begins();
   waiting_.fetch_add(1, std::memory_order_relaxed);

@@ -172,7 +172,7 @@ class Commit {
   }
 
   StateStore& store_;
-  const std::unique_lock<std::mutex> lock_;
+  const std::unique_lock<base::SpinningMutex> lock_;
   const std::uint64_t index_;
   bool changed_ = false;
 };

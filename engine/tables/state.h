@@ -8,11 +8,11 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 #include <vector>
 
 #include "base/bit_hash.h"
 #include "base/chunked.h"
+#include "base/relax.h"
 #include "model/cluster.h"
 #include "tables/changes.h"
 #include "tables/history.h"
@@ -389,7 +389,7 @@ class StateStore {
   /// The base set with the list of its ready nodes as they are now.
   [[nodiscard]] std::shared_ptr<const BaseSet> list_ready(const BaseSetKey& key) const;
 
-  mutable std::mutex mutex_;
+  mutable base::SpinningMutex mutex_;
   Changes* changes_ = nullptr;
   SymbolTable symbols_;
   Snapshot current_;

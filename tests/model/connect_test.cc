@@ -4,6 +4,7 @@
 #include "io/json_parse.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
+#include "support/sanitized.h"
 
 namespace berth::model {
 namespace {
@@ -235,8 +236,9 @@ TEST(Registration, FillsWhatIsStored) {  // R-REG-140 to 143, 250
 
 TEST(Registration, AHugeJobIsLinear) {
   // 20,000 sidecars, tasks and ports: a way that is quadratic in them takes minutes.
-  std::string services, ports;
-  for (int i = 0; i < 20'000; ++i) {
+  const int count = testing::kSanitized ? 1'000 : 20'000;
+  std::string services;
+  for (int i = 0; i < count; ++i) {
     services +=
         (i ? "," : "") + std::string(R"({"Name":"s)") + std::to_string(i) +
         R"(","PortLabel":"1","Connect":{"SidecarService":{"Proxy":{"Upstreams":[{"DestinationName":"x","LocalBindPort":)" +
@@ -244,7 +246,7 @@ TEST(Registration, AHugeJobIsLinear) {
   }
   const Registration done = registered(R"("Networks":[{"Mode":"bridge"}],"Services":[)" + services + "]");
   ASSERT_TRUE(done.job) << done.error.substr(0, 400);
-  EXPECT_EQ(done.job->task_groups[0].tasks.size(), 20'001U);
+  EXPECT_EQ(done.job->task_groups[0].tasks.size(), static_cast<std::size_t>(count) + 1);
 }
 
 }  // namespace
