@@ -106,11 +106,11 @@ TEST(Pretty, IndentsPieces) {
 }
 
 TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are recorded
-  struct Case {
+  struct Shape {
     const char *body, *place, *problem, *text;
   };
   const std::string unmarshal = "json: cannot unmarshal ";
-  for (const Case& one : std::initializer_list<Case>{
+  for (const Shape& one : std::initializer_list<Shape>{
            {R"({"Job": []})", "/Job", "expected a job, got a list",
             "array into Go struct field JobRegisterRequest.Job of type api.Job"},
            {R"({"Job": {"ID": 5}})", "/Job/ID", "expected a string, got an integer",
