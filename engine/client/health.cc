@@ -94,7 +94,11 @@ Health HealthTracker::advance(std::int64_t now) {
       checks_due_ = polled_pass_ ? at + policy_.min_healthy_ns : kNever;
     } else if (checks_due_ <= at) {
       if (tasks_healthy_) return decide(Health::healthy, at);
-      checks_due_ = policy_.min_healthy_ns == 0 ? kNever : at + policy_.min_healthy_ns;  // R-CTRL-1575
+      // Due again every min_healthy_ns (R-CTRL-1575). That changes nothing until another deadline, so it is skipped up
+      // to the next one or to `now`: a clock that jumps by years costs one step.
+      const std::int64_t wait = policy_.min_healthy_ns;
+      const std::int64_t ahead = std::min({deadline_, tasks_due_, next_poll(), now}) - at;
+      checks_due_ = wait <= 0 ? kNever : at + wait * std::max<std::int64_t>(1, ahead / wait + (ahead % wait != 0));
     } else {
       return decide(Health::unhealthy, at);
     }

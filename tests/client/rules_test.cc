@@ -119,6 +119,18 @@ TEST(Health, WorkedExamples) {  // part 07, section 18, example 15
   EXPECT_EQ(checks.tracker.decided_at(), 20 * kSecond + kSecond / 2);
 }
 
+TEST(Health, AClockThatJumpsEndsWhereOneThatStepsDoes) {  // R-CTRL-1575
+  for (const std::int64_t end : {20 * kSecond, 20 * kSecond + kSecond / 2, 95 * kSecond, 1'000 * kSecond}) {
+    Watch jumps(10, true), steps(10, true);
+    EXPECT_EQ(jumps.tracker.advance(end), Health::unknown);
+    for (std::int64_t at = 0; at <= end; at += kSecond / 2) EXPECT_EQ(steps.tracker.advance(at), Health::unknown);
+    EXPECT_EQ(jumps.tracker.next_deadline(), steps.tracker.next_deadline()) << end;
+  }
+  Watch years(10, true);
+  EXPECT_EQ(years.tracker.advance(1'000'000'000 * kSecond), Health::unknown);
+  EXPECT_EQ(years.tracker.next_deadline(), 1'000'000'000 * kSecond + kSecond / 2);
+}
+
 TEST(Health, ARestartStartsTheTimeAnew) {  // R-CTRL-1574
   Watch watch(10);
   EXPECT_EQ(watch.start(0), Health::unknown);
