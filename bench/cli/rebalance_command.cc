@@ -58,7 +58,7 @@ void add_rebalance(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--batch", arguments->settings.move_batch, "allocations of batch jobs may move; they begin anew");
-  command->add_option("--seed", arguments->seed, "of the order in which the scheduler visits nodes")->type_name("S");
+  command->add_option("--seed", arguments->seed, "of the order in which the scheduler visits nodes")->type_name("N");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--script", arguments->script, "write the moves as a shell script of nomad commands to this file")
       ->type_name("FILE");

@@ -39,11 +39,11 @@ berth completion tcsh > /dev/null 2>&1
 same "exit code of berth completion tcsh" 2 $?
 
 # --- one meaning per option: the same name takes the same kind of value in every command. --resume and
-# --output name a folder in one command.
+# --output name a folder in one command. --preemption is a rule that is compared, and the scheduler's switch in plan.
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086  # a command of two words
   berth $command --help | sed -nE 's/^  (-[a-z], )?(--[a-z0-9-]+) ?([^ ]*).*/\2 \3/p'
-done | sed -E 's/(,?\.\.\.)$//' | grep -vE '^--(resume|output)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
+done | sed -E 's/(,?\.\.\.)$//' | grep -vE '^--(resume|output|preemption)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
 [ ! -s "$work/twice" ] || broken "options with two meanings: $(xargs < "$work/twice")"
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086
