@@ -1,4 +1,4 @@
-// BERTH_ASSERT states what must hold when berth itself is right; it is checked in builds without NDEBUG.
+// BERTH_ASSERT states an invariant of berth itself; it is checked in builds without NDEBUG.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, with padding), how the API writes bytes. By OpenSSL's libcrypto.
+// Base64 (RFC 4648, with padding), the form in which the API writes bytes. Uses OpenSSL's libcrypto.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace berth::base {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
-/// Nothing: the text is not such a form of any bytes.
+/// Returns nullopt if the text is not padded Base64.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace berth::base

@@ -22,7 +22,7 @@ using State = std::array<std::uint64_t, 8>;
 
 void compress(State& state, const std::uint8_t* block, std::uint64_t taken, bool last) {
   std::uint64_t words[16], v[16];
-  std::memcpy(words, block, kBlock);  // little-endian, as the machine is
+  std::memcpy(words, block, kBlock);  // little-endian, like the machine
   std::copy(state.begin(), state.end(), v);
   std::copy(kInitial.begin(), kInitial.end(), v + 8);
   v[12] ^= taken;

@@ -1,5 +1,5 @@
-// Chunked<T>: an array that grows by chunks of 4,096 elements, so that growing neither copies what is there nor takes
-// twice the room. References to elements stay valid.
+// Chunked<T>: an array that grows by chunks of 4,096 elements, so that growing neither copies the elements nor
+// doubles the memory. References to elements stay valid.
 //   read      two dependent loads
 //   threads   as a vector
 #pragma once
@@ -24,7 +24,7 @@ class Chunked {
     return (*this)[size_ - 1];
   }
   void push_back(T value) { emplace_back() = std::move(value); }
-  /// To more elements than there are: T{}.
+  /// Only grows; new elements are T{}.
   void resize(std::size_t size) {
     while (chunks_.size() * kChunk < size) chunks_.push_back(std::make_unique<T[]>(kChunk));
     size_ = size;

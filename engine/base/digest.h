@@ -1,5 +1,5 @@
-// A 64-bit fingerprint of all decisions of a run: equal decisions give equal digests on every machine, instruction set
-// and number of threads; the chance that different ones do is 2^-64.
+// A 64-bit fingerprint of all decisions of a run. Equal decisions give equal digests on every machine, instruction
+// set and number of threads; different decisions give equal digests with probability 2^-64.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,9 @@
 
 namespace berth::base {
 
-/// Order matters. Version 1 takes, per evaluation: its sequence number and, per placement in plan order, the node's ID,
-/// the allocation's name index and the bits of the final score; a failed placement has the nil node and score 0.
+/// Depends on the order. Version 1 hashes, per evaluation, its sequence number and, per placement in plan order, the
+/// node's ID, the allocation's name index and the bits of the final score. A failed placement has the nil node and
+/// score 0.
 class DecisionDigest {
  public:
   static constexpr int kVersion = 1;
@@ -23,7 +24,7 @@ class DecisionDigest {
   }
   void failure(std::string_view group, std::uint64_t count) { add(text_hash(group)), add(count), add(0x6661696cULL); }
   void stopped(base::Uuid alloc) { add(alloc.hi), add(alloc.lo), add(0x73746f70ULL); }
-  /// An entry of the log, of a run that keeps one.
+  /// Adds a log entry, for runs that keep a log.
   void entry(std::string_view kind, std::uint64_t index, std::int64_t at) {
     add(text_hash(kind)), add(index), add(static_cast<std::uint64_t>(at));
   }

@@ -7,7 +7,7 @@
 
 namespace berth::base {
 
-/// `1m30s`, `90m`, `1.5h`, `-3s`, `0` in ns; nothing for anything else, and for what exceeds int64.
+/// Parses `1m30s`, `90m`, `1.5h`, `-3s` or `0`; returns ns. nullopt for anything else and for values beyond int64.
 [[nodiscard]] std::optional<std::int64_t> parse_duration(std::string_view text);
 
 }  // namespace berth::base

@@ -9,7 +9,8 @@
 namespace berth::base {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between beginnings of `a` and of `b`: two before the current one, one before, it.
+  // Rows of the distance table between prefixes of `a` and `b`: two before the current row, one before, the current
+  // one.
   std::vector<std::size_t> second(b.size() + 1), before(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

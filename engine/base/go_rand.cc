@@ -276,7 +276,7 @@ void GoRand::shuffle_picks(std::span<std::uint32_t> picks) noexcept {
 
 void GoRand::shuffle(std::span<std::uint32_t> items) noexcept {
   BERTH_ASSERT(items.size() < (std::size_t{1} << 30));
-  // Beyond this size the items leave the second-level cache and a swap waits for memory unless told ahead.
+  // Larger lists exceed the second-level cache, so each swap would wait for memory without a prefetch.
   constexpr std::size_t kPrefetchFrom = 1u << 18, kAhead = 24;
   std::uint32_t* const data = items.data();
   std::size_t m = items.size();

@@ -1,7 +1,7 @@
 // The seeded generator of Go's math/rand, version 1, and the shuffle that Nomad drives with it (R-FEAS-202 to 206).
 //
-// The generator is x[t] = x[t-607] + x[t-273] mod 2^64. `history_` holds the last 607 outputs in the order of time, so
-// a block of 607 further ones is two vector passes over one array, and a shuffle takes its draws block by block:
+// The generator is x[t] = x[t-607] + x[t-273] mod 2^64. `history_` holds the last 607 outputs in order, so the next
+// 607 are two vector passes over one array. A shuffle takes its draws block by block:
 //   seeding    the 1,821 steps of the multiplicative generator are independent once its powers are tabled
 //   bounded    `v mod m` of a whole block by floating-point division, exact by the argument in go_rand.cc
 //   swaps      serial, with prefetch where the items exceed the caches
@@ -22,13 +22,13 @@ class GoRand {
   GoRand() noexcept : GoRand(1) {}
   explicit GoRand(std::int64_t seed) noexcept { reseed(seed); }
 
-  /// Starts the sequence of `seed` anew. Cost: bench/micro/order_bench.cc.
+  /// Restarts the sequence of `seed`. Cost: bench/micro/order_bench.cc.
   void reseed(std::int64_t seed) noexcept;
 
   /// The next 64-bit output (R-FEAS-205).
   [[nodiscard]] std::uint64_t next() noexcept;
 
-  /// Uniform in [0, m), 1 <= m < 2^31, by rejection as R-FEAS-204 says.
+  /// Uniform in [0, m), 1 <= m < 2^31, by rejection (R-FEAS-204).
   [[nodiscard]] std::uint32_t bounded(std::uint32_t m) noexcept;
 
   /// Fisher-Yates from the end (R-FEAS-203): for i = n-1 down to 1 swaps items i and bounded(i+1). n < 2^30; lists of 0
@@ -39,10 +39,11 @@ class GoRand {
   /// kPadding elements past the end.
   void shuffle_picks(std::span<std::uint32_t> picks) noexcept;
 
-  static constexpr std::size_t kPadding = 16;  ///< a vector pass may read and write that much past the end
+  static constexpr std::size_t kPadding = 16;  ///< vector passes may read and write this many elements past the end
 
  private:
-  /// Draws for m, m - 1, ... into picks[0..count) until the history ends or one is rejected; gives how many it wrote.
+  /// Draws for m, m - 1, ... into picks[0..count) until the history ends or a draw is rejected; returns the number
+  /// written.
   std::size_t draw_block(std::size_t m, std::uint32_t* picks) noexcept;
 
   alignas(64) std::array<std::uint64_t, kWords + kPadding> history_{};

@@ -1,7 +1,8 @@
-// Array binary heap with the exact steps of R-CTRL-310: where elements tie, the steps decide who leaves first.
+// Array binary heap with the exact steps of R-CTRL-310: among equal elements, the steps decide which one leaves
+// first.
 //
-// `less(a, b)` means that a leaves before b; it need not be a strict order (R-CTRL-311, 312). The functions work on any
-// random access container with push_back and pop_back, so the array itself can be looked at (R-CTRL-314).
+// `less(a, b)` means that a leaves before b; it need not be a strict order (R-CTRL-311, 312). The functions work on
+// any random access container with push_back and pop_back, so callers can read the array itself (R-CTRL-314).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ void heap_up(Array& heap, std::size_t j, Less less) {
   }
 }
 
-/// Moves element i towards the leaves within the first n elements; whether it moved.
+/// Moves element i towards the leaves within the first n elements; returns true if it moved.
 template <class Array, class Less>
 bool heap_down(Array& heap, std::size_t i, std::size_t n, Less less) {
   const std::size_t start = i;

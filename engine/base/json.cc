@@ -124,9 +124,9 @@ bool operator==(const Value& a, const Value& b) { return a.data_ == b.data_; }
 
 namespace {
 
-constexpr std::size_t kFewMembers = 16;  ///< found by comparing; more are sorted first
+constexpr std::size_t kFewMembers = 16;  ///< up to this many members are compared one by one; more are sorted first
 
-/// Members by key; of a repeated key the last one comes last.
+/// Members by key; among equal keys the one that is last in the object comes last.
 std::vector<const Member*> sorted_members(const Value& object) {
   std::vector<const Member*> out;
   out.reserve(object.size());

@@ -1,7 +1,8 @@
-// A JSON value as a plain C++ value: what the model retains verbatim, what vectors are compared in, what is printed.
+// A JSON value as a plain C++ value. Used for what the model retains verbatim, for comparing test vectors and for
+// output.
 //
-// Parsing lives in io (simdjson); this header knows only the value and its text form. Objects keep the order of their
-// members and are searched linearly: the objects of the Nomad API have few keys, and nothing here runs in a hot loop.
+// Parsing is in io (simdjson); this header defines only the value and its text form. Objects keep the order of their
+// members and are searched linearly: objects of the Nomad API have few keys, and no hot loop uses them.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +59,14 @@ class Value {
 
   [[nodiscard]] Array& items() &;     ///< turns a null into an array
   [[nodiscard]] Object& members() &;  ///< turns a null into an object
-  // Of a temporary neither compiles: a range-for over them would read what is already gone. Name the value first.
+  // Deleted for temporaries: a range-for over them would read destroyed items. Name the value first.
   const Array& items() const&& = delete;
   const Object& members() const&& = delete;
 
   /// Member of an object, or null: exact key, the last one wins when a key is repeated (R-MODEL-608).
   [[nodiscard]] const Value* find(std::string_view key) const;
   [[nodiscard]] Value* find(std::string_view key);
-  /// As find, but falls back to a match that ignores ASCII case (R-MODEL-608).
+  /// Like find(), but falls back to a match that ignores ASCII case (R-MODEL-608).
   [[nodiscard]] const Value* find_ignoring_case(std::string_view key) const;
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
   const Value& operator[](std::string_view key) const;  ///< a null value when absent
@@ -87,7 +88,7 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-/// Equal when both have the same members with equal values in whatever order.
+/// True if both have the same members with equal values, in any order.
 [[nodiscard]] bool equal_ignoring_member_order(const Value& a, const Value& b);
 
 /// JSON text. `indent` 0 writes one line. Doubles are the shortest decimal that reads back to the same bits, with a

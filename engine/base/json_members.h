@@ -1,5 +1,5 @@
-// Members of JSON objects that may have many: Value::find() compares one by one, which is right for the few keys of an
-// object of the API, and a square for a map of the user's own.
+// Member lookup for JSON objects with many members. Value::find() compares keys one by one, which is fine for the few
+// keys of an API object but quadratic for a user's own map.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace berth::json {
 
-/// Finds members at a cost that grows with the logarithm of their number. The object must outlive it, unchanged.
+/// Finds a member in logarithmic time. The object must outlive the index, unchanged.
 class MemberIndex {
  public:
   explicit MemberIndex(const Value& object);
-  [[nodiscard]] const Value* find(std::string_view key) const;  ///< as Value::find()
+  [[nodiscard]] const Value* find(std::string_view key) const;  ///< like Value::find()
 
  private:
   const Value& object_;
   std::vector<const Member*> sorted_;
 };
 
-/// Members of an object by key, so that an object of many members is written in linear time.
+/// Builds an object by key in linear time, also if it has many members.
 class MemberWriter {
  public:
   explicit MemberWriter(Value& object) : members_(object.members()) {
     for (std::size_t i = 0; i < members_.size(); ++i) at_.insert_or_assign(members_[i].key, i);
   }
-  void set(const std::string& key, Value value) {  ///< as Value::set()
+  void set(const std::string& key, Value value) {  ///< like Value::set()
     const auto [at, fresh] = at_.emplace(key, members_.size());
     if (fresh)
       members_.push_back({key, std::move(value)});
@@ -42,10 +42,10 @@ class MemberWriter {
   std::unordered_map<std::string, std::size_t> at_;
 };
 
-/// The members of `over` replace or join those of `into`.
+/// Copies the members of `over` into `into`, replacing those with the same key.
 void merge_members(const Object& over, Value& into);
 
-/// A text that is the same for two values exactly if they are equal_ignoring_member_order().
+/// Appends a text that is equal for two values exactly if they are equal_ignoring_member_order().
 void append_canonical(std::string& out, const Value& value);
 
 }  // namespace berth::json

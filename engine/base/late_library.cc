@@ -8,7 +8,7 @@
 namespace berth::base {
 
 void* late_function(const char* library, const char* package, const char* name) {
-  // The loader counts how often it was asked for a library and keeps it once.
+  // The loader counts references to a library and loads it only once.
   void* const loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
   void* const function = loaded ? dlsym(loaded, name) : nullptr;
   if (!function) throw std::runtime_error(std::string(dlerror()) + "; remedy: apt-get install " + package);

@@ -1,8 +1,8 @@
-// Asks for a cache line ahead of its use.
+// Prefetches a cache line ahead of its use.
 //
-// GCC takes a function that does nothing but prefetch for one without effects, and drops calls of it that it has not
-// inlined by then. So no such function may call __builtin_prefetch alone: the empty statement beside it is an effect
-// that costs no instruction.
+// GCC treats a function that only prefetches as free of side effects, and drops calls that it has not inlined by
+// then. So no such function may call __builtin_prefetch alone: the empty asm statement next to it counts as a side
+// effect and costs no instruction.
 #pragma once
 
 #include <cstddef>

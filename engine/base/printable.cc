@@ -5,7 +5,7 @@ namespace berth::base {
 std::string printable(std::string_view text, bool lines) {
   static constexpr char kHex[] = "0123456789abcdef";
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  // How many bytes from `at` on are to be escaped: C0 and DEL; C1 (U+0080 to 9F); U+202A to 202E, U+2066 to 2069.
+  // Number of bytes to escape from `at` on: C0 and DEL; C1 (U+0080 to 9F); U+202A to 202E, U+2066 to 2069.
   const auto harmful = [&](std::size_t at) -> std::size_t {
     if (byte(at) < 0x20) return lines && (text[at] == '\n' || text[at] == '\t') ? 0 : 1;
     if (byte(at) == 0x7F) return 1;

@@ -1,4 +1,4 @@
-// What may be printed to a terminal whatever stands in a file.
+// Makes text from files safe to print to a terminal.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace berth::base {
 
-/// Control characters, which could move the cursor or colour what follows, as \x1b; so are the marks by which Unicode
-/// turns the direction of writing. Line feeds and tabs stay where `lines` is true.
+/// Escapes control characters, which could move the cursor or colour the output, as \x1b, and the Unicode marks that
+/// change the writing direction. Line feeds and tabs stay if `lines` is true.
 [[nodiscard]] std::string printable(std::string_view text, bool lines);
 
 }  // namespace berth::base

@@ -1,5 +1,6 @@
-// Seeded random numbers that are the same on every machine: splitmix64, one named stream per purpose, so that a draw
-// added to one purpose does not shift the others. The standard library's distributions differ between implementations.
+// Seeded random numbers that are the same on every machine: splitmix64 with one named stream per purpose, so that an
+// added draw for one purpose does not shift the others. The standard library's distributions differ between
+// implementations.
 #pragma once
 
 #include <cmath>
@@ -18,8 +19,9 @@ namespace berth::base {
   return x ^ (x >> 31);
 }
 
-/// The identifier of object `number` of a kind: both halves mix (kind, number), so any node's ID is known without a
-/// list. With `salt` 0, kind 1 (nodes) and kind 2 (evaluations) these are the identifiers of Nomad's recorded grid.
+/// The identifier of object `number` of a kind. Both halves mix (kind, number), so any node's ID can be computed
+/// without a list. With `salt` 0, kind 1 (nodes) and kind 2 (evaluations) give the identifiers of Nomad's recorded
+/// grid.
 [[nodiscard]] constexpr base::Uuid generated_id(std::uint32_t kind, std::uint32_t number, std::uint64_t salt = 0) {
   const std::uint64_t key = (static_cast<std::uint64_t>(kind) << 32 | number) ^ salt;
   return {mix64(key), mix64(~key)};

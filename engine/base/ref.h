@@ -1,6 +1,6 @@
 // Ref: an intrusive reference to an object that counts its references itself.
-// Threads: counts are atomic; the last release of another holder (acq_rel) pairs with the acquire load in unique(), so
-// whoever writes in place sees all reads done.
+// Threads: counts are atomic. Releasing a reference (acq_rel) pairs with the acquire load in unique(), so a sole
+// holder that writes in place sees all reads done.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace berth::base {
 
-/// T has a member `std::atomic<std::uint32_t> references{1}`.
+/// T must have a member `std::atomic<std::uint32_t> references{1}`.
 template <class T>
 class Ref {
  public:
@@ -24,14 +24,14 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    // Release our reads and writes; the last owner acquires everybody's before it frees.
+    // Releases our reads and writes; the last holder acquires those of all others before it frees the object.
     if (object_ && object_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object_;
   }
   [[nodiscard]] T* get() const { return object_; }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }
-  /// True if nobody else holds the object; pairs with the release in ~Ref() of the last other holder.
+  /// True if this is the only reference; pairs with the release in ~Ref() of the last other holder.
   [[nodiscard]] bool unique() const { return object_->references.load(std::memory_order_acquire) == 1; }
 
  private:

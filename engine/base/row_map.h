@@ -1,11 +1,11 @@
-// RowMap<Row, T>: a map whose keys are rows of some table: small numbers that are used again. Its entries stand side by
-// side, so that a walk over all is a stream, and one is found by its row without hashing or descending.
+// RowMap<Row, T>: a map whose keys are rows of a table, that is, small numbers that are reused. Its entries are
+// contiguous: iterating streams memory, and a lookup by row needs neither a hash nor a tree descent.
 //
-//   entries   sizeof(pair<Row, T>) per entry, in no order that means anything
-//   places    4 B per row up to the greatest that was ever in: where its entry is
+//   entries   sizeof(pair<Row, T>) per entry, in no particular order
+//   places    4 B per row up to the greatest row ever inserted: the position of its entry
 //
-// The part of std::map's interface that its users need. Taking one out moves the last one into its place: references
-// and iterators to both end, all others stay; putting one in ends all. Threads: as a vector.
+// Offers the part of std::map's interface that its users need. Erasing moves the last entry into the gap: references
+// and iterators to both become invalid, all others stay valid. Inserting invalidates all. Threads: as a vector.
 #pragma once
 
 #include <cstddef>
@@ -40,13 +40,13 @@ class RowMap {
     const std::uint32_t at = place(row);
     return at == kNone ? entries_.end() : entries_.begin() + at;
   }
-  /// One that is there.
+  /// The row must be present.
   [[nodiscard]] T& at(Row row) {
     BERTH_ASSERT(contains(row));
     return entries_[place(row)].second;
   }
 
-  /// The one of the row; a new one if there was none.
+  /// The row's entry; inserts a new one if there is none.
   T& operator[](Row row) {
     if (row >= places_.size()) places_.resize(std::size_t{row} + 1, kNone);
     std::uint32_t& at = places_[row];
@@ -58,7 +58,7 @@ class RowMap {
   }
   void insert_or_assign(Row row, T value) { (*this)[row] = std::move(value); }
 
-  /// What stands at the place of the erased one now.
+  /// Returns the entry that took the place of the erased one.
   iterator erase(iterator entry) {
     const auto at = static_cast<std::uint32_t>(entry - entries_.begin());
     places_[entry->first] = kNone;

@@ -1,8 +1,8 @@
-// Numbers of rows that the compiler tells apart: a node's row is no allocation's.
+// Row numbers with a type per table, so that the compiler rejects a node's row where an allocation's is expected.
 //
-// A row is made of a number on purpose, NodeRow(i), or of a constant, NodeRow row = 0; it turns into a number by
-// itself, to index columns. kNoRow is "none" of every kind. The tables that the rows are of stand in engine/tables,
-// evaluations in engine/broker.
+// A row is made from a number explicitly, NodeRow(i), or from a constant, NodeRow row = 0. It converts to a number
+// implicitly, to index columns. kNoRow means "none" for every table. The tables are in engine/tables, except
+// evaluations, which are in engine/broker.
 #pragma once
 
 #include <concepts>
@@ -48,7 +48,7 @@ requires(!std::same_as<A, B>) bool operator==(Row<A>, Row<B>) = delete;
 template <class A, class B>
 requires(!std::same_as<A, B>) auto operator<=>(Row<A>, Row<B>) = delete;
 
-/// The rows as the numbers that they are, for loops over vectors of numbers.
+/// The same rows as plain numbers, for loops over vectors of numbers.
 template <class Table>
 [[nodiscard]] std::span<const std::uint32_t> numbers(std::span<const Row<Table>> rows) {
   static_assert(sizeof(Row<Table>) == sizeof(std::uint32_t));
@@ -60,7 +60,7 @@ using AllocRow = Row<struct AllocsOf>;
 using JobKeyRow = Row<struct JobsOf>;       ///< a job: (namespace, ID)
 using VersionRow = Row<struct VersionsOf>;  ///< one version of a job
 using DeploymentRow = Row<struct DeploymentsOf>;
-using EvalRow = Row<struct EvalsOf>;              ///< under way: in the broker, the tracker, the book of the server
+using EvalRow = Row<struct EvalsOf>;              ///< in progress: in the broker, the tracker or the server's books
 using StoredEvalRow = Row<struct StoredEvalsOf>;  ///< in the state
 
 }  // namespace berth::base

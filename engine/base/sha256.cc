@@ -12,7 +12,7 @@ namespace berth::base {
 void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  // Neither fails but for want of memory: the digest is one of libcrypto's own.
+  // Both fail only when memory runs out: the digest is one of libcrypto's own.
   if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
 }
 

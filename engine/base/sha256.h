@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) of data that arrives in pieces: digests of recorded decisions that others can recompute.
+// SHA-256 (FIPS 180-4) of data that arrives in pieces, for digests of recorded decisions that anyone can recompute.
 // By OpenSSL's libcrypto.
 #pragma once
 
@@ -14,7 +14,7 @@ class Sha256 {
  public:
   Sha256();
   void add(std::string_view data);
-  /// The digest as 64 hex digits. Ends the object's life as an accumulator.
+  /// The digest as 64 hex digits. Nothing may be added afterwards.
   [[nodiscard]] std::string hex();
 
  private:

@@ -1,6 +1,6 @@
-// Shared<T> and SharedOptional<T>: a value, or a value that may be absent, whose copies share it until one of them is
-// written to. For what hardly any object has, or has another way than the one it was copied from: 8 bytes where there
-// is none, however large T is. SharedVector is the same for lists.
+// Shared<T> and SharedOptional<T>: copy-on-write values; copies share the value until one of them is written to. For
+// members that few objects have, or that few change after copying: 8 bytes if absent, however large T is.
+// SharedVector is the same for lists.
 //
 // Threads: as T; copies may live on any number of threads.
 #pragma once
@@ -28,7 +28,7 @@ class Shared {
   using value_type = T;
 
   Shared() = default;
-  Shared(T value) { *this = std::move(value); }  // NOLINT: it stands for one
+  Shared(T value) { *this = std::move(value); }  // implicit: it stands for a T
   Shared& operator=(T value) {
     item_ = value == T{} ? Ref<SharedItem<T>>() : Ref<SharedItem<T>>(new SharedItem<T>{1, std::move(value)});
     return *this;
@@ -39,11 +39,11 @@ class Shared {
     return item_ ? item_->value : kNone;
   }
   const T* operator->() const { return &**this; }
-  operator const T&() const { return **this; }  // NOLINT: likewise
+  operator const T&() const { return **this; }  // as above
   [[nodiscard]] bool empty() const { return !item_ || item_->value == T{}; }
   void clear() { item_ = {}; }
 
-  /// For writing: copied first if somebody else has it, too.
+  /// Returns the value for writing; copies it first if other objects share it.
   [[nodiscard]] T& own() {
     if (!item_)
       item_ = Ref<SharedItem<T>>(new SharedItem<T>());
@@ -56,11 +56,11 @@ class Shared {
   friend bool operator==(const Shared& a, const T& b) { return *a == b; }
 
  private:
-  Ref<SharedItem<T>> item_;  // none: T{}
+  Ref<SharedItem<T>> item_;  // null: T{}
 };
 
-/// As std::optional<T>. Every access that could write takes the value for itself first: what reads should do so through
-/// a const reference.
+/// Like std::optional<T>. Every access that could write copies a shared value first, so read through a const
+/// reference.
 template <class T>
 class SharedOptional {
  public:
@@ -68,8 +68,8 @@ class SharedOptional {
 
   SharedOptional() = default;
   SharedOptional(std::nullopt_t) {}                       // NOLINT: as std::optional
-  SharedOptional(T value) { emplace(std::move(value)); }  // NOLINT: likewise
-  SharedOptional(const std::optional<T>& value) {         // NOLINT: likewise
+  SharedOptional(T value) { emplace(std::move(value)); }  // as above
+  SharedOptional(const std::optional<T>& value) {         // as above
     if (value) emplace(*value);
   }
 

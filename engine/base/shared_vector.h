@@ -1,9 +1,8 @@
-// SharedVector<T>: a list whose copies share it until one of them is written to. For lists that objects carry along
-// unchanged while they are copied for something else: the task groups of a job, whose status changes.
+// SharedVector<T>: a copy-on-write list. For lists that stay unchanged while the object around them is copied, such
+// as the task groups of a job whose status changes.
 //
-// Reading through a const list never copies. Every access that could write takes the list for itself first, and copies
-// it if somebody else has it, too: what reads should do so through a const reference. A reference to an element is good
-// for writing until the list is copied.
+// Reading through a const list never copies. Every access that could write copies the list first if it is shared, so
+// read through a const reference. Writing through a reference to an element is allowed until the list is copied.
 // Threads: as a vector; copies may live on any number of threads.
 #pragma once
 
@@ -28,14 +27,14 @@ class SharedVector {
 
   SharedVector() = default;
   SharedVector(std::initializer_list<T> items) { own().assign(items); }
-  SharedVector(std::vector<T> items) { *this = std::move(items); }  // NOLINT: it stands for one
+  SharedVector(std::vector<T> items) { *this = std::move(items); }  // implicit: it stands for a list
   SharedVector& operator=(std::initializer_list<T> items) { return *this = std::vector<T>(items); }
   SharedVector& operator=(std::vector<T> items) {
     list_ = items.empty() ? Ref<List>() : Ref<List>(new List{1, std::move(items)});
     return *this;
   }
   [[nodiscard]] const std::vector<T>& list() const { return items(); }
-  operator const std::vector<T>&() const { return items(); }  // NOLINT: likewise
+  operator const std::vector<T>&() const { return items(); }  // as above
 
   [[nodiscard]] std::size_t size() const { return items().size(); }
   [[nodiscard]] bool empty() const { return items().empty(); }
@@ -63,7 +62,7 @@ class SharedVector {
     std::erase_if(own(), predicate);
   }
 
-  /// Whether both are one list: they are equal then without a look.
+  /// True if both share one list; they are then equal without comparing elements.
   [[nodiscard]] bool shares(const SharedVector& other) const { return list_.get() == other.list_.get(); }
   friend bool operator==(const SharedVector& a, const SharedVector& b) { return a.shares(b) || a.items() == b.items(); }
 
@@ -86,7 +85,7 @@ class SharedVector {
     return list_->items;
   }
 
-  Ref<List> list_;  // none: empty
+  Ref<List> list_;  // null: empty
 };
 
 }  // namespace berth::base

@@ -1,15 +1,15 @@
-// Where the time of an evaluation goes: a clock per worker that adds up the time between marks.
+// Measures where the time of an evaluation goes: one clock per worker adds up the time between marks.
 //
 // A thread that is measured has a StageClock in `stage_clock`; without one a mark is one predictable branch on a null
 // pointer. Time belongs to exactly one stage at any moment: a StageScope enters its stage and goes back to the one
 // before, so nested stages exclude each other and the sums add up. A mark is one read of the time-stamp counter.
 //
-// What goes on per candidate node is too short to be timed each time. So most evaluations mark their Selects as one,
-// `place`; one evaluation in so many is *detailed*: there each Select marks where checking nodes ends and scoring them
-// begins. The shares within the detailed ones are what the reports divide `place` by; counts of marks are kept, so that
-// what the marks themselves cost can be taken off.
+// The steps per candidate node are too short to be timed each time. So most evaluations count all their Selects as
+// one stage, `place`. One evaluation in N is *detailed*: each Select marks where checking nodes ends and scoring
+// begins. Reports divide `place` by the shares found in the detailed ones. The number of marks is counted, so that
+// the cost of the marks can be subtracted.
 //
-// Threads: a clock belongs to one thread at a time. Whoever reads it has synchronised with that thread.
+// Threads: a clock belongs to one thread at a time. A thread that reads it must first synchronise with that thread.
 #pragma once
 
 #include <array>
@@ -23,19 +23,19 @@ namespace berth::base {
 enum class Stage : std::uint8_t {
   idle,       ///< nothing to do
   wait,       ///< for the applier, or for a decision made ahead
-  harness,    ///< what surrounds the engine: the run's own books
+  harness,    ///< outside the engine: the run's own bookkeeping
   dequeue,    ///< the broker: take, ack
-  snapshot,   ///< taking and letting go of one
-  compile,    ///< a job at registration: constraints, targets and asks to ids and columns
-  reconcile,  ///< wanted against present
+  snapshot,   ///< taking and releasing one
+  compile,    ///< a job at registration: constraints, targets and requests to ids and columns
+  reconcile,  ///< compare the wanted with the present allocations
   order,      ///< candidate nodes and their visiting order
-  place,      ///< all Selects and the writing of their plan, where the evaluation is not detailed
+  place,      ///< all Selects and writing their plan, if the evaluation is not detailed
   filter,     ///< detailed: checks of nodes
   rank,       ///< detailed: fit and scores of the nodes that passed
-  preempt,    ///< second passes: whom to evict
-  plan,       ///< detailed: allocations, metrics and use of the nodes into the plan
-  check,      ///< the applier: does every node still hold it
-  commit,     ///< the applier: into the tables
+  preempt,    ///< second passes: choose allocations to evict
+  plan,       ///< detailed: write allocations, metrics and node use into the plan
+  check,      ///< the applier: checks that every node still has room
+  commit,     ///< the applier: writes the tables
 };
 inline constexpr std::size_t kStages = 15;
 
@@ -46,11 +46,12 @@ inline constexpr std::size_t kStages = 15;
   return kNames[static_cast<std::size_t>(stage)];
 }
 
-/// Ticks of the time-stamp counter where there is one, else nanoseconds; how long a tick is, is for the caller to find
-/// out. Not serialising: instructions around it may overlap by a few nanoseconds.
+/// Ticks of the time-stamp counter if there is one, else nanoseconds; the caller must calibrate the length of a tick.
+/// Not serialising: neighbouring instructions may overlap by a few nanoseconds.
 [[nodiscard]] inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();  // __rdtsc() by its name costs every file the header of all vector instructions
+  return __builtin_ia32_rdtsc();  // the intrinsic __rdtsc() would pull the header of all vector instructions into every
+                                  // file
 #else
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
@@ -69,15 +70,15 @@ class StageClock {
     current_ = stage;
     return before;
   }
-  /// From now on, as if nothing had been marked before the last evaluation's end.
+  /// Starts the clock in `stage`, discarding marks since the end of the last evaluation.
   void start(Stage stage) noexcept {
     last_ = read_ticks();
     current_ = stage;
   }
-  /// Counts the stage under way up to now.
+  /// Adds the time of the current stage up to now.
   void flush() noexcept { enter(current_); }
 
-  /// Whether Selects are marked inside, from the next evaluation on.
+  /// True: Selects are marked inside, from the next evaluation on.
   void set_detailed(bool detailed) noexcept { detailed_ = detailed; }
   [[nodiscard]] bool detailed() const noexcept { return detailed_; }
 
@@ -92,10 +93,10 @@ class StageClock {
   bool detailed_ = false;
 };
 
-/// The clock of this thread's worker; null: nobody measures.
+/// The clock of this thread's worker; null: not measured.
 inline constinit thread_local StageClock* stage_clock = nullptr;
 
-/// Marks go to `clock` while this lives; null: nowhere.
+/// Sends this thread's marks to `clock` while the object lives; null: discards them.
 class UseStageClock {
  public:
   explicit UseStageClock(StageClock* clock) noexcept : before_(stage_clock) { stage_clock = clock; }
@@ -107,11 +108,11 @@ class UseStageClock {
   StageClock* before_;
 };
 
-/// A stage as long as this lives.
+/// Enters a stage for as long as the object lives.
 class StageScope {
  public:
   explicit StageScope(Stage stage) noexcept : StageScope(stage_clock, stage) {}
-  /// With a clock that was looked up before, or null.
+  /// With a clock that the caller has looked up, or null.
   StageScope(StageClock* clock, Stage stage) noexcept : clock_(clock) {
     if (clock_) before_ = clock_->enter(stage);
   }
@@ -126,12 +127,12 @@ class StageScope {
   Stage before_ = Stage::idle;
 };
 
-/// The clock if Selects are to be marked inside, else null.
+/// Returns the clock if Selects are to be marked inside, else null.
 [[nodiscard]] inline StageClock* detailed_clock() noexcept {
   return stage_clock && stage_clock->detailed() ? stage_clock : nullptr;
 }
 
-/// What the placing of an evaluation is marked as: `plan`, interrupted by the stages of its Selects, or all as one.
+/// The stage of an evaluation's placing: `plan`, interrupted by the stages of its Selects, or `place` for everything.
 [[nodiscard]] inline Stage placing_stage() noexcept { return detailed_clock() ? Stage::plan : Stage::place; }
 
 }  // namespace berth::base

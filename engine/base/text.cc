@@ -17,7 +17,7 @@ bool equals_lower(std::string_view text, std::string_view wanted) {
   return true;
 }
 
-/// Underscores stand between digits, or between a base prefix and a digit; returns false if one does not.
+/// Returns true if every underscore is between two digits, or between a base prefix and a digit.
 bool underscores_separate_digits(std::string_view text, bool hex) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') continue;
@@ -57,8 +57,8 @@ bool is_space(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/// Runes that Go's quoting writes as they are. Control, format, private use, surrogate and space separators other than
-/// ' ' are escaped; unassigned code points are treated as printable, which no recorded text can tell.
+/// True for code points that Go's quoting writes unescaped. Control, format, private use, surrogate and space
+/// separators other than ' ' are escaped. Unassigned code points count as printable; no recorded text depends on it.
 bool is_printable(char32_t c) {
   if (c < 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0xAD) return false;
   if (is_space(c) && c != ' ') return false;
@@ -145,7 +145,8 @@ std::optional<double> parse_double(std::string_view text) {
   const auto format = hex ? std::chars_format::hex : std::chars_format::general;
   const auto [end, error] = std::from_chars(clean.data(), clean.data() + clean.size(), value, format);
   if (error == std::errc::result_out_of_range) {
-    // Too small is fine and rounds to zero or a subnormal; too large is a failure. from_chars does not say which.
+    // An underflow is fine and rounds to zero or a subnormal; an overflow is a failure. from_chars does not
+    // distinguish them.
     value = std::strtod(((hex ? "0x" : "") + clean).c_str(), nullptr);
     if (std::isinf(value)) return std::nullopt;
   } else if (error != std::errc() || end != clean.data() + clean.size() || std::isinf(value)) {

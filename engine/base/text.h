@@ -1,4 +1,4 @@
-// Text as Go reads and prints it: numbers, quoting, white space. Nomad's messages and comparisons depend on each
+// Text as Go reads and prints it: numbers, quoting, white space. Nomad's messages and comparisons depend on every
 // detail.
 #pragma once
 
@@ -21,20 +21,20 @@ namespace berth::base {
 
 /// Double-quoted as Go's %q does it (R-FEAS-1009).
 [[nodiscard]] std::string go_quote(std::string_view text);
-/// Of a letter of ASCII; anything else as it is.
+/// ASCII letters to lower case; other characters unchanged.
 [[nodiscard]] constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-/// At most 40 bytes of a text from a file, others than printable ASCII as `?`, for messages of one line.
+/// At most 40 bytes of a text from a file, with `?` for anything but printable ASCII, for one-line messages.
 [[nodiscard]] std::string shown(std::string_view text);
-/// Without leading and trailing Unicode white space (R-FEAS-651).
+/// Strips leading and trailing Unicode white space (R-FEAS-651).
 [[nodiscard]] std::string_view trim_space(std::string_view text);
-/// At every occurrence of `separator`; "" gives one empty piece.
+/// Splits at every occurrence of `separator`; "" gives one empty piece.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
-/// Appends a text with its length before it, "4:text". Keys that are made of several texts need it: a separator may
-/// occur in a text that a user wrote, and then two different lists would be one key.
+/// Appends a text preceded by its length, "4:text". Use it for keys made of several texts: a plain separator may
+/// occur in a user's text, and two different lists would then give one key.
 void append_sized(std::string& out, std::string_view text);
 
-/// `*` matches any run of bytes, everything else itself, anchored at both ends (R-MODEL-287, R-FEAS-107).
+/// `*` matches any run of bytes, every other character only itself; anchored at both ends (R-MODEL-287, R-FEAS-107).
 [[nodiscard]] bool glob_match(std::string_view pattern, std::string_view text);
 
 }  // namespace berth::base

@@ -23,8 +23,8 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;
 [[nodiscard]] std::string to_rfc3339(Time time);
 [[nodiscard]] std::optional<Time> parse_rfc3339(std::string_view text);
 
-/// Why parse_rfc3339() does not take `text`: that it is no such time, or lies outside what nanoseconds can hold, from
-/// 1677-09-21T00:12:44Z to 2262-04-11T23:47:16Z. Follows the text itself: "is not ...".
+/// Explains why parse_rfc3339() rejects `text`: it is no such time, or is outside the range of nanoseconds,
+/// 1677-09-21T00:12:44Z to 2262-04-11T23:47:16Z. Completes a sentence that begins with the text: "is not ...".
 [[nodiscard]] const char* rfc3339_problem(std::string_view text);
 
 /// A duration as Go prints it: `1m30s`, `0s`, `1.5s`, `100ms`.

@@ -1,4 +1,4 @@
-// What kind of type a field of a model object is: for code that goes over the fields of any object.
+// Classifies the field types of model objects, for code that iterates over the fields of any object.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Sums that wrap, as the reference's integers do (R-MODEL-3): wrap.h, in place.
+// In-place versions of wrap.h: sums that wrap, as the reference's integers do (R-MODEL-3).
 #pragma once
 
 #include "base/wrap.h"
