@@ -1,4 +1,5 @@
-// A whole cluster state as plain values: what an import yields and an export prints; the tables are loaded from it.
+// A whole cluster state as plain values: the result of an import and the source of an export. The tables are loaded
+// from it.
 #pragma once
 
 #include "model/codec/out_of_line.h"

@@ -1,5 +1,5 @@
-// Computed class of a node: the hash by which nodes that no unescaped constraint can tell apart share verdicts
-// (R-MODEL-540 to 544, R-FEAS-401 to 404).
+// Computed class of a node: a hash that is equal for nodes that no unescaped constraint can distinguish, so that they
+// share verdicts (R-MODEL-540 to 544, R-FEAS-401 to 404).
 #pragma once
 
 #include <string>

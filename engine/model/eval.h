@@ -126,7 +126,7 @@ struct DeploymentStatusUpdate {
   friend bool operator==(const DeploymentStatusUpdate&, const DeploymentStatusUpdate&) = default;
 };
 
-/// What one attempt proposes (R-MODEL-190). The three maps go from node ID to allocations in the order of entry.
+/// The proposal of one attempt (R-MODEL-190). The three maps go from node ID to allocations in insertion order.
 struct Plan {
   BERTH_DECLARE_COPIES(Plan);
   std::string eval_id, eval_token;
@@ -141,7 +141,7 @@ struct Plan {
   std::uint64_t snapshot_index = 0;
 };
 
-/// What the plan applier made of a plan (R-MODEL-197).
+/// The plan applier's result for a plan (R-MODEL-197).
 struct PlanResult {
   std::map<std::string, std::vector<Allocation>> node_update, node_allocation, node_preemptions;
   std::optional<Deployment> deployment;

@@ -10,7 +10,7 @@ namespace {
 using base::wrap_add;
 using base::wrap_sub;
 
-/// In which lifecycle sums a task takes part (R-MODEL-380 step 2).
+/// The lifecycle sums in which a task takes part (R-MODEL-380 step 2).
 struct Phases {
   bool main = false, pre = false, post = false;
 };
@@ -76,7 +76,7 @@ bool cores_overlap(const std::vector<std::uint16_t>& a, const std::vector<std::u
 }
 
 void merge_cores(std::vector<std::uint16_t>& into, const std::vector<std::uint16_t>& other) {
-  // One by one, as they are few: merging in place would take memory.
+  // One by one: there are few, and an in-place merge would allocate memory.
   for (const std::uint16_t core : other)
     if (const auto at = std::lower_bound(into.begin(), into.end(), core); at == into.end() || *at != core)
       into.insert(at, core);

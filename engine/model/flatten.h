@@ -1,8 +1,7 @@
-// What an allocation uses at its peak: lifecycle phases folded into one set of numbers (R-MODEL-376 to 382, R-RANK-511
-// to 516).
+// Peak use of an allocation: lifecycle phases folded into one set of amounts (R-MODEL-376 to 382, R-RANK-511 to 516).
 //
-// Units: MHz and MiB. Additions wrap (R-MODEL-3). The four numbers and the cores are cheap and are what fit and score
-// read; networks and devices are computed only where somebody asks for them.
+// Units: MHz and MiB. Additions wrap (R-MODEL-3). Fit and score read the four amounts and the cores, which are cheap.
+// Networks and devices are computed only on demand.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ struct FlatResources {
   void add(const FlatResources& other);
   /// Component-wise; cores by difference (R-MODEL-376, 377).
   void subtract(const FlatResources& other);
-  /// Back to zero, keeping the memory of `cores`.
+  /// Back to zero; keeps the memory of `cores` allocated.
   void clear();
   friend bool operator==(const FlatResources&, const FlatResources&) = default;
 };
@@ -28,11 +27,11 @@ struct FlatResources {
 /// Peak use of one allocation. Networks and devices are left out.
 [[nodiscard]] FlatResources flatten(const AllocatedResources& resources);
 
-/// As flatten, into an object whose memory is reused.
+/// Like flatten(), into an object whose memory is reused.
 void flatten(const AllocatedResources& resources, FlatResources& out);
 
-/// Networks of tasks, then of the group, merged by device name in order of first appearance; tasks in byte order of
-/// their names (R-MODEL-378, 662, R-RANK-514, 515). A prestart sidecar's count twice.
+/// Networks of tasks, then of the group, merged by device name in order of first appearance. Tasks are in byte order of
+/// their names (R-MODEL-378, 662, R-RANK-514, 515). The networks of a prestart sidecar count twice.
 [[nodiscard]] std::vector<NetworkResource> flatten_networks(const AllocatedResources& resources);
 
 /// True when the sorted lists share an element.

@@ -236,8 +236,8 @@ struct ParameterizedJob {
   friend bool operator==(const ParameterizedJob&, const ParameterizedJob&) = default;
 };
 
-/// What many copies of a job have alike, they share: a job that is stored exists as it was registered and as it stands
-/// now, and a state keeps thousands that were made from few forms.
+/// Copies of a job share the parts that are equal. A stored job exists both as registered and in its current state, and
+/// a state keeps thousands of jobs made from few templates.
 struct Job {
   BERTH_DECLARE_COPIES(Job);
   std::string namespace_, id, name, type, status;

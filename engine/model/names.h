@@ -13,10 +13,10 @@ namespace berth::model {
 /// The index in an allocation's name, 0 when there is none; garbage for names with another prefix (R-MODEL-593).
 [[nodiscard]] std::uint64_t alloc_index(std::string_view name, std::string_view job_id, std::string_view group);
 
-/// From the last `[` on, "" without one (R-MODEL-594).
+/// The part from the last `[` on; "" if there is none (R-MODEL-594).
 [[nodiscard]] std::string_view alloc_suffix(std::string_view name);
 
-/// The parent's id of a periodic or dispatched child; any other id is returned as it is (R-MODEL-595).
+/// The parent's id for a periodic or dispatched child; any other id unchanged (R-MODEL-595).
 [[nodiscard]] std::string_view parent_job_id(std::string_view job_id);
 
 /// Id of a dispatched child; `prefix` may be empty, `hex` are eight hexadecimal digits (R-MODEL-596).

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kIdLengthMax = 36;
 
-/// One of two words.
+/// Sets a boolean option from one of two words.
 bool set_word(bool& option, std::string_view value, std::string_view off, std::string_view on) {
   if (value != off && value != on) return false;
   option = value == on;
@@ -97,7 +97,7 @@ constexpr auto kOptions = std::to_array<OptionInfo>({
 
 constexpr std::string_view kQuirkPrefix = "quirk.";
 
-/// "option 'X' is unknown", and the valid name that comes close to it, if one does.
+/// "option 'X' is unknown", and a similar valid name if there is one.
 std::string unknown_option(std::string_view name) {
   std::vector<std::string> valid = {"compat"};
   for (const OptionInfo& option : kOptions) valid.emplace_back(option.name);

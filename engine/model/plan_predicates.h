@@ -18,13 +18,14 @@ struct Commit {
 };
 [[nodiscard]] Commit full_commit(const PlanResult& result, const Plan& plan);  ///< R-MODEL-198
 
-/// A running deployment of `job` as it is now, without groups (R-RECON-208). `now` in ns.
+/// A new running deployment of the current version of `job`, without groups (R-RECON-208). `now` in ns.
 [[nodiscard]] Deployment new_deployment(const Job& job, std::string id, std::int64_t eval_priority, std::int64_t now);
-/// What a plan's deployment keeps of the stored one: groups it does not name, counts and deadlines (R-CTRL-706).
+/// Copies from the stored deployment what the planned one keeps: groups it does not name, counts and deadlines
+/// (R-CTRL-706).
 void keep_stored_counts(Deployment& planned, const Deployment& stored);
-/// A group of `stored` is promoted and `planned` has it as not promoted: such a plan fails (R-CTRL-707).
+/// True if a group is promoted in `stored` but not in `planned`: such a plan fails (R-CTRL-707).
 [[nodiscard]] bool undoes_promotion(const Deployment& planned, const Deployment& stored);
-/// The text of that failure.
+/// The error text of that failure.
 inline constexpr std::string_view kPromotionUndone = "deployment promotion cannot be undone";
 
 /// Cuts stops and preemptions down to what is submitted (R-MODEL-199).

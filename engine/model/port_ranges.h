@@ -1,4 +1,4 @@
-// Texts such as `22,80-90` in which nodes name the ports they keep for themselves (R-MODEL-472, R-RANK-604).
+// Parses texts such as `22,80-90`, which list the ports that a node reserves for itself (R-MODEL-472, R-RANK-604).
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ using base::Time;
 using base::wrap_add;
 using base::wrap_mul;
 
-/// `time` + `delay`; no time counts as year 1, where adding a policy's delay stays before every other instant.
+/// `time` + `delay`. No time counts as year 1: adding a policy's delay leaves it before every other instant.
 Time plus(Time time, Duration delay) { return time.is_zero() ? time : Time{wrap_add(time.ns, delay)}; }
 
 /// `a` - `b` of instants as the reference subtracts them: clamped to the range of a duration.

@@ -1,8 +1,8 @@
 // Yes-or-no questions and time arithmetic on nodes, jobs and allocations (R-MODEL-181, 204, 205, 280 to 308, 340 to
 // 362).
 //
-// Pure functions of plain values; every instant is handed in. Times are nanoseconds since 1970, `Time{}` is no time
-// (R-MODEL-5). Loops over many allocations read columns instead (reconcile); these are the definitions they follow.
+// Pure functions of plain values; every instant is a parameter. Times are nanoseconds since 1970; `Time{}` means no
+// time (R-MODEL-5). Loops over many allocations read columns instead (reconcile) and must agree with these definitions.
 #pragma once
 
 #include <optional>
@@ -34,9 +34,9 @@ struct DrainDeadline {
 [[nodiscard]] bool is_periodic(const Job& job);         ///< R-MODEL-291
 [[nodiscard]] bool is_parameterized(const Job& job);    ///< R-MODEL-291
 [[nodiscard]] bool is_active_periodic(const Job& job);  ///< R-MODEL-291
-/// Counts and canaries above it are refused wherever a job comes in: each would be a name and a placement.
+/// Counts and canaries above this are refused for every job: each would be a name and a placement.
 inline constexpr std::int64_t kCountMax = 10'000'000;
-/// What is wrong with the count or the canaries of the group; "" when nothing is.
+/// Describes what is wrong with the count or the canaries of the group; "" if nothing is.
 [[nodiscard]] std::string count_problem(const TaskGroup& group);
 [[nodiscard]] bool has_update_strategy(const TaskGroup& group);                      ///< R-MODEL-292
 [[nodiscard]] bool replaces_on_disconnect(const TaskGroup* group);                   ///< R-MODEL-294
@@ -85,8 +85,8 @@ struct NextReschedule {
   base::Time at;
   bool eligible = false;
 };
-/// R-MODEL-347. Under a limited policy a tracker without a list of events is never eligible, but
-/// without the quirk missing_events_ineligible, when it is taken as empty.
+/// R-MODEL-347. Under a limited policy a tracker without a list of events is never eligible. With the quirk
+/// missing_events_ineligible switched off, the list counts as empty.
 [[nodiscard]] NextReschedule next_reschedule(const Allocation& alloc, const Quirks& quirks = {});
 [[nodiscard]] NextReschedule next_reschedule_by_time(const Allocation& alloc, base::Time time,
                                                      const Quirks& quirks = {});  ///< R-MODEL-349
@@ -105,9 +105,9 @@ struct NextReschedule {
 /// Follow-up evaluation to cancel when the client reports `status` again (R-MODEL-361); "" when none.
 [[nodiscard]] std::string_view followup_to_cancel(const Allocation& alloc, std::string_view status);
 inline constexpr std::string_view kUnknownNode = "alloc is unknown since its node is disconnected";  ///< client
-/// Writes down that it has its client status since `now` (R-RECON-31, 32).
+/// Records `now` as the start of its current client status (R-RECON-31, 32).
 void note_client_status(Allocation& alloc, std::int64_t now);
-/// Its node is disconnected (R-RECON-31, R-SCHED-129 row 7).
+/// Marks the allocation unknown because its node is disconnected (R-RECON-31, R-SCHED-129 row 7).
 void become_unknown(Allocation& alloc, std::int64_t now);
 /// R-MODEL-362; `task` may have no state.
 [[nodiscard]] base::Time last_start(const Allocation& alloc, const std::string& task);

@@ -1,5 +1,6 @@
-// Nomad's quirks by name: behaviour that looks like a defect and is reproduced by default, one field per row of the
-// specification's table (README, section 5) that can be left out. The engine asks for each by name where it matters.
+// Nomad's quirks by name: behaviour that looks like a defect and is reproduced by default. There is one field per row
+// of the specification's table (README, section 5) that can be switched off; the engine checks each field where it
+// matters.
 #pragma once
 
 #include <array>
@@ -141,7 +142,7 @@ struct Quirks {
   BERTH_QUIRKS(BERTH_X)
 #undef BERTH_X
 
-  /// Without any: `compat=fixed`.
+  /// All quirks off: `compat=fixed`.
   [[nodiscard]] static constexpr Quirks none() {
     Quirks out;
 #define BERTH_X(name, rules, nomad, off) out.name = false;
@@ -155,7 +156,7 @@ struct Quirks {
 struct QuirkInfo {
   std::string_view name, rules;
   std::string_view nomad;  ///< what Nomad does
-  std::string_view off;    ///< what is done instead
+  std::string_view off;    ///< what happens instead if the quirk is off
   bool Quirks::*member;
 };
 

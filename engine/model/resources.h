@@ -1,8 +1,8 @@
-// What tasks ask for and what allocations hold: cpu, memory, disk, networks, ports, devices (R-MODEL-103 to 109, 151,
-// 152).
+// Resource requests of tasks and resources held by allocations: cpu, memory, disk, networks, ports, devices
+// (R-MODEL-103 to 109, 151, 152).
 //
-// Every model struct lists its fields once, in `fields(self, visit)`: reading, writing and comparing follow from it.
-// Units: cpu MHz, memory and disk MiB, bandwidth Mbit/s (R-MODEL-1). Plain values; any thread may read what it owns.
+// Every model struct lists its fields once, in `fields(self, visit)`; reading, writing and comparing are derived from
+// it. Units: cpu MHz, memory and disk MiB, bandwidth Mbit/s (R-MODEL-1). Plain values without synchronisation.
 #pragma once
 
 #include <cstdint>
@@ -110,7 +110,7 @@ struct Numa {
   friend bool operator==(const Numa&, const Numa&) = default;
 };
 
-/// The ask of one task (R-MODEL-103).
+/// The resource request of one task (R-MODEL-103).
 struct Resources {
   BERTH_DECLARE_COPIES(Resources);
   std::int64_t cpu = 0, cores = 0, memory_mb = 0, memory_max_mb = 0, secrets_mb = 0, disk_mb = 0, iops = 0;
@@ -203,7 +203,8 @@ struct AllocatedShared {
   friend bool operator==(const AllocatedShared&, const AllocatedShared&) = default;
 };
 
-/// What one allocation holds (R-MODEL-151). A task without an entry in task_lifecycles, or with none, is a main task.
+/// Resources held by one allocation (R-MODEL-151). A task without an entry in task_lifecycles, or with none, is a main
+/// task.
 struct AllocatedResources {
   BERTH_DECLARE_COPIES(AllocatedResources);
   std::map<std::string, AllocatedTask> tasks;

@@ -7,10 +7,10 @@
 
 namespace berth::model {
 
-/// What the server wants. Any other text than the listed ones is `other`, the empty text is `none`.
+/// The status that the server wants. Any text that is not listed is `other`, the empty text is `none`.
 enum class DesiredStatus : std::uint8_t { none, run, stop, evict, other };
 
-/// What the client reports. Any other text than the listed ones is `other`, the empty text is `none`.
+/// The status that the client reports. Any text that is not listed is `other`, the empty text is `none`.
 enum class ClientStatus : std::uint8_t { none, pending, running, complete, failed, lost, unknown, other };
 
 [[nodiscard]] constexpr DesiredStatus parse_desired_status(std::string_view text) {
@@ -30,17 +30,18 @@ enum class ClientStatus : std::uint8_t { none, pending, running, complete, faile
   return text.empty() ? ClientStatus::none : ClientStatus::other;
 }
 
-/// Server terminal (R-MODEL-300): wanted stopped, whatever the client does.
+/// Server terminal (R-MODEL-300): the server wants it stopped, whatever the client does.
 [[nodiscard]] constexpr bool is_server_terminal(DesiredStatus status) {
   return status == DesiredStatus::stop || status == DesiredStatus::evict;
 }
 
-/// Client terminal (R-MODEL-300): the client is done. `unknown` is not; only these free resources (R-RANK-503).
+/// Client terminal (R-MODEL-300): the client is done. `unknown` is not terminal. Only client-terminal allocations free
+/// resources (R-RANK-503).
 [[nodiscard]] constexpr bool is_client_terminal(ClientStatus status) {
   return status == ClientStatus::complete || status == ClientStatus::failed || status == ClientStatus::lost;
 }
 
-/// What a job is; any other text than the listed ones is `service`.
+/// The type of a job; any text that is not listed is `service`.
 enum class JobType : std::uint8_t { service, batch, system, sysbatch };
 
 [[nodiscard]] constexpr JobType parse_job_type(std::string_view text) {
@@ -49,9 +50,9 @@ enum class JobType : std::uint8_t { service, batch, system, sysbatch };
   return text == "sysbatch" ? JobType::sysbatch : JobType::service;
 }
 
-/// Whether it has an allocation on every node that suits it.
+/// True if the job has an allocation on every node that suits it.
 [[nodiscard]] constexpr bool is_of_system(JobType type) { return type >= JobType::system; }
-/// Whether its tasks end by themselves.
+/// True if the job's tasks end by themselves.
 [[nodiscard]] constexpr bool is_of_batch(JobType type) { return type == JobType::batch || type == JobType::sysbatch; }
 
 }  // namespace berth::model

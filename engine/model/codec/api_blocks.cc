@@ -21,7 +21,7 @@ void fill_mounts(Value& task) {
   }
 }
 
-/// The service's block with the check's members over it (R-REG-143).
+/// Overlays the check's own members on the service's block (R-REG-143).
 void fill_check_restart(const Value& of_service, Value& check) {
   Value* own = check.find("CheckRestart");
   if (!own && !of_service.is_object()) return;
@@ -125,7 +125,7 @@ void fill_service(const std::string& default_name, bool of_task, Value& service)
   if (Value* connect = service.find("Connect")) fill_connect(*connect);
 }
 
-/// Where an artifact goes that names no destination (R-REG-250).
+/// Destination of an artifact that names none (R-REG-250).
 std::string default_destination(const Value& artifact) {
   if (text_at(artifact, "GetterMode") != "file") return "local/";
   std::string source = text_at(artifact, "GetterSource");

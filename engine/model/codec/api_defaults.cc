@@ -14,12 +14,12 @@ namespace {
 using base::kSecond;
 using json::Value;
 
-/// Absent members of `object` from `defaults`.
+/// Fills absent members of `object` from `defaults`.
 void fill_from(Value& object, const Value& defaults) {
   for (const json::Member& member : defaults.members()) fill(object, member.key, member.value);
 }
 
-/// `base` with the members of `over` in their place.
+/// Returns `base` with the members of `over` replacing or joining its own.
 Value overlay(Value base, const Value& over) {
   json::merge_members(over.members(), base);
   return base;
@@ -78,7 +78,7 @@ Value default_migrate() {
                  {"HealthyDeadline", 300 * kSecond}});
 }
 
-/// Whether at least one field is non-zero, true or non-empty (R-MODEL-224).
+/// True if at least one field is non-zero, true or non-empty (R-MODEL-224).
 bool says_something(const Value& block) {
   for (const json::Member& member : block.members()) {
     const Value& v = member.value;

@@ -272,7 +272,7 @@ struct Normaliser {
   }
 };
 
-/// Walks as Normaliser does, and remarks on what that leaves out.
+/// Visits the same keys as Normaliser and remarks on those that it drops.
 struct KeyChecker {
   static constexpr std::size_t kSuggested = 32;  ///< unknown keys that are compared with all known ones
   std::vector<std::string>& out;
@@ -300,7 +300,7 @@ struct KeyChecker {
     for (std::size_t i = 0; i < value.items().size(); ++i)
       object(value.items()[i], *key.shape, place + "/" + std::to_string(i));
   }
-  /// Whatever keys the user gave it: none twice.
+  /// A value with arbitrary user keys: none may occur twice.
   void within_value(const json::Value& value, const std::string& place) {
     twice(value, place);
     for (const json::Member& member : value.members())

@@ -29,11 +29,11 @@ enum class WriteMode : std::uint8_t {
   sparse,  ///< zero, empty and absent fields are left out everywhere; entries of maps stay
 };
 
-/// Overwrites `out` with what `value` says; absent keys give zero values. Errors name the JSON pointer of the place.
+/// Overwrites `out` with `value`; absent keys give zero values. Errors name the JSON pointer of the place.
 template <class T>
 [[nodiscard]] Result<void> from_json(const json::Value& value, T& out, const ReadOptions& options = {});
 
-/// `jobs`, when given, is what an allocation's job is printed as an index into; otherwise it is printed whole.
+/// With `jobs`, an allocation's job is printed as an index into that table, otherwise in full.
 template <class T>
 [[nodiscard]] json::Value to_json(const T& value, WriteMode mode = WriteMode::api, const JobTable* jobs = nullptr);
 
@@ -57,7 +57,7 @@ BERTH_MODEL_TYPES(BERTH_X)
 BERTH_X(NetworkResource)
 #undef BERTH_X
 
-/// What a list of victims shows of an allocation, without its resources (R-SCHED-191).
+/// The form of an allocation in a list of victims: without its resources (R-SCHED-191).
 [[nodiscard]] json::Value alloc_stub(const Allocation& alloc);
 
 }  // namespace berth::model

@@ -1,8 +1,8 @@
-// Which lists and maps of a job's JSON are present and empty.
+// Lists and maps of a job's JSON that are present but empty.
 //
-// The structs of the model keep no difference between an empty container and an absent one, and neither does a job once
-// it is canonical. Before that Nomad does tell them apart (R-MODEL-8): a system job with an empty list of affinities is
-// refused, and an empty list of devices is a change. Whoever has the JSON can hand this set to those two functions.
+// The structs of the model do not distinguish an empty container from an absent one, and neither does a canonical job.
+// Before canonicalising, Nomad does (R-MODEL-8): it refuses a system job with an empty list of affinities, and an empty
+// list of devices is a change. Callers that have the JSON can pass this set to validate() and spec_changed().
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Filling absent members of JSON objects: what the defaults of the API layer are made of.
+// Fills absent members of JSON objects; used for the defaults of the API layer.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ inline void fill(json::Value& object, std::string_view key, json::Value value) {
   if (!object.has(key)) object.set(key, std::move(value));
 }
 
-/// Weight 50 for each entry of a list that names none (R-MODEL-230).
+/// Weight 50 for each entry of a list that has no weight (R-MODEL-230).
 inline void fill_weights(json::Value& object, std::string_view key) {
   if (json::Value* list = object.find(key))
     for (json::Value& entry : list->items()) fill(entry, "Weight", 50);

@@ -1,4 +1,5 @@
-// The little JSON that a plain replay reads and writes; the other types are in codec.cc, which takes long to compile.
+// The few JSON types that an ordinary replay reads and writes. The other types are in codec.cc, which is slow to
+// compile.
 #include "model/codec/values.h"
 
 namespace berth::model {

@@ -1,4 +1,4 @@
-// How values are read from JSON and written as JSON, for the files of this folder that make the functions of codec.h.
+// Reads values from JSON and writes them as JSON. Included only by the files of this folder that instantiate codec.h.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using base::is_optional;
 using base::is_shared;
 using base::is_vector;
 
-/// A JSON pointer kept as a chain of stack frames: it costs nothing until an error needs its text.
+/// A JSON pointer as a chain of stack frames: free until an error needs its text.
 struct Place {
   const Place* parent = nullptr;
   std::string_view key = {};
@@ -123,7 +123,7 @@ class Reader {
       else
         out = T{};
     }
-    /// Members that no field named are retained as they are (R-MODEL-7).
+    /// Retains members that no field named, unchanged (R-MODEL-7).
     void extra(json::Value& out) {
       out = json::Value();
       json::Object others;

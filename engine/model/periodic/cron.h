@@ -32,7 +32,7 @@ struct Cron {
   std::vector<std::pair<int, int>> nth_of_week;  ///< `5#3` = {5, 3}
 };
 
-/// The error is the reason alone, as registration prints it.
+/// The error is the bare reason, as registration prints it.
 [[nodiscard]] tl::expected<Cron, std::string> parse_cron(std::string_view text);
 
 /// Offsets from UTC over time, read from the system's time zone files (TZDIR, else /usr/share/zoneinfo).
@@ -48,7 +48,7 @@ class TimeZone {
     std::int64_t at_s, offset_s;
   };
   std::vector<Change> changes_;  // ascending; the first entry holds from the beginning of time
-  std::string rule_;             // POSIX rule for what lies after the last change, "" when none
+  std::string rule_;             // POSIX rule for the time after the last change; "" if there is none
 };
 
 [[nodiscard]] bool is_time_zone(const std::string& name);
@@ -57,11 +57,12 @@ class TimeZone {
 /// clock repeats matches twice, one that it skips never.
 [[nodiscard]] base::Time next_match(const Cron& cron, base::Time after, const TimeZone& zone);
 
-/// Why a periodic job cannot be launched: the first of its specs that does not parse, in Nomad's words; "" when all do.
+/// Explains why a periodic job cannot be launched: the first of its specs that does not parse, in Nomad's words; "" if
+/// all do.
 [[nodiscard]] std::string launch_problem(const PeriodicConfig& periodic);
 
-/// Next launch of a periodic job strictly after `after` (R-CTRL-1302): the earliest over its specs, where a spec
-/// without a match makes the result so far none. The zero time when disabled, malformed or never.
+/// Next launch of a periodic job strictly after `after` (R-CTRL-1302): the earliest over its specs. A spec without a
+/// match resets the earliest launch found so far to none. The zero time if disabled, malformed or never.
 [[nodiscard]] base::Time next_launch(const PeriodicConfig& periodic, base::Time after);
 
 }  // namespace berth::model

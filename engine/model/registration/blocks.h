@@ -13,12 +13,12 @@ inline const std::string& text_at(const json::Value& block, std::string_view key
 inline void default_text(json::Value& block, std::string_view key, std::string_view text) {
   if (block[key].as_string().empty()) block.set(key, text);
 }
-/// An empty list or object, or null, becomes an absent one.
+/// Removes the member if it is an empty list, an empty object or null.
 inline void drop_empty(json::Value& block, std::string_view key) {
   const json::Value* value = block.find(key);
   if (value && (value->is_null() || value->is_array() || value->is_object()) && value->size() == 0) block.erase(key);
 }
-/// The member of that name, which becomes an object if it is none.
+/// Returns the member of that name; turns it into an object if it is none.
 inline json::Value& object_at(json::Value& block, std::string_view key) {
   json::Value* value = block.find(key);
   return value && value->is_object() ? *value : block.set(key, json::Value::object());
@@ -39,7 +39,7 @@ inline std::string lower_case(std::string text) {
   return false;
 }
 inline bool is_default_cluster(const std::string& cluster) { return cluster.empty() || cluster == "default"; }
-/// Of a service: an absent provider is Consul.
+/// An absent provider means Consul.
 inline bool is_provider(const json::Value& service, std::string_view provider) {
   const std::string& given = text_at(service, "Provider");
   return given == provider || (given.empty() && provider == "consul");
@@ -50,7 +50,7 @@ inline bool is_netns(std::string_view network_mode) {
 
 /// `host:port`, the host in brackets if it is an IPv6 address.
 [[nodiscard]] std::string join_host_port(const std::string& host, const std::string& port);
-/// A path without `.`, `..` and double slashes, as text; "" becomes ".". `..` above the start stays.
+/// Removes `.`, `..` and double slashes from a path, as text; "" becomes ".". A `..` above the start stays.
 [[nodiscard]] std::string clean_path(std::string_view path);
 
 }  // namespace berth::model

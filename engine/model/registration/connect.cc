@@ -1,5 +1,5 @@
-// What Connect adds to a group at registration: proxy tasks of sidecars and gateways, their ports, their defaults
-// (R-REG-20 to 83). The services themselves stay JSON blocks; see validate_connect.cc for what is refused.
+// Additions that Connect makes to a group at registration: proxy tasks of sidecars and gateways, their ports and
+// defaults (R-REG-20 to 83). The services themselves stay JSON blocks; validate_connect.cc has the refusals.
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -17,7 +17,7 @@ namespace {
 using base::kSecond;
 using json::Value;
 
-/// A variable's name: what is no letter or digit becomes `_`.
+/// Turns a text into a variable name: characters other than letters and digits become `_`.
 std::string variable_name(std::string text) {
   for (char& c : text)
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) c = '_';
@@ -26,7 +26,7 @@ std::string variable_name(std::string text) {
 
 using Variables = std::map<std::string, std::string>;
 
-/// What a service's name may refer to (R-REG-22).
+/// Variables that a service's name may refer to (R-REG-22).
 Variables name_variables(const Job& job, const TaskGroup& group) {
   Variables out;
   const auto add_meta = [&](const std::map<std::string, std::string>& meta) {
@@ -55,7 +55,7 @@ bool is_variable_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
 }
 
-/// `text` with every `${V}` replaced that `variables` has; others stay.
+/// Replaces every `${V}` for which `variables` has a value; others stay.
 std::string interpolate(const std::string& text, const Variables& variables) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -75,7 +75,7 @@ std::string interpolate(const std::string& text, const Variables& variables) {
   return out;
 }
 
-/// The task in common of sidecars and gateways (R-REG-24, 65).
+/// The part of the proxy task that sidecars and gateways have in common (R-REG-24, 65).
 Task envoy_task(std::string name, std::string kind, const char* driver, const char* image) {
   Task task;
   task.name = std::move(name), task.kind = std::move(kind), task.driver = driver;
@@ -104,7 +104,7 @@ std::string merge_resources(const Value& block, Resources& into) {
   return "";
 }
 
-/// `SidecarTask` of a service over its proxy task (R-REG-27). Returns what is wrong with the block.
+/// Overlays a service's `SidecarTask` on its proxy task (R-REG-27). Returns what is wrong with the block.
 std::string merge_sidecar_task(const Value& block, Task& task) {
   if (!block.is_object()) return "";
   if (const std::string& name = text_at(block, "Name"); !name.empty()) task.name = name;
@@ -132,7 +132,7 @@ std::string merge_sidecar_task(const Value& block, Task& task) {
   return "";
 }
 
-/// A group while Connect is added to it. The indexes keep the cost linear in its tasks, ports and services.
+/// A group while Connect is being added. The indexes keep the cost linear in its tasks, ports and services.
 class Expansion {
  public:
   Expansion(Job& job, TaskGroup& group, const std::function<std::string()>& new_id)

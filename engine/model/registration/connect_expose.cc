@@ -26,7 +26,7 @@ std::string joined(const Value& list) {
   return out;
 }
 
-/// Six digits that tell the check from others of its service (R-REG-91).
+/// Six digits that distinguish the check from other checks of its service (R-REG-91).
 std::string check_digits(const Value& service, std::size_t position, const Value& check) {
   base::Sha256 sum;
   sum.add(text_at(service, "Name") + "_" + std::to_string(position));
@@ -66,7 +66,7 @@ std::string path_key(const Value& path) {
          std::to_string(path["LocalPathPort"].as_int());
 }
 
-/// Each exposed check of one service; the text of the first that cannot be.
+/// Exposes each check of one service that wants it; returns the text of the first failure.
 std::string expose_checks(TaskGroup& group, Value& service) {
   Value* checks = service.find("Checks");
   if (!checks || !checks->is_array()) return "";

@@ -1,4 +1,4 @@
-// Lists of failures in the form in which Nomad reports them: a count, then one bulleted line each, nested at will.
+// Lists of failures in the form in which Nomad reports them: a count, then one bulleted line each; lists may nest.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The server layer of registration: what Nomad fills in and tidies up on a job in its concrete form (R-MODEL-240 to
-// 246).
+// The server layer of registration: defaults and normalisation that Nomad applies to a job in its concrete form
+// (R-MODEL-240 to 246).
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ void fill_server_defaults(Job& job);
 /// Vault and Consul blocks name their cluster; a partition becomes a constraint (R-REG-201, 202).
 void fill_clusters(Job& job);
 
-/// Tasks, ports and constraints of Connect sidecars, gateways and native services; ports and paths of exposed checks
-/// (R-REG sections 1 and 2). Returns why it cannot be done, in Nomad's words; "" otherwise. `new_id` gives the ID whose
-/// first characters tell a proxy from a task of its name. Idempotent but for that.
+/// Adds tasks, ports and constraints of Connect sidecars, gateways and native services, and ports and paths of exposed
+/// checks (R-REG sections 1 and 2). Returns why it cannot be done, in Nomad's words; "" otherwise. `new_id` returns an
+/// ID; its first characters distinguish a proxy from a task of the same name. Idempotent except for these IDs.
 [[nodiscard]] std::string expand_connect(Job& job, const std::function<std::string()>& new_id);
 [[nodiscard]] std::string expand_exposed_checks(Job& job);
 /// The task behind a native service, or Nomad's words for none (R-REG-80).
@@ -33,12 +33,12 @@ struct NativeTask {
 using TasksByName = std::unordered_map<std::string, std::size_t>;  ///< position of the first task of a name
 [[nodiscard]] NativeTask native_task(const TaskGroup& group, const TasksByName& tasks, const json::Value& service);
 
-/// Constraints that follow from what groups use, appended where they are not there yet (R-MODEL-244). The secret
-/// providers of all groups bind every group (R-MODEL-245), but without the quirk secrets_constrain_all_groups.
+/// Appends constraints implied by what groups use, unless already present (R-MODEL-244). The secret providers of all
+/// groups bind every group (R-MODEL-245), unless the quirk secrets_constrain_all_groups is off.
 void add_implied_constraints(Job& job, const Quirks& quirks = {});
 
-/// Workload identities that the server's settings imply, and the constraint that follows from any (R-REG-203, 223 to
-/// 225). `vault_identity`: null without such a setting.
+/// Adds the workload identities that the server's settings imply, and the constraint that any identity implies
+/// (R-REG-203, 223 to 225). `vault_identity` is null if the server has no such setting.
 void add_identities(Job& job, const json::Value& vault_identity);
 
 /// Defaults by job type (R-MODEL-225, 226); absent for types that have none.
@@ -46,7 +46,7 @@ void add_identities(Job& job, const json::Value& vault_identity);
 [[nodiscard]] std::optional<RestartPolicy> default_restart_policy(const std::string& job_type);
 [[nodiscard]] MigrateStrategy default_migrate_strategy();
 
-/// One task in canonical form, as canonicalize() does it for all.
+/// Canonicalises one task, as canonicalize() does for all.
 void canonicalize_task(const Job& job, const TaskGroup& group, Task& task);
 
 /// Retained blocks of a task (identities, services, Vault, templates), R-MODEL-242. Part of canonicalize().

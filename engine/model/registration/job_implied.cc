@@ -13,8 +13,8 @@ namespace {
 
 enum class Match : std::uint8_t { full, left };
 
-/// A group's or a task's constraints while implied ones are added; the targets that are there are looked up, not
-/// searched.
+/// A group's or a task's constraints while implied ones are added. Existing targets are indexed, so that adding is not
+/// quadratic.
 class Constraints {
  public:
   explicit Constraints(std::vector<Constraint>& list) : list_(list) {}
@@ -32,7 +32,7 @@ class Constraints {
  private:
   std::vector<Constraint>& list_;
   std::unordered_set<std::string> targets_;
-  std::size_t known_ = 0;  // of the list, in targets_
+  std::size_t known_ = 0;  // number of constraints of the list that are in targets_
 };
 
 Constraint semver(std::string ltarget, std::string version) {
@@ -122,7 +122,7 @@ void fill_service_clusters(json::Value& services) {
     if (is_provider(service, "consul")) default_text(service, "Cluster", "default");
 }
 
-/// The identity of a Consul service is named after it (R-REG-223).
+/// Names the identity of a Consul service after the service (R-REG-223).
 void name_service_identities(json::Value& services) {
   if (!services.is_array()) return;
   for (json::Value& service : services.items()) {

@@ -106,7 +106,7 @@ void add_shutdown_remarks(const TaskGroup& group, std::vector<std::string>& out)
     out.push_back(in + " defines services, but neither the group nor any of its tasks have shutdown_delay set");
 }
 
-/// Some group promotes its canaries itself, and another has canaries and does not (R-REG-406).
+/// True if one group promotes its canaries automatically and another group with canaries does not (R-REG-406).
 bool promotes_in_part(const Job& job) {
   bool some = false, other = false;
   for (const TaskGroup& group : job.task_groups)

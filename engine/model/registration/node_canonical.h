@@ -1,4 +1,4 @@
-// A node as the server stores it, its capacity, and what an import refuses (R-MODEL-71 to 73, 383, 430 to 442, 473).
+// The stored form of a node, its capacity, and nodes that an import refuses (R-MODEL-71 to 73, 383, 430 to 442, 473).
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ void canonicalize(Node& node);
 /// Null when the node has no topology, which counts as an empty one (R-MODEL-437).
 [[nodiscard]] const Topology* topology_of(const Node& node);
 
-/// What the node has, before reservation (R-MODEL-383); `memory_max_mb` stays 0.
+/// The node's resources before reservation (R-MODEL-383); `memory_max_mb` stays 0.
 [[nodiscard]] FlatResources capacity(const Node& node);
-/// What the node keeps for itself (R-MODEL-383, R-RANK-522).
+/// The resources that the node reserves for itself (R-MODEL-383, R-RANK-522).
 [[nodiscard]] FlatResources reservation(const Node& node);
 /// Capacity minus reservation; components may be negative (R-RANK-523).
 [[nodiscard]] FlatResources available(const Node& node);
 
-/// Refuses what the reference would crash on or misread (R-MODEL-9, 60, 442, 473): no NodeResources, a core list that
-/// is not strictly ascending, port 65536, a dynamic port bound above 65535, a CSI node plugin without node info.
+/// Refuses nodes that the reference would crash on or misread (R-MODEL-9, 60, 442, 473): no NodeResources, a core list
+/// that is not strictly ascending, port 65536, a dynamic port bound above 65535, a CSI node plugin without node info.
 /// Port texts that do not parse are no error here: such a node is exhausted by `network: invalid node`.
 [[nodiscard]] Result<void> check_node(const Node& node, const std::string& path = "-", const std::string& place = "");
 

@@ -11,7 +11,7 @@
 namespace berth::model {
 namespace {
 
-/// Where the counts of a job that may not have been validated cannot be carried out.
+/// Returns an error if the counts of a job that may not have been validated are too large to carry out.
 std::optional<InputError> uncountable(const Job& job, const std::string& path, const std::string& place) {
   for (std::size_t g = 0; g < job.task_groups.size(); ++g) {
     const TaskGroup& group = job.task_groups[g];
@@ -23,7 +23,7 @@ std::optional<InputError> uncountable(const Job& job, const std::string& path, c
   return std::nullopt;
 }
 
-/// R-MODEL-233: refused before the server layer looks at the job.
+/// R-MODEL-233: checked before the server layer processes the job.
 std::string api_refusal(const Job& job) {
   if (job.type != "system") return "";
   for (const TaskGroup& group : job.task_groups)
@@ -31,7 +31,7 @@ std::string api_refusal(const Job& job) {
   return "";
 }
 
-/// What registration makes of the job in place (R-REG-2). Returns Nomad's text where it cannot.
+/// Applies registration to the job in place (R-REG-2). Returns Nomad's error text, or "".
 std::string mutate(Job& job, const RegistrationRequest& request) {
   canonicalize(job);
   if (job.priority == 0) job.priority = 50;
@@ -124,7 +124,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   if (!api) return tl::unexpected(api.error());
   if (std::string problem = mount_problem(*api); !problem.empty())  // Nomad's request handler crashes
     return tl::unexpected(InputError{request.path, place, std::move(problem), "name the mount's destination"});
-  // The defaults drop the older fields and fill the block that they stand for (R-SEED-70).
+  // The defaults drop the older fields and fill the block that replaces them (R-SEED-70).
   const json::Value groups_given = request.options.legacy_disconnect_fields ? (*api)["TaskGroups"] : json::Value();
   fill_api_defaults(*api);
   if (groups_given.is_array())

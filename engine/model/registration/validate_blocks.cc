@@ -16,7 +16,7 @@ namespace {
 using base::go_quote;
 using json::Value;
 
-/// Whether `path` under `base` leaves the allocation directory; a leading slash is no root (R-REG-336).
+/// True if `path` under `base` leaves the allocation directory; a leading slash is no root (R-REG-336).
 bool escapes(const std::string& base, const std::string& path) {
   return clean_path(base + "/" + path).starts_with("..");
 }
@@ -63,7 +63,7 @@ ErrorList artifact_errors(const Value& artifact) {
   return errors;
 }
 
-/// What Go's strconv.ParseUint says of a file mode of at most 7777.
+/// Go's strconv.ParseUint error for a file mode of at most 7777.
 std::string octal_problem(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("01234567") == std::string::npos;
   const std::size_t significant = text.find_first_not_of('0');

@@ -1,4 +1,4 @@
-// Connect: what a group with sidecars, gateways or native services has to be like (R-REG-110 to 118).
+// Connect: requirements for groups with sidecars, gateways or native services (R-REG-110 to 118).
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -20,7 +20,7 @@ using json::Value;
 
 std::string in_group(const TaskGroup& group) { return " in group " + go_quote(group.name); }
 
-/// Two upstreams of a group's sidecars listen on one address (R-REG-112).
+/// Detects two upstreams of a group's sidecars that listen on the same address (R-REG-112).
 class UpstreamAddresses {
  public:
   std::string take(const TaskGroup& group, const Value& service) {
@@ -41,7 +41,7 @@ class UpstreamAddresses {
   std::unordered_map<std::string, std::string> owners_;
 };
 
-/// What a transparent proxy refers to in its group (R-REG-113).
+/// Checks what a transparent proxy refers to in its group (R-REG-113).
 std::string transparent_proxy_problem(const TaskGroup& group, const std::set<std::string_view>& reserved,
                                       const Value& proxy) {
   if (!proxy["NoDNS"].as_bool() &&
@@ -127,7 +127,7 @@ std::string group_expose_problem(const TaskGroup& group) {
 
 // The connect block itself (R-REG-117).
 
-/// "" or what Go says of a number in 0..65535.
+/// Go's error for a number in 0..65535, or "".
 std::string user_id_problem(const std::string& text) {
   const bool digits =
       !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -214,7 +214,7 @@ std::string gateway_problem(const Value& gateway) {
   return kinds == 1 ? "" : "One Consul Gateway Configuration must be set";
 }
 
-/// "" or what Go says of an IPv4 address.
+/// Go's error for an IPv4 address, or "".
 std::string ipv4_problem(const std::string& text) {
   const std::string failed = "ParseAddr(" + go_quote(text) + "): ";
   int fields = 0, digits = 0, value = 0;
@@ -236,7 +236,7 @@ std::string ipv4_problem(const std::string& text) {
   return fields < 3 ? failed + "IPv4 address too short" : "";
 }
 
-/// Whether eight groups of hex digits, some of them perhaps left out once, with an IPv4 address at the end or not.
+/// True for eight groups of hex digits, some possibly elided once, with an optional IPv4 address at the end.
 bool is_ipv6(std::string_view text) {
   int groups = 0;
   bool gap = false;

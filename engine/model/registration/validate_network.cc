@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kPortMax = 65'535;
 
-/// Which static ports are taken, per host network, and by whom.
+/// Taken static ports per host network, and the label that took each.
 class StaticPorts {
  public:
   void take(const Port& port, const std::string& owner, bool may_share, ErrorList& errors) {

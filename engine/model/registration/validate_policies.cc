@@ -20,15 +20,15 @@ Duration saturating_mul(Duration a, Duration b) {
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<Duration>::max() : product;
 }
 
-/// How many attempts fit into the interval, and the interval that all of them need (R-MODEL-253).
+/// Number of attempts that fit into the interval, and the interval that all of them need (R-MODEL-253).
 struct AttemptFit {
   bool fits = true;
   std::int64_t possible = 0;
   Duration recommended = 0;
 };
 
-/// The slots from index `from` on rise by `step` each, the one before them was `last`: counts those of at most `limit`
-/// without visiting them, since a job may ask for any number of attempts.
+/// Adds slots from index `from` on that rise by `step` each, after a slot at `last`: counts those of at most `limit`
+/// without visiting them, since a job may request any number of attempts.
 void add_steady_slots(const ReschedulePolicy& policy, Duration limit, std::int64_t from, Duration last, Duration step,
                       AttemptFit& out) {
   const std::int64_t count = policy.attempts - from;

@@ -1,4 +1,4 @@
-// What the server's settings, its namespaces and node pools decide about a job (R-REG-300 to 303, 311, 340, 341).
+// Rules about a job that depend on the server's settings, namespaces and node pools (R-REG-300 to 303, 311, 340, 341).
 #include <algorithm>
 #include <limits>
 
@@ -53,7 +53,7 @@ void validate_identity_names(const TaskGroup& group, ErrorList& errors) {
   }
 }
 
-/// `one thing "a"` or `things ["a" "b"]` of those not allowed.
+/// `one thing "a"` or `things ["a" "b"]` for the names that are not allowed.
 std::string not_allowed(const std::string& what, const std::vector<std::string>& names, const std::string& space) {
   if (names.empty()) return "";
   std::vector<std::string> quoted;

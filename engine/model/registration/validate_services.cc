@@ -35,7 +35,7 @@ bool is_service_name(const std::string& name) {
 
 enum class UrlForm : std::uint8_t { relative, absolute, none };
 
-/// A reference as Go's net/url reads it.
+/// Parses a reference as Go's net/url does.
 UrlForm url_form(const std::string& text) {
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
   const std::size_t fragment = std::min(text.find('#'), text.size()), query = std::min(text.find('?'), fragment);
@@ -52,7 +52,7 @@ UrlForm url_form(const std::string& text) {
   return colon < slash ? UrlForm::none : UrlForm::relative;
 }
 
-/// Rows 13: of a check's restart block.
+/// Rows 13: a check's restart block.
 ErrorList check_restart_errors(const Value& restart) {
   ErrorList errors;
   if (const std::int64_t limit = restart["Limit"].as_int(); limit < 0)
@@ -208,7 +208,7 @@ ErrorList service_errors(const Value& service) {  // R-REG-164
   return errors;
 }
 
-/// What the group's own services refer to (R-REG-161).
+/// Checks what the group's own services refer to (R-REG-161).
 void validate_group_service(const std::set<std::string_view>& tasks, const Value& service, ErrorList& errors) {
   const std::string& name = text_at(service, "Name");
   if (text_at(service, "AddressMode") == "driver")
@@ -225,7 +225,7 @@ void validate_group_service(const std::set<std::string_view>& tasks, const Value
   }
 }
 
-/// Which services a group has already (R-REG-162).
+/// Services seen so far in a group (R-REG-162).
 class KnownServices {
  public:
   void take(const std::string& task, const Value& service) {
@@ -251,7 +251,7 @@ void add_labels(const NetworkResource& network, std::set<std::string>& labels) {
     for (const Port& port : *ports) labels.insert(port.label);
 }
 
-/// Port labels that services of a task refer to, by whom (R-REG-168 to 170).
+/// Port labels that services of a task refer to, and the services that do (R-REG-168 to 170).
 class PortUses {
  public:
   PortUses(const std::set<std::string>& of_group, const Task& task) : of_group_(of_group) {

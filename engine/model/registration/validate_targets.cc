@@ -20,7 +20,7 @@ bool any_of(const auto& list, const std::string& text) {
 
 bool is_digits(const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; }
 
-/// "" or what is wrong with a regular expression.
+/// Describes what is wrong with a regular expression, or "".
 std::string regexp_problem(const std::string& text) {
   RE2::Options options;
   options.set_log_errors(false);
@@ -34,7 +34,7 @@ std::string regexp_problem(const std::string& text) {
   return "error parsing regexp: " + problem + ": `" + part + "`";
 }
 
-/// How constraints and affinities word what is wrong with a right-hand side (R-REG-345, 346).
+/// Error texts of constraints and affinities for a bad right-hand side (R-REG-345, 346).
 struct Words {
   const char *sets, *version, *semver;
 };
@@ -43,7 +43,7 @@ constexpr Words kConstraintWords{"Set contains constraint requires an RTarget",
 constexpr Words kAffinityWords{"Set contains operators require an RTarget",
                                "Version affinity is invalid: ", "Semver affinity is invalid: "};
 
-/// RTarget of the operands that constraints and affinities share.
+/// Checks the RTarget of the operands that constraints and affinities share.
 void check_rtarget(const Words& words, const std::string& operand, const std::string& rtarget, ErrorList& errors) {
   if (any_of(kSets, operand) && rtarget.empty())
     errors.add(words.sets);
@@ -57,7 +57,7 @@ void check_rtarget(const Words& words, const std::string& operand, const std::st
     errors.add(words.semver + ("Malformed constraint: " + rtarget));
 }
 
-/// "" or what is wrong with the form of a target.
+/// Describes what is wrong with the form of a target, or "".
 std::string target_problem(const std::string& target) {
   if (target.empty() || target[0] != '$') return "";
   const std::string quoted = base::go_quote(target);

@@ -1,4 +1,5 @@
-// What a dry run writes beside the difference of two job versions (R-SCHED-197 to 199). The difference itself is given.
+// Annotations that a dry run adds to the difference of two job versions (R-SCHED-197 to 199). The difference itself is
+// an input.
 #pragma once
 
 #include <map>

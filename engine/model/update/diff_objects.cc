@@ -69,7 +69,7 @@ Array& list_of(Value& object, const char* key) {
   return list && list->is_array() ? list->items() : none;
 }
 
-/// R-REG-510. Sorts the objects inside of both as it goes, which stays.
+/// The order of R-REG-510. Sorts the objects inside both arguments as a side effect, which persists.
 bool comes_before(Value& a, Value& b) {
   const std::string &a_name = std::as_const(a)["Name"].as_string(), &b_name = std::as_const(b)["Name"].as_string();
   if (a_name != b_name) return a_name < b_name;
@@ -217,7 +217,7 @@ void sort_objects(Array& list) {
 }
 
 void keyed(const Value& before, const Value& after, const Key& key, const Pair& pair, Value& out) {
-  // The last of equal keys counts.
+  // The last item of equal keys counts.
   std::unordered_map<std::string, const Value*> olds, news;
   for (const Value& v : before.items()) olds[key(v)] = &v;
   for (const Value& v : after.items()) news[key(v)] = &v;

@@ -1,5 +1,5 @@
-// What differences of jobs are made of (R-REG-500 to 512): objects of named fields, by the ways of comparing that
-// Nomad has. Part of job_diff.h; blocks are JSON as the API prints them, and an absent member is a zero one.
+// Building blocks of job differences (R-REG-500 to 512): objects of named fields, and Nomad's ways of comparing them.
+// Part of job_diff.h. Blocks are JSON as the API prints them; an absent member counts as zero.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace berth::model::diff {
 using json::Array;
 using json::Value;
 using Texts = std::map<std::string, std::string>;
-/// A member, and its text where the block lacks it.
+/// A member, and the text to use if the block lacks it.
 using Fields = std::initializer_list<std::pair<const char*, const char*>>;
 using Pair = std::function<Value(const Value& before, const Value& after)>;
 using Key = std::function<std::string(const Value&)>;
@@ -26,31 +26,31 @@ using Key = std::function<std::string(const Value&)>;
 void flatten(const std::string& name, const Value& value, Texts& out, bool nulls = false);
 /// The members of an object, flattened: `a[b]`.
 [[nodiscard]] Texts flattened(const Value& object, bool nulls = false);
-/// Those members of a block, and its maps of texts as `Meta[k]`; nothing of an absent one.
+/// The named members of a block, and its maps of texts as `Meta[k]`; nothing if the block is absent.
 [[nodiscard]] Texts scalars(const Value& block, Fields fields, std::initializer_list<const char*> maps = {});
 
 enum class Equal : std::uint8_t { listed, left_out };  ///< fields that do not differ
 [[nodiscard]] Value fields_of(const Texts& before, const Texts& after, Equal equal);
 
 [[nodiscard]] Value object(std::string_view name, std::string_view type, Value fields, Value objects = {});
-/// Deep: null if both blocks are equal; Edited even if no member shows (R-REG-508 D).
+/// Deep comparison: null if both blocks are equal; Edited even if no member shows (R-REG-508 D).
 [[nodiscard]] Value deep(std::string_view name, const Value& before, const Value& after, Value fields,
                          Value objects = {});
-/// By fields: the type follows from them, null if none differs (R-REG-508 P).
+/// Comparison by fields: they determine the type; null if none differs (R-REG-508 P).
 [[nodiscard]] Value by_fields(std::string_view name, const Texts& before, const Texts& after);
-/// A list of texts, a field each; null if both are empty, and if equal unless `listed` (R-REG-508 T).
+/// A list of texts, one field each; null if both are empty, or if they are equal and not `listed` (R-REG-508 T).
 [[nodiscard]] Value text_set(std::string_view name, const Value& before, const Value& after, Equal equal);
 
-/// Lists whose items have a key: items of one key are a pair. Sorted (R-REG-510, 512).
+/// Lists whose items have a key: items with the same key form a pair. Sorted (R-REG-510, 512).
 void keyed(const Value& before, const Value& after, const Key& key, const Pair& pair, Value& out);
 /// Lists compared by position. Sorted.
 void positional(const Value& before, const Value& after, const Pair& pair, Value& out);
-/// Sorts as Nomad does, whose order is none for some objects; so the method counts (R-REG-510, 511).
+/// Sorts as Nomad does. Its order is not total for some objects, so the sorting method matters (R-REG-510, 511).
 void sort_objects(Array& list);
 void append(Value object, Value& out);   ///< unless it is null
 void append(Array objects, Value& out);  ///< those that are not null, sorted
 
-/// Absent members of blocks are zero.
+/// True if the two are equal; absent members of blocks count as zero.
 [[nodiscard]] bool same(const Value& a, const Value& b);
 [[nodiscard]] bool is_there(const Value& block);  ///< an object
 [[nodiscard]] Value null_if_empty(Value list);

@@ -36,7 +36,7 @@ void add_targets(const Value& a, const Value& b, Value& out) {
   keyed(a["Affinities"], b["Affinities"], by_content, affinity_pair, out);
 }
 
-/// A block whose type follows from its fields.
+/// A block whose type is determined by its fields.
 Value plain(const char* name, const Value& a, const Value& b, Fields fields) {
   return by_fields(name, scalars(a, fields), scalars(b, fields));
 }
@@ -187,7 +187,7 @@ Value template_pair(const Value& a, const Value& b) {
   return deep("Template", a, b, fields_of(texts(a), texts(b), Equal::listed), std::move(objects));
 }
 
-/// One on each side are a pair; else those of one destination (R-REG-545).
+/// A single template on each side is a pair; otherwise templates with the same destination pair up (R-REG-545).
 void add_templates(const Value& a, const Value& b, Value& out) {
   if (a.size() == 1 && b.size() == 1) return append(template_pair(a.items()[0], b.items()[0]), out);
   std::map<std::string_view, std::vector<const Value*>> by_path;  // of the new ones, the first at the back
@@ -243,7 +243,7 @@ std::string_view change(const Value& a, const Value& b, bool edited) {
   return a.is_null() ? "Added" : b.is_null() ? "Deleted" : edited ? "Edited" : "None";
 }
 
-/// The last of each name, on both sides, by name (R-REG-507).
+/// The last item of each name on both sides, by name (R-REG-507).
 std::map<std::string, std::pair<const Value*, const Value*>> pairs_by_name(const Value& a, const Value& b) {
   static const Value kNone;
   std::map<std::string, std::pair<const Value*, const Value*>> out;

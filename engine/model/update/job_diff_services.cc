@@ -15,7 +15,7 @@ Value named_pair(const char* name, const Value& a, const Value& b, Fields fields
               std::move(objects));
 }
 
-/// Only the members that differ.
+/// A pair that shows only the members that differ.
 Value changed_pair(const char* name, const Value& a, const Value& b, Fields fields,
                    std::initializer_list<const char*> maps, Value objects) {
   return deep(name, a, b, fields_of(scalars(a, fields, maps), scalars(b, fields, maps), Equal::left_out),
@@ -91,7 +91,7 @@ Value expose(const Value& a, const Value& b) {
   return deep("Expose", x, y, {}, std::move(objects));
 }
 
-/// Listed even where nothing differs, as an object without members.
+/// Listed even if nothing differs, as an object without members.
 Value transparent_proxy(const Value& a, const Value& b) {
   Value objects = Value::array();
   for (const char* list : {"ExcludeInboundPorts", "ExcludeOutboundPorts", "ExcludeOutboundCIDRs", "ExcludeUIDs"})
@@ -268,7 +268,7 @@ Value service_pair(const Value& a, const Value& b) {
                     {"CanaryMeta", "Meta", "TaggedAddresses"}, std::move(objects));
 }
 
-/// Unmatched services by a key, in list order; matching one takes it out of all.
+/// Unmatched services by key, in list order; a match removes the service under all its keys.
 class Unmatched {
  public:
   explicit Unmatched(const Array& list) : list_(list), taken_(list.size(), false) {
@@ -279,8 +279,9 @@ class Unmatched {
   }
   static std::string port_of(const Value& v) { return v["PortLabel"].as_string(); }
 
-  /// The new service that matches the old one at `index` best, first of equals: same index 1, port 2, name 3; a score
-  /// below 3 is none. So: name, port and index; name and port; name and index; name; port and index.
+  /// Returns the new service that matches the old one at `index` best, the first on a tie. Same index scores 1, port 2,
+  /// name 3; below 3 is no match. So the order is: name, port and index; name and port; name and index; name; port and
+  /// index.
   [[nodiscard]] std::size_t take(const Value& old, std::size_t index) {
     const std::size_t none = list_.size();
     const bool here = index < none && !taken_[index];

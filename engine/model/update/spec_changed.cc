@@ -11,8 +11,8 @@ bool is_zero(const json::Value& v) {
          (v.is_string() && v.as_string().empty());
 }
 
-/// What two jobs that differ at first sight are compared by. Driver configuration and environment are the user's own
-/// maps: there an empty value is a value.
+/// The form in which two jobs are compared if they differ at first sight. Driver configuration and environment are the
+/// user's own maps: an empty value is a value there.
 Job without_zeros_in_blocks(Job job) {
   const auto strip = [](json::Value& block) { block = without_zeros(block); };
   for (TaskGroup& group : job.task_groups) {
@@ -28,7 +28,7 @@ Job without_zeros_in_blocks(Job job) {
   return job;
 }
 
-/// A copy in which the fields that never count are equal to those of every other copy.
+/// A copy with the fields that never count set to fixed values.
 Job without_bookkeeping(const Job& job) {
   Job copy = job;
   copy.status.clear(), copy.status_description.clear();
@@ -70,7 +70,7 @@ bool spec_changed(const Job& stored, const Job& submitted, const EmptyContainers
   if (stored_empty != submitted_empty) return true;
   const Job a = without_bookkeeping(stored), b = without_bookkeeping(submitted);
   if (a == b) return false;
-  // Members of retained blocks may come in another order, which means nothing.
+  // Members of retained blocks may have a different order without meaning.
   return !json::equal_ignoring_member_order(to_json(without_zeros_in_blocks(a), WriteMode::sparse),
                                             to_json(without_zeros_in_blocks(b), WriteMode::sparse));
 }

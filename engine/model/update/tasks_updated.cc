@@ -122,7 +122,7 @@ bool same_networks(const std::vector<NetworkResource>& a, const std::vector<Netw
 auto key_of(const Constraint& c) { return std::tie(c.ltarget, c.rtarget, c.operand); }
 auto key_of(const Affinity& a) { return std::tie(a.ltarget, a.rtarget, a.operand, a.weight); }
 
-/// The same entries as often, in whatever order.
+/// True if both have the same entries equally often, in any order.
 template <class T>
 bool same_set(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return false;
