@@ -82,7 +82,7 @@ struct Exact {
   int exponent;
 };
 
-/// What a number is multiplied with so that all units of its base meet in integers: milliwatts for watts.
+/// Multiplier that brings all units of one base to a common integer unit: milliwatts for watts.
 std::int64_t exact_multiplier(const Unit* unit) {
   if (!unit) return 1;
   if (unit->base != UnitBase::watt) return unit->multiplier;
@@ -130,7 +130,7 @@ DeviceOrder order_of(const T& left, const T& right) {
   return left < right ? DeviceOrder::less : right < left ? DeviceOrder::greater : DeviceOrder::equal;
 }
 
-/// Multiplication as Nomad's int64 does it: it wraps around (R-FEAS-932).
+/// Multiplies like Nomad's int64: wraps around (R-FEAS-932).
 std::int64_t wrapped(std::int64_t value, const Unit* unit) {
   if (!unit) return value;
   if (unit->divides) return value / unit->multiplier;

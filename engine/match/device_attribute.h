@@ -26,10 +26,11 @@ enum class DeviceOrder : std::uint8_t {
 /// unit; any other pair of numbers is compared exactly. A unit name outside the table counts as no unit (R-FEAS-926).
 [[nodiscard]] DeviceOrder compare(const model::Attribute& left, const model::Attribute& right);
 
-/// The evaluation cannot go on: a NaN was compared (R-FEAS-933). Nomad reports `failed to process eval: ...`.
+/// Error: a NaN was compared, so the evaluation fails (R-FEAS-933). Nomad reports `failed to process
+/// eval: ...`.
 struct NotANumber {};
 
-/// The operand table for devices (R-FEAS-934). A null side was not found.
+/// The operand table for devices (R-FEAS-934). A null side means "not found".
 [[nodiscard]] Result<bool, NotANumber> evaluate_device(Operand operand, const model::Attribute* left,
                                                        const model::Attribute* right, Patterns& patterns);
 

@@ -28,8 +28,8 @@ struct DeviceTarget {
 };
 [[nodiscard]] DeviceTarget parse_device_target(std::string_view text);
 
-/// The attribute a target names on `group`, or null when not found (R-FEAS-911). `scratch` holds texts that are
-/// composed here and must outlive the use of the result.
+/// Returns the attribute that a target names on `group`, or null if not found (R-FEAS-911). `scratch` holds texts that
+/// are composed here; it must outlive the use of the result.
 [[nodiscard]] const model::Attribute* resolve(const DeviceTarget& target, const model::NodeDevice& group,
                                               model::Attribute& scratch);
 
@@ -57,7 +57,7 @@ struct DeviceRequest {
 };
 [[nodiscard]] DeviceRequest compile_device(const model::RequestedDevice& request);
 
-/// Name and every constraint of the request hold for the group (R-FEAS-905).
+/// True if the name and every constraint of the request hold for the group (R-FEAS-905).
 [[nodiscard]] Result<bool, NotANumber> matches(const DeviceRequest& request, const model::NodeDevice& group,
                                                Patterns& patterns);
 

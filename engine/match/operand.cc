@@ -137,7 +137,7 @@ bool Matcher::operator()(Side left) const {
       return left.found && regexp_ && regexp_->matches(left.text);
     case Operand::set_contains_all:
       return left.found && right_found_ && contains(operand_, left.text, set_);
-    case Operand::set_contains_any: {  // a node has one element or few, an ask may list many
+    case Operand::set_contains_any: {  // a node has one element or few, a constraint may list many
       if (!left.found || !right_found_) return false;
       const auto elements = set_elements(left.text);
       return std::any_of(elements.begin(), elements.end(), [&](std::string_view element) {

@@ -1,10 +1,10 @@
 // Operands of constraints and affinities on node texts (R-FEAS-601 to 652), and compiled constraints.
 //
-// Three ways to ask, from fast to general:
+// Three interfaces, from fast to general:
 //   Matcher        right side fixed; parsed once, then applied to each distinct left value of a column
 //   Constraint     a whole constraint, compiled: two targets, operand, and the Matcher where the right side is fixed
-//   evaluate()     both sides vary; what the right side compiles to is remembered in a Patterns
-// Threads: a Matcher and a Constraint are read-only after construction and may be shared; a Patterns belongs to one
+//   evaluate()     both sides vary; compiled right sides are cached in a Patterns
+// Threads: a Matcher and a Constraint are read-only after construction and may be shared. A Patterns belongs to one
 // thread at a time.
 #pragma once
 
@@ -44,7 +44,8 @@ enum class Operand : std::uint8_t {
 /// Spellings are exact; anything else is `unknown`.
 [[nodiscard]] Operand parse_operand(std::string_view text);
 
-/// What right sides of `version`, `semver` and `regexp` compile to, each text once. Null = malformed, so false.
+/// Cache of compiled right sides of `version`, `semver` and `regexp`, each text once. Null = malformed, which counts as
+/// false.
 class Patterns {
  public:
   [[nodiscard]] std::shared_ptr<const Regexp> regexp(std::string_view expression);
@@ -56,7 +57,7 @@ class Patterns {
   std::unordered_map<std::string, std::shared_ptr<const VersionConstraints>> versions_, semvers_;
 };
 
-/// An operand with its right side, ready for many left sides. Owns all it needs.
+/// An operand with its compiled right side, to be applied to many left sides. Owns all its data.
 class Matcher {
  public:
   Matcher(Operand operand, Side right, Patterns& patterns);
@@ -67,13 +68,13 @@ class Matcher {
   bool right_found_;
   std::string right_;
   std::optional<std::int64_t> right_int_;           // ordered comparison, R-FEAS-611
-  std::optional<double> right_double_;              // likewise
+  std::optional<double> right_double_;              // as right_int_
   std::shared_ptr<const Regexp> regexp_;            // regexp
   std::shared_ptr<const VersionConstraints> list_;  // version, semver
   std::vector<std::string> set_;                    // set_contains_*: trimmed elements of the right side, sorted
 };
 
-/// One evaluation with both sides varying. Prefer Matcher where the right side stays.
+/// One evaluation with both sides varying. Prefer Matcher if the right side is fixed.
 [[nodiscard]] bool evaluate(Operand operand, Side left, Side right, Patterns& patterns);
 
 /// The elements of a set text: split on commas, Unicode white space trimmed, empty ones kept (R-FEAS-651).
@@ -92,9 +93,9 @@ struct Constraint {
 [[nodiscard]] Constraint compile(std::string_view ltarget, std::string_view operand, std::string_view rtarget,
                                  Patterns& patterns);
 
-/// Whether the constraint holds for sides already resolved. `right` is ignored where the right side is fixed.
+/// True if the constraint holds for sides already resolved. `right` is ignored if the right side is fixed.
 [[nodiscard]] bool holds(const Constraint& constraint, Side left, Side right, Patterns& patterns);
-/// Whether the constraint holds on `node`.
+/// True if the constraint holds on `node`.
 [[nodiscard]] bool holds(const Constraint& constraint, const model::Node& node, Patterns& patterns);
 
 }  // namespace berth::match

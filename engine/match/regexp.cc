@@ -56,9 +56,9 @@ std::string with_replacement_characters(std::string_view text) {
   return out;
 }
 
-/// Rewrites Go's `(?<name>` to the `(?P<name>` that every RE2 knows and refuses `\C` and group names Go refuses.
-/// Brackets, escapes and `\Q...\E` are skipped, because an opening parenthesis is literal there.
-/// Not translated: the property names that Go knows since 1.25 and RE2 does not (`\p{Letter}`, `\p{greek}`).
+/// Rewrites Go's `(?<name>` to `(?P<name>`, which every RE2 version supports; refuses `\C` and group names that Go
+/// refuses. Skips brackets, escapes and `\Q...\E`, where an opening parenthesis is literal. Not translated: property
+/// names that Go supports since 1.25 and RE2 does not (`\p{Letter}`, `\p{greek}`).
 std::optional<std::string> to_re2(std::string_view go) {
   std::string out;
   bool in_class = false;

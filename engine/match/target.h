@@ -1,8 +1,8 @@
-// Targets: what the two sides of a constraint, affinity, spread or host network template name on a node
+// Targets: the node fields that the two sides of a constraint, affinity, spread or host network template refer to
 // (R-FEAS-501 to 513).
 //
-// A target text is parsed once into a Target. resolve() reads it from one node; tables may instead map a Target to a
-// column (its kind and key say which) and look values up there. Values only; any thread may use what it can see.
+// A target text is parsed once into a Target. resolve() reads its value from one node. Tables may instead map a Target
+// to a column, by its kind and key, and look values up there. Plain values without synchronisation.
 #pragma once
 
 #include <cstdint>
@@ -51,12 +51,12 @@ struct Side {
 /// The side of a target for which is_fixed() holds.
 [[nodiscard]] Side fixed_side(const Target& target);
 
-/// Whether a verdict on this constraint cannot be shared by the nodes of a computed class, because a side names
-/// something unique to a node (R-FEAS-405, R-MODEL-545). The operand does not matter.
+/// True if the nodes of a computed class cannot share a verdict on this constraint, because a side names something
+/// unique to a node (R-FEAS-405, R-MODEL-545). The operand does not matter.
 [[nodiscard]] bool escapes_class(const model::Constraint& constraint);
 
-/// Whether a constraint list of a job or a group activates distinct_hosts: the first such constraint decides, enabled
-/// unless its RTarget is a false boolean text (R-FEAS-1311).
+/// True if a constraint list of a job or a group activates distinct_hosts. The first such constraint decides; it is
+/// enabled unless its RTarget is a false boolean text (R-FEAS-1311).
 [[nodiscard]] bool has_distinct_hosts(std::span<const model::Constraint> constraints);
 
 }  // namespace berth::match

@@ -14,7 +14,7 @@ bool is_identifier(char c) {
 }
 bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 
-/// Takes identifier characters and further non-empty groups behind dots; 0 when there is no identifier.
+/// Length of an identifier and further non-empty groups after dots; 0 if there is no identifier.
 std::size_t dotted_identifier_length(std::string_view text) {
   std::size_t taken = 0;
   for (std::size_t i = 0;;) {

@@ -13,12 +13,12 @@ namespace berth::match {
 
 enum class VersionGrammar : std::uint8_t {
   lenient,  ///< R-FEAS-622: `1.7rc1` is 1.7 with the prerelease `rc1`
-  strict,   ///< R-FEAS-631: every prerelease stands behind a `-`
+  strict,   ///< R-FEAS-631: every prerelease follows a `-`
 };
 
 struct Version {
   std::vector<std::int64_t> segments;  ///< at least three, padded with zeros
-  std::size_t written = 0;             ///< how many of them the text had
+  std::size_t written = 0;             ///< how many of them the text contained
   std::string prerelease;              ///< without the joining `-`; metadata is dropped, it never matters (R-FEAS-626)
 };
 
@@ -29,14 +29,14 @@ struct Version {
 /// -1, 0 or 1 (R-FEAS-625, 627). Not antisymmetric: prereleases `01` and `1` are each smaller than the other.
 [[nodiscard]] int compare(const Version& a, const Version& b);
 
-/// A comma-separated list of which every element must hold.
+/// A comma-separated list of constraints; all elements must hold.
 class VersionConstraints {
  public:
   enum class Rules : std::uint8_t {
     version,  ///< with `~>` and the prerelease guard (R-FEAS-628, 629)
     semver,   ///< strict grammar, plain order relations (R-FEAS-631, 633)
   };
-  /// Nothing when any piece of the list is malformed (R-FEAS-624, 631).
+  /// Returns nullopt if any element of the list is malformed (R-FEAS-624, 631).
   [[nodiscard]] static std::optional<VersionConstraints> parse(std::string_view text, Rules rules);
 
   /// `left` is parsed with the lenient grammar under both rules (R-FEAS-632); an unparsable one satisfies nothing.
