@@ -68,7 +68,7 @@ std::uint32_t BestIndex::next_above(std::uint32_t from, double floor) const noex
     if (i >= scores.size()) return size_;
     const std::uint32_t end = (i / kFan + 1) * kFan;
     while (i < end && !(scores[i] > floor)) ++i;
-    if (i < end) {  // down, to the first of it
+    if (i < end) {  // down, to the first such score
       for (; level > 0; --level) {
         i *= kFan;
         while (!(levels_[level - 1][i] > floor)) ++i;
@@ -83,7 +83,7 @@ std::uint32_t BestIndex::next_above(std::uint32_t from, double floor) const noex
 const TopScores& BestIndex::top() noexcept {
   TopScores now = pushed_.empty() ? none_ : pushed_.back().after;
   std::uint32_t from = pushed_.empty() ? 0 : pushed_.back().i + 1;
-  // While there is room the floor is -infinity, which what is absent does not exceed.
+  // Before the list is full the floor is -infinity, which absent scores do not exceed.
   while ((from = next_above(from, now.floor())) < size_) {
     now.push(from, levels_[0][from]);
     pushed_.push_back({from, now});

@@ -1,5 +1,5 @@
-// Blocks of IP addresses as a node's deprecated task networks name them: parsed, walked and printed as Go does, because
-// ports are looked up by the exact address text (R-MODEL-495, R-RANK-623).
+// IP address blocks as in a node's deprecated task networks. Parsed, iterated and printed as Go does, because ports are
+// looked up by the exact address text (R-MODEL-495, R-RANK-623).
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@ struct IpAddress {
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };
 
-/// Dotted, or hexadecimal with the longest run of zero groups left out; addresses that map IPv4 print dotted.
+/// Dotted, or hexadecimal with the longest run of zero groups left out; IPv4-mapped addresses print dotted.
 [[nodiscard]] std::string to_text(const IpAddress& address);
-/// The address that follows; the last one of all is followed by the first.
+/// The next address; the highest one wraps to the first.
 [[nodiscard]] IpAddress next(IpAddress address);
 
 /// first..last, both included: the block's network address and its last address.
@@ -28,7 +28,8 @@ struct CidrBlock {
   IpAddress first, last;
 };
 
-/// `10.0.0.7/24` gives 10.0.0.0 to 10.0.0.255. No value for anything that is no address, slash and prefix length.
+/// `10.0.0.7/24` gives 10.0.0.0 to 10.0.0.255. nullopt for anything that is not an address, a slash and a prefix
+/// length.
 [[nodiscard]] std::optional<CidrBlock> parse_cidr(std::string_view text);
 
 }  // namespace berth::rank

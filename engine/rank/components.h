@@ -1,11 +1,11 @@
 // The score of a node: a row of components and its mean (R-RANK-7xx, 901; R-PREEMPT-701, 702).
 //
-//   value[c]   8 B per component, in stage order; holds something where bit c of `appended` is set
+//   value[c]   8 B per component, in stage order; valid if bit c of `appended` is set
 //   appended   1 B, bit c set: component c counts in the mean
 //
-// A component more is: its place in Component and its name beside, which gives it a column in every row; one function
-// here that computes it (fit is in score_fit.h, spread in spread.h); and the line of sched/node/scorer.cc that appends
-// it. The sum, the metrics and the record of the best nodes go over the row and need no change.
+// To add a component: (1) add it to Component and its name to the list next to it, which gives it a column in every
+// row; (2) write one function here that computes it (fit is in score_fit.h, spread in spread.h); (3) append it in
+// sched/node/scorer.cc. The sum, the metrics and the record of the best nodes iterate over the row and need no change.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ inline constexpr const char* kComponentNames[kComponents] = {
 [[nodiscard]] constexpr std::uint8_t component_bit(Component c) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(c));
 }
-/// Components in the score map of a node that are there, as 0, when they are not appended (R-RANK-701).
+/// Components that a node's score map shows as 0 if they are not appended (R-RANK-701).
 inline constexpr std::uint8_t kLoggedAlways = component_bit(Component::binpack) |
                                               component_bit(Component::anti_affinity) |
                                               component_bit(Component::penalty) | component_bit(Component::affinity);
@@ -35,7 +35,7 @@ struct ScoreRow {
   std::uint8_t appended = 0;
 
   void append(Component c, double component) noexcept { set(c, component, true); }
-  /// Appends the component or takes it out.
+  /// Appends the component or removes it.
   void set(Component c, double component, bool appends) noexcept {
     value[static_cast<std::size_t>(c)] = component;
     const std::uint8_t bit = component_bit(c);
@@ -63,7 +63,7 @@ inline constexpr double kReschedulePenalty = -1.0;
 /// The affinities of a group: the job's, the group's, then each task's in task order, duplicates kept (R-RANK-731).
 class AffinitySum {
  public:
-  /// Adds one affinity of the list and whether the node matches it (R-RANK-733).
+  /// Adds one affinity of the list; `matches`: the node satisfies it (R-RANK-733).
   void add(std::int8_t weight, bool matches) noexcept {
     absolute_ += weight < 0 ? -weight : weight;
     if (matches) matched_ += weight;

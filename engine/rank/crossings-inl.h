@@ -1,4 +1,5 @@
-// Which changes cross an ask, by vector (rank/crossings.h); included once per instruction set (Highway).
+// Vector code that lists the changes that cross a request (rank/crossings.h); included once per instruction set
+// (Highway).
 #if defined(BERTH_RANK_CROSSINGS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BERTH_RANK_CROSSINGS_INL_H_
 #undef BERTH_RANK_CROSSINGS_INL_H_

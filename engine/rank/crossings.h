@@ -1,8 +1,8 @@
-// Which changes of what nodes have left matter to who asks for cpu, memory and disk.
+// Finds the changes of nodes' free amounts that can alter the result of a request for cpu, memory and disk.
 //
-// A node that lacks a figure fails for the first one that is short: cpu, memory, disk (R-RANK-533). If what it has left
-// goes from one value to another and no figure crosses what is asked, it fails for the same one as before, or has room
-// as before. Memory counts only where cpu suffices, disk where both do.
+// A node without enough room fails for the first amount that is short: cpu, memory, disk (R-RANK-533). If its free
+// amounts change without crossing the request, it fails for the same amount as before, or still has room. Memory
+// matters only if cpu suffices, disk only if both do.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,7 @@
 
 namespace berth::rank {
 
-/// Columns by change: the less and the more of what is left before and after it. Who is not told is from the least to
-/// the greatest number.
+/// Per change: minimum and maximum of the free amount before and after. Unknown: [INT32_MIN, INT32_MAX].
 struct LeftRanges {
   const std::int32_t* least_cpu;  ///< MHz
   const std::int32_t* most_cpu;
@@ -25,7 +24,8 @@ struct LeftAsk {
   std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 };
 
-/// Writes the positions of the changes [0, n) that cross the ask to `out`, ascending, room for n; returns how many.
+/// Writes the positions of the changes [0, n) that cross the request to `out`, ascending; `out` must have room for n.
+/// Returns their number.
 [[nodiscard]] std::size_t crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask,
                                     std::uint32_t* out) noexcept;
 

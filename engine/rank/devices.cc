@@ -10,7 +10,7 @@
 namespace berth::rank {
 namespace {
 
-/// The constraints of which one side is `${device.ids}` choose among instances, besides choosing groups (R-RANK-634).
+/// The constraints with `${device.ids}` on one side: they choose among instances, besides choosing groups (R-RANK-634).
 class InstanceFilter {
  public:
   InstanceFilter(const match::DeviceRequest& request, const model::NodeDevice& group) {
@@ -23,7 +23,7 @@ class InstanceFilter {
       if (!other) continue;
       model::Attribute scratch;
       const model::Attribute* value = match::resolve(*other, group, scratch);
-      // A side that did not resolve counts as found, and is comparable with nothing.
+      // A side that did not resolve counts as found, but compares with nothing.
       tests_.push_back({constraint.operand, value ? *value : model::Attribute{}});
     }
   }
@@ -101,7 +101,7 @@ Result<double, DeviceProblem> DeviceAccounter::offer(const match::DeviceRequest&
   if (groups_.empty()) return tl::unexpected(DeviceProblem{"no devices available"});
   if (request.count == 0) return tl::unexpected(DeviceProblem{"invalid request of zero devices"});
 
-  // The first free instances that pass, as many as asked for; into `ids` where given.
+  // Takes the first free instances that pass, as many as requested; writes them to `ids` if given.
   const auto take = [&](std::size_t g, std::vector<std::string>* ids) -> std::optional<bool> {
     const InstanceFilter filter(request, *groups_[g].device);
     std::uint64_t found = 0;

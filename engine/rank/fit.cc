@@ -14,7 +14,7 @@ namespace {
 
 using model::FlatResources;
 
-/// Some healthy instance is named more than once (R-MODEL-522).
+/// True if a healthy instance is named more than once (R-MODEL-522).
 bool devices_collide(const model::Node& node, std::span<const FitEntry> allocs) {
   if (!node.node_resources || node.node_resources->devices.empty()) return false;
   DeviceAccounter accounter(node.node_resources->devices);
@@ -27,7 +27,7 @@ bool devices_collide(const model::Node& node, std::span<const FitEntry> allocs) 
   return collided;
 }
 
-/// A source that some request wants for a single writer is claimed more than once (R-MODEL-403, 407).
+/// True if a source that some request claims for a single writer is claimed more than once (R-MODEL-403, 407).
 bool volumes_collide(std::span<const FitEntry> allocs) {
   std::map<std::string_view, int> claims;
   std::set<std::string_view> exclusive;

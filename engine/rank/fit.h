@@ -1,9 +1,9 @@
 // Does a list of allocations fit on a node? (R-MODEL-400 to 412, R-RANK-531 to 535); which cores a task gets
 // (R-MODEL-440 to 443, R-RANK-641 to 643).
 //
-// Ranking and the plan applier share the steps but not the inputs. Ranking asks about resources that are flattened
-// already (FitSum); ports and devices were settled by its own offers. The applier asks about whole allocations and
-// tests ports, devices and volume claims as well (allocs_fit). Units: MHz and MiB.
+// Ranking and the plan applier share the steps but not the inputs. Ranking checks resources that are already flattened
+// (FitSum); its own offers have settled ports and devices. The applier checks whole allocations, and also tests ports,
+// devices and volume claims (allocs_fit). Units: MHz and MiB.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace berth::rank {
 
-/// What was too scarce; the texts are those of R-MODEL-412 and the plan applier's.
+/// The resource that was too scarce; the texts are those of R-MODEL-412 and the plan applier.
 enum class Dimension : std::uint8_t {
   none,
   cpu,
@@ -33,27 +33,27 @@ enum class Dimension : std::uint8_t {
   volumes,      ///< `conflicting claims for host volume with single-writer`
 };
 
-/// The fixed text of a dimension, or what precedes the detail for the two port ones; "" for none.
+/// The fixed text of a dimension; for the two port dimensions the part before the detail; "" for none.
 [[nodiscard]] std::string_view dimension_text(Dimension dimension);
 
-/// The part of a node that fit reads; computed once per version of the node.
+/// The part of a node that fit checks read; computed once per version of the node.
 struct NodeFit {
   model::FlatResources available;  ///< capacity minus reservation, components may be negative (R-RANK-523)
   std::int64_t max_allocs = 0;     ///< 0 = unlimited
 };
 [[nodiscard]] NodeFit read_node_fit(const model::Node& node);
 
-/// First component in which `available` falls short of `used`, or none. No available core at all switches the core test
-/// off (R-MODEL-384, 385, R-RANK-524).
+/// Returns the first component in which `available` is less than `used`, or none. A node without any available core
+/// skips the core test (R-MODEL-384, 385, R-RANK-524).
 [[nodiscard]] Dimension uncovered(const model::FlatResources& available, const model::FlatResources& used);
 
-/// Sums the use of the allocations of one node and judges it (R-RANK-531 to 535). Reusable; allocates only for cores.
+/// Sums the use of the allocations of one node and checks it (R-RANK-531 to 535). Reusable; allocates only for cores.
 class FitSum {
  public:
   void clear();
-  /// Counts an entry of the list; pass null for a client-terminal one, which uses nothing (R-RANK-532, 533).
+  /// Counts an entry of the list. Pass null for a client-terminal one, which uses nothing (R-RANK-532, 533).
   void add(const model::FlatResources* use);
-  /// After too many entries `used` is all zero, otherwise it keeps the sum (R-MODEL-401, 410).
+  /// After too many entries `used` is all zero; otherwise it keeps the sum (R-MODEL-401, 410).
   [[nodiscard]] Dimension judge(const NodeFit& node);
   [[nodiscard]] const model::FlatResources& used() const { return used_; }
 
@@ -63,7 +63,7 @@ class FitSum {
   bool cores_overlap_ = false;
 };
 
-/// The plan applier's answer. `used` holds what was summed before the failing step.
+/// The plan applier's result. `used` holds the sum before the failing step.
 struct Fit {
   Dimension dimension = Dimension::none;
   std::string detail;  ///< of the two port dimensions: the collision or the parse error
@@ -77,18 +77,18 @@ struct Fit {
 [[nodiscard]] Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs,
                              bool check_claims, NetworkIndex& index);
 
-/// One allocation as the fit reads it, wherever it is stored.
+/// One allocation as the fit check reads it, independent of where it is stored.
 struct FitEntry {
   const model::AllocatedResources* resources = nullptr;  ///< null: it uses nothing, but counts for the limit
-  std::string_view id;                                   ///< for collision texts
-  const model::TaskGroup* group = nullptr;               ///< whose volumes it claims; null: none
+  std::string_view id;                                   ///< for collision messages
+  const model::TaskGroup* group = nullptr;               ///< claims its volumes; null: none
 };
-/// As above with the node's ports parsed beforehand.
+/// As above, with the node's ports already parsed.
 [[nodiscard]] Fit allocs_fit(const model::Node& node, const NodePorts& ports, std::span<const FitEntry> allocs,
                              bool check_claims, NetworkIndex& index);
 
-/// Gives a task `count` cores: the smallest ids that are usable and not in `consumed` (ascending), into `cores`, and
-/// the sum of their speeds into `cpu_mhz`. False when too few are left (R-MODEL-440 to 443).
+/// Assigns `count` cores to a task: writes the smallest usable ids that are not in `consumed` (ascending) to `cores`,
+/// and the sum of their speeds to `cpu_mhz`. Returns false if too few are left (R-MODEL-440 to 443).
 [[nodiscard]] bool assign_cores(const model::Topology& topology, const std::vector<std::uint16_t>& consumed,
                                 std::int64_t count, std::vector<std::uint16_t>& cores, std::int64_t& cpu_mhz);
 

@@ -1,7 +1,7 @@
-// A score that a node's fit score (score_fit.h) does not exceed, for a tenth of its price: 10^free is looked up.
+// An upper bound of a node's fit score (score_fit.h), for a tenth of its cost: 10^free is looked up in a table.
 //
-// For whoever passes over nodes that cannot lead: most need no exact score then. The table has a step per 1/512 of a
-// node's capacity, so the bound is at most 0.5 % of the sum of both powers above the score.
+// Used to skip nodes that cannot be the best, most of which then need no exact score. The table has a step per 1/512 of
+// a node's capacity, so the bound exceeds the score by at most 0.5 % of the sum of both powers.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ class FitBound {
  public:
   FitBound();
 
-  /// At least fit_component() of the same figures; at most 1. `inverse` = 1 / capacity: any rounding of it will do.
-  /// Says nothing of nodes whose score is no number.
+  /// At least fit_component() of the same amounts; at most 1. `inverse` = 1 / capacity; any rounding of it is accepted.
+  /// Meaningless for nodes whose score is NaN.
   [[nodiscard]] double component(FitAlgorithm algorithm, std::int64_t cpu_used, double cpu_inverse,
                                  std::int64_t memory_used, double memory_inverse) const noexcept {
     const double cpu = 1.0 - static_cast<double>(cpu_used) * cpu_inverse;
@@ -30,9 +30,9 @@ class FitBound {
 
  private:
   static constexpr std::size_t kSteps = 512;          // per unit of the exponent, which goes from -1 to 1
-  static constexpr double kMargin = 1.0 / (1 << 30);  // above all that rounding may do to the above
+  static constexpr double kMargin = 1.0 / (1 << 30);  // exceeds all rounding errors of the above
 
-  /// Bounds of 10^x.
+  /// Upper bound of 10^x.
   [[nodiscard]] double at_least(double x) const noexcept {
     if (!(x >= -1.0)) return 0.0;
     return power_[x < 1.0 ? static_cast<std::size_t>((x + 1.0) * kSteps) : 2 * kSteps];

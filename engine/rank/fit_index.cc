@@ -13,8 +13,8 @@ namespace berth::rank {
 namespace {
 
 constexpr std::uint32_t kStripes = 64;
-constexpr std::uint64_t kFewLooks = 64;     // of one query: fine
-constexpr std::uint64_t kBuildLooks = 100;  // as much work per node as build() is
+constexpr std::uint64_t kFewLooks = 64;     // per query: acceptable
+constexpr std::uint64_t kBuildLooks = 100;  // about the cost of build() per node
 // A bound is a product of two powers where the exact score has one of a difference: they differ by less than 1e-12.
 constexpr double kMargin = 1e-9;
 
@@ -58,7 +58,7 @@ void FitIndex::build(const IndexColumns& nodes, std::span<const std::uint32_t> k
   struct Free {
     std::vector<std::int32_t> cpu, memory;
   };
-  std::vector<Free> free;  // by shape: what there is to draw tiles around
+  std::vector<Free> free;  // by shape: free amounts from which the tiles are built
   for (std::uint32_t row = 0; row < n; ++row) {
     const double cpu = nodes.fit.cpu_capacity_mhz[row], memory = nodes.fit.memory_capacity_mb[row];
     if (!(cpu > 0) || !(memory > 0)) continue;  // no score (R-RANK-104)
@@ -170,11 +170,11 @@ struct FitIndex::Query {
   bool found = false;
   Best best;
   std::uint32_t best_rank = 0;
-  /// Totals beyond it are worse than the best so far: above for binpack, below for spread. NaN: nothing found yet.
+  /// Totals beyond it are worse than the best so far: above for binpack, below for spread. NaN: no best yet.
   double limit = std::numeric_limits<double>::quiet_NaN();
 
   [[nodiscard]] std::uint32_t rank(std::uint32_t row) const { return visit_rank.empty() ? row : visit_rank[row]; }
-  [[nodiscard]] bool takes(std::uint32_t row) const {  // what the group does not say
+  [[nodiscard]] bool takes(std::uint32_t row) const {  // the tests that are not per group
     return (feasible.empty() || (feasible[row / 64] >> row % 64 & 1) != 0) && nodes.disk_free_mb[row] >= ask.disk_mb;
   }
   [[nodiscard]] bool passes(std::uint32_t kind) const { return kind_passes.empty() || kind_passes[kind] != 0; }
@@ -189,7 +189,7 @@ struct FitIndex::Query {
     best_rank = rank(row);
     limit = algorithm == FitAlgorithm::binpack ? 20.0 - 18.0 * score + kMargin : 18.0 * score + 2.0 - kMargin;
   }
-  /// Nothing whose total of powers is bounded by `total` can be the best or tie with it.
+  /// True if no node whose total of powers is bounded by `total` can be the best or tie with it.
   [[nodiscard]] bool hopeless(double total) const {
     return algorithm == FitAlgorithm::binpack ? total > limit : total < limit;
   }
@@ -218,7 +218,7 @@ void FitIndex::look_at(Query& query, std::uint32_t g) {
   query.looks += group.rows.size();
 }
 
-/// The factors: 10^free after the ask is 10^free before it, times these; at least 1 where the ask fits.
+/// The factors: 10^free including the request is 10^free before it, times these; at least 1 if the request fits.
 void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, double memory_factor) {
   if (query.ask.cpu_mhz > shape.cpu.capacity || query.ask.memory_mb > shape.memory.capacity) return;
   const std::uint32_t cpu_first = shape.cpu.stripe(query.ask.cpu_mhz);

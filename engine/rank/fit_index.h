@@ -1,20 +1,21 @@
-// The best node of all for asks that differ from one to the next, without looking at most nodes.
+// Finds the best node for requests that differ from one to the next, without visiting most nodes.
 //
-//   shape    nodes of equal capacity and kind; at most kShapes of them, nodes of further shapes are looked at one by
-//   one tile     rectangle of free cpu x free memory of one shape, at most 64 x 64, edges at quantiles of what is free.
-//            Its corner bounds the score of whatever it holds: the fit score is monotone in both (R-RANK-651, 652).
+//   shape    nodes of equal capacity and kind; at most kShapes of them. Nodes of further shapes are visited one by one.
+//   tile     rectangle of free cpu x free memory of one shape, at most 64 x 64, edges at quantiles of what is free.
+//            Its corner bounds the score of its nodes: the fit score is monotone in both (R-RANK-651, 652).
 //   group    nodes of one shape with equal free cpu and memory: one score for all
-//   entry    32 B per group, side by side per tile: free amounts and the powers of ten that the score is made of
-//   rows     of a group: a heap by row; a row that left stays until it comes up or half of the heap is stale
+//   entry    32 B per group, contiguous per tile: free amounts and the powers of ten that make up the score
+//   rows     of a group: a heap by row; a removed row stays until it reaches the top or half of the heap is stale
 //
-// best() walks the tiles from the corner where the score is highest and stops at bounds below the best so far, less a
-// margin far above any rounding; so it does with entries. What is left is scored exactly, and the answer, ties
-// included, is that of a look at every node.
-// update() moves one node between groups: O(1). Where queries look at many groups, because what is free has moved away
-// from the edges, the tiles are drawn anew; that costs as much as a constant number of looks per node.
+// best() visits the tiles from the corner with the highest scores and stops when bounds are below the best so far,
+// minus a margin far above any rounding error. It treats entries the same way. The rest is scored exactly, so the
+// answer, ties included, equals that of visiting every node. update() moves one node between groups: O(1). Once free
+// amounts have drifted away from the edges and queries visit many groups, the tiles are rebuilt. That costs a constant
+// number of visits per node.
 //
-// For clusters whose nodes differ, or asks that differ. For asks that are all equal, BestIndex (best_index.h).
-// One thread; memory grows to the largest n and stays: about 16 B per node and 128 B per group.
+// For clusters whose nodes differ, or requests that differ. For requests that are all equal, use BestIndex
+// (best_index.h). One thread. Memory grows to the largest n and is not released: about 16 B per node and 128 B per
+// group.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -28,7 +29,7 @@
 
 namespace berth::rank {
 
-/// One row per node. Free is usable (capacity minus reservation) minus what proposed allocs use; it may be negative.
+/// One row per node. Free is usable (capacity minus reservation) minus the use of proposed allocs; it may be negative.
 ///   column               unit  bytes
 ///   cpu_free_mhz         MHz       4   beyond int32: not representable, keep such nodes out
 ///   memory_free_mb       MiB       4
@@ -40,7 +41,7 @@ struct IndexColumns {
   [[nodiscard]] std::size_t size() const noexcept { return cpu_free_mhz.size(); }
 };
 
-/// What a placement asks for in all; not negative.
+/// The total request of a placement; not negative.
 struct IndexAsk {
   std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 };
@@ -49,29 +50,28 @@ class FitIndex {
  public:
   static constexpr std::size_t kShapes = 64;
 
-  /// Takes over all rows; O(n log n). A row with negative free cpu or memory is there, but never the best.
-  ///   kinds  row -> which of few kinds of nodes that are feasible together; empty: all of one. Read until the next
-  ///   build().
+  /// Replaces all rows; O(n log n). A row with negative free cpu or memory is included, but never the best.
+  ///   kinds  row -> kind; nodes of one kind are feasible together; empty: all of one kind. Read until next build().
   void build(const IndexColumns& nodes, std::span<const std::uint32_t> kinds = {});
 
-  /// The columns of `row` changed: a commit placed or ended something there. Capacities do not change.
+  /// Call after the columns of `row` changed: a commit placed or ended something there. Capacities must not change.
   void update(const IndexColumns& nodes, std::uint32_t row);
 
   struct Best {
     std::uint32_t row = 0;
-    double component = 0;  ///< component `binpack` of that node with the ask on it (R-RANK-652)
+    double component = 0;  ///< component `binpack` of that node including the request (R-RANK-652)
   };
-  /// The feasible, fitting node with the highest fit score, ties to the one visited first; or nothing. `nodes` as they
-  /// were at build() and the updates since.
+  /// Returns the feasible, fitting node with the highest fit score, on a tie the one visited first; or nullopt. `nodes`
+  /// must match build() and the updates since.
   ///   feasible     bit i of word i / 64 = row i, bits past n are 0; empty: all rows
   ///   visit_rank   row -> visiting index; empty: ascending rows
-  ///   kind_passes  by kind, whether such nodes are feasible; empty: all are
+  ///   kind_passes  by kind, true if such nodes are feasible; empty: all are
   [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const IndexColumns& nodes, const IndexAsk& ask,
                                          std::span<const std::uint64_t> feasible,
                                          std::span<const std::uint32_t> visit_rank = {},
                                          std::span<const std::uint8_t> kind_passes = {});
 
-  /// Entries and rows that all calls of best() compared: the measure of its work, for tests and benchmarks.
+  /// Entries and rows that all calls of best() compared: measures its work, for tests and benchmarks.
   [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
 
  private:
@@ -92,15 +92,15 @@ class FitIndex {
   struct Shape {
     std::uint32_t kind = 0;
     Axis cpu, memory;
-    std::vector<std::vector<Entry>> tiles;  // [cpu stripe * 64 + memory stripe], in no order
+    std::vector<std::vector<Entry>> tiles;  // [cpu stripe * 64 + memory stripe], unordered
     std::vector<std::uint64_t> occupied;    // [cpu stripe] bit per memory stripe
   };
   struct Group {
     std::int32_t cpu_free = 0, memory_free = 0;
     std::uint32_t shape = 0, cpu_stripe = 0, memory_stripe = 0;
     std::uint32_t slot = 0;           // its entry in the tile
-    std::uint32_t live = 0;           // rows that are there
-    std::vector<std::uint32_t> rows;  // heap, least row first; entries whose group_ is another one are stale
+    std::uint32_t live = 0;           // rows that are present
+    std::vector<std::uint32_t> rows;  // heap, least row first; entries with another group_ are stale
   };
   struct Key {
     std::uint32_t shape;
@@ -124,7 +124,7 @@ class FitIndex {
 
   std::span<const std::uint32_t> kinds_;
   std::vector<Shape> shapes_;
-  std::vector<std::uint32_t> shape_;  // by row; kNone: `odd_` or never the best
+  std::vector<std::uint32_t> shape_;  // by row; kNone: in `odd_`, or never the best
   std::vector<std::uint32_t> odd_;    // rows of shapes beyond kShapes
   std::vector<std::uint32_t> group_;  // by row; kNone: in no group
   std::vector<Group> groups_;
@@ -132,7 +132,7 @@ class FitIndex {
   tsl::robin_map<Key, std::uint32_t, HashKey> known_;
   std::vector<double> factors_;  // of one best(): 10^-(ask / capacity), per shape cpu and memory
   std::uint64_t looks_ = 0;
-  std::uint64_t excess_ = 0;  // looks beyond what a query should need, since the tiles were drawn
+  std::uint64_t excess_ = 0;  // visits beyond what a query should need, since the tiles were built
 };
 
 }  // namespace berth::rank

@@ -1,6 +1,6 @@
-// The vector kernels of this folder, each compiled for several instruction sets and chosen when the program runs. One
-// file compiles them all, as Highway's headers cost more than they do. For the files beside it only: what they compute
-// and their preconditions stand at the functions that call them.
+// The vector kernels of this folder, compiled for several instruction sets and chosen at run time. One file compiles
+// them all, because Highway's headers take longer to compile than the kernels. Internal to this folder: what the
+// kernels compute and their preconditions are documented at the functions that call them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace berth::rank::kernels {
 
-/// rank/number_arrays-inl.h; `scalar` computes the values that leave the fast domain.
+/// rank/number_arrays-inl.h; `scalar` computes the values outside the fast domain.
 void exp_array(const double* x, double* out, std::size_t n, double (*scalar)(double)) noexcept;
 void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(double)) noexcept;
 

@@ -14,14 +14,14 @@ using model::PortRange;
 
 bool is_port(std::int64_t value) { return value >= 0 && value < model::kPortCount; }  // R-MODEL-471
 
-/// `ranges` ascending, none touch.
+/// `ranges` must be ascending, disjoint and not adjacent.
 bool contains(const std::vector<PortRange>& ranges, std::uint32_t port) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), port,
                                       [](std::uint32_t wanted, PortRange range) { return wanted < range.begin; });
   return after != ranges.begin() && port <= std::prev(after)->end;
 }
 
-/// Sorts the ranges and joins those that touch: as many as an address has, never as many as a text repeats.
+/// Sorts the ranges and joins adjacent ones, so that their number does not grow with repetitions in the text.
 void join_ranges(std::vector<PortRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](PortRange a, PortRange b) { return a.begin < b.begin; });
   std::size_t count = 0;
@@ -492,7 +492,7 @@ Result<void, PortFailure> NetworkIndex::assign_ports(const model::NetworkResourc
   return {};
 }
 
-/// Smallest port of the dynamic range from `from` on that is free on the address and not in `taken`, which ascends.
+/// Smallest port of the dynamic range from `from` on that is free on the address and not in `taken` (ascending).
 std::uint32_t NetworkIndex::first_spare(std::size_t slot, std::uint32_t from, std::span<const std::uint32_t> taken) {
   std::uint32_t value = first_free(slot, from);
   for (auto at = std::ranges::lower_bound(taken, value); value != kNoPort && at != taken.end() && *at == value;
@@ -540,7 +540,7 @@ void NetworkIndex::spare_ports(std::span<const std::uint16_t> spared, model::Net
   }
 }
 
-/// One address of R-MODEL-495; on success the ports and the address stand in `offer`.
+/// Tries one address of R-MODEL-495; on success writes the ports and the address to `offer`.
 bool NetworkIndex::try_address(const IpAddress& address, const model::NetworkResource& ask, std::size_t slot,
                                PortFailure& failure, model::NetworkResource& offer) {
   using Kind = PortFailure::Kind;
@@ -604,7 +604,8 @@ Result<void, PortFailure> NetworkIndex::assign_task_network(const model::Network
       }
       if (address == network.cidr->last) break;
       if (slot == kNoSlot) {
-        // Where nothing is recorded the ask cannot be met, so it cannot be met on any address; the last one names why.
+        // If the request fails on an address without any recorded use, it fails on every address; the last one gives
+        // the reason.
         const std::size_t last = find_slot(to_text(network.cidr->last));
         static_cast<void>(try_address(network.cidr->last, ask, last, failure, offer));
         break;

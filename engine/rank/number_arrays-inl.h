@@ -22,7 +22,7 @@ HWY_INLINE void patch(const double* x, double* out, std::size_t count, double li
     if (!(std::fabs(x[i]) <= limit)) out[i] = scalar(x[i]);
 }
 
-/// Lanes up to |x| = 700 stay normal numbers with |k| < 1023; the rest is left to the scalar form.
+/// Lanes up to |x| = 700 stay normal numbers with |k| < 1023; the others go to the scalar form.
 void exp_array(const double* x, double* out, std::size_t n, double (*scalar)(double)) {
   const hn::ScalableTag<double> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -70,7 +70,7 @@ void pow10_array(const double* y, double* out, std::size_t n, double (*scalar)(d
   for (; i < n; ++i) out[i] = scalar(y[i]);
 }
 
-/// As fit_columns() says; n is a multiple of kFitStep. `scalar`: of the free fractions, for lanes outside of [-1, 1].
+/// See fit_columns(); n is a multiple of kFitStep. `scalar` takes the free fractions, for lanes outside [-1, 1].
 void fit_array(const FitFigures& of, std::size_t n, bool binpack, double* out, double (*scalar)(bool, double, double)) {
   const hn::CappedTag<double, kFitStep> d;
   const std::size_t lanes = hn::Lanes(d);

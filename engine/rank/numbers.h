@@ -2,8 +2,7 @@
 //
 // They are not the C library's functions: about 45 % of the results differ in the last bits, which changes ties. Every
 // entry point gives the same bits on every machine and instruction set. Fused multiply-adds are part of the definition:
-// hardware ones where the processor has them (asked once, when the program starts), the C library's exact fma
-// elsewhere.
+// hardware ones if the processor has them (checked once, at program start), otherwise the C library's exact fma.
 //
 // Cost: bench/micro/numbers_bench.cc; with AVX-512 an array takes about a tenth of the scalar time per value.
 #pragma once
@@ -12,10 +11,10 @@
 
 namespace berth::rank {
 
-/// e^x as R-RANK-106 computes it, whole domain.
+/// e^x by R-RANK-106, for all x.
 [[nodiscard]] double exact_exp(double x) noexcept;
 
-/// 10^y as R-RANK-105 computes it, whole domain.
+/// 10^y by R-RANK-105, for all y.
 [[nodiscard]] double exact_pow10(double y) noexcept;
 
 /// out[i] = exact_exp(x[i]); equal sizes; `out` may be `x`.
@@ -25,8 +24,8 @@ void exact_exp(std::span<const double> x, std::span<double> out) noexcept;
 void exact_pow10(std::span<const double> y, std::span<double> out) noexcept;
 
 namespace detail {
-/// Whether the scalar forms, those of score_fit.h included, use fused multiply-add instructions. Set when the program
-/// starts; tests clear it to check that the other path gives the same bits.
+/// True if the scalar forms, those of score_fit.h included, use fused multiply-add instructions. Set at program start;
+/// tests clear it to check that the other path gives the same bits.
 extern bool hardware_fma;
 }  // namespace detail
 

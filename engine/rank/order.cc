@@ -120,7 +120,8 @@ void VisitingOrder::shuffle() noexcept {
   fixed_ = size_;
 }
 
-/// What becomes of the entries from `count` on is left out, so that a swap with one of them is a move.
+/// Shuffles the first `count` entries. The fate of later entries is ignored, so a swap with one of them is a plain
+/// move.
 void VisitingOrder::shuffle_front(std::size_t count) noexcept {
   fill_ascending();
   std::uint32_t* const order = order_.data();
@@ -150,7 +151,7 @@ void VisitingOrder::extend(std::size_t count) noexcept {
     for (; fixed_ < count; ++fixed_) order_[fixed_] = static_cast<std::uint32_t>(fixed_);
     return;
   }
-  // Entry k is final once drawn, so only the entry it is swapped with needs to be remembered.
+  // Entry k is final once drawn, so only the entry it is swapped with must be stored.
   const auto entry = [&](std::size_t i) {
     return moved_[i].stamp == stamp_ ? moved_[i].position : static_cast<std::uint32_t>(i);
   };

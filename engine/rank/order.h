@@ -3,15 +3,16 @@
 // A VisitingOrder is set to one permutation per node list and then read by cursor: at(k) is the position, in the
 // candidate list (ascending node ID), of the k-th node to visit. `order_` holds the entries that are fixed so far:
 //   explicit         all n when the order is set
-//   nomad, mix       none when it is set, nor are any draws made; then as many as are expected, or as are asked for
-//                    where that is more. Few of many are traced (trace.h), one after the other; where more are asked
-//                    for, all n
-//   lazy, identity   as far as at() has asked; setting one costs nothing per node
+//   nomad, mix       none when it is set, and no draws are made. Later as many as are expected or requested, whichever
+//                    is more. A small part of n is traced (trace.h), one entry after the other; for a larger part all n
+//                    are shuffled
+//   lazy, identity   as far as at() has requested; setting one costs nothing per node
 //
 // Most Selects visit few nodes, and the first entries of a shuffle cost less than all of it. The draws are kept, so
-// further entries need none.
-// Setting the same (provider, seed, n) again keeps the permutation: within an attempt equal lists get equal orders
-// (R-RANK-304), and Nomad's seed often survives to the next (R-RANK-303). Memory grows to the largest n and stays.
+// further entries need no new ones.
+// Setting the same (provider, seed, n) again keeps the permutation. Within an attempt equal lists get equal orders
+// (R-RANK-304), and Nomad's seed often stays the same for the next attempt (R-RANK-303). Memory grows to the largest n
+// and is not released.
 // An object belongs to one thread.
 #pragma once
 
@@ -27,9 +28,9 @@
 
 namespace berth::rank {
 
-/// Who decides the order. A result records its provider (R-RANK-305).
+/// The algorithm that makes the order. A result records its provider (R-RANK-305).
 enum class OrderProvider : std::uint8_t {
-  nomad,     ///< the reference's shuffle, so a recorded run is repeated exactly (R-RANK-302, 306)
+  nomad,     ///< the reference's shuffle, so that a recorded run is repeated exactly (R-RANK-302, 306)
   mix,       ///< full shuffle by a cheap generator (R-RANK-307)
   lazy,      ///< the same, forwards and on demand: costs what is visited, not n (R-RANK-307)
   identity,  ///< ascending ID, for debugging
@@ -39,13 +40,13 @@ enum class OrderProvider : std::uint8_t {
 
 class VisitingOrder {
  public:
-  /// Sets the order of n candidates. `index` is the snapshot's latest index.
-  /// Error: provider nomad and an evaluation ID of fewer than 8 bytes. `expected` is a guess, for speed alone, at how
-  /// many entries will be asked for.
+  /// Sets the order of n candidates. `index` is the snapshot's latest index. `expected` is the estimated number of
+  /// entries that will be read; it affects speed only. Error: provider nomad and an evaluation ID of fewer than 8
+  /// bytes.
   [[nodiscard]] Result<void> set(OrderProvider provider, std::string_view eval_id, std::uint64_t index, std::size_t n,
                                  std::size_t expected = 0);
 
-  /// So many entries of n are found without the whole shuffle, if not more are expected.
+  /// Largest number of entries that are found without the whole shuffle, unless more are expected.
   [[nodiscard]] static constexpr std::size_t most_traced(std::size_t n) noexcept { return ShuffleTrace::most(n); }
 
   [[nodiscard]] OrderProvider provider() const noexcept { return provider_; }
@@ -57,15 +58,15 @@ class VisitingOrder {
     return order_[k];
   }
 
-  /// The first `count` <= size() of them. Valid until the next call.
+  /// The first `count` <= size() positions. Valid until the next call.
   [[nodiscard]] std::span<const std::uint32_t> first(std::size_t count) noexcept {
     if (count > fixed_) extend(count);
     return {order_.data(), count};
   }
 
-  /// Number of known entries: what at() returns without work.
+  /// Number of fixed entries, which at() returns without work.
   [[nodiscard]] std::size_t fixed() const noexcept { return fixed_; }
-  /// Makes the expected entries known, if they are not. Returns fixed().
+  /// Fixes the expected entries, if they are not yet fixed. Returns fixed().
   std::size_t fix_expected() noexcept {
     if (fixed_ < expected_) extend(expected_);
     return fixed_;
@@ -90,11 +91,11 @@ class VisitingOrder {
   OrderProvider provider_ = OrderProvider::identity;
   std::size_t size_ = 0, fixed_ = 0, expected_ = 0;
   bool drawn_ = false;       // nomad, mix: picks_ are of this order
-  std::uint64_t seed_ = 0;   // of the order that is set: Nomad's shuffle seed, or z of R-RANK-307 before any draw
+  std::uint64_t seed_ = 0;   // seed of the current order: Nomad's shuffle seed, or z of R-RANK-307 before any draw
   std::uint64_t state_ = 0;  // lazy: z after the draws so far
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> picks_;  // nomad, mix: entry n-1-k is swapped with entry picks_[k], k ascending
-  ShuffleTrace trace_;                // nomad, mix: of picks_, while fixed_ is at most most_traced()
+  ShuffleTrace trace_;                // nomad, mix: trace of picks_, while fixed_ is at most most_traced()
   std::vector<Moved> moved_;          // lazy only
   std::uint32_t stamp_ = 0;
   base::GoRand rand_;

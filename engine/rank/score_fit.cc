@@ -18,7 +18,7 @@ inline double clamped(FitAlgorithm algorithm, double total) {
 }
 
 #if defined(__x86_64__)
-// Both axes side by side in one 128-bit register, operation by operation as pow10_unit (numbers-inl.h) does it.
+// Both axes in one 128-bit register, with the same operations as pow10_unit (numbers-inl.h).
 __attribute__((target("avx,fma"))) bool fit_total_fma(double free_cpu, double free_memory, double& total) {
   namespace c = constants;
   const __m128d y = _mm_set_pd(free_memory, free_cpu);

@@ -21,7 +21,7 @@ std::uint32_t find_code(std::span<const std::string_view> text, std::span<const 
   return found != ascending.end() && text[*found] == value ? *found : kNoValue;
 }
 
-/// R-RANK-817; without the quirk each stop counts.
+/// R-RANK-817; with the quirk off each stop counts.
 std::uint32_t netted(std::uint32_t proposed, std::uint32_t cleared, const model::Quirks& quirks) {
   return quirks.property_counts_skewed && proposed > 0 && cleared > 1 ? cleared - 1 : cleared;
 }
@@ -62,7 +62,7 @@ SpreadEntry::SpreadEntry(const model::Spread& spread, std::int64_t group_count)
   if (const std::uint32_t star = values_.find(kStar); star != kNoValue) star_ = counts_[star];
 }
 
-/// The last one of a value counts.
+/// The last count given for a value wins.
 void SpreadEntry::set(std::string_view value, double count) {
   const std::uint32_t number = values_.add(value);
   counts_.resize(values_.size());
@@ -154,7 +154,7 @@ void PropertySet::recombine(std::uint32_t key, std::uint32_t cleared) {
   if (now == before) return;
   combined_[key] = now;
   stale_ = true;
-  if (!even_) return;  // only even spread asks for the extremes
+  if (!even_) return;  // only even spread needs the extremes
   if (before != kAbsent) --histogram_[before], --occurring_;
   if (now != kAbsent) {
     if (histogram_.size() <= now) histogram_.resize(now + std::size_t{16});
@@ -233,8 +233,8 @@ double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noex
   return even_boost(current, min_, max_) * even_share_;
 }
 
-/// even_score() of every code. Values that are spread evenly are used equally often, or nearly so: the boosts of the
-/// counts that are next to the least one are computed once, and that of values which nobody uses.
+/// even_score() of every code. Evenly spread values have equal or nearly equal counts. So the boosts of the counts next
+/// to the minimum, and that of unused values, are computed once.
 void PropertySet::fill_even(std::span<double> by_code) const {
   if (!key_of_code_.empty() || occurring_ == 0) {
     for (std::uint32_t code = 0; code < by_code.size(); ++code)

@@ -1,14 +1,14 @@
 // Spread: property sets, target tables and the `allocation-spread` component (R-RANK-811 to 836).
 //
-// Values are integers here. The caller has, per attribute target, a column node row -> code (kNoValue where the target
-// does not resolve) and the texts of the codes. A set folds codes into *keys*: with explicit targets there is one key
-// per target value and one for `*`, which stands for all other values (R-RANK-816); without targets a key is a code.
+// Values are integers here. The caller has, per attribute target, a column node row -> code (kNoValue if the target
+// does not resolve) and the texts of the codes. A set folds codes into *keys*. With explicit targets there is one key
+// per target value and one for `*`, which stands for all other values (R-RANK-816). Without targets a key is a code.
 //
 //   per attempt   SpreadState   weight sum and lowest boost, which outlive groups and Selects, and the groups
 //   per group     SpreadGroup   its property sets, job-level ones first (R-RANK-811)
 //   per set       by code: key_of_code; by key: counts (existing, proposed, cleared, combined), desired, cell
 //
-// Life of a group within one attempt:
+// Use of a group within one attempt:
 //   group = state.find(g)                      or, at the first Select of the group:
 //   group = state.prepare(g, ...)              then count_existing per alloc of the job (R-RANK-813) and count_proposed
 //   /
@@ -17,8 +17,8 @@
 //   state.score(*group, row)                   once per node that reaches the stage, in visiting order
 //   plan changes between Selects:              group->count_proposed(row, +1 or -1), count_cleared(row, +1 or -1)
 // A plan change costs O(1) per set, a Select O(targets), a node one look-up per set. The one exception is R-RANK-835
-// with a count of 0 in the map: the minimum then depends on a scan of all values, done once per Select. An object
-// belongs to one evaluation; nothing here is shared between threads.
+// with a count of 0 in the map: the minimum then needs a scan of all values, once per Select. An object belongs to one
+// evaluation and is not shared between threads.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +43,11 @@ struct SpreadProperty {
   std::span<const std::uint32_t> ascending;    ///< every code once, in ascending byte order of its text
 };
 
-/// Even-spread boost of a value used `current` times where the least used value has `min` and the most used `max` uses
-/// (R-RANK-834); `min` as R-RANK-835 finds it.
+/// Even-spread boost of a value used `current` times if the least used value has `min` and the most used `max` uses
+/// (R-RANK-834); `min` is defined by R-RANK-835.
 [[nodiscard]] double even_boost(std::uint64_t current, std::uint64_t min, std::uint64_t max) noexcept;
 
-/// Numbers texts in the order in which they come first. A few are compared one by one; more are hashed.
+/// Numbers texts in order of first appearance. A few texts are compared one by one; more are hashed.
 class TextNumbers {
  public:
   void reserve(std::size_t size) { texts_.reserve(size); }
@@ -72,7 +72,7 @@ class SpreadEntry {
   [[nodiscard]] std::uint32_t size() const { return values_.size(); }
   [[nodiscard]] std::string_view value(std::uint32_t i) const { return values_[i]; }
   [[nodiscard]] double count(std::uint32_t i) const { return counts_[i]; }
-  /// Of the value, or else of `*`; NaN where neither has one.
+  /// Count of the value, else of `*`; NaN if neither has one.
   [[nodiscard]] double count(std::string_view value) const;
   [[nodiscard]] double star() const { return star_; }
 
@@ -98,10 +98,10 @@ class PropertySet {
   /// The entry of the target table for this set's attribute.
   void set_entry(const SpreadEntry& entry);
 
-  /// Combined counts of R-RANK-818 become current, cells follow the weight sum.
+  /// Makes the combined counts of R-RANK-818 current, and updates the cells to the weight sum.
   void begin_select(std::int64_t weight_sum);
 
-  /// What a node adds to the total (R-RANK-831 steps 1 to 7); lowers `lowest_boost` as step 7 says.
+  /// Contribution of a node to the total (R-RANK-831 steps 1 to 7); lowers `lowest_boost` as in step 7.
   [[nodiscard]] double score(std::uint32_t row, double& lowest_boost) const noexcept {
     const std::uint32_t code = code_of_row_[row];
     if (code == kNoValue) return -1.0;
@@ -115,20 +115,20 @@ class PropertySet {
     return cell.kind == Cell::Kind::lowest ? lowest_boost : -1.0;
   }
 
-  /// even(set, node) alone (R-RANK-834): an empty map answers 0 before the node is asked for its value. In a Select a
-  /// node without the attribute never comes this far (R-RANK-831 step 1).
+  /// even(set, node) alone (R-RANK-834). An empty map gives 0 before the node's value is read. In a Select a node
+  /// without the attribute never gets here (R-RANK-831 step 1).
   [[nodiscard]] double even(std::uint32_t row) const noexcept {
     if (occurring_ == 0) return 0;
     const std::uint32_t code = code_of_row_[row];
     return code == kNoValue ? -1.0 : even_score(code, key_of_code_.empty() ? code : key_of_code_[code]);
   }
 
-  /// What a node adds, by code and last for a node without the attribute, as far as it does not depend on the nodes
-  /// scored before: false when some value's score is the lowest boost so far (R-RANK-831 step 6), and `by_code` is then
-  /// incomplete.
+  /// Writes the contribution of a node per code, last that of a node without the attribute. Returns false if the result
+  /// depends on the nodes scored before, because some value's score is the lowest boost so far (R-RANK-831 step 6);
+  /// `by_code` is then incomplete.
   [[nodiscard]] bool table(std::vector<double>& by_code) const;
   [[nodiscard]] std::uint32_t code_of_row(std::uint32_t row) const noexcept { return code_of_row_[row]; }
-  /// Without targets: what it adds is no boost.
+  /// True without targets: the contribution is then not a boost.
   [[nodiscard]] bool is_even() const noexcept { return even_; }
 
  private:
@@ -141,7 +141,7 @@ class PropertySet {
   struct Counts {
     std::uint32_t existing = 0, proposed = 0, cleared = 0;
   };
-  // By code, only until the second Select of a set with targets: R-RANK-816 nets the first one unmapped.
+  // By code, only until the second Select of a set with targets: R-RANK-816 nets the first Select before mapping.
   struct Unmapped {
     std::uint32_t proposed = 0, cleared = 0;
   };
@@ -174,7 +174,7 @@ class PropertySet {
   std::vector<std::uint32_t> combined_;   // or kAbsent
   std::vector<std::uint32_t> histogram_;  // count -> keys of the map with that combined count
   std::uint32_t occurring_ = 0;           // keys of the map
-  std::uint32_t min_ = 0, max_ = 0;       // as R-RANK-835 finds them
+  std::uint32_t min_ = 0, max_ = 0;       // by the rule of R-RANK-835
   Phase phase_ = Phase::filling;
 
   model::Quirks quirks_;
@@ -182,15 +182,15 @@ class PropertySet {
   bool even_ = true;
   bool stale_ = true;  // a count changed since cells, or min and max, were computed
   std::int64_t weight_ = 0, cells_weight_sum_ = 0;
-  std::vector<double> desired_;  // by key; NaN where neither the value nor `*` has one
+  std::vector<double> desired_;  // by key; NaN if neither the value nor `*` has one
   std::vector<Cell> cells_;
 };
 
 /// The property sets of one group.
 class SpreadGroup {
  public:
-  /// Counts one alloc of this group on node `row`, by every set. R-RANK-813 says which are *existing* (counted once,
-  /// after prepare), R-RANK-814 which plan entries are *proposed* and *cleared*.
+  /// Counts one alloc of this group on node `row`, in every set. R-RANK-813 defines *existing* allocs (counted once,
+  /// after prepare), R-RANK-814 the *proposed* and *cleared* plan entries.
   void count_existing(std::uint32_t row);
   void count_proposed(std::uint32_t row, int change);
   void count_cleared(std::uint32_t row, int change);
@@ -204,14 +204,14 @@ class SpreadGroup {
   std::int64_t weight_sum_ = 0;  // of this group alone
 };
 
-/// What spread remembers over one attempt (R-RANK-214, 215, 823, 832).
+/// The spread state of one attempt (R-RANK-214, 215, 823, 832).
 class SpreadState {
  public:
-  /// A new attempt: no groups, weight sum 0, lowest boost -1. Of the quirks: spread_state_grows,
-  /// even_spread_unweighted, and property_counts_skewed, without which the caller clears just what was counted and
-  /// counts no allocation again that the plan updates.
+  /// Starts a new attempt: no groups, weight sum 0, lowest boost -1. Relevant quirks: spread_state_grows,
+  /// even_spread_unweighted and property_counts_skewed. With the last one off, the caller must clear only what was
+  /// counted, and must not count allocations again that the plan updates.
   void reset(const model::Quirks& quirks = {}) noexcept;
-  /// Another job version was given: groups are dropped, weight sum and lowest boost stay (R-RANK-215).
+  /// For another job version: drops the groups, keeps weight sum and lowest boost (R-RANK-215).
   void drop_groups() noexcept { groups_.clear(); }
 
   /// The group prepared under `group` (the caller's number for a group name), or null.
@@ -231,7 +231,7 @@ class SpreadState {
     for (const PropertySet& set : group.sets_) total += set.score(row, lowest_boost_);
     return total;
   }
-  /// For who takes what sets with targets add from table(): the boosts of the nodes scored.
+  /// Call for each scored node if the contributions of sets with targets come from table(): records the node's boost.
   void note_boost(double boost) noexcept { lowest_boost_ = boost < lowest_boost_ ? boost : lowest_boost_; }
 
  private:

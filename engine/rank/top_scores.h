@@ -1,5 +1,5 @@
-// The five best scored nodes of a Select, in the order the reference's heap gives (R-RANK-1006 to 1008, R-MODEL-566,
-// 567). All comparisons are strict "less", so a NaN stays where it is and equals do not come out in visiting order.
+// The five best scored nodes of a Select, in the order of the reference's heap (R-RANK-1006 to 1008, R-MODEL-566, 567).
+// All comparisons are strict "less": a NaN stays where it is, and equal scores do not come out in visiting order.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace berth::rank {
 
 struct ScoredNode {
-  std::uint32_t id;  ///< whatever the caller counts by: a node row, an index into its records
+  std::uint32_t id;  ///< chosen by the caller: a node row, or an index into its records
   double score;
 };
 
@@ -41,13 +41,13 @@ class TopScores {
   [[nodiscard]] double floor() const noexcept {
     return size_ < kCapacity ? -std::numeric_limits<double>::infinity() : heap_[0].score;
   }
-  /// Would push() keep this score now? Lets the caller skip building a record.
+  /// True if push() would keep this score now. Lets the caller skip building a record.
   [[nodiscard]] bool would_keep(double score) const noexcept { return size_ < kCapacity || heap_[0].score < score; }
 
   /// The list, best first; empties the heap. The span is valid until the next push.
   [[nodiscard]] std::span<const ScoredNode> take() noexcept {
     const std::size_t n = size_;
-    for (; size_ > 1; --size_) {  // the k-th extracted is parked at position n-k, where the list wants it
+    for (; size_ > 1; --size_) {  // the k-th extracted node moves to position n-k, its place in the list
       std::swap(heap_[0], heap_[size_ - 1]);
       sink(size_ - 1);
     }

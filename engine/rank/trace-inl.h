@@ -1,4 +1,4 @@
-// Where swaps took traced entries, by vector (rank/trace.h); included once per instruction set (Highway).
+// Undoes the swaps of traced entries, by vector (rank/trace.h); included once per instruction set (Highway).
 #if defined(BERTH_RANK_TRACE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BERTH_RANK_TRACE_INL_H_
 #undef BERTH_RANK_TRACE_INL_H_
@@ -27,14 +27,14 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
 
 #else
 
-/// Which places may hold a traced entry: a register full of bits, looked up by a few bits of the place. Two of them, by
-/// different bits, leave about one place in a hundred that passes and holds none.
+/// Filter of the places that may hold a traced entry: a register full of bits, looked up by a few bits of the place.
+/// Two filters over different bits pass about one wrong place in a hundred.
 template <int kShift>
 struct PlaceFilter {
   static constexpr hn::ScalableTag<std::uint32_t> d{};
   using V = hn::VFromD<decltype(d)>;
 
-  V bits;  // set where used: the compiler's own constructor would not be of the target's instructions
+  V bits;  // set on use: the compiler's own constructor would not use the target's instructions
 
   void add(std::uint32_t place) {
     const std::uint32_t hash = place >> kShift;
@@ -42,7 +42,7 @@ struct PlaceFilter {
     bits = hn::Or(bits, hn::IfThenElseZero(hn::Eq(hn::Iota(d, 0), word), hn::Set(d, 1u << hash % 32)));
   }
 
-  /// Bit 0 of each lane: whether the place may hold one.
+  /// Bit 0 of each lane: set if the place may hold a traced entry.
   [[nodiscard]] HWY_INLINE V test(V places) const {
     const V hash = hn::ShiftRight<kShift>(places);
     const V word = hn::And(hn::ShiftRight<5>(hash), hn::Set(d, static_cast<std::uint32_t>(hn::Lanes(d) - 1)));
@@ -51,14 +51,14 @@ struct PlaceFilter {
   }
 };
 
-/// Undoes swaps from, from+1, ..., n-1, in this order. `places`: where the traced entries are, kMaxSearched of them,
-/// those that are not in use at ~0. None is at `from` or beyond.
+/// Undoes swaps from, from+1, ..., n-1, in this order. `places` holds the places of the traced entries, kMaxSearched of
+/// them; unused ones are ~0. None may be at `from` or beyond.
 void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std::uint32_t* places) {
   const hn::ScalableTag<std::uint32_t> d;
   const std::size_t lanes = hn::Lanes(d);
   PlaceFilter<0> low;
   PlaceFilter<5> high;
-  std::size_t stale = 0;  // places that the filters know and nobody is at any more
+  std::size_t stale = 0;  // places that the filters contain but no entry occupies any more
   const auto fill = [&] {
     low.bits = high.bits = hn::Zero(d);
     for (std::size_t t = 0; t < kMaxSearched; ++t)
@@ -94,7 +94,7 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
       open &= ~(1u << lane);
       const std::size_t swap = i + lanes - 1 - static_cast<std::size_t>(lane);
       if (!undo(first[lane], swap)) continue;
-      // A later swap of this block may fetch it from there.
+      // A later swap of this block may move it on from there.
       hn::StoreMaskBits(d, hn::Eq(block, hn::Set(d, static_cast<std::uint32_t>(swap))), bytes);
       open |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) & ((1u << lane) - 1);
     }

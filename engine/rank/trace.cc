@@ -10,7 +10,7 @@
 namespace berth::rank {
 namespace {
 
-/// Notes the `kSteps` steps below `step`, which picked next[0], next[1], ... A counted loop is what GCC unrolls.
+/// Records the `kSteps` steps below `step`, which picked next[0], next[1], ... GCC unrolls the counted loop.
 template <std::uint32_t kSteps>
 inline void store_steps(std::uint16_t* lowest, const std::uint32_t* next, std::uint32_t step) {
   for (std::uint32_t i = 0; i < kSteps; ++i) lowest[next[i]] = static_cast<std::uint16_t>(step - 1 - i);
@@ -22,8 +22,8 @@ constexpr std::uint32_t kAtOnce = 8;
 void ShuffleTrace::begin(std::span<const std::uint32_t> picks) {
   picks_ = picks;
   const std::size_t n = picks.size() + 1, first = std::min(n, kFirst), tabled = std::min(n, kTabled);
-  // Among the first places nearly every swap moves an entry that is wanted: there all are followed. at[p]: which one
-  // is at p.
+  // Among the first places nearly every swap moves a wanted entry, so all entries are followed there. at[p]: the entry
+  // that is at p.
   std::array<std::uint32_t, kFirst> at;
   std::iota(at.begin(), at.end(), 0U);
   for (std::size_t step = 1; step < first; ++step) std::swap(at[step], at[pick(step)]);
@@ -35,7 +35,7 @@ void ShuffleTrace::begin(std::span<const std::uint32_t> picks) {
   for (; step > first; --step, ++next) store_steps<1>(lowest_.data(), next, step);
 }
 
-/// Where the entry at `place` was before the steps from kFirst to those that are tabled.
+/// Place of the entry at `place` before the steps from kFirst to the last tabled one.
 std::uint32_t ShuffleTrace::follow(std::uint32_t place) const noexcept {
   const std::size_t tabled = std::min(picks_.size() + 1, kTabled);
   for (;;) {

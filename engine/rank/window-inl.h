@@ -1,4 +1,4 @@
-// The scores of a window by vector (rank/window.h); included once per instruction set (Highway).
+// Scores of a window by vector (rank/window.h); included once per instruction set (Highway).
 #if defined(BERTH_RANK_WINDOW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BERTH_RANK_WINDOW_INL_H_
 #undef BERTH_RANK_WINDOW_INL_H_
