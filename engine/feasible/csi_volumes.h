@@ -13,28 +13,29 @@ namespace berth::feasible {
 /// The check of one Select; a pure function of the node.
 class CsiVolumeCheck {
  public:
-  /// `job` and `group` are what is placed, `alloc_name` the new allocation's name; all must outlive the check.
+  /// `job` and `group` are being placed, `alloc_name` is the new allocation's name; all must outlive the check.
   CsiVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                  const VolumeState& state);
 
-  /// `csi-volume:<namespace>:<id>` for each volume that does not exist. They join the evaluation's missing resources
-  /// when a node reaches the check, not before (R-FEAS-1202, 1203).
+  /// `csi-volume:<namespace>:<id>` for each volume that does not exist. They are added to the evaluation's missing
+  /// resources when a node reaches the check, not before (R-FEAS-1202, 1203).
   [[nodiscard]] const std::vector<std::string>& missing_resources() const { return missing_resources_; }
 
-  /// The reason `node` is filtered with, or nothing when it passes.
+  /// The reason why `node` is filtered, or nullopt if it passes.
   [[nodiscard]] std::optional<std::string> failure(const model::Node& node) const;
-  /// Whether there is none.
+  /// True if there is no failure.
   [[nodiscard]] bool passes(const model::Node& node) const;
 
  private:
-  /// What of a node fails first, in this order (R-FEAS-1207 to 1210); then what of the volume does, on any node.
+  /// The node's first problem, in this order (R-FEAS-1207 to 1210); after that the volume's, which is the same on every
+  /// node.
   enum class Problem : std::uint8_t { none, no_plugin, unhealthy, too_many, unreachable, of_volume };
   struct Request {
     std::string volume_id;
     const model::VolumeRequest* request;
     const model::CsiVolume* volume;
-    mutable bool is_known = false;                     // the following, asked for by the first node
-    mutable std::optional<std::string> claim_problem;  // of the volume and its claims
+    mutable bool is_known = false;                     // the following member, computed at the first node
+    mutable std::optional<std::string> claim_problem;  // problem of the volume and its claims
   };
   [[nodiscard]] Problem problem(const Request& wanted, const model::Node& node) const;
   [[nodiscard]] const std::optional<std::string>& claim_problem(const Request& wanted) const;
@@ -53,7 +54,7 @@ class CsiVolumeCheck {
     std::string_view source, namespace_;
     std::size_t position = 0;  ///< in the order of the allocations
   };
-  // Of the node that count_on_node() was asked about last, whose allocations do not change meanwhile.
+  // State of the last node passed to count_on_node(); its allocations must not change meanwhile.
   mutable std::optional<std::string> counted_node_;
   mutable std::vector<Used> used_;
   mutable std::vector<std::string_view> plugins_;  // of the volumes used there, ascending

@@ -1,4 +1,4 @@
-// Whether a node has the devices a task group asks for, used or not (R-FEAS-901 to 909).
+// Checks that a node has the devices that a task group requests, used or not (R-FEAS-901 to 909).
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace berth::feasible {
 [[nodiscard]] std::vector<match::DeviceRequest> compile_devices(const model::TaskGroup& group);
 
 /// Serves the requests in order from the healthy instances of the device groups, which are visited in ascending
-/// (vendor, type, name); several groups may serve one request (R-FEAS-903, 904, 908). Fails to answer when a NaN is
+/// (vendor, type, name). Several groups may serve one request (R-FEAS-903, 904, 908). Returns an error if a NaN is
 /// compared (R-FEAS-933).
 [[nodiscard]] Result<bool, match::NotANumber> has_devices(std::span<const model::NodeDevice> groups,
                                                           std::span<const match::DeviceRequest> requests,

@@ -14,7 +14,8 @@ namespace berth::feasible {
 /// Drivers of the group's tasks, each once (R-FEAS-308).
 [[nodiscard]] std::set<std::string> required_drivers(const model::TaskGroup& group);
 
-/// Detected and healthy in the node's driver map, or, where the map lacks it, true in attribute `driver.<name>`.
+/// True if the driver is detected and healthy in the node's driver map or, if the map lacks it, attribute
+/// `driver.<name>` is true.
 [[nodiscard]] bool has_driver(const model::Node& node, const std::string& driver);
 [[nodiscard]] bool has_drivers(const model::Node& node, const std::set<std::string>& drivers);
 

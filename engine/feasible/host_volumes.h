@@ -10,16 +10,16 @@
 namespace berth::feasible {
 
 /// The check of one Select. Not a pure function of the node: examining a node for a sticky volume may use up claims,
-/// whatever becomes of the node (R-FEAS-1112), so it must run for the nodes in visiting order. Without the
-/// quirk looks_use_up_claims a node's look leaves the claims to the others; without single_writer_too_strict a volume
-/// of a single writer is open to readers, and a job or group that is gone writes no more (R-FEAS-1109).
+/// even if the node is rejected later (R-FEAS-1112). So it must run for the nodes in visiting order. With the quirk
+/// looks_use_up_claims off, examining a node uses up no claim. With single_writer_too_strict off, a single-writer
+/// volume is open to readers, and a job or group that no longer exists does not count as a writer (R-FEAS-1109).
 class HostVolumeCheck {
  public:
-  /// `job` and `group` are what is placed, `alloc_name` the new allocation's name; all must outlive the check.
+  /// `job` and `group` are being placed, `alloc_name` is the new allocation's name; all must outlive the check.
   HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                   const VolumeState& state, const model::Quirks& quirks = {});
 
-  /// Whether every request is satisfied on `node`; uses up claims of sticky volumes.
+  /// True if every request is satisfied on `node`; uses up claims of sticky volumes.
   [[nodiscard]] bool passes(const model::Node& node);
 
  private:

@@ -1,4 +1,4 @@
-// Network mode and host networks a task group needs on a node (R-FEAS-1001 to 1010).
+// Checks the network mode and host networks that a task group needs on a node (R-FEAS-1001 to 1010).
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace berth::feasible {
 
-/// What is asked, compiled from the group's first network. The default is the checker's initial state: mode `host`
-/// and no ports. A group without networks leaves the ask of the group before it in force (R-FEAS-309).
+/// The requirements, compiled from the group's first network. The default is the checker's initial state: mode `host`
+/// and no ports. A group without networks leaves the requirements of the previous group in force (R-FEAS-309).
 struct NetworkAsk {
   struct HostNetworkPort {
     std::string label;
@@ -21,14 +21,15 @@ struct NetworkAsk {
   };
   std::string mode = "host";
   std::vector<HostNetworkPort> ports;  ///< those that name a host network: dynamic ports, then reserved (R-FEAS-1006)
-  [[nodiscard]] bool is_default() const { return ports.empty() && mode == "host"; }  ///< of a group without networks
+  /// True for a group without networks.
+  [[nodiscard]] bool is_default() const { return ports.empty() && mode == "host"; }
   friend bool operator==(const NetworkAsk&, const NetworkAsk&) = default;
 };
 
-/// Nothing when the group has no network.
+/// Returns nullopt if the group has no network.
 [[nodiscard]] std::optional<NetworkAsk> compile_network(const model::TaskGroup& group);
 
-/// The reason the node is filtered with, or nothing when it passes.
+/// The reason why the node is filtered, or nullopt if it passes.
 [[nodiscard]] std::optional<std::string> network_failure(const NetworkAsk& ask, const model::Node& node);
 
 }  // namespace berth::feasible

@@ -1,7 +1,7 @@
-// What the volume checks read besides the node at hand: look-ups into one snapshot and one plan.
+// Look-ups into one snapshot and one plan that the volume checks need besides the current node.
 //
-// Volumes are rare, so these are plain functions the caller binds to its tables, and allocations are handed over as
-// small views made on demand. Groups without volume requests never get here.
+// Volumes are rare, so these are plain functions that the caller binds to its tables, and allocations are passed as
+// small views made on demand. Groups without volume requests never call them.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ struct AllocView {
 struct VolumeState {
   std::span<const std::shared_ptr<const model::HostVolumeClaim>> claims;  ///< of the job at least
 
-  // Each gives null, nothing or an empty list for what the snapshot does not have.
+  // Each returns null, nullopt or an empty list for objects that the snapshot lacks.
   std::function<const model::HostVolume*(std::string_view job_namespace, std::string_view id)> host_volume;
   std::function<const model::CsiVolume*(std::string_view job_namespace, std::string_view id)> csi_volume;
   std::function<const model::CsiPlugin*(std::string_view id)> csi_plugin;
@@ -36,19 +36,19 @@ struct VolumeState {
   std::function<const model::Job*(std::string_view job_namespace, std::string_view id)> job;
   /// An allocation of the snapshot.
   std::function<std::optional<AllocView>(std::string_view id)> alloc;
-  /// The snapshot's allocations on a node whose groups ask for CSI volumes, ascending by ID; others change nothing.
-  /// Valid until the next call. Their own IDs and names, and that of the node, may be left empty.
+  /// The snapshot's allocations on a node whose groups request CSI volumes, ascending by ID; further allocations do no
+  /// harm. Valid until the next call. The IDs and names of the allocations and that of the node may be empty.
   std::function<std::span<const AllocView>(std::string_view node_id)> csi_allocs;
   /// The proposed allocations of a node (R-FEAS-1301) in the order of R-RANK-504.
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };
 
-/// Binds the three look-ups of volumes and plugins to lists, which must outlive it. Many look-ups cost their number and
-/// the length of the lists.
+/// Binds the three look-ups of volumes and plugins to lists, which must outlive it. Many look-ups cost as much as their
+/// number and the length of the lists.
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
                        std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins);
 
-/// A volume request with its source resolved: per-allocation sources get the index of the allocation's name as suffix
+/// A volume request with its source resolved: a per-allocation source gets the index of the allocation's name as suffix
 /// (R-FEAS-1101).
 struct NamedVolumeRequest {
   std::string source;
