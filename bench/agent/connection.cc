@@ -20,23 +20,18 @@ namespace berth::agent {
 namespace {
 
 // The functions of libcurl, under their own names.
-template <class F>
-constexpr base::LateFunction<F> late(const char* name) {
-  return {BERTH_CURL_LIBRARY, "libcurl4", name};
-}
-#define BERTH_LATE(name) constexpr auto name = late<decltype(::name)>(#name)
-BERTH_LATE(curl_easy_cleanup);
-BERTH_LATE(curl_easy_escape);
-BERTH_LATE(curl_easy_getinfo);
-BERTH_LATE(curl_easy_init);
-BERTH_LATE(curl_easy_perform);
-BERTH_LATE(curl_easy_setopt);
-BERTH_LATE(curl_easy_strerror);
-BERTH_LATE(curl_free);
-BERTH_LATE(curl_global_init);
-BERTH_LATE(curl_slist_append);
-BERTH_LATE(curl_slist_free_all);
-#undef BERTH_LATE
+constexpr base::LateLibrary kCurl = {BERTH_CURL_LIBRARY, "libcurl4"};
+BERTH_LATE(kCurl, curl_easy_cleanup);
+BERTH_LATE(kCurl, curl_easy_escape);
+BERTH_LATE(kCurl, curl_easy_getinfo);
+BERTH_LATE(kCurl, curl_easy_init);
+BERTH_LATE(kCurl, curl_easy_perform);
+BERTH_LATE(kCurl, curl_easy_setopt);
+BERTH_LATE(kCurl, curl_easy_strerror);
+BERTH_LATE(kCurl, curl_free);
+BERTH_LATE(kCurl, curl_global_init);
+BERTH_LATE(kCurl, curl_slist_append);
+BERTH_LATE(kCurl, curl_slist_free_all);
 
 constexpr int kAttempts = 3;
 

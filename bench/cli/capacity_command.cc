@@ -18,7 +18,7 @@
 namespace berth::cli {
 namespace {
 
-/// Of the JSON; a change of meaning raises it.
+/// Version of the JSON format; raised when the meaning of a member changes.
 constexpr int kCapacityVersion = 1;
 constexpr int kNoRoom = 3;
 constexpr double kDayS = 86'400;

@@ -11,7 +11,7 @@
 namespace berth::cli {
 namespace {
 
-/// Of the JSON; a change of meaning raises it.
+/// Version of the JSON format; raised when the meaning of a member changes.
 constexpr int kDiffVersion = 1;
 constexpr int kDiffers = 3;
 

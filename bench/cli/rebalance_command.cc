@@ -10,7 +10,7 @@
 namespace berth::cli {
 namespace {
 
-/// Of the JSON; a change of meaning raises it.
+/// Version of the JSON format; raised when the meaning of a member changes.
 constexpr int kRebalanceVersion = 1;
 
 struct RebalanceArguments {
@@ -57,8 +57,10 @@ void add_rebalance(CLI::App& app, int& exit_code) {
   command->add_option("--empty", arguments->settings.limits.nodes, "stop when so many nodes are emptied")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_flag("--batch", arguments->settings.move_batch, "allocations of batch jobs may move; they begin anew");
-  command->add_option("--seed", arguments->seed, "of the order in which the scheduler visits nodes")->type_name("N");
+  command->add_flag("--batch", arguments->settings.move_batch,
+                    "allocations of batch jobs may move; they restart from the beginning");
+  command->add_option("--seed", arguments->seed, "seed of the order in which the scheduler visits nodes")
+      ->type_name("N");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--script", arguments->script, "write the moves as a shell script of nomad commands to this file")
       ->type_name("FILE");

@@ -212,7 +212,9 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->type_name("NAME");
   command->add_option("--node-pool", arguments->made_up.node_pool, "pool of made-up nodes (default: default)")
       ->type_name("NAME");
-  command->add_option("--node-meta", arguments->node_meta, "metadata of made-up nodes beside their rack; repeatable")
+  command
+      ->add_option("--node-meta", arguments->node_meta,
+                   "metadata of made-up nodes, in addition to their rack; repeatable")
       ->type_name("KEY=VALUE");
   command->add_flag("--paused", arguments->paused,
                     "serve the starting state of a workload, without its arrivals, events and faults");

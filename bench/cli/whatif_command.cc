@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-/// Of the JSON; a change of meaning raises it.
+/// Version of the JSON format; raised when the meaning of a member changes.
 constexpr int kWhatIfVersion = 1;
 constexpr int kNoPlace = 3;
 

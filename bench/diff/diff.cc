@@ -10,6 +10,7 @@
 
 #include "base/wrap.h"
 #include "dryrun/request.h"
+#include "dryrun/text.h"
 #include "model/flatten.h"
 #include "model/status.h"
 
@@ -20,13 +21,10 @@ using Allocs = std::unordered_map<std::string_view, const model::Allocation*>;
 
 /// Replacements that are followed from a new allocation to one that A has. Most chains have one; a circle ends here.
 constexpr int kHopsMost = 32;
-/// Of allocations that one evaluation has waiting: Nomad's job_max_count.
+/// Most allocations that one evaluation can have waiting: Nomad's job_max_count.
 constexpr std::int64_t kCountMost = 50'000;
 
-std::string full_name(const std::string& id, const std::string& name_space) {
-  return id + (name_space == "default" || name_space.empty() ? "" : "@" + name_space);
-}
-std::string job_name(const model::Allocation& alloc) { return full_name(alloc.job_id, alloc.namespace_); }
+std::string job_name(const model::Allocation& alloc) { return dryrun::job_text(alloc.job_id, alloc.namespace_); }
 
 bool is_live(const model::Allocation& alloc) {
   return alloc.desired_status == "run" && alloc.client_status != "complete" && alloc.client_status != "failed" &&
@@ -115,8 +113,8 @@ class Comparison {
 
   void take_jobs() {
     std::map<std::string, std::pair<const model::Job*, const model::Job*>> jobs;
-    for (const auto& job : before_.jobs) jobs[full_name(job->id, job->namespace_)].first = job.get();
-    for (const auto& job : after_.jobs) jobs[full_name(job->id, job->namespace_)].second = job.get();
+    for (const auto& job : before_.jobs) jobs[dryrun::job_text(job->id, job->namespace_)].first = job.get();
+    for (const auto& job : after_.jobs) jobs[dryrun::job_text(job->id, job->namespace_)].second = job.get();
     for (const auto& [name, pair] : jobs) {
       const auto& [was, is] = pair;
       related_ = related_ || (was && is);
@@ -133,7 +131,7 @@ class Comparison {
     for (const model::Evaluation& eval : state.evals) {
       if (eval.status != "blocked") continue;
       for (const auto& [name, metric] : eval.failed_tg_allocs)
-        group(full_name(eval.job_id, eval.namespace_), name).*waiting +=
+        group(dryrun::job_text(eval.job_id, eval.namespace_), name).*waiting +=
             std::clamp<std::int64_t>(metric.coalesced_failures, 0, kCountMost) + 1;
     }
   }

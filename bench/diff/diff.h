@@ -33,7 +33,7 @@ struct GroupChange {
   std::int64_t live_before = 0, live_after = 0;
   std::int64_t moved = 0, replaced = 0, placed = 0, ended = 0;
   std::int64_t failed = 0;   ///< allocations that failed since, whether or not they were seen in A
-  std::int64_t evicted = 0;  ///< likewise
+  std::int64_t evicted = 0;  ///< evicted since, whether or not they were seen in A
   std::int64_t updated = 0;  ///< in place: the same allocation with another version of the job
   std::int64_t waiting_before = 0, waiting_after = 0;  ///< allocations for which no node was found
   std::int64_t cpu_mhz = 0, memory_mb = 0;             ///< how much more the live ones hold

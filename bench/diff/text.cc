@@ -12,15 +12,6 @@ namespace {
 
 using Table = std::vector<std::vector<std::string>>;
 
-std::string section(const std::string& heading, Table rows, bool all) {
-  if (rows.size() == 1) return "";
-  const std::size_t left = all ? 0 : rows.size() - std::min(rows.size(), kRowsShown + 1);
-  rows.resize(rows.size() - left);
-  std::string out = "\n" + heading + "\n" + dryrun::table_text(rows);
-  if (left > 0) out += fmt::format("... and {} more; --verbose shows all\n", left);
-  return out;
-}
-
 /// "3", or "3 -> 5" where it changed.
 std::string change(std::int64_t before, std::int64_t after) {
   return before == after ? std::to_string(after) : fmt::format("{} -> {}", before, after);
@@ -77,8 +68,10 @@ std::string to_text(const Report& report, bool all) {
   for (const AllocChange& one : report.allocs)
     allocs.push_back({one.name, one.job, to_text(one.kind), one.from.empty() ? "-" : one.from,
                       one.to.empty() ? "-" : one.to, one.why.empty() ? "-" : one.why});
-  return out + section("Jobs", std::move(jobs), all) + section("Groups", std::move(groups), all) +
-         section("Nodes", std::move(nodes), all) + section("Allocations", std::move(allocs), all);
+  return out + dryrun::headed_table("\nJobs", std::move(jobs), all) +
+         dryrun::headed_table("\nGroups", std::move(groups), all) +
+         dryrun::headed_table("\nNodes", std::move(nodes), all) +
+         dryrun::headed_table("\nAllocations", std::move(allocs), all);
 }
 
 json::Value to_json(const Report& report) {

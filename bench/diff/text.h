@@ -8,8 +8,6 @@
 
 namespace berth::diff {
 
-inline constexpr std::size_t kRowsShown = 20;  ///< of each table, unless all are asked for
-
 /// `all`: every row of the tables.
 [[nodiscard]] std::string to_text(const Report& report, bool all);
 [[nodiscard]] json::Value to_json(const Report& report);

@@ -152,6 +152,19 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+std::string headed_table(const std::string& heading, std::vector<std::vector<std::string>> rows, bool all) {
+  if (rows.size() == 1) return "";
+  const std::size_t left = all ? 0 : rows.size() - std::min(rows.size(), kTableRowsShown + 1);
+  rows.resize(rows.size() - left);
+  std::string out = heading + "\n" + table_text(rows);
+  if (left > 0) out += fmt::format("... and {} more; --verbose shows all\n", left);
+  return out;
+}
+
+std::string job_text(const std::string& id, const std::string& name_space) {
+  return id + (name_space.empty() || name_space == "default" ? "" : "@" + name_space);
+}
+
 std::string preemptions_text(const Value& preempted, std::size_t id_length) {
   constexpr std::size_t kShort = 10;
   std::vector<std::vector<std::string>> rows;

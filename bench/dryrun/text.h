@@ -34,4 +34,14 @@ struct TextOptions {
 /// A table as Nomad prints it: columns padded, two spaces between, `<none>` for an empty cell.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
+/// Most rows of a headed_table(), unless all are requested.
+inline constexpr std::size_t kTableRowsShown = 20;
+/// A table under a heading; the first of `rows` names the columns. "" without further rows. Cut off after
+/// kTableRowsShown rows unless `all`, with a last line that says how many are left out.
+[[nodiscard]] std::string headed_table(const std::string& heading, std::vector<std::vector<std::string>> rows,
+                                       bool all);
+
+/// "web", or "web@NAMESPACE" outside the default namespace.
+[[nodiscard]] std::string job_text(const std::string& id, const std::string& name_space);
+
 }  // namespace berth::dryrun

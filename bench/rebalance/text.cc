@@ -16,20 +16,6 @@ std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// A table under a heading, cut off where it has many rows; "" without rows.
-std::string headed_table(const std::string& heading, Rows rows, bool all) {
-  if (rows.size() == 1) return "";
-  const std::size_t left = all ? 0 : rows.size() - std::min(rows.size(), kRowsShown + 1);
-  rows.resize(rows.size() - left);
-  std::string out = "\n" + heading + "\n" + dryrun::table_text(rows);
-  if (left > 0) out += fmt::format("... and {} more; --verbose shows all\n", left);
-  return out;
-}
-
-std::string job_text(const std::string& job, const std::string& name_space) {
-  return job + (name_space == "default" ? "" : "@" + name_space);
-}
-
 /// "cpu 12, memory 9, disk 3".
 std::string resources_text(const Bound& bound) {
   std::string out;
@@ -73,12 +59,12 @@ std::string to_text(const Plan& plan, bool all) {
       fmt::format("{} may move{}\n", counted(plan.movable, "allocation"), stays.empty() ? "" : ", others stay" + stays);
   Rows moves = {{"Job", "Allocation", "ID", "From", "To", "Nodes per move"}};
   for (const Move& one : plan.moves)
-    moves.push_back({job_text(one.job, one.name_space), one.alloc, one.alloc_id.substr(0, 8), one.from.name,
+    moves.push_back({dryrun::job_text(one.job, one.name_space), one.alloc, one.alloc_id.substr(0, 8), one.from.name,
                      one.to.name, fmt::format("{:.3g}", one.gain)});
-  out += headed_table("Moves, in order", std::move(moves), all);
+  out += dryrun::headed_table("\nMoves, in order", std::move(moves), all);
   Rows refusals = {{"Node", "Job", "Allocation", "Why"}};
   for (const Refusal& one : plan.refusals) refusals.push_back({one.node.name, one.job, one.alloc, one.reasons});
-  out += headed_table("Not emptied, as the scheduler finds no place", std::move(refusals), all);
+  out += dryrun::headed_table("\nNot emptied, as the scheduler finds no place", std::move(refusals), all);
   return out;
 }
 

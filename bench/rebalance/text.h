@@ -8,8 +8,6 @@
 
 namespace berth::rebalance {
 
-inline constexpr std::size_t kRowsShown = 20;  ///< of each table, unless all are asked for
-
 [[nodiscard]] std::string to_text(const Plan& plan, bool all);
 [[nodiscard]] json::Value to_json(const Plan& plan);
 /// A shell script that makes the moves with the `nomad` program. `cluster`: what the plan was made for.

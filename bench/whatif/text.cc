@@ -23,16 +23,6 @@ std::string plural(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// A table under a heading, cut off where it has many rows; "" without rows.
-std::string table(const std::string& heading, Rows rows, bool all) {
-  if (rows.size() == 1) return "";
-  const std::size_t left = all ? 0 : rows.size() - std::min(rows.size(), kRowsShown + 1);
-  rows.resize(rows.size() - left);
-  std::string out = heading + "\n" + dryrun::table_text(rows);
-  if (left > 0) out += fmt::format("... and {} more; --verbose shows all\n", left);
-  return out;
-}
-
 std::string placements_text(const StepReport& report, bool moved, bool all) {
   Rows rows = {moved ? std::vector<std::string>{"Job", "Allocation", "From", "To"}
                      : std::vector<std::string>{"Job", "Allocation", "Node"}};
@@ -43,7 +33,7 @@ std::string placements_text(const StepReport& report, bool moved, bool all) {
     else
       rows.push_back({one.job, one.alloc, one.node});
   }
-  return table(moved ? "Moved" : "New", std::move(rows), all);
+  return dryrun::headed_table(moved ? "Moved" : "New", std::move(rows), all);
 }
 
 std::string allowed_text(const Shortfall& one) {
@@ -84,8 +74,9 @@ std::string to_text(const StepReport& report, std::size_t number, bool all) {
     below.push_back({one.job, one.group, std::to_string(one.ran), std::to_string(one.away_most), allowed_text(one),
                      std::to_string(one.away_end), length_text(one.below_s), length_text(one.missing_s)});
   for (const std::string& part :
-       {table("Evicted", std::move(evicted), all), table("Without a place", std::move(waiting), all),
-        table("Below what ran before (lost: summed over allocations)", std::move(below), all)})
+       {dryrun::headed_table("Evicted", std::move(evicted), all),
+        dryrun::headed_table("Without a place", std::move(waiting), all),
+        dryrun::headed_table("Below what ran before (lost: summed over allocations)", std::move(below), all)})
     if (!part.empty()) out += "\n" + part;
   out += "\nBefore: " + to_text(report.before) + "\nAfter:  " + to_text(report.after) + "\n";
   return out;

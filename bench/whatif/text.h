@@ -8,8 +8,6 @@
 
 namespace berth::whatif {
 
-inline constexpr std::size_t kRowsShown = 20;  ///< of each table, unless all are asked for
-
 /// "12 nodes, 9 used, cpu 45 %, memory 61 %".
 [[nodiscard]] std::string to_text(const Packing& packing);
 /// `number` counts the steps from 1; `all`: every row of the tables.

@@ -9,25 +9,32 @@
 
 namespace berth::base {
 
+struct LateLibrary {
+  const char *file, *package;  ///< the name the loader looks for; the Debian package that has it
+};
+
 /// Returns the address of a function in a library. Loads the library on first use; it stays loaded until the program
 /// ends. Throws std::runtime_error with the loader's message and a remedy if the library or the function is missing.
-void* late_function(const char* library, const char* package, const char* name);
+void* late_function(const LateLibrary& library, const char* name);
 
-/// A library function of type F. Declare it under the function's own name in a namespace of the caller, so that calls
-/// read as if the library were linked.
+/// A library function of type F. BERTH_LATE(library, name) declares it in a namespace under the function's own name, so
+/// that calls there read as if the library were linked.
 template <class F>
 class LateFunction {
  public:
-  constexpr LateFunction(const char* library, const char* package, const char* name)
-      : library_(library), package_(package), name_(name) {}
+  constexpr LateFunction(LateLibrary library, const char* name) : library_(library), name_(name) {}
 
   template <class... Arguments>
   auto operator()(Arguments... arguments) const {
-    return reinterpret_cast<F*>(late_function(library_, package_, name_))(std::forward<Arguments>(arguments)...);
+    return reinterpret_cast<F*>(late_function(library_, name_))(std::forward<Arguments>(arguments)...);
   }
 
  private:
-  const char *library_, *package_, *name_;
+  LateLibrary library_;
+  const char* name_;
 };
+
+#define BERTH_LATE(library, name) \
+  constexpr berth::base::LateFunction<decltype(::name)> name { library, #name }
 
 }  // namespace berth::base

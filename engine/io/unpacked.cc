@@ -18,25 +18,20 @@ namespace berth::io {
 namespace {
 
 // The functions of libarchive, under their own names.
-template <class F>
-constexpr base::LateFunction<F> late(const char* name) {
-  return {BERTH_ARCHIVE_LIBRARY, "libarchive13", name};
-}
-#define BERTH_LATE(name) constexpr auto name = late<decltype(::name)>(#name)
-BERTH_LATE(archive_entry_filetype);
-BERTH_LATE(archive_entry_hardlink);
-BERTH_LATE(archive_entry_pathname);
-BERTH_LATE(archive_entry_size);
-BERTH_LATE(archive_entry_sparse_count);
-BERTH_LATE(archive_filter_bytes);
-BERTH_LATE(archive_read_data_block);
-BERTH_LATE(archive_read_free);
-BERTH_LATE(archive_read_new);
-BERTH_LATE(archive_read_next_header);
-BERTH_LATE(archive_read_open);
-BERTH_LATE(archive_read_support_filter_none);
-BERTH_LATE(archive_read_support_format_tar);
-#undef BERTH_LATE
+constexpr base::LateLibrary kArchive = {BERTH_ARCHIVE_LIBRARY, "libarchive13"};
+BERTH_LATE(kArchive, archive_entry_filetype);
+BERTH_LATE(kArchive, archive_entry_hardlink);
+BERTH_LATE(kArchive, archive_entry_pathname);
+BERTH_LATE(kArchive, archive_entry_size);
+BERTH_LATE(kArchive, archive_entry_sparse_count);
+BERTH_LATE(kArchive, archive_filter_bytes);
+BERTH_LATE(kArchive, archive_read_data_block);
+BERTH_LATE(kArchive, archive_read_free);
+BERTH_LATE(kArchive, archive_read_new);
+BERTH_LATE(kArchive, archive_read_next_header);
+BERTH_LATE(kArchive, archive_read_open);
+BERTH_LATE(kArchive, archive_read_support_filter_none);
+BERTH_LATE(kArchive, archive_read_support_format_tar);
 
 constexpr std::size_t kPieceBytes = 256 << 10;  // whole tar blocks of 512 bytes
 

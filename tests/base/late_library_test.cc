@@ -11,7 +11,7 @@ namespace {
 
 std::string refusal_of(const char* library, const char* name) {
   try {
-    LateFunction<double(double)>{library, "libgiven", name}(1.0);
+    LateFunction<double(double)>({library, "libgiven"}, name)(1.0);
   } catch (const std::runtime_error& problem) {
     return problem.what();
   }
@@ -19,7 +19,7 @@ std::string refusal_of(const char* library, const char* name) {
 }
 
 TEST(LateLibrary, GivesTheFunctionOfTheLibrary) {
-  constexpr LateFunction<double(double)> cosine{"libm.so.6", "libc6", "cos"};
+  constexpr LateFunction<double(double)> cosine({"libm.so.6", "libc6"}, "cos");
   EXPECT_EQ(cosine(0.0), 1.0);
 }
 
