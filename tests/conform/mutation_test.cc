@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <utility>
 
 #include "conform/required.h"
 #include "conform/run.h"
@@ -116,30 +117,81 @@ std::vector<fs::path> kinds() {
   return out;
 }
 
-/// Replays the vectors of a file in a process of its own, so that a crash is one failure of many; the error, or "".
-std::string replay(const std::string& file) {
-  int ends[2];
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);  // seconds; a vector takes some milliseconds
-    RunOptions options;
-    options.paths = {file};
-    const auto report = run(options);
-    const std::string line = report ? std::string() : report.error().line();
-    const auto written = ::write(ends[1], line.data(), line.size());
-    ::_exit(written == static_cast<ssize_t>(line.size()) ? 0 : 1);
+/// Replays files in a process of its own, so that a crash is one failure of many. The process lives until a file ends
+/// it, as a fork under the address sanitizer copies large tables.
+class Replayer {
+ public:
+  ~Replayer() {
+    if (child_ > 0) stop();
   }
-  ::close(ends[1]);
-  std::string line;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof(buffer))) > 0;)
-    line.append(buffer, static_cast<std::size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-      << (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) : "ended with an error");
+
+  /// The error that the replay of a file ends with, or "".
+  std::string replay(const std::string& file) {
+    if (child_ < 0) start();
+    const std::string asked = file + '\n';
+    EXPECT_EQ(::write(files_, asked.data(), asked.size()), static_cast<ssize_t>(asked.size()));
+    std::string line;
+    char next = '\n';
+    while (::read(lines_, &next, 1) == 1 && next != '\0') line += next;
+    if (next != '\0') {
+      const int status = stop();
+      ADD_FAILURE() << (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status))
+                                            : "ended with an error");
+    }
+    return line;
+  }
+
+ private:
+  void start() {
+    int files[2], lines[2];
+    ASSERT_EQ(::pipe(files), 0);
+    ASSERT_EQ(::pipe(lines), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::close(files[1]);
+      ::close(lines[0]);
+      serve(files[0], lines[1]);
+    }
+    ::close(files[0]);
+    ::close(lines[1]);
+    files_ = files[1], lines_ = lines[0];
+  }
+
+  /// Waits for the process to end; its status.
+  int stop() {
+    ::close(files_);
+    ::close(lines_);
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    child_ = -1;
+    return status;
+  }
+
+  [[noreturn]] static void serve(int files, int lines) {
+    std::string file;
+    for (char next = 0; ::read(files, &next, 1) == 1;) {
+      if (next != '\n') {
+        file += next;
+        continue;
+      }
+      ::alarm(20);  // seconds; a vector takes some milliseconds
+      RunOptions options;
+      options.paths = {std::exchange(file, {})};
+      const auto report = run(options);
+      const std::string line = report ? std::string() : report.error().line();
+      if (::write(lines, line.c_str(), line.size() + 1) != static_cast<ssize_t>(line.size() + 1)) break;
+    }
+    ::_exit(0);
+  }
+
+  pid_t child_ = -1;
+  int files_ = -1, lines_ = -1;  // file names to the process, errors from it
+};
+
+/// The error that the replay of a file ends with, in one line that begins with the file; or "".
+std::string replay(const std::string& file) {
+  static Replayer replayer;
+  const std::string line = replayer.replay(file);
   if (line.empty()) return line;
   EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   EXPECT_TRUE(line.starts_with(file + ":")) << line;
