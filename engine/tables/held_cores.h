@@ -2,7 +2,7 @@
 // otherwise gather by following the node's allocations.
 //
 //   word     56 B   bit id % 64 of word id / 64: somebody holds core `id`
-//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until nobody holds cores there
+//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until it holds those that stay
 //
 // What it cannot hold is rare: a core held twice, an id of 448 and above.
 #pragma once

@@ -2,7 +2,7 @@
 // otherwise gather by following the node's allocations and comparing IDs.
 //
 //   word     56 B   bit n % 64 of word n / 64: somebody holds instance n of the node's model::DeviceTable
-//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until nobody holds devices there
+//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until it holds those that stay
 //
 // What it cannot hold is rare: an instance held twice, a node with more than 448 of them.
 #pragma once

@@ -3,7 +3,7 @@
 //
 //   ip      16 B   the one address they are held on, as text, padded with zeros
 //   count    2 B   of `port` in use
-//   unlisted 1 B   an allocation came that the list cannot hold; it says nothing until nobody holds ports there
+//   unlisted 1 B   an allocation came that the list cannot hold; it says nothing until it holds those that stay
 //   port   108 B   2 B each, in no order; a port held twice stands twice
 //
 // What it cannot hold is rare: ports on two addresses, an address of more than 15 characters, mappings that ignore

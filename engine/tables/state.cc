@@ -17,6 +17,20 @@ constexpr std::size_t kLeastUseLog = 1024;
 constexpr std::size_t kLeastEndedLog = 1024;
 constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
 
+bool holds_any(const ResourceShape& shape, const HeldPorts&) { return shape.ports; }
+bool holds_any(const ResourceShape& shape, const HeldCores&) { return !shape.cores.empty(); }
+bool holds_any(const ResourceShape& shape, const HeldDevices&) { return shape.devices; }
+
+/// What the others on the node of `row` hold, as far as it can be listed.
+template <class Held, class... Of>
+Held held_by_others(const Snapshot& state, AllocRow row, const Of&... of) {
+  Held out;
+  for (AllocRow other = state.nodes.use[state.allocs.node[row]].alloc_head; other != kNoRow && !out.unlisted;
+       other = state.allocs.next_on_node[other])
+    if (other != row && holds_any(state.allocs.shape_of(other), out)) out.add(state.allocs.shape_of(other), of...);
+  return out;
+}
+
 }  // namespace
 
 StateStore::StateStore()
@@ -182,7 +196,9 @@ void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
   if (priority == use.least_priority) ++use.least_count;
 }
 
-/// The allocation is one more or one less of the `holders` on its node, whose `column` says what they hold.
+/// The allocation is one more or one less of the `holders` on its node, whose `column` says what they hold. Where it
+/// could not, as while an evicted allocation still holds what its successor has, those that stay are listed again:
+/// O(allocations there).
 template <class Held, class... Of>
 void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign,
                             const Of&... of) {
@@ -194,8 +210,10 @@ void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& 
     held.add(shape, of...);
   else if (holders == 0)
     held = {};
-  else
+  else if (!held.unlisted)
     held.remove(shape, of...);
+  else
+    held = held_by_others<Held>(current_, row, of...);
 }
 
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {

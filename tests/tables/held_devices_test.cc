@@ -127,5 +127,34 @@ TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
   EXPECT_EQ(held(), (std::set<std::size_t>{}));
 }
 
+/// Until an evicted allocation ends, it holds what its successor was given.
+TEST(HeldDevices, AreListedAgainOnceTheyAreHeldOnce) {
+  model::ClusterState state;
+  model::Node& node = state.nodes.emplace_back();
+  node.id = "00000000-0000-0000-0000-000000000001";
+  node.status = "ready";
+  node.scheduling_eligibility = "eligible";
+  node.node_resources.emplace().devices = devices_of(3, 2);
+  for (int i = 0; i < 3; ++i) {
+    model::Allocation& alloc = state.allocs.emplace_back();
+    alloc.id = "00000000-0000-0000-0000-00000000001" + std::to_string(i);
+    alloc.node_id = node.id;
+    alloc.client_status = "running";
+    const std::string instance = i < 2 ? "t4-1001" : "t4-1002";
+    alloc.allocated_resources.emplace().tasks["t"].devices.push_back({"nvidia", "gpu", "t4", {instance}});
+  }
+  StateStore store;
+  store.load(state);
+  EXPECT_EQ(store.snapshot()->nodes.held_devices(NodeRow(0)), nullptr);
+  for (AllocRow row = 0; row < 2; ++row) {
+    store.begin_commit(2 + row).set_client_status(row, Client::complete);
+    const SnapshotRef now = store.snapshot();
+    ASSERT_NE(now->nodes.held_devices(NodeRow(0)), nullptr);
+    EXPECT_EQ(listed(*now->nodes.held_devices(NodeRow(0))),
+              row == 0 ? (std::set<std::size_t>{3, 4}) : std::set<std::size_t>{4});
+    EXPECT_TRUE(check_node_table(*now).empty());
+  }
+}
+
 }  // namespace
 }  // namespace berth::tables
