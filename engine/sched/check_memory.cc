@@ -40,7 +40,7 @@ class MemoryCheck {
     for (std::size_t i = 0; i < scratch_.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
     for (auto& table : Access::tables(scratch_.ask_scores)) check_scores(table);
     for (const FailureMemo& memo : Access::memos(scratch_.failures))
-      if (memo.job) check_memo(memo);
+      if (memo.key.group) check_memo(memo);
     return std::move(problems_);
   }
 
@@ -234,13 +234,16 @@ class MemoryCheck {
       if (at != 0 && at != FailureMemo::kRoomy) ++counts[at];
     for (std::size_t at = 1; at < counts.size(); ++at)
       if (counts[at] != memo.counts[at].count) problem("FailureMemo: a count is not that of its nodes");
-    const bool evicts = (memo.group & FailureMemo::kEvicting) != 0;
-    const std::uint32_t number = memo.group & ~FailureMemo::kEvicting;
+    const FailureKey& key = memo.key;
+    const bool evicts = key.evicts();
     any_group([&](const CompiledJob& job, std::uint32_t group) {
-      if (job.spec != memo.job || group != number) return false;
+      const bool answers = key.job ? job.spec.get() == key.job && group == key.position
+                                   : job.base_set == key.base_set && request_the_same(*key.group, job.groups[group]);
+      if (!answers) return false;
       SelectOptions options;
       options.evict = evicts;
       GroupView& v = begin(job, group, options);
+      if (!(Access::key_of(stack_, v, evicts) == key)) return false;  // of a job that it does not answer now
       if (!serves_now(evicts ? FailedBefore::kServesEvicting : FailedBefore::kServes)) return true;  // not used there
       check_filtered(memo, v);
       const bool distinct = v.needs.has(Need::distinct_hosts) || v.needs.has(Need::distinct_property);
@@ -263,13 +266,10 @@ class MemoryCheck {
       const std::string cached = at == 0 ? "no part" : words(scratch_, s.filtered, s.why, s.node_class);
       std::string found = "no part";
       if (parts.candidates.nodes->has(row) && parts.checks.first_failing(row, v) == kReasonNone) {
-        FailedBefore::Few node = Access::decide(stack_, row, v);
-        if (evicts && node.cell.fit == kFail)
-          node.cell = parts.evicting.decide(0, row, v, node.cell, parts.evicting.room(row, *v.group)).cell;
+        const FailedBefore::Few node = Access::decide(stack_, row, v, evicts);
         found = node.cell.fit == kPass
                     ? "room"
                     : words(fresh_, node.filtered, node.cell.dimension, nodes_.capacity(row).class_code);
-        parts.evicting.clear();
       }
       if (cached != found) problem(evicts ? "FailureMemo, evicting" : "FailureMemo", row, cached, found);
     }

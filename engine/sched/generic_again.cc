@@ -1,10 +1,11 @@
 // An attempt that fails as the one before it did (R-CTRL-801 ff.): a blocked evaluation is tried again whenever there
 // may be room for it, and mostly there is none.
 //
-// An attempt that planned nothing after one Select, which failed, depends on the job, its allocations and deployments,
-// their nodes, the cluster's settings, and on whether any node has room. As long as the first ones are what they were
-// (JobKey::changes, RowLog of the nodes, pointers to what is immutable) and nothing gets due with time, the memo of the
-// Select (source/failure_memos.h) answers for all of it: what changed since is looked at, nothing is reconciled.
+// An attempt that planned nothing after one placement, which failed, depends on the job, its allocations and
+// deployments, their nodes, the cluster's settings, and on whether any node has room, eviction included where it is
+// allowed. As long as the first ones are what they were (JobKey::changes, RowLog of the nodes, pointers to what is
+// immutable) and nothing gets due with time, the memo of the last Select (source/failure_memos.h) answers for all of
+// it: what changed since is looked at, nothing is reconciled.
 #include "model/predicates.h"
 #include "sched/generic.h"
 
@@ -18,11 +19,14 @@ bool GenericScheduler::fails_again() {
   if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate ||
       !sources_.has(Switch::failed_attempt) || !eval_->wait_until.is_zero())
     return false;
-  FailureMemo* const memo = scratch_.failures.find(job_->spec.get(), 0);
-  if (!memo || !memo->attempt.known || !scratch_.passed_over.empty()) return false;
-  const auto& before = memo->attempt;
-  if (before.job_changes != state_->jobs.keys[eval_->job].changes ||
+  const RetryMemo* const kept = scratch_.failures.retry_of(job_->spec.get());
+  if (!kept || !scratch_.passed_over.empty()) return false;
+  const RetryMemo& before = *kept;
+  FailureMemo* const memo = scratch_.failures.of_retry(before);
+  const tables::NodeTable& nodes = state_->nodes;
+  if (!memo || before.job_changes != state_->jobs.keys[eval_->job].changes ||
       before.object != state_->jobs.objects[eval_->job] || before.surroundings != state_->cold ||
+      !before.ready.is_at(nodes) || before.epoch != nodes.epoch || before.kinds_left != nodes.kinds_left ||
       !stack_.fails_again(*memo, *job_))
     return false;
   EvalResult& result = *result_;
@@ -42,20 +46,21 @@ bool GenericScheduler::fails_again() {
 /// Keeps what the attempt came to that planned nothing, if that is all there is to say of it.
 void GenericScheduler::keep_failure() {
   const EvalResult& result = *result_;
-  FailureMemo* const memo = stack_.only_failure();
-  if (!memo || !job_ || memo->job != job_->spec || !result.plan.followups.empty() || !written_followups_.empty() ||
-      !eval_->wait_until.is_zero() || !result.plan.stops.empty() || !result.deployment_groups.empty() ||
-      !scratch_.passed_over.empty() || !sources_.has(Switch::failed_attempt) || !nothing_gets_due())
+  const FailureMemo* const memo = stack_.only_failure();
+  if (!memo || !job_ || !result.plan.followups.empty() || !written_followups_.empty() || !eval_->wait_until.is_zero() ||
+      !result.plan.stops.empty() || !result.deployment_groups.empty() || !scratch_.passed_over.empty() ||
+      !sources_.has(Switch::failed_attempt) || !nothing_gets_due())
     return;
   std::size_t failed = 0, failures = 0;
   for (std::size_t g = 0; g < result.groups.size(); ++g)
     if (result.groups[g].failed) failed = g, ++failures;
   if (failures != 1) return;
-  auto& kept = memo->attempt;
-  kept.known = true;
+  RetryMemo& kept = scratch_.failures.add_retry(job_->spec, *memo);
   kept.job_changes = state_->jobs.keys[eval_->job].changes;
   kept.object = state_->jobs.objects[eval_->job];
   kept.surroundings = state_->cold;
+  kept.ready.move_to(state_->nodes);
+  kept.epoch = state_->nodes.epoch, kept.kinds_left = state_->nodes.kinds_left;
   kept.groups = result.groups;
   kept.failed = failed;
   kept.eligibility = result.eligibility;
@@ -70,7 +75,7 @@ bool GenericScheduler::nothing_gets_due() const {
     if (facts.taint != reconcile::NodeTaint::none || facts.transition != 0 || facts.has(AllocFacts::kHasStates))
       return false;
     const bool ended = facts.desired == model::DesiredStatus::run && facts.client == model::ClientStatus::complete;
-    if (!facts.is_calm() && !ended) return false;
+    if (!facts.is_calm() && !ended && !facts.server_terminal()) return false;  // those are ignored (R-RECON-106)
   }
   return true;
 }

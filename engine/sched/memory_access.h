@@ -14,6 +14,7 @@ struct MemoryAccess {
   static auto& by_kind(KindVerdicts& verdicts) { return verdicts.kinds_.asks; }
   static std::uint64_t kinds_left(const KindVerdicts& verdicts) { return verdicts.kinds_left_; }
   static auto& memos(FailureMemos& failures) { return failures.memos_; }
+  static auto& retries(FailureMemos& failures) { return failures.retries_; }
   static auto& gathered(NodeFeed& feed) { return feed.known_; }
   static auto& bad(PortConflicts& conflicts) { return conflicts.bad_; }
   static const NodePlace& place(const PortConflicts& conflicts) { return conflicts.place_; }
@@ -41,11 +42,14 @@ struct MemoryAccess {
   static void list_filtered(GenericStack& stack, FailureMemo& memo, GroupView& view) {
     stack.failed_before_.list_filtered(memo, view);
   }
-  static FailedBefore::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view) {
+  static FailedBefore::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view, bool evicts) {
     MemoryAccess::parts(stack).checks.distinct.properties(view, stack.failed_before_.properties_);
     FailedBefore::Few out{row, {}};
-    stack.failed_before_.decide(row, view, out);
+    stack.failed_before_.decide(row, view, evicts, out);
     return out;
+  }
+  static FailureKey key_of(const GenericStack& stack, const GroupView& view, bool evicts) {
+    return stack.failed_before_.key_of(view, evicts);
   }
 };
 

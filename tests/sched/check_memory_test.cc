@@ -62,8 +62,9 @@ struct Planted {
     out->task_groups[0].tasks[0].resources->cpu = cpu;
     return out;
   }
-  Planted() {
+  explicit Planted(bool preempts = false) {
     SmallWorld world;
+    world.state.scheduler_config->preemption_config.service_scheduler_enabled = preempts;
     for (int i = 0; i < 8; ++i) {
       model::Node& node = world.add_node();
       node.computed_class = i % 2 == 0 ? "even" : "odd";
@@ -199,6 +200,16 @@ TEST(CheckMemory, FindsAStaleFailure) {
   --memo.counts[memo.shorts[4]].count;
   memo.shorts[4] = 0;  // as if the node failed a check
   EXPECT_TRUE(worker.finds("FailureMemo: node n4 has no part")) << worker.all();
+}
+
+TEST(CheckMemory, FindsAStaleFailureWhereEvictionIsAllowed) {
+  Planted worker(true);
+  auto& memos = Access::memos(worker.scratch.failures);
+  const auto memo = std::ranges::find_if(memos, [](const FailureMemo& m) { return m.key.evicts(); });
+  ASSERT_NE(memo, memos.end());
+  --memo->counts[memo->shorts[4]].count;
+  memo->shorts[4] = 0;  // as if the node failed a check
+  EXPECT_TRUE(worker.finds("FailureMemo, evicting: node n4 has no part")) << worker.all();
 }
 
 TEST(CheckMemory, FindsAStaleCountOfFilteredNodes) {

@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "plan/apply.h"
+#include "sched/check_memory.h"
+#include "sched/memory_access.h"
 #include "select_world.h"
 #include "support/heap_count.h"
 #include "support/sanitized.h"
@@ -375,9 +377,9 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
 }
 
 /// Jobs that wait are tried again after small changes, on nodes where eviction may make room: of devices, ports, cores,
-/// and amounts.
+/// and amounts. Some request the same as others, at the same priority or another.
 TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-1605
-  std::size_t again = 0, evicted = 0, placed_again = 0;
+  std::size_t again = 0, evicted = 0, placed_again = 0, attempts_again = 0, shared = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60, 6); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -405,6 +407,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
     general.scheduler.set_sources(EnabledSources::none());
     const auto& by_source = fast.scratch.source_counts.selects;
     std::vector<std::pair<model::Evaluation, EvalFacts>> waiting;
+    std::vector<std::shared_ptr<const model::Job>> asked_before;
     const auto decide = [&](bool retry) {
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
@@ -416,6 +419,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
       ASSERT_EQ(a.port_collision_events, b.port_collision_events);
       ASSERT_EQ(waits_for(a), waits_for(b));
       ASSERT_EQ(a.reblocked, b.reblocked);
+      for (const std::string& problem : check_worker_memory(snapshot, fast.scratch)) FAIL() << problem;
       // The pass that may evict failed, and was not the general source's.
       again += a.any_failed() && by_source[static_cast<std::size_t>(SourceKind::general)] == general_before;
       evicted += a.plan.stops.size(), placed_again += retry && !a.plan.allocs.empty();
@@ -427,9 +431,10 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
       const bool fills = round < 14;
       if (!fills && !waiting.empty() && pick(random, 0, 3) != 0) {
         std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
-        world.facts.id_text = world.eval.id;
-        world.facts.blocked = true;
         for (int times = 0; times < 3; ++times) {
+          if (times == 2) std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
+          world.facts.id_text = world.eval.id;
+          world.facts.blocked = true;
           const std::size_t allocs = world.store.current().allocs.size();
           for (std::int64_t i = pick(random, 0, 2); allocs > 0 && i > 0; --i)
             world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
@@ -464,10 +469,26 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
         second.tasks.front().resources->cpu = 100 * pick(random, 1, 60);
         asked->task_groups.push_back(std::move(second));
       }
+      if (!fills && !asked_before.empty() && pick(random, 0, 1) == 0) {
+        asked = std::make_shared<model::Job>(*asked_before[random() % asked_before.size()]);
+        asked->id = asked->name = "job" + std::to_string(round);
+        if (pick(random, 0, 2) == 0) asked->priority = pick(random, 1, 8) * 10;
+        if (pick(random, 0, 1) == 0) asked->task_groups.front().count = pick(random, 1, 3);  // a list of its own
+      }
+      if (!fills) asked_before.push_back(asked);
       world.ask(random, asked);
       decide(false);
     }
+    attempts_again += by_source[static_cast<std::size_t>(SourceKind::failed_attempt)];
+    for (const FailureMemo& memo : MemoryAccess::memos(fast.scratch.failures)) {
+      const auto jobs = std::ranges::count_if(
+          MemoryAccess::retries(fast.scratch.failures),
+          [&](const RetryMemo& retry) { return retry.memo_number == memo.number && memo.key.evicts(); });
+      shared += jobs > 1;
+    }
   }
+  EXPECT_GT(attempts_again, testing::rounds(100, 5));
+  EXPECT_GT(shared, testing::rounds(10, 1));
   EXPECT_GT(again, testing::rounds(100, 5));
   EXPECT_GT(evicted, testing::rounds(100, 5));
   EXPECT_GT(placed_again, testing::rounds(10, 1));

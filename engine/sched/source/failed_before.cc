@@ -10,23 +10,45 @@ using tables::NodeRow;
 
 namespace {
 
-/// So many nodes with room are put in order one by one; more, which a Select with spreads may return, are a matter for
-/// the columns.
+/// So many nodes with room are looked at one by one. A memo with more is not kept, and more, which a Select with
+/// spreads may return, are a matter for the columns.
 constexpr std::int64_t kFewMost = 16;
+/// So many changes are read one by one on the smallest cluster, as a batch of reports from clients makes.
+constexpr std::size_t kChangesLeast = 64;
 
 }  // namespace
 
+/// Of the group as it is asked for now. What a job holds itself it cannot evict.
+FailureKey FailedBefore::key_of(const GroupView& v, bool evicts) const {
+  const tables::CompiledJob& job = *attempt_.job;
+  FailureKey out;
+  out.group = v.group;
+  if (!tables::serves(kOfAnyJob, v.needs) || (evicts && !scratch_.overlays.empty())) out.job = job.spec.get();
+  out.position = static_cast<std::uint32_t>(v.group - job.groups.data());
+  out.base_set = candidates_.base_set;
+  if (evicts) out.evicted = fit_.victims.highest_evicted();
+  return out;
+}
+
+void FailedBefore::drop(FailureMemo& memo) {
+  attempt_.error.clear();  // as in look()
+  if (last_ == &memo) last_ = nullptr;
+  scratch_.failures.drop(memo);
+}
+
 FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool first) {
-  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));
-  if (!memo || !tables::serves(kServes, parts_.needs)) return Room::unknown;
+  FailureMemo* const memo = scratch_.failures.find(key_of(v, false));
+  if (!memo) return Room::unknown;
   checks_.distinct.properties(v, properties_);
   const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
-  if (!followed || !find_few(*memo, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
-    attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
-    scratch_.failures.drop(*memo);
+  if (!followed) {
+    drop(*memo);
     return Room::unknown;
   }
-  memo->attempt.known = false;  // of an older state, unless this attempt is kept as well
+  if (!find_few(*memo, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
+    attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
+    return Room::unknown;
+  }
   list_filtered(*memo, v);
   count(*memo, first_of_job, first);
   for (const Few& full : full_)
@@ -44,7 +66,7 @@ bool FailedBefore::is_current(const FailureMemo& memo) const {
 }
 
 /// Of a node that passes the checks of its class: whether it does, or why not.
-void FailedBefore::decide(NodeRow row, GroupView& v, Few& out) {
+void FailedBefore::decide(NodeRow row, GroupView& v, bool evicts, Few& out) {
   const auto filter = [&](std::uint32_t reason) {
     out.filtered = true;
     out.cell.fit = kFail;
@@ -56,6 +78,9 @@ void FailedBefore::decide(NodeRow row, GroupView& v, Few& out) {
     if (!property->passes(checks_.distinct.code_of(*property, row)))
       return filter(checks_.distinct.reason_of(*property, row));
   fit_.decide(row, v, out.cell);
+  if (!evicts || out.cell.fit != kFail) return;
+  out.cell = parts_.evicting.decide(0, row, v, out.cell, parts_.evicting.room(row, *v.group)).cell;
+  parts_.evicting.clear();
 }
 
 void FailedBefore::count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times) {
@@ -71,7 +96,7 @@ bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
   const std::int64_t most = std::min(candidates_.limit, kFewMost);
   for (const NodeRow row : memo.roomy) {
     Few node{row, {}};
-    decide(row, v, node);
+    decide(row, v, false, node);
     if (!attempt_.error.empty()) return false;
     (node.cell.fit == kPass ? few_ : full_).push_back(node);
     if (static_cast<std::int64_t>(few_.size()) >= most) return false;
@@ -81,10 +106,21 @@ bool FailedBefore::find_few(const FailureMemo& memo, GroupView& v) {
 
 bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  const CompiledGroup& group = job.groups.front();
   const bool alike = memo.filtered.evaluated != 0 && memo.filtered.epoch == nodes.epoch &&
                      memo.filtered.kinds_left == nodes.kinds_left && memo.ready.is_at(nodes);
-  if (!alike || !memo.use.follows(nodes)) return false;
+  if (!alike || ((!memo.use.is_at(nodes) || !memo.roomy.empty()) && !follow_by_figures(memo, job))) return false;
+  const bool only_pass = !memo.key.evicts();
+  count(memo, only_pass, only_pass);
+  if (only_pass || counts_.port_events == 0) return true;
+  counts_.clear();  // the pass before met the same ports in use
+  count(memo, false, false);
+  return true;
+}
+
+bool FailedBefore::follow_by_figures(FailureMemo& memo, const tables::CompiledJob& job) {
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const CompiledGroup& group = job.groups.front();
+  if (!memo.use.follows(nodes)) return false;
   NodeFeed::Changes changes;
   if (scratch_.feed.amounts_since(memo.use, nodes, changes)) {
     if ((job.distinct_hosts || group.distinct_hosts) && !changes.rows.empty()) return false;
@@ -101,7 +137,6 @@ bool FailedBefore::holds_by_figures(FailureMemo& memo, const tables::CompiledJob
     memo.roomy.pop_back();
   }
   memo.use.move_to(nodes);
-  count(memo, true, true);
   return true;
 }
 
@@ -111,9 +146,11 @@ bool FailedBefore::are_short_as_before(FailureMemo& memo, const NodeFeed::Change
                                        const CompiledGroup& group) {
   const std::size_t count = changes.rows.size();
   const auto is_short = [&](NodeRow row) { return memo.shorts[row] == 0 || is_short_by_figures(memo, row, group); };
-  // Figures are told of nodes that hold no ports: whether ports asked for are free there does not change either.
+  // Figures are told of nodes that hold no ports: whether ports asked for are free there does not change either. Whom
+  // one may evict may change.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (group.has_devices || group.has_cores || std::max({group.cpu_mhz, group.memory_mb, group.disk_mb}) > kMost)
+  if (memo.key.evicts() || group.has_devices || group.has_cores ||
+      std::max({group.cpu_mhz, group.memory_mb, group.disk_mb}) > kMost)
     return std::all_of(changes.rows.begin(), changes.rows.end(), is_short);
   const rank::LeftAsk ask{static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
                           static_cast<std::int32_t>(group.disk_mb)};
@@ -133,6 +170,7 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];
+  if (memo.key.evicts() && use.least_priority <= memo.key.evicted) return false;
   const bool plain = !group.has_network && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0;
   if (!plain && !fit_.figures_do(row, group)) return false;
   const std::uint32_t dimension = plain_fit(capacity, use, kUntouched, group).dimension;
@@ -146,12 +184,12 @@ bool FailedBefore::is_short_by_figures(FailureMemo& memo, NodeRow row, const Com
 bool FailedBefore::read_changes(const FailureMemo& memo) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   changed_.clear();
-  if (!memo.use.read(nodes, changed_, nodes.size() / 4)) return false;
+  if (!memo.use.read(nodes, changed_, std::max<std::size_t>(nodes.size() / 4, kChangesLeast))) return false;
   used_ = changed_.size();
   return memo.ready.read(nodes, changed_);
 }
 
-/// Looks at what changed. False: too many have room now, or too much changed.
+/// Looks at what changed. False: the memo is of no more use, as too many have room now, or too much changed.
 bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!read_changes(memo)) return false;
@@ -174,14 +212,14 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     memo.leave(row);
     if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
     Few node{row, {}};
-    decide(row, v, node);
+    decide(row, v, memo.key.evicts(), node);
     if (!attempt_.error.empty()) return false;
-    if (node.cell.fit == kPass)
+    if (node.cell.fit != kFail)
       memo.enter_roomy(row);
     else if (!memo.enter(row, nodes.capacity(row).class_code, node.cell.dimension, node.filtered))
       return false;
   }
-  return static_cast<std::int64_t>(memo.roomy.size()) < std::min(candidates_.limit, kFewMost);
+  return static_cast<std::int64_t>(memo.roomy.size()) < kFewMost;
 }
 
 /// Those that hold allocations of the job, whatever became of them: which of these count may have changed.
@@ -233,7 +271,7 @@ void FailedBefore::remember(const GroupView& v) {
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
   scratch_.feed.gather(attempt_.snapshot->nodes);
-  FailureMemo& memo = renew(position_of(v));
+  FailureMemo& memo = renew(key_of(v, false));
   bool fine = true;
   columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
     if (const NodeOverlay* const overlay = scratch_.overlay(row); overlay && overlay->first_alloc != tables::kNoRow)
@@ -241,57 +279,37 @@ void FailedBefore::remember(const GroupView& v) {
     else
       fine = fine && memo.enter(row, node_class, why, filtered);
   });
-  if (!fine) return scratch_.failures.drop(memo);
+  if (!fine) return drop(memo);
   last_ = &memo;
 }
 
-/// The memo of a group, of this state, in which no node is entered yet.
-FailureMemo& FailedBefore::renew(std::uint32_t group) {
+/// The memo of the key, of this state, in which no node is entered yet.
+FailureMemo& FailedBefore::renew(const FailureKey& key) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  FailureMemo& memo = scratch_.failures.add(attempt_.job->spec, group, nodes.size());
+  FailureMemo& memo = scratch_.failures.add(key, *attempt_.job, nodes.size());
   memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.static_epoch = nodes.static_epoch;
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
   memo.roomy.clear();
-  memo.attempt.known = false;
+  memo.filtered = {};
   return memo;
 }
 
 bool FailedBefore::fails_evicting(GroupView& v) {
-  FailureMemo* const memo = scratch_.failures.find(attempt_.job->spec.get(), position_of(v) | FailureMemo::kEvicting);
-  if (!memo || !attempt_.plan->allocs.empty()) return false;
-  const bool fails = read_changes(*memo) && decide_changed(*memo, v);
-  parts_.evicting.clear();
-  if (!fails) {
-    attempt_.error.clear();  // of a node that changed: the general source meets it again
-    scratch_.failures.drop(*memo);
+  if (!attempt_.plan->allocs.empty()) return false;
+  FailureMemo* const memo = scratch_.failures.find(key_of(v, true));
+  if (!memo) return false;
+  properties_.clear();
+  if (!follow(*memo, v)) {
+    drop(*memo);
     return false;
   }
+  if (!memo->roomy.empty()) return false;
   list_filtered(*memo, v);
   count(*memo, false, false);
-  return true;
-}
-
-/// Enters the nodes that changed as they are now. False: eviction makes room on one of them, or there are too many
-/// kinds of them.
-bool FailedBefore::decide_changed(FailureMemo& memo, GroupView& v) {
-  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  memo.use.move_to(nodes), memo.ready.move_to(nodes);
-  memo.shorts.resize(nodes.size(), 0);
-  std::ranges::sort(changed_);
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  for (const NodeRow row : changed_) {
-    memo.leave(row);
-    if (!candidates_.nodes->has(row) || checks_.first_failing_known(row, v) != kReasonNone) continue;
-    Cell cell;
-    fit_.decide(row, v, cell);
-    if (cell.fit == kFail) cell = parts_.evicting.decide(0, row, v, cell, parts_.evicting.room(row, *v.group)).cell;
-    if (cell.fit != kFail || !attempt_.error.empty() ||
-        !memo.enter(row, nodes.capacity(row).class_code, cell.dimension, false))
-      return false;
-  }
+  last_ = memo;
   return true;
 }
 
@@ -299,15 +317,15 @@ void FailedBefore::remember_evicting(const GroupView& v) {
   if (!attempt_.enabled.has(Switch::failed_before) || !tables::serves(kServesEvicting, parts_.needs) ||
       !attempt_.plan->allocs.empty())
     return;
-  FailureMemo& memo = renew(position_of(v) | FailureMemo::kEvicting);
+  FailureMemo& memo = renew(key_of(v, true));
   bool fine = true;
   for (const EvictOption& option : parts_.evicting.decided()) {
     const Position& position = candidates_.positions[option.position];
     BERTH_ASSERT(option.cell.fit == kFail);
     fine = fine && memo.enter(position.row, position.node_class, option.cell.dimension, false);
   }
-  if (!fine) scratch_.failures.drop(memo);
-  last_ = scratch_.failures.find(attempt_.job->spec.get(), position_of(v));  // memos may have moved
+  if (!fine) return drop(memo);
+  last_ = &memo;
 }
 
 }  // namespace berth::sched

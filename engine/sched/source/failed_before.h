@@ -1,22 +1,25 @@
 // A fast source for an evaluation that is tried again, as those that wait for capacity are: nobody had room when its
 // Select failed, and what changed since is looked at.
 //
-// A memo per failed group says of each candidate that passes the checks which figure was short. It follows the state by
-// the node feed. As long as no node that changed has room, the Select fails again and counts what a pass
-// over all nodes would: who is filtered follows from the verdicts of the classes, who is exhausted is kept as counts.
-// Where fewer nodes have room than a Select may return, it goes round once and looks at these alone (few_with_room.h).
+// A memo says of each candidate that passes the checks which figure was short. It follows the state by the node feed.
+// As long as no node that changed has room, the Select fails again and counts what a pass over all nodes would: who is
+// filtered follows from the verdicts of the classes, who is exhausted is kept as counts. Where fewer nodes have room
+// than a Select may return, it goes round once and looks at these alone (few_with_room.h).
+//
+// Groups that request the same share a memo, whatever their jobs, so a changed node is looked at once for all that
+// wait. Where more of a job counts, its distinct_*, volumes or other groups, its group has a memo of its own.
 //
 // Nodes that are filtered for what they hold themselves, host volumes or allocations of the job, or for a distinct
 // property, are kept likewise; where properties are to be distinct, as long as the job's allocations and the values of
 // nodes are what they were.
 //
-// Where the Select may evict when it finds no node, its second pass has a memo of its own: as long as eviction makes no
-// room on a node that changed, that pass fails again as well. What eviction can do on a node is a function of the job
-// and of what the node holds.
+// A pass that may evict has a memo of its own, shared by jobs of one priority that hold nothing: what eviction can do
+// on a node is a function of these, of the request and of what the node holds. Where it makes no room, there is none
+// without it either, so that memo answers both passes of a Select.
 //
 //   shorts     1 B per node row: position in `counts`, 0: not among those that pass, kRoomy: among `roomy`
 //   counts     12 B per (node class, dimension)
-// Memos of a worker take 32 MiB at most, or those of four jobs; the oldest goes. O(changed nodes + classes) a Select.
+// Memos of a worker take 32 MiB at most, or are four; the oldest goes. O(changed nodes + classes) a Select.
 #pragma once
 
 #include <memory>
@@ -57,14 +60,20 @@ class FailedBefore : Source {
                                  Need::mixed_profiles,
                                  Need::special_allocs,
                                  Need::invalid_nodes};
-  /// The same in the pass that may evict.
+  /// The same where eviction is allowed, in either pass.
   static constexpr Needs kServesEvicting{Need::network,        Need::dynamic_ports,  Need::several_host_networks,
                                          Need::static_ports,   Need::odd_ports,      Need::devices,
                                          Need::device_ids,     Need::cores,          Need::affinity,
                                          Need::spread,         Need::secrets,        Need::several_groups,
                                          Need::wide_amounts,   Need::no_ask_number,  Need::evict,
-                                         Need::host_networks,  Need::metrics,        Need::shuffled_order,
-                                         Need::mixed_profiles, Need::special_allocs, Need::invalid_nodes};
+                                         Need::evict_follows,  Need::host_networks,  Need::metrics,
+                                         Need::shuffled_order, Need::mixed_profiles, Need::special_allocs,
+                                         Need::invalid_nodes};
+  /// Of a group and its job, where all else that counts is what the group requests of a node.
+  static constexpr Needs kOfAnyJob{Need::network,      Need::dynamic_ports, Need::several_host_networks,
+                                   Need::static_ports, Need::odd_ports,     Need::devices,
+                                   Need::cores,        Need::affinity,      Need::spread,
+                                   Need::secrets,      Need::wide_amounts};
   enum class Room : std::uint8_t { unknown, nobody, few };
   struct Few {
     tables::NodeRow row;
@@ -79,7 +88,8 @@ class FailedBefore : Source {
   [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
   /// Of look(): those with room, in no order.
   [[nodiscard]] std::span<Few> few() { return few_; }
-  /// Whether the pass that may evict fails again for certain; then it is counted. The pass before visited every node.
+  /// Whether a pass that may evict fails for certain, and so does the one before it; then it is counted. It comes after
+  /// one that visited every node.
   [[nodiscard]] bool fails_evicting(GroupView& view);
   /// The columns found no node; they hold on to why.
   void remember(const GroupView& view);
@@ -87,8 +97,8 @@ class FailedBefore : Source {
   void remember_evicting(const GroupView& view);
   /// The memo that the last Select of this attempt used or left; null: none.
   [[nodiscard]] FailureMemo* last() const { return last_; }
-  /// Whether the Select that left the memo fails again as figures and no other node's state tell; then it is counted.
-  /// No Select need be under way. False says nothing.
+  /// Whether a Select that the memo answers fails again as the memo and figures tell; then it is counted, as the last
+  /// one of the only placement of an attempt. No Select need be under way. False says nothing.
   [[nodiscard]] bool holds_by_figures(FailureMemo& memo, const tables::CompiledJob& job);
 
  private:
@@ -97,19 +107,18 @@ class FailedBefore : Source {
   bool follow(FailureMemo& memo, GroupView& view);
   [[nodiscard]] bool is_current(const FailureMemo& memo) const;
   bool find_few(const FailureMemo& memo, GroupView& view);
-  void decide(tables::NodeRow row, GroupView& view, Few& out);
-  bool decide_changed(FailureMemo& memo, GroupView& view);
-  [[nodiscard]] FailureMemo& renew(std::uint32_t group);
+  void decide(tables::NodeRow row, GroupView& view, bool evicts, Few& out);
+  [[nodiscard]] FailureKey key_of(const GroupView& view, bool evicts) const;
+  [[nodiscard]] FailureMemo& renew(const FailureKey& key);
+  void drop(FailureMemo& memo);
   void count_failing(std::uint32_t node_class, std::uint32_t why, bool filtered, std::int32_t times);
   void add_nodes_of_job();
+  [[nodiscard]] bool follow_by_figures(FailureMemo& memo, const tables::CompiledJob& job);
   [[nodiscard]] bool are_short_as_before(FailureMemo& memo, const NodeFeed::Changes& changes,
                                          const tables::CompiledGroup& group);
   [[nodiscard]] bool is_short_by_figures(FailureMemo& memo, tables::NodeRow row, const tables::CompiledGroup& group);
   void list_filtered(FailureMemo& memo, GroupView& view);
   void count(const FailureMemo& memo, bool first_of_job, bool first);
-  [[nodiscard]] std::uint32_t position_of(const GroupView& view) const {
-    return static_cast<std::uint32_t>(view.group - attempt_.job->groups.data());
-  }
 
   const Columns& columns_;
   std::vector<std::uint32_t> crossing_;  // positions of changes

@@ -5,6 +5,8 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,6 +16,27 @@
 #include "sched/source/node_feed.h"
 
 namespace berth::sched {
+
+/// Whether the groups, which have the same number of checks, fail on the same nodes for the same reasons, as far as
+/// they request cpu, memory, disk, ports, devices and cores.
+[[nodiscard]] bool request_the_same(const tables::CompiledGroup& a, const tables::CompiledGroup& b);
+
+/// Which Selects a memo answers: those of one group of one job, or of every group that requests the same.
+struct FailureKey {
+  static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::min();
+  const tables::CompiledGroup* group = nullptr;
+  const model::Job* job = nullptr;  ///< null: of any job
+  std::uint32_t position = 0;       ///< of the group in the job's list
+  std::uint32_t base_set = 0;
+  std::int64_t evicted = kNobody;  ///< the highest priority that a pass may evict
+
+  [[nodiscard]] bool evicts() const { return evicted != kNobody; }
+  friend bool operator==(const FailureKey& a, const FailureKey& b) {
+    return a.job == b.job && a.base_set == b.base_set && a.evicted == b.evicted &&
+           (a.job ? a.position == b.position : request_the_same(*a.group, *b.group));
+  }
+  [[nodiscard]] std::size_t hash() const;
+};
 
 struct FailureMemo {
   struct Short {
@@ -27,15 +50,16 @@ struct FailureMemo {
     std::int32_t count = 0;
     bool by_job = false;  ///< by a constraint of the job
   };
-  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: a memo of nobody
-  std::uint32_t group = 0;                ///< position in its list; + kEvicting: of the pass that may evict
+  FailureKey key;                         ///< no group: a memo of nobody
+  std::uint64_t number = 0;               ///< of what it was made for; never used again
+  std::shared_ptr<const model::Job> job;  ///< this and `groups` are pinned, so that the key stays its own
+  std::shared_ptr<const std::vector<tables::CompiledGroup>> groups;
   NodePlace use{NodePlace::kUse}, ready{NodePlace::kReady};
   std::uint64_t job_changes = 0;     ///< JobKey::changes, whose allocations are in
   std::uint64_t static_epoch = 0;    ///< of the nodes' values that distinct properties compare
   std::vector<std::uint8_t> shorts;  ///< by node row: position in `counts`, or kRoomy
   std::vector<Short> counts;         ///< the first one is of nobody
   static constexpr std::uint8_t kRoomy = 255;
-  static constexpr std::uint32_t kEvicting = 1U << 31;
   std::vector<tables::NodeRow> roomy;  ///< those that pass and had room, or may have; in no order
 
   /// Who is filtered, by node class and reason, in the order in which a pass counts them.
@@ -46,18 +70,6 @@ struct FailureMemo {
     tables::ClassVerdicts classes;              ///< of passes over all; empty: not known
     std::vector<std::uint32_t> classes_groups;  ///< for these groups, in order
   } filtered;
-
-  /// What the whole attempt came to that ended with this Select, its only one, and planned nothing.
-  struct {
-    bool known = false;
-    std::uint64_t job_changes = 0;             ///< JobKey::changes
-    std::shared_ptr<const model::Job> object;  ///< JobTable::objects
-    std::shared_ptr<const tables::ColdState> surroundings;
-    std::vector<GroupResult> groups;  ///< but for the counts of the failure
-    std::size_t failed = 0;           ///< position of the group that did
-    Eligibility eligibility;
-    base::Uuid deployment;
-  } attempt;
 
   /// False: there are too many kinds of them.
   bool enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t why, bool is_filtered) {
@@ -79,43 +91,64 @@ struct FailureMemo {
   }
 };
 
+/// What an attempt of a job came to that planned nothing, after one placement that failed: as long as the memo of the
+/// Select that failed last says so, and all else is as it was, another attempt comes to the same.
+struct RetryMemo {
+  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: nobody's
+  std::size_t memo = 0;                   ///< of FailureMemos
+  std::uint64_t memo_number = 0;
+  std::uint64_t job_changes = 0;             ///< JobKey::changes
+  std::shared_ptr<const model::Job> object;  ///< JobTable::objects
+  std::shared_ptr<const tables::ColdState> surroundings;
+  NodePlace ready{NodePlace::kReady};
+  std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that `eligibility` is of
+  std::vector<GroupResult> groups;          ///< but for the counts of the failure
+  std::size_t failed = 0;                   ///< position of the group that did
+  Eligibility eligibility;
+  base::Uuid deployment;
+};
+
 class FailureMemos {
  public:
   /// Null: none.
-  [[nodiscard]] FailureMemo* find(const model::Job* job, std::uint32_t group) {
-    const auto at = of_group_.find({job, group});
-    return at == of_group_.end() ? nullptr : &memos_[at->second];
+  [[nodiscard]] FailureMemo* find(const FailureKey& key) {
+    if (of_key_.empty()) return nullptr;
+    const auto at = of_key_.find(key);
+    return at == of_key_.end() ? nullptr : &memos_[at->second];
   }
-  /// That of the group, or one to be filled in.
-  FailureMemo& add(const std::shared_ptr<const model::Job>& job, std::uint32_t group, std::size_t nodes) {
-    if (FailureMemo* known = find(job.get(), group)) return *known;
-    constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4, kMost = 16384;  // kMost: of jobs kept alive
-    const std::size_t most = std::clamp(kBytes / (nodes + 1), kLeast, kMost);
-    if (memos_.size() < most)
-      memos_.emplace_back(), next_ = memos_.size() - 1;
-    else
-      next_ = (next_ + 1) % memos_.size();
-    drop(memos_[next_]);
-    memos_[next_].attempt = {}, memos_[next_].filtered = {};
-    memos_[next_].job = job;
-    memos_[next_].group = group;
-    of_group_[{job.get(), group}] = next_;
-    return memos_[next_];
-  }
+  /// That of the key, or one to be filled in. The key's group is one of the job's.
+  FailureMemo& add(const FailureKey& key, const tables::CompiledJob& job, std::size_t nodes);
   void drop(FailureMemo& memo) {
-    if (memo.job) of_group_.erase({memo.job.get(), memo.group});
-    memo.job = nullptr;
+    if (memo.key.group) of_key_.erase(memo.key);
+    memo.key = {}, memo.number = 0;
+    memo.job = nullptr, memo.groups = nullptr;
+  }
+
+  /// Null: none.
+  [[nodiscard]] const RetryMemo* retry_of(const model::Job* job) const {
+    const auto at = of_job_.find(job);
+    return at == of_job_.end() ? nullptr : &retries_[at->second];
+  }
+  /// That of the job, or one to be filled in, which fails again as `memo` says.
+  RetryMemo& add_retry(const std::shared_ptr<const model::Job>& job, const FailureMemo& memo);
+  /// Null: it is there no longer.
+  [[nodiscard]] FailureMemo* of_retry(const RetryMemo& retry) {
+    FailureMemo& memo = memos_[retry.memo];
+    return memo.number == retry.memo_number ? &memo : nullptr;
   }
 
  private:
   friend struct MemoryAccess;
-  std::vector<FailureMemo> memos_;
-  std::size_t next_ = 0;  // filled in last
-  using Key = std::pair<const model::Job*, std::uint32_t>;
   struct KeyHash {
-    std::size_t operator()(const Key& key) const noexcept { return base::BitHash()(key.first) + key.second; }
+    std::size_t operator()(const FailureKey& key) const noexcept { return key.hash(); }
   };
-  tsl::robin_map<Key, std::size_t, KeyHash> of_group_;
+  std::deque<FailureMemo> memos_;  // they stay where they are
+  std::size_t next_ = 0;           // filled in last
+  std::uint64_t numbers_ = 0;
+  tsl::robin_map<FailureKey, std::size_t, KeyHash> of_key_;
+  std::deque<RetryMemo> retries_;
+  std::size_t next_retry_ = 0;
+  tsl::robin_map<const model::Job*, std::size_t, base::BitHash> of_job_;
 };
 
 }  // namespace berth::sched

@@ -107,7 +107,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
       use(SourceKind::index);
       return found;  // else a pass counts why there is none
     }
-  if (parts_.options.evict && fails_evicting_again(v)) return std::nullopt;
+  if ((parts_.options.evict || parts_.options.then_evict) && fails_evicting_again(v)) return std::nullopt;
   const Room room = known_room(v, before.source == SourceKind::few);
   if (room == Room::nobody) return std::nullopt;
   if (room == Room::few) return few_.select(failed_before_.few());
@@ -140,7 +140,8 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   return found;
 }
 
-/// Whether the pass that may evict finds no node, as before; then it is noted as one of all nodes.
+/// Whether a pass that may evict finds no node, as before; then the pass under way, which finds none either, is noted
+/// as one of all nodes.
 bool GenericStack::fails_evicting_again(GroupView& v) {
   if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::failed_before, FailedBefore::kServesEvicting) ||
       !failed_before_.fails_evicting(v))
@@ -186,11 +187,13 @@ bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
   return true;
 }
 
-FailureMemo* GenericStack::only_failure() const {
+const FailureMemo* GenericStack::only_failure() const {
   const Attempt& attempt = parts_.attempt;
-  const bool alone = parts_.checks.ledger().selects() == 1 && run_.source != SourceKind::few &&
+  const bool evicts = parts_.options.evict;  // then it is the second pass of one placement
+  const bool alone = parts_.checks.ledger().selects() == (evicts ? 2 : 1) && run_.source != SourceKind::few &&
                      attempt.given.size() == 1 && attempt.job && attempt.job->groups.size() == 1;
-  return alone ? failed_before_.last() : nullptr;
+  const FailureMemo* const last = failed_before_.last();
+  return alone && last && last->key.evicts() == evicts ? last : nullptr;
 }
 
 void GenericStack::take_metrics(SelectMetrics& out) {

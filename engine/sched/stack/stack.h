@@ -32,11 +32,12 @@ class GenericStack {
   /// cursor is where it was; whoever prefers a node rewinds it.
   [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
                                                    const SelectOptions& options);
-  /// Whether the only Select of an attempt that left `memo` would fail again for certain on this state; then it counts
-  /// as made. Right after start(), without a job or candidates. False says nothing.
+  /// Whether the only placement of an attempt of which `memo` answers the last Select would fail again for certain on
+  /// this state; then it counts as made. Right after start(), without a job or candidates. False says nothing.
   [[nodiscard]] bool fails_again(FailureMemo& memo, const tables::CompiledJob& job);
-  /// What the only Select of this attempt, which failed, left behind for the next try; null: nothing, or not the only.
-  [[nodiscard]] FailureMemo* only_failure() const;
+  /// The memo that answers the last Select of this attempt, which made one placement that failed; null: there is none,
+  /// or it made more.
+  [[nodiscard]] const FailureMemo* only_failure() const;
   void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
   /// Metrics of the last Select, copied into the attempt's arena; into `out`, which is empty.
   void take_metrics(SelectMetrics& out);
