@@ -16,21 +16,27 @@ constexpr std::uint32_t kSpareSlots = 1;
 
 void Pace::count(std::int64_t ns) {
   sum_ns_ += ns;
-  if (--left_ > 0) return;
-  const std::int64_t sum_ns = std::exchange(sum_ns_, 0);
+  ++count_;
+  const double mean_ns = static_cast<double>(sum_ns_) / count_;
+  const auto begin = [&](Phase phase, bool is_ahead) {
+    phase_ = phase, is_ahead_ = is_ahead;
+    sum_ns_ = 0, count_ = 0;
+  };
   switch (phase_) {
-    case Phase::ahead:
-      ahead_ns_ = sum_ns;
-      phase_ = Phase::in_turn, is_ahead_ = false, left_ = kTrial;
-      return;
     case Phase::in_turn:
-      is_ahead_ = ahead_ns_ < sum_ns;
-      length_ = is_ahead_ == was_better_ ? std::min(2 * length_, kMost) : kLeast;  // less often while it stays so
-      was_better_ = is_ahead_;
-      phase_ = Phase::chosen, left_ = length_;
-      return;
+      if (count_ < (in_turn_ns_ == 0 ? kFew : kTrial)) return;
+      in_turn_ns_ = mean_ns;
+      return begin(Phase::ahead, true);
+    case Phase::ahead: {
+      const bool is_slow = count_ >= kFew && mean_ns > 1.5 * in_turn_ns_;
+      if (count_ < kTrial && !is_slow) return;
+      const bool is_better = mean_ns < in_turn_ns_;
+      length_ = is_better == was_better_ ? std::min(2 * length_, kMost) : kLeast;  // less often while it stays so
+      was_better_ = is_better;
+      return begin(Phase::chosen, is_better);
+    }
     case Phase::chosen:
-      phase_ = Phase::ahead, is_ahead_ = true, left_ = kTrial;
+      if (count_ == length_) begin(Phase::in_turn, false);
       return;
   }
 }

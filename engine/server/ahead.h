@@ -12,7 +12,7 @@
 // order index and the circumstances; valid() compares all of them. Decisions that visit every node are valid only while
 // nothing changes. Where deciding ahead is slower than deciding in turn, as most decisions have to be made anew or as
 // threads take longer to wake up than to decide, it pauses (Pace). Threads: everything but the decisions belongs to the
-// server's thread.
+// server's thread, which decides in turn and is one of the workers: N workers are N - 1 threads beside it.
 #pragma once
 
 #include <atomic>
@@ -34,15 +34,19 @@ class Pace {
   /// An evaluation took so long, from its turn to its end.
   void count(std::int64_t ns);
 
-  static constexpr std::uint32_t kTrial = 128;                   ///< evaluations that each way is measured for
+  static constexpr std::uint32_t kTrial = 128;  ///< evaluations that each way is measured for
+  /// Evaluations of the first trial in turn; and those after which a trial of deciding ahead ends that takes half as
+  /// long again as deciding in turn.
+  static constexpr std::uint32_t kFew = 32;
   static constexpr std::uint32_t kLeast = 1024, kMost = 16'384;  ///< that the better one is used for then
 
  private:
-  enum class Phase : std::uint8_t { ahead, in_turn, chosen };
-  Phase phase_ = Phase::ahead;
-  bool is_ahead_ = true, was_better_ = true;
-  std::uint32_t left_ = kTrial, length_ = kLeast;  // of the phase; of the next choice
-  std::int64_t sum_ns_ = 0, ahead_ns_ = 0;
+  enum class Phase : std::uint8_t { in_turn, ahead, chosen };
+  Phase phase_ = Phase::in_turn;
+  bool is_ahead_ = false, was_better_ = false;
+  std::uint32_t count_ = 0, length_ = kLeast;  // evaluations of the phase; of the next choice
+  std::int64_t sum_ns_ = 0;                    // of the phase
+  double in_turn_ns_ = 0;                      // mean of an evaluation in turn, when it was last measured
 };
 
 /// What else a decision depends on. Evaluations change neither.
@@ -80,7 +84,8 @@ class Ahead {
   /// Where the oldest posted evaluation is decided.
   [[nodiscard]] Lane& next() { return *slots_[taken_ % slots_.size()]->lane; }
   /// The oldest posted evaluation, which is `eval`, has its turn: true when its decision is in next() and is the one
-  /// that would be made now. Waits for a thread that decides it. The snapshot it was made on is gone.
+  /// that would be made now. Else it is made there, in its turn. Waits for a thread that decides it. The snapshot
+  /// it was made on is gone.
   [[nodiscard]] bool take(broker::EvalRow eval, std::uint64_t order_index, const Circumstances& circumstances);
   /// next() is done with.
   void release() { ++taken_; }

@@ -98,12 +98,13 @@ bool Server::step() {
   const std::int64_t began_ns = ahead_ ? measured_ns() : 0;
   const std::uint64_t index = store_.index();
   if (ahead_ && keeps_objects()) foresee((*delivery)->row);
-  if (Lane* decided = take_decision(**delivery)) {
-    settle(*decided);
-    ahead_->release();
-  } else {
-    serve(**delivery, *lane_);
-  }
+  const bool is_foreseen = !expected_.empty() && expected_.front() == (*delivery)->row;
+  Lane& lane = is_foreseen ? ahead_->next() : *lane_;
+  if (is_foreseen && take_decision(**delivery))
+    settle(lane);
+  else
+    serve(**delivery, lane);
+  if (is_foreseen) ahead_->release();
   if (ahead_) ahead_->count(measured_ns() - began_ns);
   cancel_superfluous();
   inside_ += store_.index() - index;
@@ -275,10 +276,9 @@ void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_ind
   reads.all = !lane.scheduler.rows_read(reads.rows);
 }
 
-/// The decision that was made ahead, its plan committed as a whole; null: it is made anew, in its turn.
-Lane* Server::take_decision(const broker::Delivery& delivery) {
-  if (!ahead_) return nullptr;
-  if (expected_.empty() || expected_.front() != delivery.row) return nullptr;
+/// Whether the decision that was made ahead holds: it is in ahead_->next(), its plan committed as a whole. Else the
+/// evaluation is decided there again, in its turn.
+bool Server::take_decision(const broker::Delivery& delivery) {
   expected_.pop_front();
   Lane& lane = ahead_->next();
   if (listener_) listener_->waiting(lane);
@@ -304,11 +304,10 @@ Lane* Server::take_decision(const broker::Delivery& delivery) {
     if (listener_) listener_->decided(lane);
     if (plans == 0 || check_and_commit(lane, true)) {
       for (const sched::CreatedEval& eval : created) static_cast<void>(create(lane, eval));
-      return &lane;
+      return true;
     }
   }
-  ahead_->release();
-  return nullptr;
+  return false;
 }
 
 // ---------------------------------------------------------------- its plans

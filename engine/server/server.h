@@ -197,7 +197,7 @@ class Server {
   const tables::Snapshot& look(Lane& lane);
   void serve(const broker::Delivery& delivery, Lane& lane);
   void decide_ahead(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads);
-  [[nodiscard]] Lane* take_decision(const broker::Delivery& delivery);
+  [[nodiscard]] bool take_decision(const broker::Delivery& delivery);
   sched::Submission submit(Lane& lane);
   bool check_and_commit(Lane& lane, bool only_whole);
   std::string create(Lane& lane, const sched::CreatedEval& created);

@@ -21,15 +21,17 @@ namespace berth::server {
 
 void Server::start() {
   if (config_.execution == Execution::inline_ || team_ || ahead_) return;
-  stats_.busy_ns.resize(config_.workers);
   if (config_.execution == Execution::ahead) {
+    const std::uint32_t threads = std::max(config_.workers, 2U) - 1;  // this one decides as well
+    stats_.busy_ns.resize(threads);
     ahead_ = std::make_unique<Ahead>(
-        store_, config_.workers, [this] { return make_lane(); },
+        store_, threads, [this] { return make_lane(); },
         [this](const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads) {
           decide_ahead(state, order_index, lane, reads);
         });
     return;
   }
+  stats_.busy_ns.resize(config_.workers);
   plans_.enable();
   auto workers = std::make_unique<Workers>();
   for (std::uint32_t i = 0; i < config_.workers; ++i) {

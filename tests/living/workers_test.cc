@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "living/small_world.h"
+#include "server/ahead.h"
 #include "support/sanitized.h"
 
 namespace berth::living {
@@ -86,11 +87,14 @@ TEST(WorkersAhead, LiveTheLifeOfOne) {
   }
 }
 
-/// In time for their turn, so that they are used: the driver waits at the first plan until the others are decided.
+/// In time for their turn, so that they are used: the driver waits at the first plan until the others are decided. The
+/// first evaluations are decided in turn.
 TEST(WorkersAhead, AreUsedWhereNothingTheyReadChanged) {
   SmallWorld w(150, with_workers(Execution::ahead, 2, false));
+  burst(w, 0, server::Pace::kFew);
+  w.run_for(1);
   w.on_decided = [](server::Lane&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
-  burst(w, 0, 30);
+  burst(w, server::Pace::kFew, server::Pace::kFew + 30);
   w.run_for(1);
   EXPECT_GT(w.cluster.server().stats().ahead_used, 3U);
 }
