@@ -52,7 +52,7 @@ struct PlanArguments {
   std::vector<std::string> jobs, options, preemption;
   dryrun::JobFileOptions job_files;
   std::uint64_t order = 0, orders = 0;
-  std::size_t advice = advice::kAdvised;
+  std::optional<std::size_t> advice;
   bool verbose = false, no_diff = false, nomad_exit_codes = false, together = false;
   agent::SourceOptions sources;
 };
@@ -470,9 +470,9 @@ void add_plan(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--advice", arguments->advice,
-          "advice for the first N groups that do not fit: what is missing, and which change would help; 0: no advice")
-      ->check(CLI::Range(std::size_t{0}, kAdviceMost))
-      ->capture_default_str();
+          "advice for the first N groups that do not fit: what is missing, and which change would help; 0: no advice "
+          "(default: 16, fewer where a job has thousands of groups)")
+      ->check(CLI::Range(std::size_t{0}, kAdviceMost));
   command
       ->add_option("--explain", arguments->explain,
                    "also show scores and reasons of this node (name or ID), or of `all` nodes")

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "dryrun/advice_text.h"
 #include "dryrun/text.h"
@@ -77,14 +79,16 @@ const char* plural(std::size_t count) { return count == 1 ? "" : "s"; }
 JobFindings findings_of(const std::string& file, const model::Job& job, const server::DryRunAnswer& answer,
                         const Where& where, const std::vector<advice::GroupAdvice>& advice, bool stuck) {
   JobFindings out{file, job.id, {}};
+  std::unordered_map<std::string_view, std::size_t> placed_by_group;
+  for (const PlacedAlloc& one : where.placed) ++placed_by_group[one.group];
   for (const model::TaskGroup& group : job.task_groups) {
     Finding finding;
     finding.group = group.name;
     const auto failed = answer.failed.find(group.name);
     const auto advised = std::find_if(advice.begin(), advice.end(),
                                       [&](const advice::GroupAdvice& one) { return one.group == group.name; });
-    const auto placed = static_cast<std::size_t>(std::count_if(
-        where.placed.begin(), where.placed.end(), [&](const PlacedAlloc& one) { return one.group == group.name; }));
+    const auto counted = placed_by_group.find(group.name);
+    const std::size_t placed = counted == placed_by_group.end() ? 0 : counted->second;
     if (failed != answer.failed.end()) {
       const auto missing = static_cast<std::size_t>(failed->second.coalesced_failures) + 1;
       finding.kind = Finding::Kind::does_not_fit;

@@ -304,18 +304,26 @@ bool leaves_nothing_behind(const model::TaskGroup& group) {
          });
 }
 
-/// Failed groups of which the plan places nothing, but for `group` itself (Trial).
-std::vector<std::string> idle_beside(const std::string& group, const model::Job& job,
-                                     const server::DryRunAnswer& answer) {
-  std::vector<std::string> out;
-  if (job.type == "system" || job.type == "sysbatch") return out;
-  for (const auto& [name, metric] : answer.failed)
-    if (const model::TaskGroup* of = job.group(name); of && name != group && leaves_nothing_behind(*of))
-      out.push_back(name);
-  for (const auto& [node, allocs] : answer.plan.node_allocation)
-    for (const model::Allocation& alloc : allocs) std::erase(out, alloc.task_group);
-  return out;
-}
+/// Failed groups of which the plan places nothing (Trial), in the order of their names.
+class IdleGroups {
+ public:
+  IdleGroups(const model::Job& job, const server::DryRunAnswer& answer) {
+    if (job.type == "system" || job.type == "sysbatch") return;
+    for (const model::TaskGroup& group : job.task_groups)
+      if (answer.failed.contains(group.name) && leaves_nothing_behind(group)) names_.insert(group.name);
+    for (const auto& [node, allocs] : answer.plan.node_allocation)
+      for (const model::Allocation& alloc : allocs) names_.erase(alloc.task_group);
+  }
+  [[nodiscard]] std::vector<std::string> beside(const std::string& group) const {
+    std::vector<std::string> out;
+    for (const std::string& name : names_)
+      if (name != group) out.push_back(name);
+    return out;
+  }
+
+ private:
+  std::set<std::string> names_;
+};
 
 const tables::CompiledGroup* compiled_group(const server::DryRun& dry_run, const std::string& name) {
   const tables::JobTable& jobs = dry_run.tables().jobs;
@@ -390,17 +398,21 @@ std::map<std::string, std::int64_t> refused_groups(const server::DryRunAnswer& a
 }  // namespace
 
 std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
-                                const server::DryRun& dry_run, const server::DryRunAnswer& answer, std::size_t most,
-                                const server::Rehearsal* rehearsal) {
+                                const server::DryRun& dry_run, const server::DryRunAnswer& answer,
+                                std::optional<std::size_t> most, const server::Rehearsal* rehearsal) {
   std::vector<GroupAdvice> out;
   std::map<std::string, std::int64_t> refused = refused_groups(answer);
-  if ((answer.failed.empty() && refused.empty()) || most == 0) return out;
+  if ((answer.failed.empty() && refused.empty()) || most == 0U) return out;
   const model::Job& job = *registration.job;
   const Candidates candidates(question.state, dry_run, answer.plan);
   Loaded loaded(question);
   std::optional<Namer> namer;
+  const auto enough = [&] {
+    return out.size() == most.value_or(kAdvised) || (!most && !out.empty() && loaded.work() >= kWorkMost);
+  };
+  const IdleGroups idle(job, answer);
   for (const auto& [name, metric] : answer.failed) {
-    if (out.size() == most) break;
+    if (enough()) break;
     GroupAdvice& advice = out.emplace_back();
     advice.group = name;
     advice.failed = metric.coalesced_failures + 1;
@@ -419,8 +431,8 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
       advice.needs = needs_of(question.state, job, of.findings);
       advice.note = note_on(question.state, job, of.findings);
       std::string untried;
-      advice.changes = changes_that_fit(loaded, registration, name, advice.failed, idle_beside(name, job, answer),
-                                        of.findings, &untried);
+      advice.changes =
+          changes_that_fit(loaded, registration, name, advice.failed, idle.beside(name), of.findings, &untried);
       if (!untried.empty()) advice.note += (advice.note.empty() ? "" : "; ") + untried;
     }
     std::tie(advice.filtered_most, advice.filtered_nodes) = std::move(filter);
@@ -429,11 +441,12 @@ std::vector<GroupAdvice> advise(const Question& question, const model::Registrat
     return rehearsal && rehearsal->end == server::Rehearsal::End::complete && !rehearsal->failed.contains(name);
   };
   for (const auto& [name, count] : refused) {
-    if (out.size() == most || answer.failed.contains(name) || placed_in_the_end(name)) continue;
+    if (answer.failed.contains(name) || placed_in_the_end(name)) continue;
+    if (enough()) break;
     GroupAdvice& advice = out.emplace_back();
     advice.group = name, advice.refused = count;
-    advice.changes = changes_that_fit(loaded, registration, name, count, idle_beside(name, job, answer),
-                                      Findings{{}, {}}, &advice.note);
+    advice.changes =
+        changes_that_fit(loaded, registration, name, count, idle.beside(name), Findings{{}, {}}, &advice.note);
   }
   return out;
 }

@@ -10,6 +10,7 @@
 //   trial.h       how edits are tried
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -19,8 +20,11 @@
 
 namespace berth::advice {
 
-/// Failed groups that get advice unless the user says how many.
+/// Failed groups that get advice unless the user says how many: so many, and after the first one only while the trials
+/// of all groups have read fewer than kWorkMost parts of job files (Loaded::work()), since a trial may plan the whole
+/// job.
 inline constexpr std::size_t kAdvised = 16;
+inline constexpr std::size_t kWorkMost = 1'000'000;
 
 /// What a node lacks for one more allocation of the group, after what the plan itself does there. MHz and MiB.
 struct Shortage {
@@ -62,12 +66,12 @@ struct GroupAdvice {
 };
 
 /// One entry per failed group of `answer`, and per group that has placements on nodes which would refuse them (`failed`
-/// is then 0, `refused` counts these); the first `most` of them, in order of their names. `dry_run` gave the answer
-/// to `question` of the accepted `registration`. `rehearsal`, if it was made: a refused group that is placed in the end
-/// needs no advice.
+/// is then 0, `refused` counts these); the first `most` of them, in order of their names (default: see kAdvised).
+/// `dry_run` gave the answer to `question` of the accepted `registration`. `rehearsal`, if it was made: a refused group
+/// that is placed in the end needs no advice.
 [[nodiscard]] std::vector<GroupAdvice> advise(const Question& question, const model::Registration& registration,
                                               const server::DryRun& dry_run, const server::DryRunAnswer& answer,
-                                              std::size_t most = kAdvised,
+                                              std::optional<std::size_t> most = {},
                                               const server::Rehearsal* rehearsal = nullptr);
 
 class Loaded;     // trial.h

@@ -35,10 +35,16 @@ server::DryRun& Loaded::about(const model::Registration& registration, const std
     dry_run_.emplace(question_.state, registration, question_.now_ns);
     config_.reset(), kept_ = 0;
   }
-  kept_ += parts_of(*registration.job);
+  kept_ += add_work(*registration.job);
   if (config != config_) dry_run_->configure(config), config_ = config;
   dry_run_->pass_over(passed_over);
   return *dry_run_;
+}
+
+std::size_t Loaded::add_work(const model::Job& job) {
+  const std::size_t parts = parts_of(job);
+  work_ += parts;
+  return parts;
 }
 
 Trial::Trial(Loaded& loaded, const model::Registration& registration, std::string group, std::vector<std::string> idle)
@@ -66,6 +72,7 @@ std::optional<model::Registration> Trial::read(const json::Value& document) cons
   if (document.is_null()) return std::nullopt;
   auto done = read_job(question.state, document, question.path, question.name_space, question.options);
   if (!done || !done->job || !done->job->group(group_)) return std::nullopt;
+  loaded_.add_work(*done->job);
   return std::move(*done);
 }
 

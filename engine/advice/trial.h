@@ -22,10 +22,16 @@ class Loaded {
 
   [[nodiscard]] const Question& question() const { return question_; }
 
+  /// Parts (groups, tasks and what they list) of all forms of the job that were read or answered: what trials cost, the
+  /// same on every machine.
+  [[nodiscard]] std::size_t work() const { return work_; }
+  std::size_t add_work(const model::Job& job);  ///< returns what it added
+
  private:
   const Question& question_;
   std::optional<server::DryRun> dry_run_;
   std::optional<model::SchedulerConfiguration> config_;
+  std::size_t work_ = 0;
   std::size_t kept_ = 0;  // parts of all forms since the load: the tables keep each of them
 };
 

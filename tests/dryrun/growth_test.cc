@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "advice/advice.h"
 #include "dryrun/request.h"
@@ -120,6 +121,32 @@ TEST(StateGrowth, ClaimsOnStickyVolumesCostByTheirNumber) {
   const model::ClusterState few = state_with(size), many = state_with(testing::kGrowth * size);
   const double small = testing::least_cpu_ns([&] { plan(few, document); });
   EXPECT_LT(testing::least_cpu_ns([&] { plan(many, document); }) / small, testing::kLinearAtMost);
+}
+
+/// Each trial of advice may plan the whole job. Fewer groups get advice then, and 5,000 failed groups still end.
+TEST(StateGrowth, AdviceOfThousandsOfGroupsIsBounded) {
+  const model::ClusterState state = cluster_of(testing::node_lists().front().second(0));
+  const auto advised = [&](std::size_t groups, std::optional<std::size_t> most) {
+    const json::Value document = testing::long_lists::with_groups(groups, [](json::Value& group) {
+      group.set("Constraints", json::Array{testing::long_lists::unmet(0)});
+      group.set("Networks", json::Array{json::Object{{"Mode", "bridge"}}});
+    });
+    const advice::Question question{state, document, "job", "", {}, kNow, 0};
+    const auto registration = advice::read_job(state, document, "job", "");
+    if (!registration || !registration->job) {
+      ADD_FAILURE() << "the job is refused";
+      return std::size_t{0};
+    }
+    server::DryRun dry_run(state, *registration, kNow);
+    const server::DryRunAnswer answer = dry_run.answer(0);
+    EXPECT_EQ(answer.failed.size(), groups);
+    return advice::advise(question, *registration, dry_run, answer, most).size();
+  };
+  EXPECT_EQ(advised(100, {}), advice::kAdvised);
+  const std::size_t many = advised(5'000, {});
+  EXPECT_GT(many, 0U);
+  EXPECT_LT(many, advice::kAdvised / 2);
+  EXPECT_EQ(advised(1'000, 12), 12U) << "as many as the user says";
 }
 
 TEST(NodeGrowth, AnAttributeTakesLittleMemory) {  // 21 KB each before; the model's own map entry takes 112 bytes

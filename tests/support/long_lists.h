@@ -75,6 +75,18 @@ json::Value with(Set set) {
   set(out);
   return out;
 }
+/// A job of so many groups with one allocation each; `set` adds to a group.
+template <class Set>
+json::Value with_groups(std::size_t count, Set set) {
+  return with([&](json::Value& j) {
+    body(j).set("TaskGroups", list(count, [&](std::size_t i) {
+                  json::Value one = group();
+                  one.set("Name", numbered("g", i));
+                  set(one);
+                  return one;
+                }));
+  });
+}
 template <class Set>
 json::Value with_service(Set set) {
   return with([&](json::Value& j) {
@@ -144,6 +156,11 @@ inline const Lists& job_lists() {
                          return one;
                        }));
          });
+       }},
+      {"placed groups", [](std::size_t n) { return with_groups(n / 4, [](json::Value&) {}); }},
+      {"unmet groups",
+       [](std::size_t n) {
+         return with_groups(n / 4, [](json::Value& g) { g.set("Constraints", json::Array{unmet(0)}); });
        }},
       {"tasks",
        [](std::size_t n) {
