@@ -6,6 +6,8 @@
 #include <memory>
 #include <sstream>
 
+#include "base/edit_distance.h"
+#include "base/text.h"
 #include "berth/preemption.h"
 #include "berth/strategy.h"
 #include "cli/command_line.h"
@@ -29,6 +31,11 @@ const CommandText* find_command(const CommandText& command, const std::string& w
   return nullptr;
 }
 
+void note_names(const CommandText& command, std::vector<std::string>& out) {
+  if (!command.words.empty()) out.push_back(command.words);
+  for (const CommandText& below : command.commands) note_names(below, out);
+}
+
 Result<void> write_pages(const CommandText& command, const fs::path& folder) {
   if (auto done = io::write_output((folder / (page_name(command) + ".1")).string(), man_page(command)); !done)
     return done;
@@ -45,8 +52,13 @@ int print_man(const CommandText& program, const std::vector<std::string>& words,
   std::string name;
   for (const std::string& word : words) name += (name.empty() ? "" : " ") + word;
   const CommandText* command = find_command(program, name);
-  if (!command)
-    return report_error(InputError{"man", "", "there is no command '" + name + "'", "see `berth --help`"}, 2);
+  if (!command) {
+    std::vector<std::string> names;
+    note_names(program, names);
+    return report_error(InputError{"berth man", "", fmt::format("there is no command '{}'", base::shown(name)),
+                                   base::did_you_mean(name, names) + "see `berth --help`"},
+                        2);
+  }
   print_raw(man_page(*command));
   return 0;
 }
