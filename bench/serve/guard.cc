@@ -21,10 +21,16 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-/// The host of "host:port", "[::1]:port" or "host", in lower letters, without brackets and a last dot.
+/// The host of "host:port", "[::1]:port" or "host", in lower letters, without brackets and a last dot; "" where
+/// anything else follows the host, as in "[::1].example".
 std::string host_of(std::string_view authority) {
-  if (authority.starts_with('[')) return lower_case(authority.substr(1, authority.find(']') - 1));
-  std::string out = lower_case(authority.substr(0, authority.rfind(':')));
+  const bool bracketed = authority.starts_with('[');
+  const std::size_t end = std::min(bracketed ? authority.find(']') : authority.rfind(':'), authority.size());
+  std::string_view port = authority.substr(end);
+  if (bracketed && !port.empty()) port.remove_prefix(1);
+  if (!port.empty() && (port.front() != ':' || port.find_first_not_of("0123456789", 1) != std::string_view::npos))
+    return "";
+  std::string out = lower_case(authority.substr(bracketed ? 1 : 0, end - (bracketed ? 1 : 0)));
   if (out.ends_with('.')) out.pop_back();
   return out;
 }

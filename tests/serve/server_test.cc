@@ -250,7 +250,8 @@ TEST_F(ServerTest, ServesItsOwnHostAndOrigin) {
     EXPECT_EQ(status(host, ""), 200) << host;
   for (const std::string host :
        {"evil.example", "localhost.evil.example", "evil.example:4646", "127.0.0.1.evil.example", "10.0.0.1", "",
-        "[2001:db8::1]", "0.0.0.0", "xlocalhost", "2130706433", "127.1"})
+        "[2001:db8::1]", "0.0.0.0", "xlocalhost", "2130706433", "127.1", "[::1].evil.example", "[::1]x:80", "[::1",
+        "localhost:evil", "127.0.0.1:80.evil.example"})
     EXPECT_EQ(status(host, ""), 403) << host;
   EXPECT_EQ(status(own, "Origin: http://" + own + "\r\n"), 200);
   EXPECT_EQ(status(own, "Origin: https://nomad.example\r\n"), 200);
