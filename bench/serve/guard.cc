@@ -25,6 +25,7 @@ std::string lower_case(std::string_view text) {
 /// anything else follows the host, as in "[::1].example".
 std::string host_of(std::string_view authority) {
   const bool bracketed = authority.starts_with('[');
+  if (bracketed && authority.find(']') == std::string_view::npos) return "";
   const std::size_t end = std::min(bracketed ? authority.find(']') : authority.rfind(':'), authority.size());
   std::string_view port = authority.substr(end);
   if (bracketed && !port.empty()) port.remove_prefix(1);
