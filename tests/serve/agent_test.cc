@@ -525,8 +525,15 @@ TEST_F(AgentTest, CountsWhatBodiesBecomeAgainstTheBudget) {
   std::string body = R"({"Job": {"ID": "j", "Meta": [)";
   while (body.size() < 1'500'000) body += "1,";
   body += "1]}}";  // a value per two bytes
-  EXPECT_EQ(told(client_->put("/v1/jobs", body)),
-            "503 the server holds as much for requests as it may (--held-memory); try again later");
+  EXPECT_TRUE(told(client_->put("/v1/jobs", body)).starts_with("413 an answer may take 2"));
+  // A plan holds the difference and a cluster of its own: of each group of the body, much more than a registration.
+  body = R"({"Job": {"ID": "j", "Datacenters": ["*"], "TaskGroups": [)";
+  for (int i = 0; i < 600; ++i)
+    body += (i > 0 ? R"(,{"Name": "g)" : R"({"Name": "g)") + std::to_string(i) +
+            R"(", "Count": 0, "Tasks": [{"Name": "t", "Driver": "mock_driver"}]})";
+  body += "]}}";
+  EXPECT_EQ(client_->put("/v1/validate/job", body).status, 200);
+  EXPECT_EQ(client_->put("/v1/job/j/plan", body).status, 413);
   EXPECT_EQ(register_job("small").status, 200);
 }
 
