@@ -295,8 +295,8 @@ std::size_t utf8_bytes(std::string_view text) {
   return bad_second ? 0 : bytes;
 }
 
-/// Texts of a snapshot may be any bytes (R-SNAP-32). JSON must be UTF-8, so U+FFFD takes the place of what is none, as
-/// in Nomad's API.
+}  // namespace
+
 std::string as_utf8(std::string text) {
   std::size_t good = 0;
   while (good < text.size()) {
@@ -314,11 +314,10 @@ std::string as_utf8(std::string text) {
   return out;
 }
 
-}  // namespace
+std::string cluster_text(const model::ClusterState& state) { return cluster_file_text(cluster_to_json(state)); }
 
-std::string cluster_text(const model::ClusterState& state) {
+std::string cluster_file_text(const json::Value& document) {
   // One entry a line keeps the file readable by line tools at hardly any cost.
-  const json::Value document = cluster_to_json(state);
   std::string text = "{";
   for (const json::Member& member : document.members()) {
     if (text.size() > 1) text += ',';

@@ -26,6 +26,10 @@ inline constexpr std::size_t kNameBytesMax = 4096;
 /// The first `limit` bytes of a text for a message, with a mark when something was cut off.
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t limit = 80);
 
+/// Texts of a snapshot may be any bytes (R-SNAP-32). JSON must be UTF-8, so U+FFFD takes the place of what is none, as
+/// in Nomad's API.
+[[nodiscard]] std::string as_utf8(std::string text);
+
 /// Whether `document` looks like CLUSTER.json.
 [[nodiscard]] bool is_cluster_file(const json::Value& document);
 [[nodiscard]] Result<model::ClusterState> read_cluster_file(const json::Value& document, const std::string& path,

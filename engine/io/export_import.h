@@ -7,6 +7,7 @@
 //   export_collect.cc   answers of the API gathered into one state (R-MODEL-610 to 615)
 //   cluster_file.cc     CLUSTER.json read and written (its layout stands there)
 //   redact.h            values that may be secret replaced by words
+//   anonymize.h         names replaced by words, the decisions kept
 //   object_ids.cc       IDs are UUIDs, in lower letters
 //   cluster_checks.cc, cluster_contradictions.cc   contradictions within a state
 #pragma once
@@ -71,7 +72,8 @@ class Importer {
 
 /// The state as CLUSTER.json. Reading it again gives the same state, apart from the order of lists.
 [[nodiscard]] json::Value cluster_to_json(const model::ClusterState& state);
-/// The same as the text of the file.
+/// The text of the file, from the state, or from what cluster_to_json() gave.
 [[nodiscard]] std::string cluster_text(const model::ClusterState& state);
+[[nodiscard]] std::string cluster_file_text(const json::Value& document);
 
 }  // namespace berth::io
