@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "base/wrap.h"
 #include "dryrun/request.h"
 #include "dryrun/text.h"
@@ -60,6 +61,53 @@ std::string job_state(const model::Job* job) {
                      job->version);
 }
 
+using Facts = std::map<std::string, std::string>;
+
+/// Elements of a list in ascending order: agents list the signals in another order at every start.
+std::string ascending(std::string_view list) {
+  std::vector<std::string> elements;
+  for (const std::string_view element : base::split(list, ',')) elements.emplace_back(element);
+  std::sort(elements.begin(), elements.end());
+  return base::join(elements, ",");
+}
+
+/// What placement reads of a node, by name.
+Facts facts(const model::Node& node) {
+  Facts out;
+  const auto text = [&](std::string field, const std::string& value) {
+    if (!value.empty()) out.emplace(std::move(field), value);
+  };
+  const auto number = [&](const char* field, std::int64_t value) {
+    if (value != 0) out.emplace(field, std::to_string(value));
+  };
+  text("name", node.name), text("datacenter", node.datacenter), text("pool", node.node_pool);
+  text("class", node.node_class);
+  for (const auto& [key, value] : node.attributes) text("attr." + key, key == "os.signals" ? ascending(value) : value);
+  for (const auto& [key, value] : node.meta) text("meta." + key, value);
+  for (const auto& [name, driver] : node.drivers)
+    if (driver && driver->detected) text("driver " + name, driver->healthy ? "healthy" : "unhealthy");
+  for (const auto& [name, volume] : node.host_volumes)
+    if (volume) text("host volume " + name, volume->read_only ? "read only" : "read and write");
+  if (node.node_resources) {
+    const model::NodeResources& has = *node.node_resources;
+    number("cpu MHz", has.cpu.cpu_shares), number("cores", has.cpu.total_cpu_cores);
+    number("memory MiB", has.memory.memory_mb), number("disk MiB", has.disk.disk_mb);
+    std::map<std::string, std::int64_t> healthy;  // a node may list a device twice
+    for (const model::NodeDevice& device : has.devices)
+      healthy[fmt::format("device {}/{}/{}", device.vendor, device.type, device.name)] +=
+          std::count_if(device.instances.begin(), device.instances.end(),
+                        [](const model::DeviceInstance& instance) { return instance.healthy; });
+    for (const auto& [device, count] : healthy) text(device, fmt::format("{} healthy", count));
+  }
+  if (node.reserved_resources) {
+    const model::NodeReserved& kept = *node.reserved_resources;
+    number("reserved cpu MHz", kept.cpu.cpu_shares), number("reserved memory MiB", kept.memory.memory_mb);
+    number("reserved disk MiB", kept.disk.disk_mb), text("reserved ports", kept.networks.reserved_host_ports);
+  }
+  number("most allocations", node.node_max_allocs);
+  return out;
+}
+
 class Comparison {
  public:
   Comparison(const model::ClusterState& before, const model::ClusterState& after)
@@ -104,11 +152,30 @@ class Comparison {
 
   void take_nodes() {
     for (const model::Node& one : before_.nodes) node(one.id, one.name).before = node_state(&one);
+    std::unordered_map<std::string_view, const model::Node*> old;
+    for (const model::Node& one : before_.nodes) old.emplace(one.id, &one);
     for (const model::Node& one : after_.nodes) {
+      if (const auto was = old.find(one.id); was != old.end()) take_fields(*was->second, one);
       NodeChange& change = node(one.id, one.name);
       related_ = related_ || change.before != "-";
       change.after = node_state(&one);
     }
+  }
+
+  void take_fields(const model::Node& was, const model::Node& is) {
+    if (was == is) return;
+    const Facts before = facts(was), after = facts(is);
+    const auto note = [&](const std::string& field, const std::string& from, const std::string& to) {
+      if (from != to) report_.node_fields.push_back({is.name, is.id, field, from, to});
+    };
+    static const std::string kNone;
+    const auto at = [](const Facts& of, const std::string& field) -> const std::string& {
+      const auto found = of.find(field);
+      return found == of.end() ? kNone : found->second;
+    };
+    for (const auto& [field, value] : before) note(field, value, at(after, field));
+    for (const auto& [field, value] : after)
+      if (!before.contains(field)) note(field, kNone, value);
   }
 
   void take_jobs() {
@@ -176,27 +243,34 @@ class Comparison {
     return {job_name(alloc), alloc.name, with_node ? alloc.node_id : ""};
   }
 
-  /// The allocation of A whose place a new one took; null: it has a place of its own.
-  const model::Allocation* predecessor(const model::Allocation& alloc) {
-    const model::Allocation* at = &alloc;
-    for (int hops = 0; hops < kHopsMost && !at->previous_allocation.empty(); ++hops) {
-      const model::Allocation* was = find(old_, at->previous_allocation);
-      if (was && is_live(*was)) return take(was) ? was : nullptr;
-      const model::Allocation* is = find(new_, at->previous_allocation);
-      if (!is && !was) break;
-      at = is ? is : was;
+  /// How a new allocation is matched with one whose place it took; what is closer is tried for all of them first.
+  enum class Match : std::uint8_t { chain, node, name };
+
+  /// The allocation of A whose place a new one took; null: none by this match. `settled`: none by a further one either.
+  const model::Allocation* predecessor(const model::Allocation& alloc, Match match, bool& settled) {
+    if (match == Match::chain) {
+      const model::Allocation* at = &alloc;
+      for (int hops = 0; hops < kHopsMost && !at->previous_allocation.empty(); ++hops) {
+        const model::Allocation* was = find(old_, at->previous_allocation);
+        if (was && is_live(*was)) {
+          settled = true;
+          return take(was) ? was : nullptr;
+        }
+        const model::Allocation* is = find(new_, at->previous_allocation);
+        if (!is && !was) break;
+        at = is ? is : was;
+      }
+      return nullptr;
     }
     // Allocations of system jobs have one name on all nodes: only those of the same node take each other's place.
     const bool system = alloc.job && model::is_of_system(model::parse_job_type(alloc.job->type));
-    for (const bool with_node : {true, false}) {
-      if (system && !with_node) break;
-      const auto found = places_.find(place(alloc, with_node));
-      if (found == places_.end()) continue;
-      while (!found->second.empty()) {
-        const model::Allocation* was = found->second.back();
-        found->second.pop_back();
-        if (take(was)) return was;
-      }
+    if (system && match == Match::name) return nullptr;
+    const auto found = places_.find(place(alloc, match == Match::node));
+    if (found == places_.end()) return nullptr;
+    while (!found->second.empty()) {
+      const model::Allocation* was = found->second.back();
+      found->second.pop_back();
+      if (take(was)) return was;
     }
     return nullptr;
   }
@@ -220,15 +294,30 @@ class Comparison {
   }
 
   void take_new() {
+    struct New {
+      const model::Allocation* alloc;
+      const model::Allocation* was = nullptr;
+      bool settled = false;
+    };
+    std::vector<New> fresh;
     for (const model::Allocation& alloc : after_.allocs) {
       if (!is_live(alloc)) continue;
       const model::Allocation* same = find(old_, alloc.id);
-      if (same && is_live(*same)) continue;
+      if (!same || !is_live(*same)) fresh.push_back({&alloc});
+    }
+    for (const Match match : {Match::chain, Match::node, Match::name})
+      for (New& one : fresh)
+        if (!one.settled) {
+          one.was = predecessor(*one.alloc, match, one.settled);
+          one.settled = one.settled || one.was;
+        }
+    for (const New& one : fresh) {
+      const model::Allocation& alloc = *one.alloc;
       AllocChange change;
       change.job = job_name(alloc), change.group = alloc.task_group, change.name = alloc.name;
       change.new_id = alloc.id, change.to = node(alloc).node;
       ++node(alloc).came;
-      if (const model::Allocation* was = predecessor(alloc)) {
+      if (const model::Allocation* was = one.was) {
         change.kind = was->node_id == alloc.node_id ? Kind::replaced : Kind::moved;
         change.from = node(*was).node, change.old_id = was->id, change.why = reason(*was);
         ++(change.kind == Kind::moved ? group(alloc).moved : group(alloc).replaced);
@@ -276,6 +365,10 @@ class Comparison {
     }
     std::sort(report_.nodes.begin(), report_.nodes.end(),
               [](const NodeChange& a, const NodeChange& b) { return std::tie(a.node, a.id) < std::tie(b.node, b.id); });
+    std::sort(report_.node_fields.begin(), report_.node_fields.end(),
+              [](const NodeFieldChange& a, const NodeFieldChange& b) {
+                return std::tie(a.node, a.id, a.field) < std::tie(b.node, b.id, b.field);
+              });
     std::sort(report_.allocs.begin(), report_.allocs.end(), [](const AllocChange& a, const AllocChange& b) {
       return std::tie(a.kind, a.job, a.name, a.new_id, a.old_id) < std::tie(b.kind, b.job, b.name, b.new_id, b.old_id);
     });

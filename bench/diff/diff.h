@@ -2,7 +2,8 @@
 //
 // An allocation is live while it is wanted and its client has not ended it. One that is live in B only, and took the
 // place of one that is live in A only, has *moved* (another node) or was *replaced* (the same node); it took its place
-// if it names it as its previous allocation, directly or through others, or else if job and name are the same.
+// if it names it as its previous allocation, directly or through others; of those left over, the one of the same job,
+// name and node, and then of the same job and name.
 // Linear in the objects of both states, but for sorting.
 #pragma once
 
@@ -51,6 +52,13 @@ struct NodeChange {
   std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< how much more is held there
 };
 
+/// What a node in both moments is, and was: an attribute, a meta value, an amount, a device, a driver.
+struct NodeFieldChange {
+  std::string node, id;
+  std::string field;          ///< "attr.os.version", "cpu MHz", "device nvidia/gpu/t4"
+  std::string before, after;  ///< "" where it is not there
+};
+
 /// One of the two moments.
 struct Moment {
   std::uint64_t index = 0;
@@ -64,9 +72,12 @@ struct Report {
   std::vector<GroupChange> groups;
   std::vector<JobChange> jobs;
   std::vector<NodeChange> nodes;
-  bool related = true;  ///< false: neither node nor job nor allocation is in both
+  std::vector<NodeFieldChange> node_fields;  ///< by node and field
+  bool related = true;                       ///< false: neither node nor job nor allocation is in both
 
-  [[nodiscard]] bool empty() const { return allocs.empty() && groups.empty() && jobs.empty() && nodes.empty(); }
+  [[nodiscard]] bool empty() const {
+    return allocs.empty() && groups.empty() && jobs.empty() && nodes.empty() && node_fields.empty();
+  }
   [[nodiscard]] std::int64_t count(Kind kind) const;
 };
 

@@ -64,6 +64,9 @@ std::string to_text(const Report& report, bool all) {
     nodes.push_back({one.node, change(one.before, one.after), change(one.live_before, one.live_after),
                      or_dash(one.came), or_dash(one.left), or_dash(one.failed), more(one.cpu_mhz),
                      more(one.memory_mb)});
+  Table fields = {{"Node", "What", "A", "B"}};
+  for (const NodeFieldChange& one : report.node_fields)
+    fields.push_back({one.node, one.field, one.before.empty() ? "-" : one.before, one.after.empty() ? "-" : one.after});
   Table allocs = {{"Allocation", "Job", "Change", "From", "To", "Why"}};
   for (const AllocChange& one : report.allocs)
     allocs.push_back({one.name, one.job, to_text(one.kind), one.from.empty() ? "-" : one.from,
@@ -71,6 +74,7 @@ std::string to_text(const Report& report, bool all) {
   return out + dryrun::headed_table("\nJobs", std::move(jobs), all) +
          dryrun::headed_table("\nGroups", std::move(groups), all) +
          dryrun::headed_table("\nNodes", std::move(nodes), all) +
+         dryrun::headed_table("\nNode properties", std::move(fields), all) +
          dryrun::headed_table("\nAllocations", std::move(allocs), all);
 }
 
@@ -104,6 +108,14 @@ json::Value to_json(const Report& report) {
     row.set("came", one.came), row.set("left", one.left), row.set("failed", one.failed);
     row.set("cpu_mhz", one.cpu_mhz), row.set("memory_mb", one.memory_mb);
     nodes.push(std::move(row));
+  }
+  json::Value& fields = out.set("node_properties", json::Value::array());
+  for (const NodeFieldChange& one : report.node_fields) {
+    json::Value row = json::Value::object();
+    row.set("node", one.node), row.set("id", one.id), row.set("property", one.field);
+    if (!one.before.empty()) row.set("before", one.before);
+    if (!one.after.empty()) row.set("after", one.after);
+    fields.push(std::move(row));
   }
   json::Value& allocs = out.set("allocations", json::Value::array());
   for (const AllocChange& one : report.allocs) {

@@ -175,5 +175,62 @@ TEST_F(DiffTest, NodesChangeStateAndStrangersAreNotRelated) {
   EXPECT_TRUE(compare(before, model::ClusterState()).related);
 }
 
+// A new allocation that names no predecessor is visited first, and must not take the place of the one whose
+// replacement names it.
+TEST_F(DiffTest, ChainsArePairedBeforeNames) {
+  const auto web = job("web", 2);
+  model::Allocation one = alloc("a", "n1", web), two = alloc("b", "n2", web);  // the same name twice
+  const model::ClusterState before = state({"n1", "n2", "n3"}, web, {one, two});
+  stop(one, "lost"), stop(two, "rescheduled");
+  model::Allocation stranger = alloc("c", "n3", web), next = alloc("d", "n3", web);
+  for (const char* previous : {"a", "b"}) {
+    next.previous_allocation = previous;
+    const Report report = compare(before, state({"n1", "n2", "n3"}, web, {one, two, stranger, next}));
+    ASSERT_EQ(report.allocs.size(), 2u);
+    const auto& of_next = report.allocs[report.allocs[0].new_id == "d" ? 0 : 1];
+    EXPECT_EQ(of_next.old_id, previous);
+  }
+}
+
+TEST_F(DiffTest, TheSameNodeIsPairedBeforeTheNameAlone) {
+  const auto web = job("web", 2);
+  model::Allocation one = alloc("a", "n1", web), two = alloc("b", "n2", web);
+  const model::ClusterState before = state({"n1", "n2", "n3"}, web, {one, two});
+  stop(one, "lost"), stop(two, "lost");
+  const Report report = compare(
+      before,
+      state({"n1", "n2", "n3"}, web, {one, two, alloc("c", "n3", web), alloc("d", "n1", web), alloc("e", "n2", web)}));
+  EXPECT_EQ(report.count(Kind::replaced), 2);
+  EXPECT_EQ(report.count(Kind::placed), 1);
+  EXPECT_EQ(report.count(Kind::moved), 0);
+}
+
+TEST_F(DiffTest, PropertiesOfNodesAreCompared) {
+  model::ClusterState before = state({"n1", "n2"}, nullptr, {});
+  for (model::Node& one : before.nodes) {
+    one.attributes = {{"os.version", "12.10"}, {"os.signals", "SIGHUP,SIGINT"}, {"gone", "1"}};
+    one.meta = {{"rack", "r1"}}, one.datacenter = "dc1";
+    one.node_resources.emplace().cpu.cpu_shares = 4000;
+    one.node_resources->devices.push_back(
+        {.vendor = "nvidia", .type = "gpu", .name = "t4", .instances = {{"0", true}}});
+    one.drivers["exec"] = model::DriverInfo{.detected = true, .healthy = true};
+  }
+  model::ClusterState after = before;
+  model::Node& one = after.nodes[1];
+  EXPECT_TRUE(compare(before, after).node_fields.empty());
+  one.attributes = {{"os.version", "12.11"}, {"os.signals", "SIGINT,SIGHUP"}, {"came", "2"}};
+  one.meta["rack"] = "r2", one.node_resources->cpu.cpu_shares = 8000;
+  one.node_resources->devices[0].instances[0].healthy = false, one.drivers["exec"]->healthy = false;
+  const Report report = compare(before, after);
+  EXPECT_FALSE(report.empty());
+  std::vector<std::string> said;
+  for (const NodeFieldChange& change : report.node_fields)
+    said.push_back(change.node + " " + change.field + ": " + change.before + " -> " + change.after);
+  EXPECT_EQ(said, (std::vector<std::string>{"n2 attr.came:  -> 2", "n2 attr.gone: 1 -> ",
+                                            "n2 attr.os.version: 12.10 -> 12.11", "n2 cpu MHz: 4000 -> 8000",
+                                            "n2 device nvidia/gpu/t4: 1 healthy -> 0 healthy",
+                                            "n2 driver exec: healthy -> unhealthy", "n2 meta.rack: r1 -> r2"}));
+}
+
 }  // namespace
 }  // namespace berth::diff
