@@ -293,7 +293,7 @@ FailureMemo& FailedBefore::renew(const FailureKey& key) {
   memo.shorts.assign(nodes.size(), 0);
   memo.counts.assign(1, {});
   memo.roomy.clear();
-  memo.filtered = {};
+  if (memo.filtered.epoch != nodes.epoch || memo.filtered.kinds_left != nodes.kinds_left) memo.filtered = {};
   return memo;
 }
 
