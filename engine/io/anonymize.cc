@@ -21,7 +21,7 @@ namespace {
 constexpr int kMapVersion = 1;
 constexpr char kPrefix = 'n';
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
 /// Operands that read more from a value than whether it equals another.
 bool reads_meaning(std::string_view operand) {
@@ -90,8 +90,8 @@ std::size_t launch_at(std::string_view text) {
     const std::size_t at = text.rfind(infix);
     if (at == std::string_view::npos || at == 0 || at + infix.size() == text.size()) continue;
     const std::string_view rest = text.substr(at + infix.size());
-    const bool launch =
-        std::all_of(rest.begin(), rest.end(), [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || c == '-'; });
+    const bool launch = std::all_of(rest.begin(), rest.end(),
+                                    [](char c) { return is_decimal(c) || (c >= 'a' && c <= 'f') || c == '-'; });
     if (launch) return at;
   }
   return std::string_view::npos;
@@ -100,7 +100,7 @@ std::size_t launch_at(std::string_view text) {
 /// A member of an API object, as opposed to a key that a user chose.
 bool is_api_key(std::string_view key) {
   return !key.empty() && key[0] >= 'A' && key[0] <= 'Z' && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_decimal(c);
   });
 }
 
@@ -455,7 +455,7 @@ class Anonymizer::Constraints {
  private:
   static bool is_amount(const std::string& left, const std::string& right) {
     return left.starts_with("${device.attr.") && !right.empty() &&
-           (is_digit(right[0]) || right[0] == '-' || right[0] == '+');
+           (is_decimal(right[0]) || right[0] == '-' || right[0] == '+');
   }
   void read(const std::string& target, const std::string& operand, const std::string& job) {
     out_.targets_.emplace(target, fmt::format("{} of job {} reads them", operand, base::shown(job)));
@@ -471,7 +471,7 @@ void Anonymizer::keep_values(const json::Value& cluster) {
     if (!target.starts_with("${attr.") || !is_fact(key)) return;
     if (key.find("version") != key.npos && looks_like_version(value)) return keep(value);
     each_unit(value, [&](std::string_view unit, const Unit&) {
-      if (is_digit(unit[0])) keep(unit);
+      if (is_decimal(unit[0])) keep(unit);
     });
   });
 }
@@ -516,7 +516,7 @@ void Anonymizer::number_words() {
       base = before;
       if (before.empty() || (next != words_.end() && next->second.starts_with(before))) {
         base = next->second;
-        for (std::size_t digit = base.size(); digit > 0 && is_digit(base[digit - 1]); --digit) base[digit - 1] = '0';
+        for (std::size_t digit = base.size(); digit > 0 && is_decimal(base[digit - 1]); --digit) base[digit - 1] = '0';
         base += 'x';
       }
     }
