@@ -1,4 +1,4 @@
-// What the reconcilers read of an allocation, and the class it falls into (R-RECON-19, 40 to 55, 105 to 110).
+// The fields of an allocation that the reconcilers read, and its class (R-RECON-19, 40 to 55, 105 to 110).
 //
 // AllocFacts: one per allocation of the job, 48 bytes, built from the tables or from a model value.
 //   field               bytes  read
@@ -6,8 +6,8 @@
 //   name_index, group       8  grouping, order K (R-RECON-7)
 //   job_version, ..        16  batch jobs, deployments, reconnects
 //   alloc                  16  only for the rest: states, tracker, task states, texts
-// Facts are written before a run and only read by it. Any thread may read those whose allocations are there; an
-// AllocRef that has its allocation made on demand belongs to one thread.
+// Facts are written before a run and read-only during it. Facts that point to existing allocations may be read by any
+// thread. An AllocRef that makes its allocation on demand belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class AllocSource {
   ~AllocSource() = default;
 };
 
-/// An allocation that is there, or one that is made when first looked at: most never are.
+/// Refers to an existing allocation, or to a row whose allocation is made at first access; most never are.
 class AllocRef {
  public:
   AllocRef() = default;
@@ -54,13 +54,13 @@ class AllocRef {
     return *reinterpret_cast<const model::Allocation*>(word_);
   }
   const model::Allocation* operator->() const { return &**this; }
-  /// Its ID, in `scratch` where no object is there: none is made for it.
+  /// The allocation's ID. Writes it to `scratch` if the allocation is not made yet, and does not make it.
   [[nodiscard]] const std::string& id(std::string& scratch) const {
     if ((word_ & kNotMade) == 0) return (*this)->id;
     base::write_text(source_->id_of(base::AllocRow(word_ >> 1)), scratch);
     return scratch;
   }
-  /// Whether its ID comes before the other's, as texts. Numbers compare as their texts do.
+  /// True if this ID comes before the other's as text. Numeric IDs compare in the same order as their texts.
   [[nodiscard]] bool id_before(const AllocRef& other) const {
     if ((word_ & other.word_ & kNotMade) != 0)
       return source_->id_of(base::AllocRow(word_ >> 1)) < other.source_->id_of(base::AllocRow(other.word_ >> 1));
@@ -101,31 +101,32 @@ struct AllocFacts {
   [[nodiscard]] bool terminal() const { return server_terminal() || client_terminal(); }
   [[nodiscard]] bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
   [[nodiscard]] bool wants(std::uint8_t bit) const { return (transition & bit) != 0; }
-  /// Wanted, starting or running, nothing asked of it and nothing recorded: nothing can be due but for its node.
+  /// True if desired and starting or running, with no transition requested and no state recorded. Only its node can
+  /// then require an action.
   [[nodiscard]] bool is_calm() const {
     return desired == model::DesiredStatus::run && transition == 0 && !has(kHasStates) &&
            (client == model::ClientStatus::running || client == model::ClientStatus::pending);
   }
-  /// Its name index where nothing can be due, the node included; else kUnsettled.
+  /// The name index if the allocation is calm and its node untainted; else kUnsettled.
   [[nodiscard]] std::uint32_t slot() const { return taint == NodeTaint::none && is_calm() ? name_index : kUnsettled; }
   static constexpr std::uint32_t kUnsettled = ~0u;
 };
 
-/// Reads an allocation. `group` as in AllocFacts; `latest_deployment_id` "" when the job has none.
+/// Reads an allocation. `group` as in AllocFacts; `latest_deployment_id` is "" if the job has no deployment.
 [[nodiscard]] AllocFacts read_facts(const model::Allocation& alloc, std::uint32_t group, NodeTaint taint,
                                     std::string_view latest_deployment_id);
 
-/// The slot of each.
+/// AllocFacts::slot() of each allocation.
 [[nodiscard]] std::vector<std::uint32_t> slots_of(std::span<const AllocFacts> allocs);
 
 enum class AllocClass : std::uint8_t { untainted, migrate, lost, disconnecting, reconnecting, ignore, expiring };
 [[nodiscard]] std::string_view to_text(AllocClass alloc_class);
 
-/// All rows of R-RECON-106.
+/// Classifies by all rows of R-RECON-106.
 [[nodiscard]] AllocClass classify_unusual(const AllocFacts& facts, std::int64_t now, bool disconnect_support = true);
 
-/// The class of one allocation at `now`; about a nanosecond in the usual case, which reads five bytes.
-/// Without `disconnect_support` nothing reconnects, and what is on a disconnected node is lost (R-SEED-61).
+/// The class of one allocation at `now`. The usual case takes about a nanosecond and reads five bytes. Without
+/// `disconnect_support` no allocation reconnects, and allocations on a disconnected node are lost (R-SEED-61).
 [[nodiscard]] inline AllocClass classify(const AllocFacts& facts, std::int64_t now, bool disconnect_support = true) {
   if (facts.taint == NodeTaint::none && facts.is_calm()) return AllocClass::untainted;  // row 14
   return classify_unusual(facts, now, disconnect_support);

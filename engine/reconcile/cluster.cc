@@ -17,11 +17,11 @@ bool before(const AllocFacts& a, const AllocFacts& b) {
   return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc.id_before(b.alloc);
 }
 
-/// Whether the rows have the name indexes 0, 1, 2, ... in this order, which is order K then, and all run undisturbed on
-/// fine nodes. One look at each, none of it by chance: about what reading the slots costs.
+/// True if the rows have the name indexes 0, 1, 2, ... in this order, which then is order K, and all run undisturbed on
+/// untainted nodes. One branch-free pass over the slots, about as fast as reading them.
 bool is_settled(std::span<const std::uint32_t> slots, std::span<const std::uint32_t> rows) {
   if (rows.empty() || rows.size() > NameIndex::kMaxIndex) return false;
-  constexpr std::size_t kLook = 1024;  // rows between two questions whether to go on
+  constexpr std::size_t kLook = 1024;  // rows between two checks for an early exit
   for (std::size_t begin = 0; begin < rows.size(); begin += kLook) {
     const std::size_t end = std::min(begin + kLook, rows.size());
     std::uint32_t unsettled = 0;
@@ -67,7 +67,7 @@ model::Allocation reconnected(const ClusterInput& input, const ClusterResult::Up
 
 namespace {
 
-/// Section 5.1: which deployment is current, which is old, and what becomes of it.
+/// Section 5.1: determines the current and the old deployment, and cancels an active outdated one.
 const model::Deployment* sort_out_deployments(Run& run) {
   const ClusterInput& input = run.input;
   const model::Deployment* latest = input.deployment;
@@ -124,7 +124,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
     run.paused = status == "paused" || status == "pending" || status == "initializing";
     run.failed = status == "failed";
   }
-  // The ids refer to the caller's deployment, which nobody changes during the run.
+  // The ids refer to the caller's deployment, which does not change during the run.
   if (old) add_canaries(*old, true, run.stale_canaries);
   if (run.failed) add_canaries(*input.deployment, true, run.stale_canaries);
   if (run.current) add_canaries(*input.deployment, false, run.canaries);
@@ -177,7 +177,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
   std::vector<bool> visited(input.group_names.size());
   if (input.job)
     for (const model::TaskGroup& task_group : input.job->task_groups) {
-      if (input.job->group(task_group.name) != &task_group) continue;  // a later one of that name (R-RECON-6)
+      if (input.job->group(task_group.name) != &task_group) continue;  // a later group of that name (R-RECON-6)
       std::size_t group = 0;
       while (group < input.group_names.size() && input.group_names[group] != task_group.name) ++group;
       if (group < visited.size()) visited[group] = true;

@@ -1,9 +1,9 @@
-// The reconciler for service and batch jobs: one job, its allocations and its deployment in, what must change out
-// (R-RECON-1 to 217).
+// The reconciler for service and batch jobs. Input: one job, its allocations and its deployment. Output: the changes to
+// make (R-RECON-1 to 217).
 //
-// Allocations are named by their row, the position in the span of AllocFacts; no allocation is copied or changed. All
+// Allocations are identified by row, their position in the span of AllocFacts; no allocation is copied or changed. All
 // sets of the algorithm are bits of one 16-bit word per allocation, in order K (R-RECON-7), so a set operation is a
-// pass over an array. Canonical orders (R-RECON-7 to 9, 12) make the result a function of its inputs. A
+// pass over an array. Canonical orders (R-RECON-7 to 9, 12) make the result depend on the inputs alone. A
 // ClusterReconciler keeps its scratch memory between runs and belongs to one thread.
 #pragma once
 
@@ -34,10 +34,10 @@ inline constexpr std::string_view kUpdating = "alloc is being updated due to job
 inline constexpr std::string_view kLostNode = "alloc is lost since its node is down";
 inline constexpr std::string_view kRescheduled = "alloc was rescheduled because it failed";
 
-/// What a changed job asks of a running allocation (R-RECON-21, section 9 of part 05).
+/// What a changed job requires of a running allocation (R-RECON-21, section 9 of part 05).
 enum class UpdateKind : std::uint8_t { ignore, inplace, destructive };
 
-/// The update function, asked once per group.
+/// The update function, called once per group.
 class UpdateJudge {
  public:
   virtual ~UpdateJudge() = default;
@@ -45,7 +45,7 @@ class UpdateJudge {
   virtual void judge(std::span<const std::uint32_t> rows, std::span<UpdateKind> kinds) = 0;
 };
 
-/// Where new identifiers come from (R-RECON-12).
+/// Source of new identifiers (R-RECON-12).
 class IdSource {
  public:
   virtual ~IdSource() = default;
@@ -58,8 +58,8 @@ struct ClusterInput {
   std::string_view job_id;                        ///< prefix of generated names, also without a job
   bool is_batch = false;                          ///< run by the batch scheduler (R-RECON-15)
   const model::Deployment* deployment = nullptr;  ///< the latest one; never for batch (R-RECON-16)
-  std::span<const AllocFacts> allocs;             ///< all of the job, in whatever order
-  std::span<const std::uint32_t> slots;           ///< AllocFacts::slot() of each: 4 bytes to look at instead of 48
+  std::span<const AllocFacts> allocs;             ///< all of the job, in any order
+  std::span<const std::uint32_t> slots;           ///< AllocFacts::slot() of each: reads 4 bytes instead of 48
   std::span<const std::string> group_names;       ///< by AllocFacts::group
   std::string_view eval_id;
   std::int64_t eval_priority = 0;
@@ -126,17 +126,18 @@ struct ClusterResult {
 
 class ClusterReconciler {
  public:
-  /// One run. The input's pointers and spans must outlive the result, which refers to nothing else.
+  /// One run. The result refers only to the input's pointers and spans, which must outlive it.
   [[nodiscard]] ClusterResult run(const ClusterInput& input, UpdateJudge& updates, IdSource& ids);
 
  private:
   friend class GroupRun;
   std::vector<std::uint32_t> rows_;        // all rows, by group, each group in order K
-  std::uint32_t counted_ = 0;              // rows_ begins with 0, 1, ... up to here
-  std::vector<std::uint16_t> sets_;        // per position of the group at work: in which sets it is
-  std::vector<std::int32_t> followup_of_;  // per position of the group at work
-  std::vector<std::uint8_t> stopped_;      // likewise, without double_stops: there is a stop entry
-  std::vector<std::uint32_t> asked_;       // rows handed to the update function
+  std::uint32_t counted_ = 0;              // rows_ begins with 0, 1, ... up to this number
+  std::vector<std::uint16_t> sets_;        // per position of the current group: the sets it is in
+  std::vector<std::int32_t> followup_of_;  // per position of the current group
+  std::vector<std::uint8_t> stopped_;      // per position of the current group: it has a stop entry; unused with
+                                           // double_stops
+  std::vector<std::uint32_t> asked_;       // rows passed to the update function
   std::vector<UpdateKind> answers_;
   std::vector<std::uint32_t> indexes_, other_indexes_;
 };

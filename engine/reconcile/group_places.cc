@@ -8,7 +8,7 @@
 namespace berth::reconcile {
 namespace {
 
-/// A count as the name index takes it; larger ones name no more allocations than it can.
+/// Clamps a count to what the name index can hold.
 std::uint32_t index_count(std::int64_t count) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(count, 0, NameIndex::kMaxIndex));
 }
@@ -60,7 +60,7 @@ void GroupRun::stop_surplus(std::int64_t surplus) {
     });
     if (surplus == 0) return;
   }
-  const auto is_among = [&](std::vector<std::uint32_t>& highest) {  // whose name is one of those indexes' names
+  const auto is_among = [&](std::vector<std::uint32_t>& highest) {  // true if its name is one of those
     std::sort(highest.begin(), highest.end());
     return [&](std::uint32_t position) {
       return std::binary_search(highest.begin(), highest.end(), facts(position).name_index) &&
@@ -201,15 +201,16 @@ void GroupRun::place_missing() {  // 6.15
   });
 }
 
-/// While paused, failed or with canaries out, only what was lost or failed is replaced (R-RECON-193 to 196).
+/// While the deployment is paused, failed or has canaries out, only lost or failed allocations are replaced
+/// (R-RECON-193 to 196).
 void GroupRun::place_ungated(const std::vector<ClusterResult::Place>& missing) {
   const bool in_list_order = quirks_.lost_replaced_in_list_order;
-  if (!in_list_order) {  // what is lost by its own placement, what is rescheduled once
+  if (!in_list_order) {  // place lost allocations here; the loop below places rescheduled ones, each once
     for (const ClusterResult::Place& place : missing)
       if (place.lost) run_.result.place.push_back(place), ++counters().place;
   }
   const auto lost = in_list_order ? static_cast<std::size_t>(count(kLost)) : 0;
-  const std::size_t first = std::min(lost, missing.size());  // whatever their kind (R-RECON-195)
+  const std::size_t first = std::min(lost, missing.size());  // of any kind (R-RECON-195)
   run_.result.place.insert(run_.result.place.end(), missing.begin(),
                            missing.begin() + static_cast<std::ptrdiff_t>(first));
   counters().place += first;

@@ -63,13 +63,13 @@ void GroupRun::stop_for_stopped_job() {
   if (!quirks_.double_stops) count_stops(0);
 }
 
-/// The Stop counter without double_stops: what is stopped and does not migrate, entry by entry.
+/// The Stop counter without double_stops: stop entries minus migrations.
 void GroupRun::count_stops(std::size_t migrating) {
   counters().stop = run_.result.stop.size() - stop_begin_ - migrating;
 }
 
-/// The usual case: every index once, all running undisturbed, nothing changed. What follows from that is written down
-/// without making any set; false leaves the update function's answers behind, which is asked once only.
+/// The usual case: every index once, all running undisturbed, nothing changed. Writes the result without building sets.
+/// If false, answers_ holds the update function's answers, since it is called only once.
 bool GroupRun::is_steady() {
   if (!settled_ || size() != wanted() || !run_.stale_canaries.empty() || !run_.canaries.empty()) return false;
   scratch_.answers_.assign(size(), UpdateKind::ignore);
@@ -117,7 +117,7 @@ bool GroupRun::run() {
   }
 
   begin_sets();
-  // 6.1: what the server stopped is invisible, but finished work of batch jobs is not redone.
+  // 6.1: allocations stopped by the server are ignored, but finished allocations of batch jobs count as done.
   for (std::uint32_t position = 0; position < size(); ++position) {
     const AllocFacts& f = facts(position);
     if (f.taint == NodeTaint::none && f.is_calm())
@@ -175,7 +175,8 @@ void GroupRun::cut_places() {  // R-RECON-212
     counters().place = most;
     return;
   }
-  // What has a predecessor stays, as that one is stopped; canaries and new ones go, the last first.
+  // Places with a predecessor stay, because the predecessor is stopped. Canaries and new places are removed, the last
+  // first.
   const auto is_new = [](const ClusterResult::Place& p) { return p.previous == kNoRow; };
   std::size_t excess = place.size() - place_begin_ - most, begin = place.size();
   while (begin > place_begin_ && excess > 0) excess -= is_new(place[--begin]);
@@ -215,7 +216,7 @@ void GroupRun::take_canaries() {  // 6.4
   });
 }
 
-/// RF(set, disconnecting) of R-RECON-112. Kept ones go to U if `keeps`.
+/// RF(set, disconnecting) of R-RECON-112. Kept allocations become kUntainted if `keeps`.
 void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
   const ClusterInput& input = run_.input;
   const RescheduleContext context{
@@ -223,7 +224,7 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
       run_.current && run_.current_is_input && model::is_active_deployment(run_.current->status), input.quirks};
   using When = RescheduleAnswer::When;
   each(set, [&](std::uint32_t position) {
-    if (in(position, kCalm)) return;  // kept, and in U already
+    if (in(position, kCalm)) return;  // kept, and already in kUntainted
     const RescheduleAnswer answer = judge_reschedule(facts(position), context, disconnecting);
     if (keeps) {
       if (answer.when == When::kept || answer.when == When::later)
@@ -237,8 +238,8 @@ void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
 }
 
 std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // R-RECON-122
-  // A chain that runs into itself is no chain of Nomad's making. It ends where it comes round, so nobody replaces
-  // itself; `mark` stands still for longer and longer and is met again in any circle (Brent).
+  // Nomad never makes a cyclic chain, but input may contain one. The loop ends there, so an allocation never replaces
+  // itself: `mark` pauses for doubling step counts, and every cycle meets it again (Brent).
   std::vector<std::uint32_t> out;
   std::uint32_t at = position, mark = position;
   for (std::size_t steps = 0, stands = 1; !facts(at).alloc->next_allocation.empty(); ++steps) {
@@ -256,7 +257,7 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
 
 void GroupRun::reconnect() {  // 6.7
   const model::Job& job = *run_.input.job;
-  for (std::uint32_t position = 0; position < size(); ++position)  // the chain ends at what the server stopped
+  for (std::uint32_t position = 0; position < size(); ++position)  // a chain ends at server-stopped ones
     if (!quirks_.replacement_chain_breaks || in(position, kAll)) by_id_.emplace(facts(position).alloc->id, position);
   const std::string strategy = task_group_->disconnect ? task_group_->disconnect->reconcile : std::string();
   each(kReconnecting, [&](std::uint32_t position) {
@@ -268,11 +269,11 @@ void GroupRun::reconnect() {  // 6.7
     if (r.desired != model::DesiredStatus::run ||
         r.wants(AllocFacts::kMigrate | AllocFacts::kReschedule | AllocFacts::kForceReschedule) ||
         r.job_version < job.version || r.job_create_index < job.create_index) {
-      // Where stops keep the states, what is stopped comes back at every evaluation.
+      // Where stops keep the states, a stopped allocation is reported as reconnecting at every evaluation.
       if (quirks_.stop_erases_states || !r.server_terminal()) stop(position, kNotNeeded);
       return add(position, kReconnectStop);
     }
-    if (!quirks_.replacement_chain_breaks && r.client != ClientStatus::running) return;  // not heard of yet
+    if (!quirks_.replacement_chain_breaks && r.client != ClientStatus::running) return;  // not reported yet
     for (const std::uint32_t replacement : replacements(position)) {
       const bool replaced = prefers_replacement(*r.alloc, *facts(replacement).alloc, strategy, run_.input.now);
       const std::uint32_t loser = replaced ? position : replacement;
@@ -293,8 +294,8 @@ void GroupRun::reconnect() {  // 6.7
   });
 }
 
-/// One evaluation per batch of times less than 5 s apart (R-RECON-150 to 153); the follow-up of each entry of `timed`,
-/// which is sorted by time.
+/// Creates one evaluation per batch of times less than 5 s apart (R-RECON-150 to 153). Returns the follow-up of each
+/// entry of `timed`, which is sorted by time.
 std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, std::string_view trigger,
                                                    std::string_view later_trigger, std::string_view description,
                                                    std::string_view later_description) {
@@ -306,7 +307,7 @@ std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, st
   base::Time batch;
   for (const Timed& entry : timed) {
     const bool first = out.empty() || !quirks_.followups_lose_cause;
-    // Times ascend; their difference may be more than a signed number holds.
+    // Times ascend; their difference may exceed a signed integer.
     const auto since_batch = static_cast<std::uint64_t>(entry.at.ns) - static_cast<std::uint64_t>(batch.ns);
     if (out.empty() || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
       batch = entry.at;

@@ -1,7 +1,7 @@
 // One group of one run of the reconciler for service and batch jobs (section 6 of part 05): its sets as bits per
 // allocation, and the steps from the sets to what is placed, stopped and updated.
-//   group_run.cc     the steps in order; who is in which set; what reconnects, disconnects or comes later
-//   group_places.cc  names, what is stopped as too many, updates, placements, migrations, the deployment
+//   group_run.cc     the steps in order; membership of the sets; reconnects, disconnects, delayed follow-ups
+//   group_places.cc  names, surplus stops, updates, placements, migrations, the deployment
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace berth::reconcile {
 using model::ClientStatus;
 using model::DeploymentState;
 
-// Sets of section 6 of part 05, as bits. kCalm: runs undisturbed on a fine node, so untainted and kept without a look.
+// Sets of section 6 of part 05, as bits. kCalm: running undisturbed on an untainted node, so untainted and kept without
+// further checks.
 inline constexpr std::uint16_t kAll = 1, kUntainted = 2, kMigrate = 4, kLost = 8, kDisconnecting = 16,
                                kReconnecting = 32, kExpiring = 64, kIgnored = 128, kCanary = 256, kNow = 512,
                                kStopped = 1024, kDestructive = 2048, kInplace = 4096, kWorking = 8192,
@@ -30,7 +31,7 @@ struct Timed {
   std::uint32_t position;
 };
 
-/// What the groups of one run share.
+/// State shared by the groups of one run.
 struct Run {
   const ClusterInput& input;
   UpdateJudge& updates;
@@ -58,7 +59,7 @@ class GroupRun {
         settled_(settled) {}
 
   void stop_for_stopped_job();  // section 5.2
-  bool run();                   // whether the group is complete
+  bool run();                   // returns whether the group is complete
 
  private:
   void begin_sets() {
@@ -74,12 +75,12 @@ class GroupRun {
     return (scratch_.sets_[position] & set) != 0;
   }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(rows_.size()); }
-  /// The group's count. A negative one, which registration and import refuse, wants as little as none.
+  /// The group's count. A negative count, which registration and import refuse, is treated as 0.
   [[nodiscard]] std::int64_t wanted() const { return std::max<std::int64_t>(task_group_->count, 0); }
   /// Size of a union of sets; sets that never had a member cost nothing.
   [[nodiscard]] std::int64_t count(std::uint16_t set) const {
     if ((ever_ & set) == 0) return 0;
-    constexpr std::size_t kBlock = 32768;  // what a 16-bit lane can count, so that the loop keeps 16-bit lanes
+    constexpr std::size_t kBlock = 32768;  // fits a 16-bit count, so that the loop keeps 16-bit lanes
     const std::span<const std::uint16_t> all = scratch_.sets_;
     std::int64_t out = 0;
     for (std::size_t begin = 0; begin < all.size(); begin += kBlock) {
@@ -119,13 +120,13 @@ class GroupRun {
   }
   [[nodiscard]] model::DesiredUpdates& counters() { return run_.result.groups[group_].updates; }
   [[nodiscard]] const std::string& name() const { return run_.result.groups[group_].name; }
-  /// The scheduler has stopped it before the run (R-RECON-23).
+  /// True if the scheduler stopped the allocation before this run (R-RECON-23).
   [[nodiscard]] bool was_finished(std::uint32_t position) const {
     const AllocFacts& f = facts(position);
     return f.server_terminal() && (f.taint == NodeTaint::gone || f.taint == NodeTaint::down) &&
            (f.client == ClientStatus::running || f.client == ClientStatus::pending);
   }
-  /// Without double_stops an allocation gets one entry, whoever asks first.
+  /// Without double_stops an allocation gets only the first stop entry.
   void stop(std::uint32_t position, std::string_view description, ClientStatus client_status = ClientStatus::none,
             std::int32_t followup = kNoFollowup) {
     if (!quirks_.double_stops && (was_finished(position) || std::exchange(scratch_.stopped_[position], 1) != 0)) return;
@@ -191,7 +192,7 @@ class GroupRun {
   std::uint32_t group_;
   const model::TaskGroup* task_group_;
   bool settled_;        // is_settled()
-  bool asked_ = false;  // the update function, about all of the group
+  bool asked_ = false;  // the update function was called for the whole group
   const model::Quirks& quirks_ = run_.input.quirks;
   const std::size_t stop_begin_ = run_.result.stop.size();
   std::uint16_t ever_ = 0;  // sets that ever had a member
@@ -203,7 +204,7 @@ class GroupRun {
   DeploymentState* dst_ = nullptr;
   bool canarying1_ = false, canarying2_ = false, needs_canaries_ = false, clients_stop_later_ = false;
   std::vector<Timed> later_;
-  std::unordered_map<std::string_view, std::uint32_t> by_id_;  // ALL; filled only when something reconnects
+  std::unordered_map<std::string_view, std::uint32_t> by_id_;  // set ALL; filled only if an allocation reconnects
   std::size_t place_begin_ = 0, disconnect_begin_ = 0;
   std::int64_t place_limit_ = 0;  // LIM
 };

@@ -97,7 +97,7 @@ void NameIndex::unset(std::uint32_t index, const model::Quirks& quirks) {
 std::vector<std::uint32_t> NameIndex::next_canaries(std::size_t n, std::span<const std::uint32_t> existing,
                                                     std::span<const std::uint32_t> destructive) {
   std::vector<std::uint32_t> out;
-  // Whether enough are there is asked after taking one only: asking for none yields all below the count.
+  // The number is checked only after taking an index, so n = 0 takes all below the count.
   const auto take = [&](std::uint32_t index) {
     if (std::binary_search(existing.begin(), existing.end(), index)) return false;
     out.push_back(index);

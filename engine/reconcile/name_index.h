@@ -1,7 +1,7 @@
-// Which indexes of a group's allocation names are taken (R-RECON-157 to 164).
+// Used indexes of a group's allocation names (R-RECON-157 to 164).
 //
-// A bitmap in words of 64. Its nominal size, a multiple of 8, is part of the recorded behaviour; indexes are numbers
-// here, and become names (`job.group[3]`) only where somebody prints them.
+// A bitmap in 64-bit words. Its nominal size, a multiple of 8, is part of the recorded behaviour. Indexes are numbers
+// here and become names (`job.group[3]`) only for output.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace berth::reconcile {
 
 class NameIndex {
  public:
-  /// Larger indexes of malformed names share the last bit, so that no text can ask for gigabytes.
+  /// Larger indexes, from malformed names, share the last bit: no input text can make the bitmap use gigabytes.
   static constexpr std::uint32_t kMaxIndex = (1U << 26) - 1;
 
   NameIndex() = default;
-  /// From the indexes in use, repetitions included, and the group's count (R-RECON-157 to 159).
+  /// Built from the indexes in use, repetitions included, and the group's count (R-RECON-157 to 159).
   NameIndex(std::span<const std::uint32_t> used, std::uint32_t count);
 
-  /// Of the indexes 0 to n - 1 in use once each, as many as the group's count, which is not 0.
+  /// An index with 0 to n - 1 used once each and a count of n; n must not be 0.
   [[nodiscard]] static NameIndex first(std::uint32_t n);
 
   [[nodiscard]] std::uint32_t size_bits() const { return size_bits_; }
@@ -32,15 +32,15 @@ class NameIndex {
   [[nodiscard]] const std::map<std::uint32_t, std::uint32_t>& duplicates() const { return duplicates_; }
   [[nodiscard]] bool is_duplicate(std::uint32_t index) const { return duplicates_.contains(index); }
 
-  /// Takes the n highest used indexes out, highest first (R-RECON-160).
+  /// Removes and returns the n highest used indexes, highest first (R-RECON-160).
   std::vector<std::uint32_t> highest(std::size_t n);
-  /// Takes n free indexes below the count, then 0, 1, ... although used (R-RECON-161).
+  /// Takes n free indexes below the count; if they run out, 0, 1, ... even if used (R-RECON-161).
   std::vector<std::uint32_t> next(std::size_t n);
-  /// R-RECON-162: an index that several share stays shared by as many; without the quirk duplicate_count_kept by one
-  /// less.
+  /// R-RECON-162. A shared index stays used. Its number of duplicates decreases only without the quirk
+  /// duplicate_count_kept, or if it was 1.
   void unset(std::uint32_t index, const model::Quirks& quirks = {});
-  /// n indexes for canaries, passing over `existing` (ascending): those of allocations to be replaced first, then free
-  /// ones, then above the count (R-RECON-164).
+  /// n indexes for canaries, skipping `existing` (ascending): first those of allocations to be replaced, then free
+  /// ones, then indexes from the count on (R-RECON-164).
   std::vector<std::uint32_t> next_canaries(std::size_t n, std::span<const std::uint32_t> existing,
                                            std::span<const std::uint32_t> destructive);
 

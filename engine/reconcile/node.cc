@@ -119,7 +119,7 @@ void NodeReconciler::settle_deployment() {  // R-SCHED-134 to 137, 139
     return;
   }
   const bool other = d.job_create_index != input_->job->create_index || d.job_version != input_->job->version;
-  // One that failed or was cancelled stays, and prevents a new one (R-SCHED-138).
+  // A failed or cancelled deployment stays and prevents a new one (R-SCHED-138).
   if ((other && (active || !input_->quirks.failed_deployment_stays)) || d.status == "successful") {
     if (other && active)
       result_.deployment_updates.push_back(
@@ -203,7 +203,7 @@ void NodeReconciler::decide_missing(std::uint32_t v, std::uint32_t r) {  // R-SC
 void NodeReconciler::attach_state(std::uint32_t group) {  // R-SCHED-140 to 143
   const model::Job& job = *input_->job;
   const std::string& name = job.task_groups[group].name;
-  if (result_.deployment && result_.deployment->task_groups.contains(name)) {  // a null entry is an entry
+  if (result_.deployment && result_.deployment->task_groups.contains(name)) {  // a null entry counts
     attaches_[group] = kAttached;
     return;
   }

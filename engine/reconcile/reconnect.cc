@@ -18,7 +18,7 @@ bool replacement_scores_better(const model::Allocation& original, const model::A
   return better && (replacement.client_status == "running" || original.client_status != "running");
 }
 
-/// R-RECON-133: since when `alloc` runs by the tasks of `group`; unset when that cannot be told.
+/// R-RECON-133: the time since which `alloc` runs, by the tasks of `group`; zero if unknown.
 Time running_since(const model::Allocation& alloc, const model::TaskGroup* group, std::int64_t now) {
   Time earliest;
   if (!group) return earliest;

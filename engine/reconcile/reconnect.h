@@ -1,4 +1,4 @@
-// Which of an allocation that came back and its replacement stays (R-RECON-128 to 134).
+// Chooses between an allocation that reconnects and its replacement (R-RECON-128 to 134).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace berth::reconcile {
 
-/// True when the replacement is preferred. `strategy` is the `reconcile` text of the job's group, "" = `best_score`.
-/// `now` in ns. The answer is not symmetric: `original` is the one that reconnects.
+/// True if the replacement is preferred. `strategy` is the `reconcile` text of the job's group, "" = `best_score`.
+/// `now` in ns. The arguments are not symmetric: `original` is the allocation that reconnects.
 [[nodiscard]] bool prefers_replacement(const model::Allocation& original, const model::Allocation& replacement,
                                        std::string_view strategy, std::int64_t now);
 

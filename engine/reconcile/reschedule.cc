@@ -9,7 +9,7 @@ using model::ClientStatus;
 using model::DesiredStatus;
 using When = RescheduleAnswer::When;
 
-/// The window of R-RECON-65: due when at most this far ahead.
+/// The window of R-RECON-65: due if at most this far ahead.
 bool is_due(base::Time time, std::int64_t now) {
   return time.is_zero() || time.ns <= now ||
          static_cast<std::uint64_t>(time.ns) - static_cast<std::uint64_t>(now) <= base::kSecond;
