@@ -47,7 +47,7 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
       if (user.group != g) continue;
       s.counts[user.candidate] += static_cast<std::int64_t>(user.instances);
       if (!candidates[user.candidate].preemptible_by(job_priority)) continue;
-      // One candidate's entries follow each other.
+      // Entries of the same candidate are adjacent.
       if (quirks.free_devices_ignored || s.preemptible.empty() || s.preemptible.back() != user.candidate)
         s.preemptible.push_back(user.candidate);
     }
@@ -63,8 +63,8 @@ Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority, con
     }
     if (!reached) continue;
     s.preemptible.resize(used);
-    // R-PREEMPT-605: those with most instances first; free instances do not count here (without the quirk they do,
-    // and still the first one goes, as without any the offer failed).
+    // R-PREEMPT-605: candidates with the most instances first. Free instances do not count here. Without the quirk they
+    // do, but the first candidate is evicted anyway, because the offer failed without evictions.
     std::stable_sort(s.preemptible.begin(), s.preemptible.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return s.counts[a] > s.counts[b]; });
     taken = quirks.free_devices_ignored ? 0 : free;

@@ -13,7 +13,7 @@ bool reserves(const model::NetworkResource& network, std::int64_t port) {
                      [&](const model::Port& p) { return p.value == port; });
 }
 
-/// One ask on one device.
+/// One network request on one device.
 class Device {
  public:
   Device(const std::string& name, std::int64_t job_priority, const model::NetworkResource& ask,
@@ -24,7 +24,7 @@ class Device {
     free_ = wrap_sub(total_, index.used_mbits(name));
   }
 
-  /// Positions in network_users, appended to `chosen`; false: this device cannot help (R-PREEMPT-505 to 508).
+  /// Appends positions in network_users to `chosen`; false: this device cannot help (R-PREEMPT-505 to 508).
   bool choose(std::vector<std::uint32_t>& chosen) {
     if (total_ < ask_.mbits) return false;
     s_.listed.clear();
@@ -51,7 +51,7 @@ class Device {
       s_.ranked.push_back(
           {i, 0,
            network_distance(ask_.mbits, first(i).mbits) + penalty(candidate(i).max_parallel, candidate(i).preempted)});
-    // Stable, and an ask of 0 Mbit/s has no comparable keys: those keep their order.
+    // A stable sort: with a request of 0 Mbit/s the keys are not comparable and keep their order.
     std::stable_sort(s_.ranked.begin(), s_.ranked.end(), [&](const Scratch::Ranked& a, const Scratch::Ranked& b) {
       const std::int64_t qa = candidate(a.candidate).priority, qb = candidate(b.candidate).priority;
       return qa != qb ? qa < qb : a.key < b.key;
@@ -63,7 +63,8 @@ class Device {
     return false;
   }
 
-  /// Drops whom the bandwidth does not need (R-PREEMPT-511), holders of asked ports included (R-PREEMPT-514).
+  /// Drops victims that the bandwidth does not need (R-PREEMPT-511), holders of requested ports included
+  /// (R-PREEMPT-514).
   void eliminate(std::vector<std::uint32_t>& chosen) const {
     const std::int64_t ask = ask_.mbits;
     if (ask == 0) return;
@@ -105,7 +106,7 @@ class Device {
   std::span<const Candidate> candidates_;
   Scratch& s_;
   const model::Quirks& quirks_;
-  std::size_t holders_ = 0;  // of the chosen, the first ones: for the ports
+  std::size_t holders_ = 0;  // number of chosen ones, at the front, that hold requested ports
   std::int64_t total_ = 0, free_ = 0, got_ = 0;
 };
 
@@ -115,7 +116,7 @@ void choose_for_network(std::int64_t job_priority, const model::NetworkResource&
                         std::span<const Candidate> candidates, Scratch& s, Victims& victims,
                         const model::Quirks& quirks) {
   s.network_users.clear();
-  std::vector<std::string> devices;  // of the lists, ascending (R-PREEMPT-1102)
+  std::vector<std::string> devices;  // devices of the lists, ascending (R-PREEMPT-1102)
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].resources) continue;
     auto networks = model::flatten_networks(*candidates[i].resources);

@@ -73,7 +73,7 @@ void choose_for_resources(std::int64_t job_priority, const FlatResources& room, 
   }
   if (!met) return;
 
-  // R-PREEMPT-421: the largest first, as far as needed.
+  // R-PREEMPT-421: the largest first, as many as needed.
   std::sort(s.ranked.begin(), s.ranked.end(), [](const Scratch::Ranked& a, const Scratch::Ranked& b) {
     return a.key != b.key ? a.key > b.key : a.order < b.order;
   });

@@ -1,11 +1,11 @@
-// Whom to evict from one node (part 04 of the specification).
+// Chooses the allocations to evict from one node (part 04 of the specification).
 //
 // Three attempts, one per kind of shortage. Each gets the node's candidates in candidate order (R-RANK-504) and appends
-// the chosen ones to `victims` as positions in that list. An unchanged list means that nobody can be evicted, and that
-// the node stays unfit. The attempts know nothing of each other: what one chose, the caller leaves out of the next
-// one's candidates (R-PREEMPT-303).
+// the chosen ones to `victims` as positions in that list. If the list is unchanged, no eviction helps and the node
+// stays unfit. The attempts are independent: the caller leaves victims of one out of the next one's candidates
+// (R-PREEMPT-303).
 //
-// Each quirk that is asked for is told where it is; all on, as in Nomad, is the default.
+// Comments name the quirks that apply; by default all are on, as in Nomad.
 //
 // Threads: a Scratch belongs to one worker; everything else is read only.
 #pragma once
@@ -25,7 +25,7 @@ namespace berth::preempt {
 
 using Victims = std::vector<std::uint32_t>;
 
-/// Memory that is used again; nothing in it outlives a call.
+/// Reused memory; its contents do not outlive a call.
 struct Scratch {
   /// `order` settles ties where the sort itself is not stable (R-PREEMPT-423).
   struct Ranked {
@@ -35,7 +35,7 @@ struct Scratch {
   /// A candidate with networks.
   struct NetworkUser {
     std::uint32_t candidate;
-    std::vector<model::NetworkResource> networks;  ///< merged by device; the first decides whose list it is in
+    std::vector<model::NetworkResource> networks;  ///< merged by device; the first network's device decides the list
   };
   /// A candidate's entry for a device group.
   struct DeviceUser {
@@ -51,25 +51,26 @@ struct Scratch {
   std::vector<std::int64_t> counts;  ///< instances by candidate
 };
 
-/// Cpu, memory, disk and cores for `ask`, what the new allocation uses at its peak. `room` is the node's capacity
-/// minus its reservation, candidates not yet subtracted (R-PREEMPT-401 to 424). At least `fewest` go, where any can:
-/// one in Nomad, needed or not (R-PREEMPT-406); 0 for none where the room covers the ask as it is.
+/// Victims for cpu, memory, disk and cores. `ask` is the new allocation's peak use. `room` is the node's capacity minus
+/// its reservation, candidates not yet subtracted (R-PREEMPT-401 to 424). At least `fewest` are evicted if any can be.
+/// Nomad evicts at least one, needed or not (R-PREEMPT-406); with 0, none if `room` without the candidates covers
+/// `ask`.
 void choose_for_resources(std::int64_t job_priority, const model::FlatResources& room, const model::FlatResources& ask,
                           std::span<const Candidate> candidates, Scratch& scratch, Victims& victims,
                           std::int64_t fewest = 1);
 
-/// Bandwidth and reserved ports of `ask`, group or task network, on one device of the node's index (R-PREEMPT-501 to
-/// 512). A candidate that holds two of the ports is listed twice (R-PREEMPT-516), and the holder of a port can be
-/// dropped where the others have bandwidth enough (R-PREEMPT-514). Without the quirk
-/// port_holders_dropped holders come first, once, and all stay.
+/// Victims for bandwidth and reserved ports of `ask`, group or task network, on one device of the node's index
+/// (R-PREEMPT-501 to 512). A candidate that holds two of the ports is listed twice (R-PREEMPT-516). The holder of a
+/// port can be dropped if the other victims free enough bandwidth (R-PREEMPT-514). Without the quirk
+/// port_holders_dropped, holders come first, once each, and all stay.
 void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
                         std::span<const Candidate> candidates, Scratch& scratch, Victims& victims,
                         const model::Quirks& quirks = {});
 
-/// Device instances for `request`, from one group of `accounter` (R-PREEMPT-603 to 606). A candidate holding two
-/// entries of the group may be listed twice, and more may go than are needed beside the free instances; without the
-/// quirk free_devices_ignored each once, and free instances count. An error is a compared NaN, which fails the
-/// evaluation (R-FEAS-933).
+/// Victims for device instances for `request`, from one group of `accounter` (R-PREEMPT-603 to 606). A candidate with
+/// two entries of the group may be listed twice, and more may be evicted than needed in addition to the free instances.
+/// Without the quirk free_devices_ignored, each is listed once and free instances count. An error is a compared NaN,
+/// which fails the evaluation (R-FEAS-933).
 [[nodiscard]] Result<void, match::NotANumber> choose_for_device(std::int64_t job_priority,
                                                                 const match::DeviceRequest& request,
                                                                 const rank::DeviceAccounter& accounter,
