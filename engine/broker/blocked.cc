@@ -44,7 +44,7 @@ void BlockedTracker::disable() {
 }
 
 bool BlockedTracker::missed_unblock(const BlockedEval& blocked) const {  // R-CTRL-810
-  if (newest_unblock_ <= blocked.snapshot_index) return false;           // as nearly always
+  if (newest_unblock_ <= blocked.snapshot_index) return false;           // the usual case
   std::uint64_t newest = 0;
   for (const auto& [key, unblock] : unblocks_) {
     newest = std::max(newest, unblock.index);
@@ -89,14 +89,14 @@ void BlockedTracker::count(const BlockedEval& blocked, std::int64_t now_ns) {
   book(blocked, 1, now_ns);
 }
 
-/// Takes an evaluation out of the counts.
+/// Removes an evaluation from the counts.
 void BlockedTracker::forget(const BlockedEval& blocked, std::int64_t now_ns) {
   --stats_.blocked;
   if (blocked.quota != tables::kEmptySymbol) --stats_.quota_limited;
   book(blocked, -1, now_ns);
 }
 
-/// Which evaluation is tracked in the place of `blocked`: that of its job, or of its job and node.
+/// The evaluation tracked under the key of `blocked`: its job, or its job and node.
 EvalRow* BlockedTracker::tracked_of(const BlockedEval& blocked) {
   if (!has_place_of_its_own(blocked)) {
     const auto at = jobs_.find(blocked.eval.job);
@@ -108,7 +108,7 @@ EvalRow* BlockedTracker::tracked_of(const BlockedEval& blocked) {
   return at == nodes->second.end() ? nullptr : &at->second;
 }
 
-/// Forgets the place of an evaluation that is taken out.
+/// Removes the index entries of an evaluation that is taken out.
 void BlockedTracker::unlink(const BlockedEval& blocked) {
   if (!has_place_of_its_own(blocked)) {
     jobs_.erase(blocked.eval.job);
@@ -124,7 +124,7 @@ void BlockedTracker::unlink(const BlockedEval& blocked) {
   }
 }
 
-/// Takes a tracked evaluation out, with its place and what is counted for it.
+/// Takes out a tracked evaluation, with its index entries and counts.
 BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
   Tracked* set = &captured_;
   if (!set->contains(row)) set = &escaped_, --stats_.escaped;
@@ -136,7 +136,7 @@ BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
   return out;
 }
 
-/// Releases those of the set that are wanted.
+/// Releases the evaluations of the set for which `wanted` is true.
 template <class Wanted>
 void BlockedTracker::release_if(Tracked& set, std::int64_t now_ns, std::vector<Eval>& released, Wanted wanted) {
   for (auto at = set.begin(); at != set.end();) {
@@ -151,7 +151,7 @@ void BlockedTracker::release_if(Tracked& set, std::int64_t now_ns, std::vector<E
   }
 }
 
-/// R-CTRL-803, 804: whether `blocked` itself is the duplicate.
+/// R-CTRL-803, 804: true if `blocked` itself is the duplicate.
 bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns) {
   const auto latest = [](const BlockedEval& b) { return std::max(b.eval.create_index, b.snapshot_index); };
   if (!quirks_.one_blocked_per_group) {
@@ -192,7 +192,7 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
   } else {
     jobs_.erase(job);
   }
-  return false;  // an entry of a replaced one stays when the new one is released at once: R-CTRL-804 deals with it
+  return false;  // a replaced one's entry stays if the new one is released at once (R-CTRL-804)
 }
 
 void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released) {
@@ -226,7 +226,7 @@ void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector
   captured_.insert_or_assign(row, std::move(blocked));
 }
 
-/// Takes out all evaluations of the job that have places by node.
+/// Takes out all evaluations of the job that are tracked by node.
 void BlockedTracker::untrack_nodes(JobKeyRow job, std::int64_t now_ns) {
   const auto nodes = system_by_job_.find(job);
   if (nodes == system_by_job_.end()) return;
@@ -276,7 +276,7 @@ void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_n
   if (node_class != tables::kEmptySymbol)
     release_if(escaped_, now_ns, released, [](const BlockedEval&) { return true; });
   release_if(captured_, now_ns, released, [&](const BlockedEval& b) {
-    // R-CTRL-815; with class and quota, both have to agree.
+    // R-CTRL-815; with class and quota, both must match.
     if (quota != tables::kEmptySymbol && b.quota != tables::kEmptySymbol && b.quota != quota) return false;
     if (node_class == tables::kEmptySymbol) return quota != tables::kEmptySymbol;
     const ClassVerdict* known = verdict(b, node_class);  // R-CTRL-814

@@ -1,16 +1,16 @@
-// The tracker of blocked evaluations: who waits for capacity, and who may run again when some appears (R-CTRL-801 to
-// 831).
+// The tracker of blocked evaluations: which evaluations wait for capacity, and which may run again when some becomes
+// free (R-CTRL-801 to 831).
 //
 // An evaluation that could not place everything is blocked until a change of the cluster may help it: a node of a class
-// it has not seen or found eligible, its own node (system jobs), a volume, a quota. At most one evaluation per job is
-// tracked; an older one becomes a duplicate that the caller cancels. Releases are handed to the caller, who enqueues
-// them into the broker with their tokens: an evaluation that is still outstanding is then requeued after its ack
+// that it has not seen or found eligible, its own node (system jobs), a volume, a quota. At most one evaluation per job
+// is tracked; an older one becomes a duplicate that the caller cancels. Releases go to the caller, which enqueues them
+// into the broker with their tokens: an evaluation that is still outstanding is then requeued after its ack
 // (R-CTRL-316).
 //
-// Data. One BlockedEval per evaluation, side by side, in `captured` or `escaped` and, for system jobs, once more by its
-// node; all keyed by the caller's rows, which are numbers of arrays: a full cluster lets hundreds go and blocks them
-// again after every few allocations that end. Classes, nodes, quotas, volumes, datacenters and pools are symbols; their
-// text is only read to put unblock keys into bytewise order (R-CTRL-812). Time is handed in.
+// Data. One BlockedEval per evaluation, stored in `captured` or `escaped`; those of system jobs also by node. All are
+// keyed by the caller's rows, which are array indexes, because a full cluster releases and blocks hundreds again after
+// every few allocations that end. Classes, nodes, quotas, volumes, datacenters and pools are symbols; their text is
+// only read to put unblock keys into bytewise order (R-CTRL-812). The caller passes the time.
 //
 // Threads: one at a time, in the order of the requests (R-CTRL-801).
 #pragma once
@@ -39,11 +39,11 @@ struct Lack {
 };
 
 struct BlockedEval {
-  Eval eval;                         ///< its token: that of a delivery which re-blocks it, else none (R-CTRL-408)
-  std::uint64_t snapshot_index = 0;  ///< of the state the scheduler saw
+  Eval eval;                         ///< its token: that of a delivery that re-blocks it, else none (R-CTRL-408)
+  std::uint64_t snapshot_index = 0;  ///< of the state that the scheduler read
   bool escaped = false;              ///< EscapedComputedClass
   bool max_plan_attempts = false;    ///< triggered by exhausted plan attempts (R-CTRL-819)
-  Symbol quota = 0;                  ///< QuotaLimitReached; the empty symbol when none was
+  Symbol quota = 0;                  ///< QuotaLimitReached; the empty symbol if no quota was reached
   Symbol node = 0;                   ///< NodeID of a system evaluation
   tables::ClassVerdicts classes;
   std::vector<Symbol> missing_resources;
@@ -53,22 +53,23 @@ struct BlockedEval {
 
 class BlockedTracker {
  public:
-  /// Symbols must outlive the tracker. Without one_blocked_per_group evaluations that name a node are tracked one per
-  /// job and node instead of one per job (R-CTRL-803, 808, 821), without unblock_keys_shared classes and resources have
-  /// unblock keys of their own (R-CTRL-811), without queue_counts_drift the counts are exact (R-CTRL-831).
+  /// Symbols must outlive the tracker. Effects of quirks that are off: without one_blocked_per_group, evaluations that
+  /// name a node are tracked one per job and node instead of one per job (R-CTRL-803, 808, 821); without
+  /// unblock_keys_shared, classes and resources have separate unblock keys (R-CTRL-811); without queue_counts_drift,
+  /// the counts are exact (R-CTRL-831).
   explicit BlockedTracker(const tables::SymbolTable& symbols, const model::Quirks& quirks = {})
       : symbols_(symbols), quirks_(quirks), unblocks_(ByText{&symbols}), resource_unblocks_(ByText{&symbols}) {}
 
-  /// A new tracker is disabled and ignores everything (R-CTRL-802). Pruning starts to count here (R-CTRL-813).
+  /// A new tracker is disabled and ignores everything (R-CTRL-802). The pruning interval starts here (R-CTRL-813).
   void enable(std::int64_t now_ns);
   /// Empties all state.
   void disable();
   [[nodiscard]] bool enabled() const { return enabled_; }
 
-  /// Tracks an evaluation, or releases it at once when an unblock since its snapshot may help it (R-CTRL-803 to 811).
-  /// Releases of this and the next functions are appended to `released`, ascending (create index, row).
+  /// Tracks an evaluation, or releases it at once if an unblock since its snapshot may help it (R-CTRL-803 to 811).
+  /// This and the next functions append releases to `released`, ascending by (create index, row).
   void block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
-  /// An evaluation of the job placed everything (R-CTRL-820).
+  /// Call when an evaluation of the job placed everything (R-CTRL-820).
   void untrack(JobKeyRow job, std::int64_t now_ns);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_quota(Symbol quota, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
@@ -77,19 +78,19 @@ class BlockedTracker {
   void unblock_node(Symbol node, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_resources(std::span<const Symbol> resources, std::uint64_t index, std::int64_t now_ns,
                          std::vector<Eval>& released);
-  /// Those that ran out of plan attempts; called every 60 s (R-CTRL-819).
+  /// Releases evaluations that ran out of plan attempts; call every 60 s (R-CTRL-819).
   void unblock_failed(std::int64_t now_ns, std::vector<Eval>& released);
 
-  /// Appends and forgets the duplicates, which the caller writes `canceled` (R-CTRL-807).
+  /// Appends the duplicates to `out` and clears them; the caller writes them `canceled` (R-CTRL-807).
   void take_duplicates(std::vector<EvalRow>& out);
-  /// Removes what is older than 15 minutes, at every fifth minute since enable() (R-CTRL-813, 830).
+  /// Removes entries older than 15 minutes, at every fifth minute since enable() (R-CTRL-813, 830).
   void advance(std::int64_t now_ns);
-  /// When advance() has something to do next; none while disabled.
+  /// Next time at which advance() has work; nullopt while disabled.
   [[nodiscard]] std::optional<std::int64_t> next_deadline() const {
     return enabled_ ? std::optional(next_prune_ns_) : std::nullopt;
   }
 
-  /// R-CTRL-831: with queue_counts_drift they are what Nomad's come to, otherwise what is tracked.
+  /// R-CTRL-831: with queue_counts_drift the counts drift as Nomad's do, otherwise they equal what is tracked.
   struct Stats {
     std::int64_t blocked = 0, escaped = 0, quota_limited = 0;
   };
@@ -112,12 +113,12 @@ class BlockedTracker {
   };
   using Tracked = base::RowMap<EvalRow, BlockedEval>;
   using TrackedOfNode = std::map<EvalRow, BlockedEval>;
-  // What is held, for checks and reports.
+  // Contents, for checks and reports.
   [[nodiscard]] const Tracked& captured() const { return captured_; }
   [[nodiscard]] const Tracked& escaped() const { return escaped_; }
   [[nodiscard]] const base::RowMap<JobKeyRow, EvalRow>& jobs() const {
     return jobs_;
-  }  ///< without one_blocked_per_group: those without a node
+  }  ///< without one_blocked_per_group: only evaluations without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
   [[nodiscard]] const std::map<Symbol, TrackedOfNode>& system_by_node() const { return system_by_node_; }
   [[nodiscard]] const std::map<JobKeyRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
@@ -142,7 +143,7 @@ class BlockedTracker {
   void count(const BlockedEval& blocked, std::int64_t now_ns);
   void forget(const BlockedEval& blocked, std::int64_t now_ns);
 
-  /// Places of `unblocks_` that were written lately, by key: most allocations end on nodes of few classes.
+  /// Cache of entries of `unblocks_` written recently, by key: most allocations end on nodes of few classes.
   struct Recent {
     Symbol key = tables::kEmptySymbol;
     Unblock* at = nullptr;
@@ -154,16 +155,16 @@ class BlockedTracker {
   Tracked captured_, escaped_;
   base::RowMap<JobKeyRow, EvalRow> jobs_;
   std::map<Symbol, Unblock, ByText> unblocks_;
-  std::vector<Recent> recent_{1024};                     // forgotten whenever one of `unblocks_` goes
+  std::vector<Recent> recent_{1024};                     // cleared whenever an entry of `unblocks_` is erased
   std::map<Symbol, Unblock, ByText> resource_unblocks_;  // without unblock_keys_shared
   std::map<Symbol, TrackedOfNode> system_by_node_;
   std::map<JobKeyRow, std::map<Symbol, EvalRow>> system_by_job_;  // an empty entry means: seen before (R-CTRL-820)
   std::vector<EvalRow> duplicates_;
   base::RowMap<JobKeyRow, Booked> by_job_;
   std::map<LackKey, Booked> by_class_;
-  Stats stats_;  // as Nomad counts
+  Stats stats_;  // counted as Nomad does
   std::int64_t next_prune_ns_ = 0;
-  std::uint64_t newest_unblock_ = 0;  // no index of an unblock is above
+  std::uint64_t newest_unblock_ = 0;  // upper bound of the index of every unblock
 };
 
 }  // namespace berth::broker

@@ -1,30 +1,29 @@
-// The evaluation broker's code; broker.h says what it does. Included by broker.cc, and by tests that put their own
-// atomics in place of std::atomic. broker_clock-inl.h and broker_contents-inl.h are parts of it.
+// The evaluation broker's code; broker.h describes it. Included by broker.cc, and by tests that substitute their own
+// atomics for std::atomic. broker_clock-inl.h and broker_contents-inl.h are parts of it.
 //
-// One evaluation's state is one word; whoever changes it by compare-exchange to the next stage owns the evaluation:
-//   bits  0..31  serial of the last delivery; never reset, so a token of an earlier one matches nothing again
+// One evaluation's state is one word; the thread whose compare-exchange moves it to the next stage owns the evaluation:
+//   bits  0..31  serial of the last delivery; never reset, so the token of an earlier one never matches again
 //   bits 32..51  deliveries since it became known (R-CTRL-326)
 //   bit      52  known: in `evals` of the specification
 //   bit      53  outstanding: handed out, neither acked nor nacked
 //   bit      54  the nack timer runs
 //   bit      55  being acked: no longer outstanding, job not yet released
 //   bit      56  cancelled: taken from the cancelable list and still known (R-CTRL-335)
-//   bit      57  dropped: whoever pops it from a ready queue forgets it; a delivery clears the bit
+//   bit      57  dropped: the thread that pops it from a ready queue discards it; a delivery clears the bit
 //
-//   enqueue  unknown -> known                      owner: puts it where it waits, pends or is ready
-//   dequeue  popped from a ready queue             owner by having popped it; -> outstanding, timer runs, serial + 1
-//   ack      outstanding -> being acked            owner: releases the job, -> unknown, then looks for a requeue
-//   nack     outstanding -> known                  owner: puts it where it waits or is ready
+//   enqueue  unknown -> known                      owner: makes it waiting, pending or ready
+//   dequeue  popped from a ready queue             owner by the pop; -> outstanding, timer runs, serial + 1
+//   ack      outstanding -> being acked            owner: releases the job, -> unknown, then checks for a requeue
+//   nack     outstanding -> known                  owner: makes it waiting or ready
 //   others   outstanding -> outstanding            timer bit only
 //
 // A job's word names its holder (evaluation row + 1) and a stack of pending evaluations. Only the ack of the holder
-// takes the stack, as a whole (R-CTRL-333), so pushing onto it needs no protection against reuse: while the word's
-// holder is the same, nodes are only added. The heap of R-CTRL-312 is rebuilt from the stack in the order of arrival
-// when it is needed: at the ack.
+// takes the stack, as a whole (R-CTRL-333), so pushing onto it needs no protection against ABA: while the word's holder
+// is the same, nodes are only added. The ack rebuilds the heap of R-CTRL-312 from the stack in the order of arrival.
 //
 // Requeue against ack (R-CTRL-316, 333): the enqueuer writes the requeue word, then loads the state; the acker writes
-// the state (unknown), then loads the requeue word; all sequentially consistent, so one of them sees the other. Whoever
-// exchanges the requeue word away owns its node.
+// the state (unknown), then loads the requeue word. All are sequentially consistent, so at least one of them sees the
+// other's write. The thread that exchanges the requeue word away owns its node.
 #pragma once
 
 #include <algorithm>
@@ -57,11 +56,11 @@ constexpr std::uint32_t token_row(Token token) {
 constexpr std::uint32_t token_serial(Token token) { return static_cast<std::uint32_t>(token); }
 constexpr std::uint32_t index_of(Queue queue) { return static_cast<std::uint32_t>(queue); }
 
-/// The calling thread's number, for choosing its counters.
+/// The calling thread's number, which selects its counters.
 std::uint32_t thread_number();
 
-/// Memory for sorting a job's pending evaluations, lent by the thread and kept for its next ack: acks allocate only
-/// when a job has more pending evaluations than any before.
+/// Per-thread memory for sorting a job's pending evaluations, reused by the thread's next ack: an ack allocates only if
+/// a job has more pending evaluations than any before.
 class PendingScratch {
  public:
   struct Lists {
@@ -154,7 +153,7 @@ void BasicBroker<Atomic>::enqueue_one(const Eval& eval, std::int64_t now_ns) {
   admit(eval, now_ns);
 }
 
-/// False: the delivery ended meanwhile and nobody took the copy.
+/// False: the delivery ended meanwhile and the copy was not taken.
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::store_requeue(const Eval& eval, std::uint64_t word) {
   Row& row = row_of(eval.row);
@@ -169,12 +168,12 @@ bool BasicBroker<Atomic>::store_requeue(const Eval& eval, std::uint64_t word) {
   if (state::serial(now) == state::serial(word) && (now & (state::kOutstanding | state::kAcking))) return true;
   std::uint64_t expected = mine;
   if (!row.requeue.compare_exchange_strong(expected, 0, std::memory_order_acq_rel, std::memory_order_relaxed))
-    return true;  // the acker has it, or a later copy has replaced it
+    return true;  // the acker took it, or a later copy replaced it
   nodes_.put(node);
   return false;
 }
 
-/// R-CTRL-333, 337: requeue[token] is deleted, whatever evaluation the caller named beside the token.
+/// R-CTRL-333, 337: requeue[token] is deleted, even if the caller named a different evaluation with the token.
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::drop_requeue(Token token) {
   if (token == Token::none || token_row(token) >= config_.evals) return;
@@ -247,7 +246,7 @@ void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
     base::heap_push(heaps_[index_of(queue)], eval, [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
     return;
   }
-  // Before the push, whose release publishes them to the one who pops.
+  // Written before the push, whose release publishes them to the thread that pops.
   row_of(eval.row).facts = {eval.job,          eval.job_id,       eval.priority, eval.type,
                             eval.create_index, eval.modify_index, eval.wait_ns,  eval.wait_until_ns};
   ready_[index_of(queue)]->push(level(eval.priority), index_of(eval.row));
@@ -308,8 +307,9 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_concurrent(Que
     if (!ready_[q]->pop(row)) return std::nullopt;
     return std::pair(static_cast<EvalRow>(row), static_cast<Queue>(q));
   }
-  // Between the look at all queues and the pop of one, others may change; the pop itself is exact within its queue.
-  // Types of equal priority take turns by thread and delivery only if drawing is asked for; else the first.
+  // Other threads may change queues between the scan of all queues and the pop of one; the pop itself is exact within
+  // its queue. Types of equal priority alternate by thread and delivery only if type_seed is set; else the first type
+  // wins.
   for (;;) {
     std::array<std::uint32_t, kQueueCount> best{};
     std::uint32_t best_count = 0;
@@ -341,14 +341,14 @@ tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueS
   if (!popped) return std::optional<Delivery>();
   const auto [eval, queue] = *popped;
   Row& row = row_of(eval);
-  const std::uint64_t before = row.state.load(std::memory_order_relaxed);  // the pop has synchronised
+  const std::uint64_t before = row.state.load(std::memory_order_relaxed);  // ordered by the pop
   const std::uint32_t serial = state::serial(before) + 1;
   const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
   nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);  // published by the state
   for (std::uint32_t used = rows_used_.load(std::memory_order_relaxed); used <= index_of(eval);)
     rows_used_.compare_exchange_weak(used, index_of(eval) + 1, std::memory_order_seq_cst);
   const Delivery delivery{eval, make_token(eval, serial), queue, row.facts.wait_ns};
-  // The state, then the earliest deadline; scan_nack_deadlines() the other way round: one of them sees the other.
+  // Write the state, then the earliest deadline; scan_nack_deadlines() does the reverse, so one of them sees the other.
   row.state.exchange(
       ((before & state::kDeliveries) + state::kDelivery) | serial | state::kKnown | state::kOutstanding | state::kTimer,
       std::memory_order_seq_cst);
@@ -377,11 +377,12 @@ tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, st
     if (!(word & state::kTimer)) return refuse(Fault::timer_stopped);
   } while (!row.state.compare_exchange_weak(word, (word & ~(state::kOutstanding | state::kTimer)) | state::kAcking,
                                             std::memory_order_acq_rel, std::memory_order_acquire));
-  // The evaluation is ours until it is unknown.
+  // This thread owns the evaluation until it is unknown.
   count(state::deliveries(word) > config_.delivery_limit ? Queue::failed : row.facts.type, 0, -1);
   stripe().totals[kAcked].fetch_add(1, std::memory_order_relaxed);
   release_job(row.facts.job);
-  row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);  // then the requeue; pairs with store_requeue()
+  row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);  // before the requeue's load; pairs with
+                                                                         // store_requeue()
   std::uint64_t stored = row.requeue.load(std::memory_order_seq_cst);
   while (stored && static_cast<std::uint32_t>(stored >> 32) == token_serial(token)) {
     if (!row.requeue.compare_exchange_weak(stored, 0, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
@@ -395,7 +396,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, st
   return {};
 }
 
-/// R-CTRL-333: the best pending evaluation becomes the holder and ready, the others cancelable in the heap's order.
+/// R-CTRL-333: the best pending evaluation becomes holder and ready, the others become cancelable in the heap's order.
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::release_job(JobKeyRow job_row) {
   Atomic<std::uint64_t>& job = jobs_[index_of(job_row)];
@@ -443,7 +444,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::nack(EvalRow eval, Token token, s
     if (make_token(eval, state::serial(word)) != token) return refuse(Fault::wrong_token);
   } while (!row.state.compare_exchange_weak(word, word & ~(state::kOutstanding | state::kTimer),
                                             std::memory_order_seq_cst, std::memory_order_acquire));
-  // The evaluation is ours until it waits or is ready.
+  // This thread owns the evaluation until it waits or is ready.
   drop_requeue(token);
   count(row.facts.type, 0, -1);
   stripe().totals[kNacked].fetch_add(1, std::memory_order_relaxed);
@@ -476,7 +477,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::change_timer(EvalRow eval, Token 
   do {
     if (!(word & state::kOutstanding)) return fault(Fault::not_outstanding);
     if (make_token(eval, state::serial(word)) != token) return fault(Fault::token_differs);
-    // Whoever holds the token is the only one to move the deadline of a running delivery.
+    // Only the owner of the token moves the deadline of a running delivery.
     if (run) nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);
   } while (!row.state.compare_exchange_weak(word, run ? word | state::kTimer : word & ~state::kTimer,
                                             std::memory_order_seq_cst, std::memory_order_acquire));

@@ -1,31 +1,32 @@
-// The evaluation broker: who may run next, who runs, who waits for whom (R-CTRL-301 to 347).
+// The evaluation broker: which evaluations may run next, which run, and which wait (R-CTRL-301 to 347).
 //
 // An evaluation is in one place at a time: waiting (for a delay or an instant), pending (behind another evaluation of
 // its job), ready, outstanding (handed out, until its ack or nack), or cancelable. One evaluation per job is ready or
-// outstanding: the holder. Time is handed in by the caller, in nanoseconds; no call reads a clock, waits or prints.
+// outstanding: the holder. The caller passes the time in nanoseconds; no call reads a clock, waits or prints.
 //
-// Data. All of it is rows and columns made by the constructor; evaluations and jobs are the caller's rows.
+// Data. The constructor allocates all rows and columns; evaluations and jobs are the caller's rows.
 //   column         bytes  per         written by
 //   state              8  evaluation  every operation, by compare-exchange: last token, deliveries, known, outstanding
 //   requeue            8  evaluation  an enqueue with a token, the ack and nack of that delivery (R-CTRL-316)
-//   facts             48  evaluation  whoever makes it ready, before it is in a queue
+//   facts             48  evaluation  the thread that makes it ready, before it is in a queue
 //   nack deadline      8  evaluation  the delivery's owner; scanned by advance() when the earliest may have passed
 //   job                8  job         holder and stack of pending evaluations in one word
 //   ready queue   levels  queue       ReadyQueue, or the literal heaps of R-CTRL-310
-//   nodes             88  pending or waiting copies of evaluations, those to be requeued included: NodePool
+//   nodes             88  copies of evaluations that are pending, waiting or to be requeued: NodePool
 //   counters          64  stripe      relaxed additions; a thread adds to its own stripe
 //
-// Threads. With `ReadyOrder::concurrent` enqueue, dequeue, ack, nack, reset, pause, resume, outstanding,
-// take_cancelable and stats may be called by any number of threads; all are lock-free. advance, next_deadline and
-// drop_waiting belong to one thread at a time (the one that owns the clock) and may run beside them. enable, disable
-// and contents need that nothing else is running. With `ReadyOrder::exact` everything belongs to one thread at a time.
+// Threads. With `ReadyOrder::concurrent`, any number of threads may call enqueue, dequeue, ack, nack, reset, pause,
+// resume, outstanding, take_cancelable and stats; all are lock-free. advance, next_deadline and drop_waiting belong to
+// one thread at a time (the one that owns the clock) and may run concurrently with them. enable, disable and contents
+// require that no other call runs. With `ReadyOrder::exact` everything belongs to one thread at a time.
 //
-// Order. `exact` is Nomad's to the last swap: heaps by (priority, create index) with their ties, and the choice of the
-// type by the last leaf (R-CTRL-310 to 314). `concurrent` is by priority, then in the order in which evaluations became
-// ready; a set given to enqueue becomes visible one by one (R-CTRL-320 is the caller's: it hands them in in order).
+// Order. `exact` is identical to Nomad's: heaps by (priority, create index) with their ties, and the choice of the type
+// by the last leaf (R-CTRL-310 to 314). `concurrent` is by priority, then by the order in which evaluations became
+// ready; the evaluations of one enqueue call become visible one by one (the caller passes them in the order of
+// R-CTRL-320).
 //
-// Accounting. Every evaluation that was accepted is acked, cancelled (taken by take_cancelable), dropped, or still
-// held: totals() counts the first, contents() lists the last, and nothing that fails changes either.
+// Accounting. Every accepted evaluation is acked, cancelled (taken by take_cancelable), dropped, or still held:
+// totals() counts the first three, contents() lists the last. Calls that fail change none of them.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +48,7 @@
 
 namespace berth::broker {
 
-/// What the world did wrong. Each is counted (Totals::faults) and leaves everything as it was.
+/// Errors caused by the caller or by timing. Each is counted (Totals::faults) and changes nothing else.
 enum class Fault : std::uint8_t {
   disabled,         ///< dequeue from a disabled broker (R-CTRL-322)
   not_found,        ///< ack, nack: not outstanding: never handed out, acked already, or its timer ran out (R-CTRL-329)
@@ -65,7 +66,7 @@ enum class ReadyOrder : std::uint8_t { exact, concurrent };
 
 struct Config {
   ReadyOrder order = ReadyOrder::concurrent;
-  model::Quirks quirks;            ///< those of the queue: ready_order_skewed, dropped_eval_fires and the like
+  model::Quirks quirks;            ///< those that concern the queue, such as ready_order_skewed and dropped_eval_fires
   std::uint32_t evals = 1u << 16;  ///< rows of evaluations: 72 bytes each
   std::uint32_t jobs = 1u << 16;   ///< rows of jobs: 8 bytes each
   std::int64_t nack_timeout_ns = 60'000'000'000;           ///< R-CTRL-301
@@ -73,17 +74,18 @@ struct Config {
   std::int64_t initial_nack_delay_ns = 1'000'000'000;      ///< R-CTRL-303
   std::int64_t subsequent_nack_delay_ns = 20'000'000'000;  ///< R-CTRL-304
   std::int32_t priority_max = 100;         ///< `concurrent`: priorities above it (core's 32767) share one level above
-  std::optional<std::uint64_t> type_seed;  ///< draws among types of equal priority (R-CTRL-324); none = the first type
+  std::optional<std::uint64_t> type_seed;  ///< seed of the draw among types of equal priority (R-CTRL-324); none = the
+                                           ///< first type
 };
 
 struct Delivery {
   EvalRow row;
   Token token;
-  Queue queue;           ///< the one it came from
+  Queue queue;           ///< the queue it was taken from
   std::int64_t wait_ns;  ///< the evaluation's `Wait` as delivered (R-CTRL-339)
 };
 
-/// R-CTRL-347. Exact with one thread at a time and without queue_counts_drift; otherwise a sum taken while others
+/// R-CTRL-347. Exact with one thread at a time and without queue_counts_drift; otherwise a sum read while other threads
 /// count.
 struct Stats {
   std::int64_t ready = 0, unacked = 0, pending = 0, waiting = 0, cancelable = 0;
@@ -99,12 +101,12 @@ struct Totals {
   std::uint64_t delivered = 0;  ///< dequeues
   std::uint64_t acked = 0, nacked = 0;
   std::uint64_t cancelled = 0;  ///< taken from the cancelable list
-  std::uint64_t dropped = 0;    ///< taken back while waiting
-  std::uint64_t flushed = 0;    ///< held when the broker was disabled
+  std::uint64_t dropped = 0;    ///< removed by drop or drop_waiting, or when popped after a drop
+  std::uint64_t flushed = 0;    ///< still held when the broker was disabled
   std::array<std::uint64_t, kFaultCount> faults{};
 };
 
-/// Everything the broker holds, for checks and reports; the order of lists is theirs (heap arrays are heap arrays).
+/// Everything the broker holds, for checks and reports. Lists are in internal order (heaps as their arrays).
 struct Contents {
   struct Held {
     EvalRow row;
@@ -118,13 +120,13 @@ struct Contents {
     std::int64_t nack_deadline_ns;
   };
   std::vector<Held> known;  ///< ascending row
-  /// Those that will still be acked, cancelled or dropped.
+  /// Evaluations that will still be acked, cancelled or dropped.
   [[nodiscard]] std::size_t held_count() const {
     return static_cast<std::size_t>(
         std::count_if(known.begin(), known.end(), [](const Held& held) { return !held.cancelled; }));
   }
   std::vector<std::pair<JobKeyRow, EvalRow>> holders;
-  std::array<std::vector<EvalRow>, kQueueCount> ready;  ///< `exact`: heap arrays; `concurrent`: as they would come out
+  std::array<std::vector<EvalRow>, kQueueCount> ready;  ///< `exact`: heap arrays; `concurrent`: in pop order
   std::vector<std::pair<JobKeyRow, std::vector<EvalRow>>> pending;
   std::vector<EvalRow> cancelable, time_wait, delayed;
   std::vector<Outstanding> outstanding;  ///< ascending row
@@ -142,12 +144,12 @@ class BasicBroker {
   BasicBroker(const BasicBroker&) = delete;
   BasicBroker& operator=(const BasicBroker&) = delete;
 
-  /// A new broker is disabled and ignores what is enqueued (R-CTRL-315). Enabling an enabled one does nothing.
+  /// A new broker is disabled and ignores enqueued evaluations (R-CTRL-315). Enabling an enabled broker has no effect.
   void enable();
-  /// Drops every queue, timer and count; tokens given before stay invalid (R-CTRL-344).
+  /// Drops every queue, timer and count; earlier tokens stay invalid (R-CTRL-344).
   void disable();
   [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_acquire); }
-  /// False: no evaluation is ready, of no type. With ReadyOrder::concurrent that is a hint: others may be at work.
+  /// False: no evaluation of any type is ready. With ReadyOrder::concurrent this is a hint while other threads work.
   [[nodiscard]] bool may_have_ready() const {
     bool any = false;
     if (!exact_) {
@@ -158,23 +160,24 @@ class BasicBroker {
     return any;
   }
 
-  /// Enqueues in the given order (R-CTRL-316, 317, 320: the caller sorts by create index, then ID). A row that is known
-  /// already is ignored, or requeued after its ack when it carries its outstanding token. Fault: full.
+  /// Enqueues in the given order (R-CTRL-316, 317, 320: the caller sorts by create index, then ID). A row that is
+  /// already known is ignored, or requeued after its ack if it carries its outstanding token. Fault: full.
   Expected<void> enqueue(std::span<const Eval> evals, std::int64_t now_ns);
 
-  /// Hands out the best evaluation of `queues` and starts its nack timer; nothing when none is ready (R-CTRL-324 to
-  /// 326). Fault: disabled. Cost: a few atomic operations; no allocation.
+  /// Hands out the best evaluation of `queues` and starts its nack timer; nullopt if none is ready (R-CTRL-324 to 326).
+  /// Fault: disabled. Cost: a few atomic operations; no allocation.
   Expected<std::optional<Delivery>> dequeue(QueueSet queues, std::int64_t now_ns);
 
-  /// The first `count` evaluations that dequeue() would hand out, if nothing came in between, in that order: a
-  /// forecast, right but where elements of a heap tie or types draw. `exact` only. Cost: O(count log count), whatever
-  /// waits.
+  /// Forecast of the first `count` evaluations that dequeue() would hand out if nothing else happened, in that order.
+  /// Exact unless elements of a heap tie or types are drawn. `exact` only. Cost: O(count log count), independent of the
+  /// number of evaluations.
   void peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const;
 
-  /// The delivery is done: the job is released, its best pending evaluation becomes ready, its others cancelable
+  /// Ends the delivery: releases the job, its best pending evaluation becomes ready, the others cancelable
   /// (R-CTRL-333). Faults: not_found, wrong_token, timer_stopped.
   Expected<void> ack(EvalRow row, Token token, std::int64_t now_ns);
-  /// The delivery failed: again after a delay, or to the failed queue (R-CTRL-337). Faults: not_found, wrong_token.
+  /// Fails the delivery: it is repeated after a delay, or goes to the failed queue (R-CTRL-337). Faults: not_found,
+  /// wrong_token.
   Expected<void> nack(EvalRow row, Token token, std::int64_t now_ns);
 
   /// Restarts the nack timer (R-CTRL-331). Faults: not_outstanding, token_differs, timeout_reached (the timer runs
@@ -182,23 +185,23 @@ class BasicBroker {
   Expected<void> reset(EvalRow row, Token token, std::int64_t now_ns);
   /// Stops the nack timer (R-CTRL-332). Faults as reset, but a stopped timer stays stopped.
   Expected<void> pause(EvalRow row, Token token);
-  /// Starts it with the full time. Faults: not_outstanding, token_differs.
+  /// Starts the timer with the full timeout. Faults: not_outstanding, token_differs.
   Expected<void> resume(EvalRow row, Token token, std::int64_t now_ns);
   /// The token of the evaluation's delivery, if it is outstanding.
   [[nodiscard]] std::optional<Token> outstanding(EvalRow row) const;
 
   /// Appends up to `max` cancelable evaluations to `out`; the caller writes them `canceled` (R-CTRL-336).
   void take_cancelable(std::uint32_t max, std::vector<EvalRow>& out);
-  /// Takes a delayed evaluation back (R-CTRL-321).
+  /// Removes a delayed evaluation (R-CTRL-321).
   void drop_waiting(EvalRow row);
-  /// The evaluation is not to be handed out any more, as its job was purged (where Nomad leaves it queued,
-  /// R-CTRL-742): one that waits goes at once, one that is ready or pending when its turn comes. A delivery that has
-  /// begun goes on. Belongs to the clock's thread, as drop_waiting.
+  /// Stops delivering an evaluation because its job was purged (Nomad leaves it queued, R-CTRL-742). A waiting
+  /// evaluation is removed at once, a ready or pending one when its turn comes. A delivery that has begun continues.
+  /// Belongs to the clock's thread, like drop_waiting.
   void drop(EvalRow row);
 
-  /// Fires every timer up to `now_ns`, in the order of their instants: waits end, deliveries time out.
+  /// Fires every timer up to `now_ns`, in order of time: waits end, deliveries time out.
   void advance(std::int64_t now_ns);
-  /// No timer fires before this instant; advance() at it moves it on. None when no timer runs. A lower bound: the
+  /// No timer fires before this instant; advance() to it moves it forward. nullopt if no timer runs. A lower bound: the
   /// delivery that set it may have been acked.
   [[nodiscard]] std::optional<std::int64_t> next_deadline();
 
@@ -222,13 +225,13 @@ class BasicBroker {
   struct alignas(kCacheLineBytes) Row {
     Atomic<std::uint64_t> state{0};    // see state_* in broker-inl.h
     Atomic<std::uint64_t> requeue{0};  // serial of the delivery << 32 | node + 1; 0 = none
-    Facts facts;                       // owned by whoever made the evaluation ready or was handed it
+    Facts facts;                       // owned by the thread that made the evaluation ready or received it
   };
   struct Node {
     Eval eval;
-    std::int64_t due_ns = 0;        // waiting: when
+    std::int64_t due_ns = 0;        // waiting: time at which it ends
     bool delayed = false;           // waiting: by WaitUntil, not by Wait
-    Atomic<std::uint32_t> next{0};  // the stack it stands in: node + 1, 0 = end
+    Atomic<std::uint32_t> next{0};  // the next node of its stack: node + 1, 0 = end
   };
   struct Waiting {
     std::int64_t due_ns;
@@ -241,7 +244,7 @@ class BasicBroker {
     Token token;
   };
   enum Total : std::uint32_t { kAccepted, kDelivered, kAcked, kNacked, kCancelled, kDropped, kFlushed, kTotalCount };
-  // One thread's counters, mostly: threads share stripes when there are more than kStripes.
+  // Usually one thread's counters; with more than kStripes threads, some share a stripe.
   struct alignas(kCacheLineBytes) Stripe {
     Atomic<std::uint64_t> queues[kQueueCount];  // two sums in one word: unacked << 32 + ready
     Atomic<std::uint64_t> waiting{0}, pending{0}, cancelable{0};
@@ -291,14 +294,14 @@ class BasicBroker {
   Atomic<std::uint64_t> faults_[kFaultCount];
   Atomic<std::uint8_t> queues_used_{0};
 
-  alignas(kCacheLineBytes) Atomic<std::uint32_t> arrivals_{0};              // stack of nodes that begin to wait
+  alignas(kCacheLineBytes) Atomic<std::uint32_t> arrivals_{0};              // stack of nodes that start to wait
   alignas(kCacheLineBytes) Atomic<std::int64_t> nack_earliest_ns_{kNever};  // no nack timer ends before it
-  Atomic<std::uint32_t> rows_used_{0};                                      // rows at or above were never handed out
+  Atomic<std::uint32_t> rows_used_{0};                                      // rows from here on were never handed out
 
-  // The clock's thread.
+  // Used by the clock's thread only.
   std::vector<Waiting> time_wait_;     // heap by (due, sequence)
   std::vector<Waiting> delayed_;       // heap of R-CTRL-313
-  std::optional<Waiting> delay_root_;  // what the delay timer was set for (R-CTRL-321)
+  std::optional<Waiting> delay_root_;  // the entry the delay timer was set for (R-CTRL-321)
   std::vector<Fired> fired_;
   std::uint64_t sequence_ = 0;
   std::uint64_t random_state_ = 0;

@@ -1,4 +1,4 @@
-// The clock's thread of the broker: delays, instants and nack timers that run out, and taking back. Part of
+// The broker functions of the clock's thread: delays, instants and nack timers that end, and removal. Part of
 // broker-inl.h.
 #pragma once
 
@@ -13,7 +13,7 @@ struct Due {
     return a.due_ns != b.due_ns ? a.due_ns < b.due_ns : a.sequence < b.sequence;
   }
 };
-struct Until {  // R-CTRL-313; ties as they fall
+struct Until {  // R-CTRL-313; ties are not ordered
   template <class Waiting>
   bool operator()(const Waiting& a, const Waiting& b) const {
     return a.due_ns < b.due_ns;
@@ -52,7 +52,7 @@ void BasicBroker<Atomic>::look_at_delay_root() {
   if (!delayed_.empty()) delay_root_ = delayed_.front();
 }
 
-/// Takes what waits for a point in time off the heap; false: it is not there. The root is looked at by the caller.
+/// Removes an evaluation that waits for a point in time from the heap; false: not found. The caller checks the root.
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::remove_delayed(EvalRow eval) {
   const auto found =
@@ -67,7 +67,7 @@ void BasicBroker<Atomic>::forget_waiting(Row& row) {
   const std::uint64_t word = row.state.load(std::memory_order_relaxed);
   row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
-  stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even for one that no longer waits (R-CTRL-347)
+  stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even if it no longer waits (R-CTRL-347)
 }
 
 template <template <class> class Atomic>
@@ -92,13 +92,13 @@ void BasicBroker<Atomic>::drop(EvalRow eval) {
   }
   const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
   if (const auto at = std::find_if(time_wait_.begin(), time_wait_.end(), of_eval); at != time_wait_.end()) {
-    // One that was given back holds its job; it goes when its turn comes.
+    // A nacked evaluation still holds its job; it is removed when its turn comes.
     if (state::deliveries(row.state.load(std::memory_order_relaxed)) == 0) {
       base::heap_remove(time_wait_, static_cast<std::size_t>(at - time_wait_.begin()), waiting_order::Due());
       return forget_waiting(row);
     }
   }
-  // A worker that is just taking it may write over the bit; then it gets an evaluation that finds no job.
+  // A worker that takes it at this moment may overwrite the bit. It then processes an evaluation without a job.
   for (std::uint64_t word = row.state.load(std::memory_order_relaxed);
        (word & (state::kKnown | state::kCancelled)) == state::kKnown;)
     if (row.state.compare_exchange_weak(word, word | state::kDropped, std::memory_order_acq_rel,
@@ -106,11 +106,11 @@ void BasicBroker<Atomic>::drop(EvalRow eval) {
       return;
 }
 
-/// Whether what was popped from a ready queue is to be forgotten, which is done then: its job is released.
+/// True if the evaluation popped from a ready queue was dropped; this call then releases its job and discards it.
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::is_dropped(EvalRow eval, Queue queue) {
   Row& row = row_of(eval);
-  const std::uint64_t word = row.state.load(std::memory_order_relaxed);  // the pop has synchronised
+  const std::uint64_t word = row.state.load(std::memory_order_relaxed);  // ordered by the pop
   if (!(word & state::kDropped)) return false;
   count(queue, -1, 0);
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
@@ -123,7 +123,7 @@ template <template <class> class Atomic>
 void BasicBroker<Atomic>::scan_nack_deadlines(std::int64_t now_ns) {
   fired_.clear();
   if (nack_earliest_ns_.load(std::memory_order_acquire) > now_ns) return;
-  nack_earliest_ns_.exchange(kNever, std::memory_order_seq_cst);  // then the states; pairs with dequeue()
+  nack_earliest_ns_.exchange(kNever, std::memory_order_seq_cst);  // before the states' loads; pairs with dequeue()
   std::int64_t earliest = kNever;
   const std::uint32_t used = rows_used_.load(std::memory_order_seq_cst);
   for (std::uint32_t i = 0; i < used; ++i) {
@@ -163,7 +163,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
       make_ready(waiting.eval, waiting.eval.type);
     } else {
       const Fired& fired = fired_[next_fired++];
-      // A delivery that ended since the scan is left alone.
+      // Deliveries that ended since the scan are skipped.
       if (outstanding(fired.row) == fired.token) static_cast<void>(nack(fired.row, fired.token, fired.at_ns));
       take_arrivals();
     }

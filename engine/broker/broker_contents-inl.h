@@ -1,4 +1,4 @@
-// The broker switched on and off, its counts, and everything that it holds. Part of broker-inl.h.
+// Enabling and disabling the broker, its counts, and its contents. Part of broker-inl.h.
 #pragma once
 
 #include "broker/broker-inl.h"
@@ -21,7 +21,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
     const std::uint64_t word = row.state.load(std::memory_order_relaxed);
     if ((word & (state::kKnown | state::kCancelled)) == state::kKnown) ++flushed;
     if (word & ~state::kSerial) row.state.store(word & state::kSerial, std::memory_order_relaxed);
-    // Nomad forgets to drop these; they do nothing but wait for their token, which no delivery will have again.
+    // Nomad never drops these. They only wait for their token, which no later delivery has.
     if (exact_ && config_.quirks.cancelled_evals_linger) continue;
     if (const std::uint64_t stored = row.requeue.exchange(0, std::memory_order_relaxed))
       nodes_.put(static_cast<std::uint32_t>(stored) - 1);
@@ -56,7 +56,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const {
   out.clear();
-  // Elements whose parents are in `out`, as a heap: the best of a binary heap's elements are reached from its root.
+  // A heap of elements whose parents are in `out`: a binary heap's best elements are reached from its root.
   struct Next {
     std::uint32_t queue;
     std::size_t at;
@@ -145,7 +145,7 @@ Contents BasicBroker<Atomic>::contents() {
     auto& list = out.pending.emplace_back(job, std::vector<EvalRow>()).second;
     for (const Eval& eval : items) list.push_back(eval.row);
   }
-  // Nothing else runs, so taking everything out and putting it back in order changes nothing.
+  // No other call runs, so popping everything and pushing it back in order changes nothing.
   const auto look = [](auto& queue, auto&& put_back, std::vector<EvalRow>& list) {
     std::uint32_t row = 0;
     while (queue.pop(row)) list.push_back(static_cast<EvalRow>(row));

@@ -3,38 +3,37 @@
 // Layout. A Fifo is a chain of rings; nearly always one ring is in use. A ring has 2^k slots of 64 bits:
 //     bits  0..31  value
 //     bits 32..33  tag: empty, item, closed
-//     bits 34..63  turn: how often the slot has been emptied, modulo 2^30
-// Position p (0, 1, 2, ...) of a ring lives in slot p mod 2^k, during turn p / 2^k. The turn makes every change of a
-// slot a step forward, so a compare-exchange that was prepared long ago fails instead of hitting a later lap (no ABA
-// until a slot has been through 2^30 laps while one thread stood still).
+//     bits 34..63  turn: number of times the slot has been emptied, modulo 2^30
+// Position p (0, 1, 2, ...) of a ring is in slot p mod 2^k, during turn p / 2^k. Because of the turn, every change of a
+// slot is a step forward: a compare-exchange that was prepared long ago fails instead of hitting a later lap (no ABA
+// until a slot has been through 2^30 laps while one thread stalled).
 //
-// Algorithm. The slots are the truth; `head` and `tail` are hints, positions at or before the true ones, stored without
-// compare-exchange: a late store may set them back, which costs the next operation a few steps and nothing else.
+// Algorithm. Only the slots are authoritative. `head` and `tail` are hints, positions at or before the true ones,
+// stored without compare-exchange: a late store may move them back, which only costs the next operation a few steps.
 //   push   walks from tail to the first position t that was never filled: its slot is `empty, turn(t)`. One
 //          compare-exchange to `item, turn(t)` is the push. Then tail = t+1.
 //   pop    walks from head to the first position h that was not emptied: its slot is `item, turn(h)`. One
 //          compare-exchange to `empty, turn(h)+1` is the pop. Then head = h+1. If the slot is `empty, turn(h)`, nothing
 //          was ever pushed at h; positions fill and empty in order, so the Fifo was empty at that very load.
 //   walk   A slot whose turn is ahead of the position's was emptied in turn - 1, and so was everything before it: the
-//          walk goes on behind that position, laps included.
-//   grow   A push fills slot t only after it saw slot t+1 free for position t+1. Where it is not, the ring is full but
-//          for t: the push makes the next ring (twice the slots), links it, and writes `closed, turn(t)` into slot t,
-//          in competition with other pushes for the same slot. Producers that meet `closed` go on in the next ring, and
-//          so do consumers, who have then emptied this one. A ring that was closed is never used again.
-//
+//          walk continues behind that position, laps included.
+//   grow   A push fills slot t only after it saw slot t+1 free for position t+1. If it is not free, the ring is full
+//          except for t: the push makes the next ring (twice the slots), links it, and writes `closed, turn(t)` into
+//          slot t, in competition with other pushes for the same slot. Producers that meet `closed` continue in the
+//          next ring. So do consumers, which have then emptied this one. A closed ring is never used again.
 // Progress. Lock-free: a compare-exchange of a slot fails only because another one succeeded there, and every step of a
-// walk passes a position that another operation has finished with. A thread that stops anywhere delays nobody.
+// walk passes a position that another operation has completed. A thread that stops anywhere delays no other thread.
 //
-// Memory. Rings are freed with the Fifo and not before, so a consumer may stand on an old ring for as long as it likes:
-// no hazard pointers, no epochs. Rings double, so old ones together are smaller than the one in use; a Fifo that has
-// reached the size of its load never allocates again.
+// Memory. Rings are freed only with the Fifo, so a consumer may use an old ring for any length of time: no hazard
+// pointers, no epochs. Rings double, so the old ones together are smaller than the current one. A Fifo that has reached
+// its peak size never allocates again.
 //
-// Memory orders. A slot's compare-exchange of push (release) pairs with the slot loads of pop (acquire): whoever sees
-// the item sees what its producer wrote before pushing. The exchange of pop (release) pairs with the slot loads of push
-// one lap later (acquire). `tail` and `head` are stored with release and loaded with acquire, so that whoever starts at
-// t sees slot t at least as its predecessor saw it: never a lap behind. `next` is published by a compare-exchange
-// (release) before `closed` is; readers of `closed` (acquire) therefore find it. Slot exchanges and the loads of peek()
-// are sequentially consistent because ReadyQueue needs them so; see there.
+// Memory orders. A slot's compare-exchange of push (release) pairs with the slot loads of pop (acquire): a thread that
+// sees the item sees what its producer wrote before pushing. The exchange of pop (release) pairs with the slot loads of
+// push one lap later (acquire). `tail` and `head` are stored with release and loaded with acquire, so that a thread
+// that starts at t sees slot t at least as its predecessor saw it: never a lap behind. `next` is published by a
+// compare-exchange (release) before `closed` is; readers of `closed` (acquire) therefore find it. Slot exchanges and
+// the loads of peek() are sequentially consistent because ReadyQueue requires it; see there.
 //
 // Checked by tests/broker: histories of seeded interleavings and of real threads, ThreadSanitizer, and a Promela model.
 #pragma once
@@ -52,13 +51,13 @@ namespace berth::broker {
 
 inline constexpr std::size_t kCacheLineBytes = 64;
 
-/// `Atomic` is std::atomic; tests put one in its place that hands control to another thread at every access.
+/// `Atomic` is std::atomic; tests substitute one that yields to another thread at every access.
 template <template <class> class Atomic>
 class alignas(kCacheLineBytes) BasicFifo {
   class Ring;
 
  public:
-  /// A value that was seen at the head; take() makes it the caller's unless somebody was faster.
+  /// A value seen at the head; take() makes it the caller's unless another thread took it first.
   struct Ticket {
     Ring* ring;
     std::uint64_t position, word;
@@ -78,7 +77,7 @@ class alignas(kCacheLineBytes) BasicFifo {
   BasicFifo(const BasicFifo&) = delete;
   BasicFifo& operator=(const BasicFifo&) = delete;
 
-  /// `slots_first` (a power of two, at least 2) sizes the first ring, if this push has to make it.
+  /// `slots_first` (a power of two, at least 2) is the size of the first ring, if this push has to make it.
   void push(std::uint32_t value, std::uint32_t slots_first = kSlotsFirst) {
     Ring* ring = push_ring_.load(std::memory_order_acquire);
     if (!ring) ring = start(slots_first);
@@ -109,11 +108,11 @@ class alignas(kCacheLineBytes) BasicFifo {
     }
   }
 
-  /// False: the Fifo was empty at one moment during the call. True: `out` was the oldest value at one moment, namely
-  /// that of the slot's load.
+  /// False: the Fifo was empty at some moment during the call. True: `out` was the oldest value at some moment, that of
+  /// the slot's load.
   bool peek(Ticket& out) {
     Ring* ring = pop_ring_.load(std::memory_order_seq_cst);
-    if (!ring) return false;  // no push is over yet: start() sets it before the first item is written
+    if (!ring) return false;  // no push has completed yet: start() sets it before the first item is written
     std::uint64_t h = ring->head.load(std::memory_order_acquire);
     for (;;) {
       // seq_cst: the emptiness check of ReadyQueue::hide() comes after its claim in the one order of all such accesses.
@@ -138,7 +137,7 @@ class alignas(kCacheLineBytes) BasicFifo {
     }
   }
 
-  /// False: somebody else took it.
+  /// False: another thread took it.
   bool take(const Ticket& ticket) {
     std::uint64_t word = ticket.word;
     const std::uint64_t emptied = make_word(turn_of(word) + 1, kEmpty, 0);
@@ -149,7 +148,7 @@ class alignas(kCacheLineBytes) BasicFifo {
     return true;
   }
 
-  /// Takes the oldest value; false when the Fifo was empty at one moment during the call.
+  /// Takes the oldest value; false if the Fifo was empty at some moment during the call.
   bool pop(std::uint32_t& value) {
     for (Ticket ticket; peek(ticket);) {
       if (!take(ticket)) continue;
@@ -159,7 +158,7 @@ class alignas(kCacheLineBytes) BasicFifo {
     return false;
   }
 
-  /// How many rings there are: 0 before the first push; each more is one growth.
+  /// Number of rings: 0 before the first push; each further one is one growth.
   [[nodiscard]] std::uint32_t ring_count() const {
     std::uint32_t count = 0;
     for (const Ring* ring = first_.load(std::memory_order_acquire); ring;
@@ -177,8 +176,8 @@ class alignas(kCacheLineBytes) BasicFifo {
   static std::uint64_t turn_of(std::uint64_t word) { return word >> 34; }
   static Tag tag_of(std::uint64_t word) { return static_cast<Tag>(word >> 32 & 3); }
 
-  // What producers write and what consumers write lie on two cache lines, each with what its side reads beside it; the
-  // slots follow behind the second.
+  // Fields written by producers and by consumers are on two cache lines, each with the fields that its side reads. The
+  // slots follow the second line.
   class alignas(kCacheLineBytes) Ring {
    public:
     static Ring* make(std::uint32_t slot_count) {
@@ -195,7 +194,7 @@ class alignas(kCacheLineBytes) BasicFifo {
     }
     Atomic<std::uint64_t>& slot(std::uint64_t position) { return slots()[position & mask()]; }
     [[nodiscard]] std::uint64_t turn(std::uint64_t position) const { return position >> shift & kTurnMask; }
-    /// The slot of `position` is `ahead` turns further: the position behind the one that was emptied last there.
+    /// The position after the one last emptied in the slot of `position`, where the turn is `turn_found`.
     [[nodiscard]] std::uint64_t behind_emptied(std::uint64_t position, std::uint64_t turn_found) const {
       const std::uint64_t laps = (turn_found - turn(position)) & kTurnMask;
       return position + ((laps - 1) << shift) + 1;
@@ -212,7 +211,7 @@ class alignas(kCacheLineBytes) BasicFifo {
     Atomic<std::uint64_t>* slots() { return reinterpret_cast<Atomic<std::uint64_t>*>(this + 1); }
   };
 
-  /// Makes the first ring; consumers find it before any producer returns from push.
+  /// Makes the first ring. Consumers find it before any push returns.
   Ring* start(std::uint32_t slots_first) {
     Ring* first = first_.load(std::memory_order_acquire);
     if (!first) {
@@ -241,7 +240,7 @@ class alignas(kCacheLineBytes) BasicFifo {
                                           std::memory_order_relaxed);
   }
 
-  // One cache line, read by everybody, written when the Fifo grows.
+  // One cache line, read by all threads, written when the Fifo grows.
   Atomic<Ring*> push_ring_{nullptr}, pop_ring_{nullptr}, first_{nullptr};
 };
 

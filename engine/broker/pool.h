@@ -1,11 +1,11 @@
-// NodePool: nodes of one type under 32-bit indexes, taken and given back by any number of threads, lock-free.
+// NodePool: nodes of one type under 32-bit indexes, taken and returned by any number of threads, lock-free.
 //
-// Layout: chunks of 1024 nodes that are never moved or freed before the pool; index i lives in chunk i / 1024. Free
-// nodes form a stack; its head is index + 1 (0 = none) in the low half of a word and a count of changes in the high
-// half, so that a head that came back meanwhile is told apart. Index 0 is a valid node.
+// Layout: chunks of 1024 nodes that are never moved, and freed only with the pool; index i is in chunk i / 1024. Free
+// nodes form a stack. Its head is index + 1 (0 = none) in the low half of a word and a count of changes in the high
+// half, which detects a head that was removed and came back. Index 0 is a valid node.
 //
 // Memory orders: put (release) pairs with take (acquire): the new owner sees what the old one wrote. A node's `next` is
-// read by threads that may lose it in the same moment, hence atomic; the exchange of the head decides.
+// atomic because threads may read it while losing the node; the exchange of the head decides.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,8 @@ class NodePool {
   NodePool(const NodePool&) = delete;
   NodePool& operator=(const NodePool&) = delete;
 
-  /// A node of the caller's own. Allocates a chunk when none is free; the index space ends at 2^24 nodes.
+  /// Returns a node for the caller's exclusive use. Allocates a chunk if none is free; the index space ends at 2^24
+  /// nodes.
   std::uint32_t take() {
     std::uint64_t head = free_.load(std::memory_order_acquire);
     while (static_cast<std::uint32_t>(head) != 0) {
@@ -50,7 +51,7 @@ class NodePool {
     return index;
   }
 
-  /// Gives a node back.
+  /// Returns a node to the pool.
   void put(std::uint32_t index) {
     std::uint64_t head = free_.load(std::memory_order_relaxed);
     for (;;) {

@@ -1,37 +1,37 @@
-// ReadyQueue: what is ready to run, by priority; lock-free for any number of producers and consumers.
+// ReadyQueue: values that are ready to run, by priority; lock-free for any number of producers and consumers.
 //
-// Layout. One Fifo (fifo.h) per level; a level is a priority. Beside them one 64-bit word per 16 levels:
+// Layout. One Fifo (fifo.h) per level; a level is a priority. In addition one 64-bit word per 16 levels:
 //     bits  0..15  flag per level: it may hold something
-//     bits 16..20  claim: 16 + the level within the word that somebody is about to hide; 0 = nobody
+//     bits 16..20  claim: 16 + the level within the word that a thread is about to hide; 0 = none
 //     bits 21..63  version: +1 at every change of the word
-// 128 levels have 8 words, one cache line. A flag that is set while its level is empty costs a look; a flag that is
-// clear while a finished push lies in its level would lose it. The claim exists to rule that out.
+// 128 levels have 8 words, one cache line. A flag that is set while its level is empty costs an extra peek; a clear
+// flag while a completed push is in its level would lose the push. The claim prevents the latter.
 //
 // Algorithm.
-//   push   pushes to the level's Fifo, then show(): loads the word; flag set and level not claimed: done, nothing was
-//          written that others share but the Fifo. Otherwise sets the flag, wipes the claim and raises the version.
-//   hide   (of a level found empty) claims the level in the word, then looks again whether the Fifo is empty, then
-//          clears the flag, or only the claim, by a compare-exchange that the slightest change meanwhile defeats.
-//          Somebody else's claim is carried to its end first.
+//   push   pushes to the level's Fifo, then show(): loads the word. Flag set and level not claimed: done, no shared
+//          memory but the Fifo was written. Otherwise sets the flag, clears the claim and raises the version.
+//   hide   (of a level found empty) claims the level in the word, then checks again whether the Fifo is empty, then
+//          clears the flag, or only the claim, by a compare-exchange that fails after any change in between.
+//          Another thread's claim is completed first.
 //          Why it is safe: push writes its slot, then loads the word; hide writes the word (claim), then loads the
-//          slot; all four are sequentially consistent. So either hide sees the item, or the push sees the claim, wipes
-//          it and thereby defeats hide's exchange or undoes it before push returns.
+//          slot; all four are sequentially consistent. So either hide sees the item, or the push sees the claim,
+//          clears it and thereby makes hide's exchange fail or undoes it before push returns.
 //   pop    1. loads the words from the top until one has a flag set; sums the versions of those above.
-//          2. peeks into that level; empty: hide it and start again.
+//          2. peeks into that level; if empty, hides it and starts again.
 //          3. loads the words above and this one again: unchanged versions mean that no higher level had a flag at the
-//             moment of the peek. Changed: start again.
-//          4. takes the peeked item from its slot; somebody was faster: start again.
-//          When all words are without flags twice with unchanged versions, the queue was empty in between.
+//             moment of the peek. Changed: starts again.
+//          4. takes the peeked item from its slot; if another thread was faster, starts again.
+//          If all words are without flags twice with unchanged versions, the queue was empty in between.
 //
-// Linearizable: a push takes effect at the moment from which its item lies in its slot under a set flag until it is
-// taken; a pop at the peek of step 2 (step 4 proves that the item was still the level's oldest), an empty pop between
-// the two passes. So no pop returns an item while a finished push of higher priority waits, within a level the order is
-// the order of the pushes, and nothing is lost or handed out twice.
+// Linearizable: a push takes effect when its item is in its slot under a set flag, and lasts until the item is taken; a
+// pop at the peek of step 2 (step 4 proves that the item was still the level's oldest), an empty pop between the two
+// passes. So no pop returns an item while a completed push of higher priority waits, the order within a level is the
+// order of the pushes, and nothing is lost or returned twice.
 //
-// Progress. Lock-free: every restart is caused by a change that completed somewhere else: a take, a show or a hide. A
-// hide that a sleeping thread left half done is finished by the next thread that needs the word.
+// Progress. Lock-free: every restart is caused by a change that another thread completed: a take, a show or a hide. If
+// a thread stalls halfway through a hide, the next thread that needs the word completes it.
 //
-// Memory. As Fifo: nothing is freed before the queue, nothing is allocated once each level has seen its peak.
+// Memory. As in Fifo: nothing is freed before the queue, nothing is allocated once each level has reached its peak.
 #pragma once
 
 #include <limits>
@@ -43,7 +43,7 @@ namespace berth::broker {
 template <template <class> class Atomic>
 class BasicReadyQueue {
  public:
-  /// Levels 0 to level_count-1, the highest first out. `slots_first`: size of a level's first ring.
+  /// Levels 0 to level_count-1, the highest is popped first. `slots_first`: size of a level's first ring.
   explicit BasicReadyQueue(std::uint32_t level_count, std::uint32_t slots_first = 64)
       : level_count_(level_count),
         slots_first_(slots_first),
@@ -52,14 +52,14 @@ class BasicReadyQueue {
     BERTH_ASSERT(level_count > 0);
   }
 
-  /// Adds `value` behind what waits in `level`.
+  /// Appends `value` to `level`.
   void push(std::uint32_t level, std::uint32_t value) {
     BERTH_ASSERT(level < level_count_);
     levels_[level].push(value, slots_first_);
     show(level);
   }
 
-  /// Takes the oldest value of the highest level that holds one. False when nothing was there at one moment of the
+  /// Takes the oldest value of the highest level that holds one. False if the queue was empty at some moment of the
   /// call.
   bool pop(std::uint32_t& value) {
     for (;;) {
@@ -82,13 +82,13 @@ class BasicReadyQueue {
     }
   }
 
-  /// The highest level that may hold something, or -1: a hint, right when nobody else is at work.
+  /// The highest level that may hold something, or -1. A hint, exact while no other thread works.
   [[nodiscard]] std::int32_t top_level() const {
     const Pass pass = scan();
     return pass.level == kNone ? -1 : static_cast<std::int32_t>(pass.level);
   }
 
-  /// How many rings the levels have together; it grows only while some level reaches a new peak.
+  /// Number of rings of all levels; it grows only when a level reaches a new peak.
   [[nodiscard]] std::uint32_t ring_count() const {
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < level_count_; ++i) count += levels_[i].ring_count();
@@ -111,7 +111,7 @@ class BasicReadyQueue {
     return lines_[index / kWordsPerLine].words[index % kWordsPerLine];
   }
 
-  /// What a scan from the top found: the first level with a flag, and the words it passed on the way.
+  /// Result of a scan from the top: the first level with a flag, and the words above it.
   struct Pass {
     std::uint32_t level = kNone;
     std::uint32_t words = 0;  ///< words in use when the scan began
@@ -135,7 +135,7 @@ class BasicReadyQueue {
     return pass;
   }
 
-  /// Whether, since `pass`, no level above its level can have shown anything.
+  /// True if no level above the pass's level can have been shown since `pass`.
   bool nothing_above(const Pass& pass) const {
     std::uint64_t versions = 0;
     const std::uint32_t own = pass.level / kFlags;
@@ -145,7 +145,7 @@ class BasicReadyQueue {
     return versions == pass.versions && words_used_.load(std::memory_order_seq_cst) == pass.words;
   }
 
-  /// After a push: the level's flag is set and nobody is about to clear it without looking again.
+  /// After a push: on return the level's flag is set, and no hide can clear it without checking the level again.
   void show(std::uint32_t level) {
     const std::uint32_t index = level / kFlags;
     for (std::uint32_t used = words_used_.load(std::memory_order_seq_cst); used <= index;)
@@ -159,7 +159,7 @@ class BasicReadyQueue {
     }
   }
 
-  /// Clears the flag of a level that is empty.
+  /// Clears the flag of an empty level.
   void hide(std::uint32_t level) {
     Atomic<std::uint64_t>& shared = shared_word(level / kFlags);
     std::uint64_t word = shared.load(std::memory_order_seq_cst);
