@@ -22,7 +22,7 @@ const tables::CompiledGroup& planned_group(const Snapshot& state, const PlanRows
   return state.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job]->groups[alloc.group];
 }
 
-/// The last eight bytes, in which the IDs of the devices of a node differ most.
+/// The last eight bytes, where the device IDs of a node differ most.
 std::uint64_t mark_of(std::string_view id) {
   std::uint64_t mark = 0;
   const std::string_view end = id.substr(id.size() - std::min(id.size(), sizeof(mark)));
@@ -40,7 +40,7 @@ bool Applier::fail(NodeRow node, std::string reason, std::string error) {
 bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
   const NodeRow row = plan.allocs[first].node;
   if (row >= state.nodes.size() || !state.nodes.exists(row)) return fail(row, "node does not exist");
-  switch (state.nodes.status(row)) {  // new allocations are `pending`, which rows 2 and 3 do not let pass
+  switch (state.nodes.status(row)) {  // new allocations are `pending`, which rows 2 and 3 do not accept
     case NodeStatus::disconnected:
       return fail(row, "node is disconnected and contains invalid updates");
     case NodeStatus::down:
@@ -56,7 +56,7 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
   const bool special = capacity.network_invalid;
-  bool claims = use.sole_claims != 0;  // nobody there is updated
+  bool claims = use.sole_claims != 0;  // no allocation there is updated
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     const tables::ResourceShape& shape = *plan.allocs[i].held;
@@ -75,8 +75,8 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
          check_exactly(state, plan, row, first);
 }
 
-/// Whether two of the allocations there and the planned ones may hold one port; false is certain (R-MODEL-480). Who
-/// leaves is counted as staying.
+/// True if two of the node's allocations and the planned ones may hold one port; false is certain (R-MODEL-480).
+/// Allocations that leave count as staying.
 bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   shapes_.clear();
   const tables::HeldPorts* const held = state.nodes.held_ports(node);
@@ -88,8 +88,8 @@ bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow n
   return node_check_.may_collide(state.nodes.fixed->spec[node], held, shapes_);
 }
 
-/// Whether two of them may hold one device instance or one core, or one a core that the node does not have; false is
-/// certain (R-MODEL-384, 404, 407). Who leaves is counted as staying.
+/// True if two of them may hold one device instance or one core, or one holds a core that the node lacks; false is
+/// certain (R-MODEL-384, 404, 407). Allocations that leave count as staying.
 bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   const tables::NodeSpec& spec = state.nodes.spec(node);
   const tables::HeldCores* const held_cores = state.nodes.held_cores(node);
@@ -173,7 +173,7 @@ bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
     }
     entry.id = plan.allocs[i].id;
     entry.resources = plan.allocs[i].held->resources.get();
-    // An entry without a job of its own claims no volume (R-MODEL-403): one of another version has it.
+    // An entry without an embedded job claims no volume (R-MODEL-403). Entries of another version have one.
     if (plan.allocs[i].job != kNoRow) entry.group = planned_group(state, plan, plan.allocs[i]).spec;
   }
   for (const PlannedStop& stop : plan.stops)
@@ -200,7 +200,7 @@ std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const P
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
     if (!plan.updates[i].dropped) updates_.emplace_back(node_of(plan.updates[i].alloc), i);
   std::sort(updates_.begin(), updates_.end());
-  // Only the first planned allocation of a node has no predecessor in its chain; it stands for the node.
+  // Only a node's first planned allocation has no predecessor in its chain; it represents the node.
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     if (!plan.allocs[i].first_on_node) continue;
     if (plan.given.empty() && (updates_.empty() || !has_updates(plan.allocs[i].node)))
@@ -247,7 +247,7 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
 
 void Applier::track_rejected(const CommitFacts& facts, ApplyResult& result) {  // R-CTRL-630
   if (!tracker_) return;
-  const std::size_t count = result.rejected_nodes.size() - (result.error.empty() ? 0 : 1);  // the last one failed
+  const std::size_t count = result.rejected_nodes.size() - (result.error.empty() ? 0 : 1);  // the last one failed it
   for (std::size_t i = 0; i < count; ++i)
     if (tracker_->add(store_.current().nodes.id(result.rejected_nodes[i]), facts.now_ns))
       result.ineligible_nodes.push_back(result.rejected_nodes[i]);

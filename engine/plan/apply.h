@@ -1,18 +1,18 @@
 // The plan applier: checks a plan against the newest state and commits what still fits (R-CTRL-601 ff.).
 //
-// Check and commit happen under one Commit, so no other change comes between, and a snapshot shows the whole plan or
-// nothing of it. Nodes are checked one by one: a plan made on an older snapshot is refused where its node has filled up
-// or gone away meanwhile. For most nodes the columns decide: they count at least what the rule counts (allocations that
-// were told to stop but still run stand in them, R-CTRL-612), so what fits by them fits. Ports, devices, cores, volume
-// claims and nodes that look full go through rank::allocs_fit.
+// Check and commit happen under one Commit, so no other change comes in between, and a snapshot shows the whole plan or
+// nothing of it. Nodes are checked one by one: a plan made on an older snapshot is refused on nodes that have filled up
+// or disappeared meanwhile. For most nodes the columns decide. They count at least what the rule counts (they include
+// stopped allocations that still run, R-CTRL-612), so what fits by them fits. Ports, devices, cores, volume claims and
+// nodes that look full go through rank::allocs_fit.
 //
-// Plain rows stay plain: links, descriptions and deployments are columns. What no column holds (trackers, alloc states,
-// follow-up evaluations, lists of victims, names of another form) makes a row an API object (see AllocTable). The
-// evaluation and the metrics of a placement are kept only there. Plans that come as API objects bring those along
-// (PlanRows::given): the general way through the checks and the writing, which the recorded plans take.
+// Rows without an API object need none here either: links, descriptions and deployments are columns. Data without a
+// column (trackers, alloc states, follow-up evaluations, lists of victims, unusual names) turns a row into an API
+// object (see AllocTable). The evaluation and the metrics of a placement are stored only there. Plans that come as API
+// objects bring them along (PlanRows::given): the general path through checks and writing, which recorded plans take.
 //
-// Job records (summaries, statuses, stable versions) are kept for owners that read them: keep_records(). They change
-// under the commit of the plan, from the rows that it wrote. Likewise the tracker of rejected nodes:
+// Job records (summaries, statuses, stable versions) are maintained only if requested: keep_records(). They change
+// under the commit of the plan, from the rows that it wrote. The tracker of rejected nodes is optional, too:
 // track_rejections().
 #pragma once
 
@@ -31,49 +31,50 @@
 
 namespace berth::plan {
 
-/// The answer of a recorded commit, for its replay: no node is checked and no rejection tracked.
+/// The outcome of a recorded commit, for replay: no node is checked and no rejection tracked.
 struct Decided {
-  tables::NodeRow without = tables::kNoRow;  ///< what the plan has for it is left out
+  tables::NodeRow without = tables::kNoRow;  ///< the plan's entries for this node are left out
   std::vector<tables::NodeRow> ineligible;   ///< nodes that the commit marks (R-CTRL-631)
   std::vector<model::Evaluation> evals;      ///< written with it (R-CTRL-709)
 };
 
-/// What a commit needs beside the plan.
+/// Inputs of a commit besides the plan.
 struct CommitFacts {
   std::uint64_t index = 0;
   bool all_at_once = false;
-  /// If it is refused, nothing happened: no rejection is tracked and no index used. The plan is made again.
+  /// Commit all or nothing. A refused plan has no effect: no rejection is tracked and no index used. The caller plans
+  /// again.
   bool only_whole = false;
-  std::int64_t now_ns = 0;  ///< time of what is written (R-CTRL-625); 0: none is kept
+  std::int64_t now_ns = 0;  ///< time of what is written (R-CTRL-625); 0: times are not stored
   base::Uuid eval;          ///< the plan's evaluation; its row, which must exist, gets the index. nil: none is stored
-  /// The deployment of a plan that says has_deployment and holds no object.
+  /// The deployment of a plan with has_deployment but without a deployment object.
   const model::Deployment* deployment = nullptr;
   /// Draws the IDs of the evaluations of preempted jobs, which are written with the plan (R-CTRL-627); with job records
-  /// only. null: they are the caller's.
+  /// only. null: the caller creates these evaluations.
   const std::function<base::Uuid()>* draw_id = nullptr;
-  /// The state that the nodes are checked on; null: the newest. Nomad's applier lags behind entries that are no plans
+  /// The state that the nodes are checked on; null: the newest. Nomad's applier lags behind entries that are not plans
   /// (R-CTRL-601, 605).
   const tables::Snapshot* view = nullptr;
   const Decided* decided = nullptr;
-  /// The metrics of a placement in words, to be kept with it; null: they are not.
+  /// Converts a placement's metrics to text form, to be stored with it; null: they are not stored.
   const std::function<std::shared_ptr<const model::AllocMetric>(const SelectMetrics&)>* metrics = nullptr;
 };
 
 struct ApplyResult {
-  std::uint64_t index = 0;                   ///< of the commit; 0 when nothing was committed (R-CTRL-621)
+  std::uint64_t index = 0;                   ///< of the commit; 0 if nothing was committed (R-CTRL-621)
   std::uint64_t refresh_index = 0;           ///< of a partial plan: state the worker must see next (R-CTRL-617, 622)
   std::uint32_t committed = 0, refused = 0;  ///< planned allocations and updates
-  std::uint32_t stopped = 0;                 ///< stops and preemptions that were written
-  /// Ascending node ID. Where a check failed the whole plan, its node stands last (R-CTRL-614).
+  std::uint32_t stopped = 0;                 ///< stops and preemptions written
+  /// Ascending node ID. If a check failed the whole plan, its node is last (R-CTRL-614).
   std::vector<tables::NodeRow> rejected_nodes;
-  std::vector<std::string> reasons;               ///< beside rejected_nodes, verbatim (R-CTRL-610, 613)
-  std::vector<tables::NodeRow> ineligible_nodes;  ///< of them, those marked so (R-CTRL-630, 631)
-  std::vector<tables::JobKeyRow> preempted_jobs;  ///< to evaluate anew, ascending (namespace, ID) (R-CTRL-627)
+  std::vector<std::string> reasons;               ///< parallel to rejected_nodes, verbatim (R-CTRL-610, 613)
+  std::vector<tables::NodeRow> ineligible_nodes;  ///< the rejected nodes that were marked ineligible (R-CTRL-630, 631)
+  std::vector<tables::JobKeyRow> preempted_jobs;  ///< to be evaluated again, ascending (namespace, ID) (R-CTRL-627)
   fsm::Hooks hooks;                               ///< of the evaluations written with the plan
   std::string error;        ///< not empty: the whole plan failed and the evaluation is nacked (R-CTRL-614, 620)
-  bool index_used = false;  ///< an entry was made: committed, or failed in state
-  /// The job is gone or stopped by now. Nomad drops its new allocations and counts them as committed (R-CTRL-712);
-  /// without the quirk placement_of_stopped_vanishes they are refused, and their preemptions.
+  bool index_used = false;  ///< an entry was written: committed, or failed in state
+  /// The job was purged or stopped meanwhile. Nomad drops its new allocations and counts them as committed
+  /// (R-CTRL-712); without the quirk placement_of_stopped_vanishes they are refused, with their preemptions.
   bool placements_refused = false;
   [[nodiscard]] bool full() const { return refused == 0; }  ///< R-CTRL-624
   [[nodiscard]] bool partial() const { return error.empty() && (!rejected_nodes.empty() || placements_refused); }
@@ -81,22 +82,22 @@ struct ApplyResult {
 
 struct NodeRefusal {
   tables::NodeRow node;
-  std::string reason, error;  ///< as NodeVerdict's
+  std::string reason, error;  ///< as in NodeVerdict
 };
 
 class Applier {
  public:
   explicit Applier(tables::StateStore& store, const model::Quirks& quirks = {}) : store_(store), quirks_(quirks) {}
-  /// From now on `log`, over the same store, learns of every plan under its commit.
+  /// From now on every plan is recorded in `log`, over the same store, under its commit.
   void keep_records(fsm::StateLog& log) { log_ = &log; }
   /// Nodes that are rejected too often become ineligible (R-CTRL-629 to 632).
   void track_rejections(const RejectionLimits& limits) { tracker_.emplace(limits); }
 
-  /// The nodes that would not take what the plan has for them on `state`, ascending node ID; until the next call.
+  /// The nodes that refuse the plan's entries for them on `state`, ascending node ID. Valid until the next call.
   [[nodiscard]] std::span<const NodeRefusal> check_nodes(const tables::Snapshot& state, const PlanRows& plan);
-  /// Commits at `index` what passes. A rejected node loses all the plan had for it (R-CTRL-615); with `all_at_once` the
-  /// first one empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the steady
-  /// state while the columns decide. In debug builds the tables are checked afterwards.
+  /// Commits the passing entries at `index`. A rejected node loses all its entries (R-CTRL-615); with `all_at_once` the
+  /// first rejection empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the
+  /// steady state while the columns decide. Debug builds check the tables afterwards.
   void apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
   void apply(const PlanRows& plan, std::uint64_t index, bool all_at_once, ApplyResult& result) {
     CommitFacts facts;
@@ -106,7 +107,7 @@ class Applier {
   }
 
  private:
-  /// One commit while it is written.
+  /// State of a commit in progress.
   struct Writing {
     tables::Commit& commit;
     const PlanRows& plan;
@@ -114,25 +115,25 @@ class Applier {
     ApplyResult& result;
     const tables::Snapshot& state;
   };
-  /// Whether the node of the planned allocation `first` takes what the plan has for it (R-CTRL-610 to 613).
+  /// True if the node of the planned allocation `first` accepts the plan's entries for it (R-CTRL-610 to 613).
   bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
   [[nodiscard]] bool may_collide(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
                                  std::uint32_t first);
   [[nodiscard]] bool may_share(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
                                std::uint32_t first);
-  /// The same by the rules themselves; `first` kNoRow: the plan only updates on the node.
+  /// The same check by the full rules; `first` kNoRow: the plan only updates on the node.
   bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
   bool fail(tables::NodeRow node, std::string reason, std::string error = {});
   /// Checks all nodes; false: the plan fails as a whole, or an all-at-once plan lost a node.
   bool check_all(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
   [[nodiscard]] bool has_updates(tables::NodeRow node) const;
-  /// The node of a stored allocation. One that came later than the allocation is found by its name.
+  /// The node of a stored allocation. A node created after the allocation is found by ID.
   [[nodiscard]] tables::NodeRow node_of(tables::AllocRow alloc) const;
   void track_rejected(const CommitFacts& facts, ApplyResult& result);
 
   // write.cc, write_allocs.cc, write_deployments.cc
   [[nodiscard]] std::string missing_alloc(const tables::Snapshot& view, const PlanRows& plan) const;
-  /// The node that an allocation names, which need not be there.
+  /// The node ID that an allocation names, even if there is no such node.
   [[nodiscard]] static base::Uuid home_of(const tables::Snapshot& state, tables::AllocRow row);
   [[nodiscard]] bool nothing_left(const PlanRows& plan) const;
   [[nodiscard]] std::string why_not(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts);
@@ -150,9 +151,9 @@ class Applier {
   void write_placements(Writing& w);
   tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
   tables::AllocRow write_given(Writing& w, const model::Allocation& given, tables::AllocRow row);
-  /// What the plan stops and does not yet see as ended when its placements claim volumes.
+  /// Records the live allocations that the plan stops or updates, for the volume claims of its placements.
   void note_live_claimants(Writing& w);
-  /// Claims of the new allocation on the sticky host volumes of its node (R-FEAS-1114).
+  /// Claims the sticky host volumes of the node for the new allocation (R-FEAS-1114).
   void claim_volumes(Writing& w, tables::AllocRow row, const model::TaskGroup& group);
   void write_preemption_evals(Writing& w);
   void note_change(const fsm::WrittenAlloc& written) {
@@ -172,7 +173,7 @@ class Applier {
   fsm::StateLog* log_ = nullptr;
   std::optional<RejectionTracker> tracker_;
   fsm::PlanCommit changes_;                      // for the log
-  std::vector<fsm::WrittenAlloc> stop_changes_;  // likewise, of stops
+  std::vector<fsm::WrittenAlloc> stop_changes_;  // the same for stops
   bool placements_refused_ = false;
   tables::StoredEvalRow eval_ = tables::kNoRow;  // the plan's evaluation
   NodeCheck node_check_;
@@ -180,16 +181,16 @@ class Applier {
   std::vector<NodeEntry> entries_;
   std::vector<const tables::ResourceShape*> shapes_;
   std::vector<std::pair<const model::AllocatedDevice*, const std::string*>> instances_;  // held on the node
-  std::vector<std::uint64_t> marks_;  // by instance: the end of its ID
-  std::vector<std::uint16_t> cores_;  // likewise, ascending
+  std::vector<std::uint64_t> marks_;  // by instance: last bytes of its ID, see mark_of()
+  std::vector<std::uint16_t> cores_;  // cores held on the node, ascending
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;
   std::vector<tables::AllocRow> written_;         // rows with a predecessor, of one list of the plan
-  std::vector<tables::AllocRow> live_claimants_;  // rows that the plan stops; only for plans that claim volumes
+  std::vector<tables::AllocRow> live_claimants_;  // live rows that the plan changes; only for plans that claim volumes
   std::vector<tables::AllocRow> stopped_;         // rows with a stop, ascending; only for plans that update as well
   std::vector<std::uint32_t> evictions_;          // positions of the stops that evict
-  std::vector<model::Allocation> twice_;          // what the plan evicts and writes otherwise as well, as it was before
+  std::vector<model::Allocation> twice_;          // as before the plan: allocations that it evicts and also changes
   std::vector<tables::AllocRow> inserted_;        // by planned allocation; only for plans that evict
   std::vector<tables::DeploymentRow> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {

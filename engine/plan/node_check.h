@@ -1,4 +1,5 @@
-// May a node take what a plan has for it (R-CTRL-609 to 614)? The rules, over entries of whatever form a plan has.
+// Decides whether a node accepts a plan's entries (R-CTRL-609 to 614). These are the rules, for entries of any plan
+// format.
 //
 // Threads: one owner; scratch memory is reused from call to call.
 #pragma once
@@ -19,15 +20,15 @@ struct NodeEntry {
   base::Uuid id;
   tables::Client client = tables::Client::pending;
   bool consumes = true;                                  ///< false: client-terminal, uses nothing
-  const model::AllocatedResources* resources = nullptr;  ///< what it would hold
+  const model::AllocatedResources* resources = nullptr;  ///< what it holds
   const model::TaskGroup* group = nullptr;               ///< null: job or group unknown
 };
-/// `alloc` as an entry; without a job of its own it is of `job`, which may be null. Both outlive it.
+/// Converts `alloc` to an entry. Without an embedded job it belongs to `job`, which may be null. Both must outlive it.
 [[nodiscard]] NodeEntry entry_of(const model::Allocation& alloc, const model::Job* job);
 
 struct NodeVerdict {
   bool fit = true;
-  std::string reason;  ///< of a rejection, verbatim
+  std::string reason;  ///< of the rejection, verbatim
   std::string error;   ///< not empty: the whole plan fails (R-CTRL-614)
 };
 
@@ -38,8 +39,7 @@ class NodeCheck {
   [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row,
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
-  /// Whether two of the holders of ports, or one and `held` (may be null), may hold the same on a node; false is
-  /// certain.
+  /// True if two of the port holders, or one and `held` (may be null), may hold the same port. False is certain.
   [[nodiscard]] bool may_collide(const std::shared_ptr<const tables::NodeSpec>& spec, const tables::HeldPorts* held,
                                  std::span<const tables::ResourceShape* const> holders);
 
@@ -47,7 +47,7 @@ class NodeCheck {
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
 
   struct SpecPorts {
-    std::shared_ptr<const tables::NodeSpec> spec;  // pins the spec, so that the key stays its own
+    std::shared_ptr<const tables::NodeSpec> spec;  // keeps the spec alive, so that its address stays a unique key
     std::unique_ptr<rank::NodePorts> ports;
   };
   tsl::robin_map<const tables::NodeSpec*, SpecPorts, base::BitHash> ports_;

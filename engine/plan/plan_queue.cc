@@ -8,8 +8,8 @@
 namespace berth::plan {
 
 void Submission::answer() {
-  // Publish: pairs with the acquire load in wait(). Nothing of the submission is touched afterwards but the address to
-  // wake, because its worker may already be using it again.
+  // Publish: pairs with the acquire load in wait(). Afterwards only the address to wake is used, because the worker may
+  // already be reusing the submission.
   answered_.store(1, std::memory_order_release);
   answered_.notify_one();
 }

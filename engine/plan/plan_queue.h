@@ -1,8 +1,8 @@
 // The plan queue: submitted plans wait here for the one applier, best priority first (R-CTRL-501 to 506).
 //
-// A submission belongs to the worker that made it and lies in its memory; the queue holds a pointer until the applier
-// takes it, and the worker waits for the answer. So a submission costs no heap allocation once the heap has grown to
-// the number of workers.
+// A submission belongs to the worker that made it and is in its memory; the queue holds a pointer until the applier
+// takes it, and the worker waits for the answer. So a submission costs no heap allocation once the queue's array has
+// grown to the number of workers.
 // Threads: every function from any thread, under one mutex; a submission's own fields belong to the worker before
 // enqueue() and after wait(), to the applier between dequeue() and answer().
 #pragma once
@@ -19,17 +19,17 @@ namespace berth::plan {
 inline constexpr const char* kQueueDisabled = "plan queue is disabled";  // R-CTRL-505
 inline constexpr const char* kQueueFlushed = "plan queue flushed";
 
-/// One submitted plan on its way through the queue; derive from it to hand the plan and its result along.
+/// One submitted plan on its way through the queue; derive from it to pass the plan and its result.
 struct Submission {
   std::int64_t priority = 0;     ///< of the evaluation (R-CTRL-232)
   std::int64_t enqueued_ns = 0;  ///< any monotonic clock; earlier goes first among equal priorities
   std::string error;             ///< not empty: nothing was committed
 
-  /// Hands the submission back to its worker.
+  /// Returns the submission to its worker.
   void answer();
   /// Blocks until answer(); pairs with its release store, so the worker sees what the applier wrote.
   void wait();
-  /// Makes it ready to be submitted once more.
+  /// Resets it for another submission.
   void reset();
 
  private:
@@ -41,16 +41,16 @@ struct Submission {
 class PlanQueue {
  public:
   void enable();
-  /// Answers every waiting plan with `plan queue flushed`, in submission order, and wakes whoever waits in
+  /// Answers every waiting plan with `plan queue flushed`, in submission order, and wakes the threads in
   /// wait_dequeue().
   void disable();
-  /// False with `plan queue is disabled` in its error when the queue is disabled.
+  /// False if the queue is disabled; the plan's error is then `plan queue is disabled`.
   [[nodiscard]] bool enqueue(Submission& plan);
   struct Dequeued {
-    Submission* plan = nullptr;  ///< null: nothing waits, or the queue is disabled
+    Submission* plan = nullptr;  ///< null: no plan waits, or the queue is disabled
     bool enabled = false;
   };
-  /// Without waiting.
+  /// Does not wait.
   [[nodiscard]] Dequeued dequeue();
   /// Waits until a plan comes or the queue is disabled.
   [[nodiscard]] Dequeued wait_dequeue();

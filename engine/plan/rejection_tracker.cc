@@ -7,7 +7,7 @@ namespace berth::plan {
 bool RejectionTracker::add(base::Uuid node, std::int64_t now_ns) {
   std::deque<std::int64_t>& times = rejections_[node];
   times.push_back(now_ns);
-  while (!times.empty() && times.front() < now_ns - limits_.window_ns) times.pop_front();  // one at its start stays
+  while (!times.empty() && times.front() < now_ns - limits_.window_ns) times.pop_front();  // its start is inside
   return static_cast<std::int64_t>(times.size()) >= limits_.threshold && take_token(now_ns);
 }
 

@@ -1,6 +1,6 @@
-// Which nodes does the applier reject so often that something must be wrong with them (R-CTRL-629 to 632)?
+// Finds nodes that the applier rejects so often that they are probably faulty (R-CTRL-629 to 632).
 //
-// Exact: every node is remembered while a rejection of it lies in the window. Threads: the applier's.
+// Exact: a node's rejections are stored while they are within the window. Threads: the applier's.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ struct RejectionLimits {
   std::int64_t threshold = 100;  ///< rejections within the window
   std::int64_t window_ns = 300'000'000'000;
   std::int64_t burst = 10;                                 ///< capacity of the token bucket, initially full
-  std::int64_t refill = 5, refill_ns = 1'800'000'000'000;  ///< so many tokens per so much time
+  std::int64_t refill = 5, refill_ns = 1'800'000'000'000;  ///< tokens added per time
 };
 
 class RejectionTracker {
  public:
   explicit RejectionTracker(const RejectionLimits& limits = {}) : limits_(limits) {}
-  /// Notes a rejection at `now_ns`; true when the node is bad and the bucket lets it be marked so.
+  /// Records a rejection at `now_ns`. True if the node reached the threshold and the bucket had a token: mark it
+  /// ineligible.
   [[nodiscard]] bool add(base::Uuid node, std::int64_t now_ns);
 
  private:

@@ -1,4 +1,4 @@
-// What an accepted plan writes into the tables (R-CTRL-616, 625 to 627, 701 to 714): the order of it. Allocations are
+// The order in which an accepted plan is written into the tables (R-CTRL-616, 625 to 627, 701 to 714). Allocations are
 // in write_allocs.cc, deployments in write_deployments.cc.
 #include <algorithm>
 #include <utility>
@@ -24,13 +24,13 @@ constexpr const char* kIneligibleMessage =
     "https://developer.hashicorp.com/nomad/s/port-plan-failure for more information";
 constexpr std::size_t kNodeEventsMax = 10;  // R-CTRL-905
 
-/// It becomes unknown to the server, whatever else the plan makes of it.
+/// True if the allocation becomes unknown, even if other entries of the plan change it too.
 bool makes_unknown(const PlanRows& plan, const PlannedUpdate& update) {
   if (update.kind != PlannedUpdate::Kind::given) return update.kind == PlannedUpdate::Kind::unknown;
   return plan.given[update.given]->client_status == "unknown";
 }
 
-/// R-SCHED-47: its entry has no job.
+/// R-SCHED-47: true if the entry of a live allocation has no job.
 bool takes_job(const Snapshot& state, const PlannedUpdate& update) {
   using Kind = PlannedUpdate::Kind;
   const bool has_none =
@@ -44,7 +44,7 @@ bool Applier::refuses(NodeRow node) const {
   return !rejected_->empty() && std::find(rejected_->begin(), rejected_->end(), node) != rejected_->end();
 }
 
-/// What the plan stops and is not there any more fails all of it, before any node is looked at (R-CTRL-606).
+/// A stop of an allocation that no longer exists fails the whole plan before any node is checked (R-CTRL-606).
 std::string Applier::missing_alloc(const Snapshot& view, const PlanRows& plan) const {
   for (const PlannedStop& stop : plan.stops)
     if (!stop.dropped && (stop.alloc >= view.allocs.size() || !view.allocs.exists(stop.alloc)))
@@ -52,7 +52,7 @@ std::string Applier::missing_alloc(const Snapshot& view, const PlanRows& plan) c
   return "";
 }
 
-/// Nodes were rejected, and all the plan had was for them: no entry is written (R-CTRL-621).
+/// True if nodes were rejected and the plan had entries for them alone: no entry is written (R-CTRL-621).
 bool Applier::nothing_left(const PlanRows& plan) const {
   return !rejected_->empty() && !plan.has_deployment && plan.deployment_updates.empty() &&
          std::all_of(plan.allocs.begin(), plan.allocs.end(), [&](const auto& alloc) { return refuses(alloc.node); }) &&
@@ -62,7 +62,7 @@ bool Applier::nothing_left(const PlanRows& plan) const {
                      [&](const auto& stop) { return stop.evict || stop.dropped || refuses(node_of(stop.alloc)); });
 }
 
-/// Why the entry of what the nodes take fails (R-CTRL-704, 707); "" when it does not.
+/// Why writing the accepted entries fails (R-CTRL-704, 707); "" if it does not.
 std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts) {
   if (!facts.decided && nothing_left(plan)) return "";
   if (!plan.given.empty())
@@ -79,12 +79,12 @@ std::string Applier::why_not(const Snapshot& state, const PlanRows& plan, const 
   return std::string(undone ? model::kPromotionUndone : "");
 }
 
-/// Which preemptions count is decided on the state before the plan (R-CTRL-616).
+/// Chooses the preemptions that count, on the state before the plan (R-CTRL-616).
 void Applier::choose_evictions(Writing& w) {
   const PlanRows& plan = w.plan;
   const Snapshot& state = w.state;
   const Snapshot& view = w.facts.view ? *w.facts.view : state;
-  const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not looked at
+  const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not checked
     return has_updates(node) ||
            std::any_of(plan.allocs.begin(), plan.allocs.end(),
                        [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
@@ -99,7 +99,7 @@ void Applier::choose_evictions(Writing& w) {
     if (!stop.evict || stop.dropped || placements_refused_ || refuses(node)) continue;
     if (!w.facts.decided) {
       if (view.allocs.terminal(stop.alloc)) continue;
-      const bool beside = stop.by < kDroppedBy && plan.allocs[stop.by].node == node;  // what it makes room for
+      const bool beside = stop.by < kDroppedBy && plan.allocs[stop.by].node == node;  // its placement's node
       if (!beside && !listed(node)) continue;
     }
     evictions_.push_back(i);
@@ -203,7 +203,7 @@ void Applier::write_updates(Writing& w) {
       ++w.result.refused;
       continue;
     }
-    // The change of one that is told to stop as well is that of its stop.
+    // If the plan also stops this allocation, record only the stop.
     if (!std::binary_search(stopped_.begin(), stopped_.end(), update.alloc))
       note_change({update.alloc, state.allocs.client[update.alloc], false, takes_job(state, update)});
     if (!overwritten(plan, i))
@@ -217,7 +217,7 @@ void Applier::write_updates(Writing& w) {
 
 void Applier::write_placements(Writing& w) {
   const PlanRows& plan = w.plan;
-  // What one more allocation changes of its node beside its use, which the check has just read.
+  // Node columns that a placement changes besides the node's use, which the check has just read.
   const tables::NodeTable& nodes = w.state.nodes;
   const auto ask_for = [&](std::size_t at) {
     if (at >= plan.allocs.size() || plan.allocs[at].node >= nodes.eviction.size()) return;
@@ -251,7 +251,7 @@ void Applier::write_placements(Writing& w) {
   }
 }
 
-/// R-CTRL-627: written with the plan; their jobs' statuses stay (R-CTRL-709).
+/// R-CTRL-627: written with the plan; the status of their jobs stays unchanged (R-CTRL-709).
 void Applier::write_preemption_evals(Writing& w) {
   BERTH_ASSERT(log_);
   for (const tables::JobKeyRow key : w.result.preempted_jobs) {
@@ -275,7 +275,7 @@ void Applier::mark_ineligible(Writing& w, NodeRow row) {  // R-CTRL-631
   model::Node node = tables::to_node(w.state, row);
   node.scheduling_eligibility = "ineligible";
   node.modify_index = w.facts.index;
-  node.status_updated_at = w.facts.now_ns;  // ns, though the field is in seconds everywhere else
+  node.status_updated_at = w.facts.now_ns;  // ns, although the field is in seconds everywhere else
   json::Value event = json::Value::object();
   event.set("Message", kIneligibleMessage);
   event.set("Subsystem", "Scheduler");

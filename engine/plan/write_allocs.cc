@@ -22,7 +22,7 @@ using tables::VersionRow;
 
 namespace {
 
-/// Changes the API object of a row; a plain row gets one.
+/// Edits the API object of a row, creating it if the row has none.
 template <class Edit>
 void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts, Edit edit) {
   auto object = std::make_shared<model::Allocation>(commit.to_alloc(row));
@@ -32,7 +32,7 @@ void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts,
   commit.replace_alloc(row, std::move(object));
 }
 
-/// Who owns the resources of an update: itself, or a group of the plan's job.
+/// The owner of an update's resources: the update itself, or a group of the plan's job.
 std::shared_ptr<const tables::ResourceShape> owner_of(const PlannedUpdate& update, const CompiledJob& job) {
   if (!update.held || update.shape) return update.shape;
   for (const CompiledGroup& group : job.groups)
@@ -41,7 +41,7 @@ std::shared_ptr<const tables::ResourceShape> owner_of(const PlannedUpdate& updat
   return nullptr;
 }
 
-/// One that no other claim has: of the allocation that makes it, so that a run's IDs follow from its allocations'.
+/// A unique claim ID, derived from the allocation that makes the claim, so that equal runs have equal IDs.
 std::string claim_id(base::Uuid alloc, std::string_view volume) {
   std::uint64_t mixed = 0xcbf29ce484222325;  // FNV-1a
   for (const char byte : volume) mixed = (mixed ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -79,7 +79,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
       const model::Allocation& given = *w.plan.given[stop.given];
       alloc.desired_status = "stop";
       alloc.desired_description = given.desired_description;
-      // A second stop is made from the stored allocation, too: what the first one added stays.
+      // A second stop is also made from the stored allocation; states that the first one added stay.
       if (quirks_.stop_erases_states || given.alloc_states.size() >= alloc.alloc_states.size())
         alloc.alloc_states = given.alloc_states;
       if (given.client_status == "lost" || given.client_status == "unknown") alloc.client_status = given.client_status;
@@ -90,7 +90,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
     return;
   }
   const bool adds_states = !quirks_.stop_erases_states && (stop.client || stop.came_back);
-  const bool has_more = adds_states || (!quirks_.reschedule_loses_description && stop.replaced);  // states, a tracker
+  const bool has_more = adds_states || (!quirks_.reschedule_loses_description && stop.replaced);  // states, tracker
   if (!has_more && !allocs.cold[row] && stop.followup == kNoRow && allocs.relations[row].preempted_by == kNoRow) {
     AllocLinks links = allocs.links_of(row);
     if (!stop.replaced || stop.keeps_description) links.description = stop.description;
@@ -178,7 +178,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
       case Kind::not_placed:
         if (w.plan.job != kNoRow) alloc.job = state.jobs.versions[w.plan.job]->spec;
         break;
-      case Kind::given:  // above
+      case Kind::given:  // handled above
         break;
     }
     if (update.kind != Kind::unknown && update.kind != Kind::not_placed && !ended && job) alloc.job = job;
@@ -186,7 +186,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   });
 }
 
-/// Row of the new allocation; kNoRow when its job is gone or stopped (R-CTRL-712).
+/// Row of the new allocation; kNoRow if its job is gone or stopped (R-CTRL-712).
 AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts) {
   const Snapshot& state = w.state;
   const VersionRow version = planned.job == kNoRow ? w.plan.job : planned.job;
@@ -222,7 +222,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   }
   const AllocRow row = w.commit.insert_plain(alloc, planned.shape);
   if (w.facts.metrics) w.commit.set_metrics(row, (*w.facts.metrics)(planned.metrics));
-  // The job is taken as it is stored now (R-CTRL-503, 710), unless the plan names another version.
+  // Uses the job's current version (R-CTRL-503, 710), unless the plan names another one.
   const bool moves = planned.job == kNoRow && current != version;
   const CompiledJob& now = *state.jobs.versions[moves ? current : version];
   const bool same_names = !moves || (group_of(now, group) && now.name_base() == job.name_base());
@@ -237,7 +237,7 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
       if (planned.tracker != kNoRow) object.reschedule_tracker = w.plan.trackers[planned.tracker];
       if (planned.task_states != kNoRow) object.task_states = w.plan.task_states[planned.task_states];  // R-SEED-18
       const auto position = static_cast<std::uint32_t>(&planned - w.plan.allocs.data());
-      for (const PlannedStop& stop : w.plan.stops)  // as the scheduler chose them, whatever became of them since
+      for (const PlannedStop& stop : w.plan.stops)  // as chosen by the scheduler, even if not evicted in the end
         if (stop.evict && !stop.dropped && stop.by == position)
           object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
     });
@@ -246,8 +246,8 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   return row;
 }
 
-/// Writes an allocation as it is given, `row` kNoRow: a new one (R-CTRL-711 to 713). Returns its row; kNoRow when the
-/// job of a new one is gone or stopped.
+/// Writes a given allocation; `row` kNoRow: a new one (R-CTRL-711 to 713). Returns its row; kNoRow if the job of a new
+/// one is gone or stopped.
 AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocRow row) {
   const Snapshot& state = w.state;
   const std::uint64_t index = w.facts.index;
@@ -335,14 +335,15 @@ void Applier::claim_volumes(Writing& w, AllocRow row, const model::TaskGroup& gr
   }
 }
 
-/// Whatever is written of an allocation, its predecessor learns of it (R-CTRL-714).
+/// Every write of an allocation with a predecessor updates that predecessor's link (R-CTRL-714).
 void Applier::written(const Snapshot& state, AllocRow row) {
   const auto& cold = state.allocs.cold[row];
   if (cold ? !cold->previous_allocation.empty() : state.allocs.relations[row].previous != kNoRow)
     written_.push_back(row);
 }
 
-/// Links what a list of the plan wrote, by ascending node (R-CTRL-705): the last one of a predecessor stays.
+/// Links the predecessors of the rows that one list of the plan wrote, by ascending node (R-CTRL-705). The last link
+/// wins.
 void Applier::link_previous(Writing& w) {
   const tables::AllocTable& allocs = w.state.allocs;
   std::stable_sort(written_.begin(), written_.end(),
@@ -366,7 +367,7 @@ void Applier::link_previous(Writing& w) {
   written_.clear();
 }
 
-/// Entries are made from the stored allocation, so of several the last one counts: updates in plan order, then stops
+/// Entries are made from the stored allocation, so the last of several wins: updates in plan order, then stops
 /// (R-CTRL-704).
 bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   const AllocRow row = plan.updates[update].alloc;
@@ -376,8 +377,8 @@ bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   return false;
 }
 
-/// What is told to stop as well becomes unknown all the same: a later entry keeps the status that is stored by then
-/// (R-CTRL-704, 713), unless it brings one of its own.
+/// An allocation that the plan also stops still becomes unknown: a later entry keeps the stored status (R-CTRL-704,
+/// 713), unless it brings its own.
 void Applier::keep_unknown(Writing& w, const PlannedUpdate& update) {
   for (const PlannedStop& stop : w.plan.stops)
     if (stop.alloc == update.alloc && !stop.evict && !stop.dropped && !stop.replaced &&
@@ -407,8 +408,8 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
   } else {
     edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
       if (before != twice_.end()) {
-        // Both entries were made from the stored allocation, and this one comes last (R-CTRL-606, 704); of the other
-        // one stays what no entry overwrites (R-CTRL-713).
+        // Both entries were made from the stored allocation, and this one comes last (R-CTRL-606, 704). Fields of the
+        // other one that no entry overwrites stay (R-CTRL-713).
         model::Allocation written = std::exchange(alloc, *before);
         if (!written.next_allocation.empty()) alloc.next_allocation = std::move(written.next_allocation);
         if (alloc.client_status != "lost" && alloc.client_status != "unknown") {

@@ -1,4 +1,4 @@
-// The deployment that a plan creates or updates, and what its placements count for (R-CTRL-704 to 708, 727).
+// Writes the deployment that a plan creates or updates, and the counts of its placements (R-CTRL-704 to 708, 727).
 #include <algorithm>
 #include <utility>
 
