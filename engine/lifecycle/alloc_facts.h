@@ -1,4 +1,4 @@
-// What the watchers ask of an allocation row, whether it carries an API object or not.
+// Facts about an allocation row that the watchers read, with or without an API object.
 #pragma once
 
 #include "tables/state.h"
@@ -7,7 +7,8 @@ namespace berth::lifecycle {
 
 enum class Health : std::uint8_t { unknown, healthy, unhealthy };
 
-/// The node's allocations that have not ended on their client, then the ended ones, in no order within the two.
+/// Visits the node's allocations: first those that have not ended on their client, then the ended ones; unordered
+/// within each.
 template <class Visit>
 void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit visit) {
   const tables::NodeUse& use = state.nodes.use[node];
@@ -17,7 +18,7 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
 [[nodiscard]] inline const std::string& group_name(const tables::Snapshot& state, tables::AllocRow row) {
   return state.text(state.allocs.group[row]);
 }
-/// The version of the job it was placed with, or null.
+/// The job version that the allocation was placed with, or null.
 [[nodiscard]] inline const model::Job* embedded_job(const tables::Snapshot& state, tables::AllocRow row) {
   const tables::VersionRow job = state.allocs.job[row];
   return job == tables::kNoRow ? nullptr : state.jobs.versions[job]->spec.get();
@@ -32,7 +33,7 @@ void for_each_on_node(const tables::Snapshot& state, tables::NodeRow node, Visit
 [[nodiscard]] inline bool is_on_draining_node(const tables::Snapshot& state, tables::AllocRow row) {
   return is_draining(state, state.allocs.node[row]);
 }
-/// Row of its deployment, or kNoRow.
+/// Row of the allocation's deployment, or kNoRow.
 [[nodiscard]] tables::DeploymentRow deployment_of(const tables::StateStore& store, tables::AllocRow row);
 
 }  // namespace berth::lifecycle

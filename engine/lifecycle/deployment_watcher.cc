@@ -35,7 +35,7 @@ void write_into(fsm::StateLog& log, fsm::Answer& answer, const char* kind, const
 
 }  // namespace
 
-// ---------------------------------------------------------------- being told
+// ---------------------------------------------------------------- changes
 
 void DeploymentWatcher::become_leader() {
   watches_.clear(), requests_.clear();
@@ -58,7 +58,7 @@ void DeploymentWatcher::changed(const tables::Changes& changes) {
     auto known = state.deployments.active[row] ? watches_.try_emplace(row).first : watches_.find(row);
     if (known == watches_.end()) continue;
     const auto &watched = known->second.deployment, &stored = state.deployments.object[row];
-    if (watched && stored && watched->id != stored->id) {  // the row is used again
+    if (watched && stored && watched->id != stored->id) {  // the row was reused
       unwatch(row);
       known = watches_.try_emplace(row).first;
     }
@@ -108,8 +108,8 @@ void DeploymentWatcher::look_at(DeploymentRow row, std::int64_t now, Outbox& out
     watch.job = log_.job(watch.deployment->namespace_, watch.deployment->job_id);
     if (!watch.job || !deployments.active[row]) return unwatch(row);
   }
-  // An entry may change both. Nomad's watcher hears of the allocations first and still takes the deployment for what it
-  // was: a deployment that set_health() has failed is failed again, in vain (R-CTRL-1217).
+  // An entry may change both. Nomad's watcher sees the allocations first and still uses the old deployment: a
+  // deployment that set_health() has failed is failed again, without effect (R-CTRL-1217).
   if (watch.allocs_changed) look_at_allocs(row, watch, now, out);
   watch.allocs_changed = false;
   if (!watch.row_changed) return;
@@ -160,7 +160,7 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   const tables::EvalTable& evals = log_.store().current().evals;
   const tables::History& history = *log_.store().history();
   std::uint64_t most = 0;
-  bool in_order = true;  // no evaluation has seen less than itself: then their order does not matter
+  bool in_order = true;  // no evaluation saw a state before its creation: then order is irrelevant
   for (tables::StoredEvalRow row = history.jobs[key].eval_head; row != kNoRow; row = history.evals[row].next_of_job) {
     if (evals.status[row] == tables::kEvalCanceled) continue;
     const std::uint64_t snapshot_index = evals.snapshot_index(row), create_index = evals.create_index[row];
@@ -322,7 +322,7 @@ void DeploymentWatcher::fail_deployment(const Watch& watch, bool roll_back, std:
   out.write(log_, now, "deployment_status", entry);
 }
 
-/// Allocations of the deployment's job are looked through: an index of all IDs would be kept for this alone.
+/// Scans the allocations of the deployment's job; an index by ID would be used only here.
 std::int64_t DeploymentWatcher::healthy_canaries(const model::Deployment& deployment,
                                                  const std::vector<std::string>& ids) const {
   const tables::Snapshot& state = log_.store().current();
@@ -343,7 +343,7 @@ void DeploymentWatcher::promote_automatically(const Watch& watch, std::int64_t n
   if (deployment->status != "running" || !model::requires_promotion(*deployment) ||  // R-CTRL-1212
       !model::has_placed_canaries(*deployment))
     return;
-  const auto stored = log_.deployment(deployment->id);  // once, though the watch may not have seen the promoted row yet
+  const auto stored = log_.deployment(deployment->id);  // only once: the watch may not have seen the promoted row yet
   if (!stored || !model::requires_promotion(*stored)) return;
   for (const auto& [name, group] : deployment->task_groups) {
     if (!group || group->desired_canaries < 1) continue;
@@ -457,7 +457,7 @@ fsm::Answer DeploymentWatcher::set_health(const std::string& deployment_id, cons
     });
     if (roll_back) {
       const Rollback rollback = rollback_of(*job, true);
-      if (rollback.job) {  // this way alone fills the defaults of a version that lacks some
+      if (rollback.job) {  // only this path fills in missing defaults of the version
         auto filled = std::make_shared<model::Job>(*rollback.job);
         model::canonicalize(*filled);
         entry.job = std::move(filled);

@@ -1,7 +1,7 @@
-// Deadlines of draining nodes, coalesced (R-CTRL-1040, 1041): nodes whose deadlines lie less than five seconds apart
-// end together, at the last of these.
+// Deadlines of draining nodes, coalesced (R-CTRL-1040, 1041): nodes whose deadlines are less than five seconds apart
+// end together, at the last of these deadlines.
 //
-// There are as many as nodes drain at once, a few hundred: a sorted array, 16 bytes each. Threads: one.
+// One entry per node that drains, at most a few hundred: a sorted array, 16 bytes each. Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class DrainDeadlines {
 
   explicit DrainDeadlines(std::int64_t coalesce_ns = kCoalesceNs) : coalesce_ns_(coalesce_ns) {}
 
-  /// Watches the node's deadline, in place of an earlier one.
+  /// Watches the node's deadline; replaces an earlier one.
   void watch(tables::NodeRow node, std::int64_t deadline);
-  /// A forced drain: due at once, together with no regular deadline (R-CTRL-1041).
+  /// A forced drain: due at once, never together with a regular deadline (R-CTRL-1041).
   void watch_forced(tables::NodeRow node);
   void remove(tables::NodeRow node);
 
-  /// When the next nodes are due; kNever without any. Forced ones are due since the beginning of time.
+  /// Time at which the next nodes are due; kNever without any. Forced nodes are due at the smallest instant.
   [[nodiscard]] std::int64_t next_deadline() const {
     return forced_.empty() && deadlines_.empty() ? kNever : due_together();
   }
-  /// Removes the nodes that are due together at `now` into `nodes`, in no order; false when none are.
+  /// Moves the nodes that are due together at `now` into `nodes`, unordered; false if there are none.
   [[nodiscard]] bool take_due(std::int64_t now, std::vector<tables::NodeRow>& nodes);
 
  private:

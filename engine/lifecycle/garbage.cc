@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kForceAgeNs = 1'000'000;  // R-CTRL-1405
 
-/// Whether the allocation can go (R-CTRL-1409). `job` null: there is no such job any more.
+/// True if the allocation can be removed (R-CTRL-1409). `job` null: the job no longer exists.
 bool is_collectable(const tables::Snapshot& state, AllocRow row, const model::Job* job, std::int64_t cutoff,
                     std::int64_t now) {
   const tables::AllocTable& allocs = state.allocs;
@@ -47,12 +47,12 @@ struct GarbageCollector::Garbage {
 
 namespace {
 
-/// What a run thinks of the allocations of an evaluation (R-CTRL-1407, 1408).
+/// Decides which allocations of an evaluation a run removes (R-CTRL-1407, 1408).
 struct Judge {
   const tables::Snapshot& state;
   const tables::History& history;
   std::int64_t cutoff, now;
-  bool with_job;  ///< the job goes with them, if all of them do
+  bool with_job;  ///< the job is removed as well, if all of them are
 
   [[nodiscard]] bool goes(AllocRow alloc, const model::Job* job) const {
     const bool present_stay = history.evals[state.allocs.stamp[alloc].eval].batch && job &&
@@ -61,8 +61,8 @@ struct Judge {
     return state.allocs.terminal(alloc) && state.allocs.create_index[alloc] < job->job_modify_index &&
            state.allocs.stamp[alloc].modify_time < cutoff;
   }
-  /// Whether the evaluation goes; appends those of its allocations that do. `stays` is one that does not; if all have
-  /// to go, the first of these ends the search.
+  /// True if the evaluation is removed; appends its removable allocations. `stays` is one that is not removable. If all
+  /// have to be removed (with_job), the first such one ends the search.
   [[nodiscard]] bool goes(StoredEvalRow row, const model::Job* job, std::vector<AllocRow>& allocs,
                           AllocRow& stays) const {
     const tables::History::Eval& eval = history.evals[row];
@@ -174,7 +174,7 @@ void GarbageCollector::collect_jobs(const GcThresholds& thresholds, std::int64_t
     const model::Job& job = *record.current;
     const auto tagged = [](const auto& version) { return !version->version_tag.is_null(); };
     if (std::any_of(record.versions.begin(), record.versions.end(), tagged)) continue;
-    // Most jobs that stay do so for the same allocation as at the last run: one that ended later than the rest.
+    // Most jobs stay because of the same allocation as at the last run: one that ended later than the rest.
     AllocRow& stays = keeps_job_[key];
     const auto is_of_job = [&](AllocRow row) {
       const StoredEvalRow eval = state.allocs.exists(row) ? state.allocs.stamp[row].eval : StoredEvalRow(kNoRow);

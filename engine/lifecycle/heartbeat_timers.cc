@@ -24,7 +24,7 @@ void HeartbeatTimers::look(std::int64_t now) {
 
 std::optional<std::uint32_t> HeartbeatTimers::take_due(std::int64_t now) {
   if (size_ == 0) return std::nullopt;
-  const auto drop_moved = [&] {  // on or cleared since they were found
+  const auto drop_moved = [&] {  // postponed or cleared since the scan
     while (!due_.empty() && at_[due_.back().second] != due_.back().first) due_.pop_back();
   };
   drop_moved();

@@ -1,9 +1,9 @@
-// HeartbeatTimers: an instant for each of many rows that is moved on again and again before it comes.
+// HeartbeatTimers: one instant for each of many rows, which is usually postponed before it comes.
 //
-// Layout: an array of instants by row, kNever where there is none, and an instant before which none of them comes. So
-// moving one on is a store; rows are looked through, eight bytes each, when that instant has come, and the earliest one
-// there is then becomes the next. As heartbeats come long before their timers, that is once in a TTL's half or so.
-// No allocation once there is memory for all rows. Equal instants: the lower row first, as Timers. Threads: one.
+// Layout: an array of instants by row (kNever = no timer), and a lower bound of all of them. Postponing a timer is one
+// store. When the bound is reached, all rows are scanned, eight bytes each, and the earliest instant becomes the new
+// bound. Because heartbeats come long before their timers, that happens about once per half TTL. No allocation once
+// there is memory for all rows. Equal instants: the lower row first, as in Timers. Threads: one.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace berth::lifecycle {
 
 class HeartbeatTimers {
  public:
-  /// Sets the row's timer, whether it had one or not; at kNever it is there and never due.
+  /// Sets or replaces the row's timer; at kNever it exists but is never due.
   void set(std::uint32_t row, std::int64_t at) {
     if (row >= at_.size()) at_.resize(row + std::size_t{1}, kNever);
     size_ += at_[row] == kNever;
@@ -31,21 +31,21 @@ class HeartbeatTimers {
   void clear_all();
   [[nodiscard]] bool has(std::uint32_t row) const { return row < at_.size() && at_[row] != kNever; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// No timer comes before; kNever without timers. The earliest one may come later, if others were moved on or cleared:
-  /// take_due() finds nothing then, and knows better afterwards.
+  /// Lower bound of the next timer; kNever without timers. If timers were postponed or cleared, the earliest one may be
+  /// later: take_due() then returns nullopt and raises the bound.
   [[nodiscard]] std::int64_t next() const {
     if (size_ == 0) return kNever;
     return due_.empty() ? bound_ : std::min(bound_, due_.back().first);
   }
-  /// Removes and returns the first row whose instant is not after `now`, which never goes back.
+  /// Removes and returns the first row whose instant is not after `now`, which must not decrease.
   [[nodiscard]] std::optional<std::uint32_t> take_due(std::int64_t now);
 
  private:
   void look(std::int64_t now);
 
   std::vector<std::int64_t> at_;                             // by row
-  std::vector<std::pair<std::int64_t, std::uint32_t>> due_;  // found by the last look and not taken yet, first one last
-  std::int64_t bound_ = kNever;                              // of all that are not in it
+  std::vector<std::pair<std::int64_t, std::uint32_t>> due_;  // found by the last scan, not taken yet; descending
+  std::int64_t bound_ = kNever;                              // lower bound of all instants that are not in due_
   std::size_t size_ = 0;
 };
 

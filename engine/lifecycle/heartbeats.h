@@ -1,7 +1,7 @@
-// Heartbeats: which nodes are expected to call again, and by when (R-CTRL-910 to 917, 920, 921).
+// Heartbeats: which nodes are expected to report, and by when (R-CTRL-910 to 917, 920, 921).
 //
-// A node costs its timer and nothing else; a heartbeat moves the timer and allocates nothing. What a missed heartbeat
-// does to the node is Nodes' (nodes.h). Threads: one.
+// A node costs only its timer; a heartbeat postpones the timer and allocates nothing. Nodes (nodes.h) handles missed
+// heartbeats. Threads: one.
 #pragma once
 
 #include "lifecycle/heartbeat_timers.h"
@@ -13,21 +13,21 @@ namespace berth::lifecycle {
 struct HeartbeatConfig {
   std::int64_t min_ttl_ns = 10'000'000'000;        ///< R-CTRL-910; a larger one finds dead nodes later
   double max_per_second = 50;                      ///< R-CTRL-911; a smaller one makes TTLs of large clusters longer
-  std::int64_t grace_ns = 10'000'000'000;          ///< R-CTRL-912; what the server waits beyond the TTL
+  std::int64_t grace_ns = 10'000'000'000;          ///< R-CTRL-912; time that the server waits beyond the TTL
   std::int64_t failover_ttl_ns = 300'000'000'000;  ///< R-CTRL-913; of all nodes, after a change of leader
   bool jitter = true;                              ///< false: every TTL is its base (R-CTRL-915)
 };
 
-/// What a TTL is at least, with `timers` nodes that heartbeat (R-CTRL-914).
+/// Minimum TTL if `timers` nodes send heartbeats (R-CTRL-914).
 [[nodiscard]] std::int64_t base_ttl_ns(const HeartbeatConfig& config, std::size_t timers);
 
 class Heartbeats {
  public:
   explicit Heartbeats(const HeartbeatConfig& config, std::uint64_t seed) : config_(config), jitter_(seed) {}
 
-  /// Starts the node's timer, or starts it again (R-CTRL-916); the TTL that the client is told.
+  /// Starts or restarts the node's timer (R-CTRL-916). Returns the TTL to send to the client.
   std::int64_t reset(tables::NodeRow node, std::int64_t now);
-  /// Of a new leader: exactly the failover TTL (R-CTRL-917).
+  /// For a new leader: sets exactly the failover TTL (R-CTRL-917).
   void reset_for_failover(tables::NodeRow node, std::int64_t now) { timers_.set(node, now + config_.failover_ttl_ns); }
   void clear(tables::NodeRow node) { timers_.clear(node); }
   void clear_all() { timers_.clear_all(); }

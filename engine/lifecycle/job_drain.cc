@@ -14,14 +14,14 @@ namespace {
 struct GroupDrain {
   std::int64_t healthy = 0;
   bool work_remains = false;
-  std::vector<AllocRow> drainable;  // by ID, like all lists of a look (R-CTRL-104)
+  std::vector<AllocRow> drainable;  // by ID, like all lists of a check (R-CTRL-104)
 };
 
 void sort_by_id(const tables::Snapshot& state, std::span<AllocRow> rows) {
   std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return state.allocs.id[a] < state.allocs.id[b]; });
 }
 
-/// The group's part of the look; what it has migrated is appended to `migrated`.
+/// Checks one group; appends its migrated allocations to `migrated`.
 GroupDrain look_at_group(const tables::Snapshot& state, const model::TaskGroup& group, tables::JobKeyRow key,
                          bool batch, std::uint64_t last_handled, const model::Quirks& quirks,
                          std::vector<AllocRow>& migrated) {
@@ -29,7 +29,7 @@ GroupDrain look_at_group(const tables::Snapshot& state, const model::TaskGroup& 
   const tables::AllocTable& allocs = state.allocs;
   const std::size_t before = migrated.size();
   for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = allocs.next_of_job[row]) {
-    // Ended ones elsewhere count for nothing, and of batch jobs nothing elsewhere does.
+    // Ended allocations on other nodes do not count; of batch jobs, no allocation on other nodes does.
     const bool ended = tables::client_terminal(allocs.client[row]), draining = is_on_draining_node(state, row);
     if ((!draining && (ended || batch)) || group_name(state, row) != group.name) continue;
     if (ended && allocs.modify_index[row] > last_handled) migrated.push_back(row);

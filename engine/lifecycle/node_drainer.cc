@@ -22,12 +22,12 @@ bool is_plugin_job(const model::Job& job) {
   return false;
 }
 
-/// Whether drains move the job's allocations group by group: not those of system and plugin jobs (R-CTRL-1011, 1012).
+/// True if drains move the job's allocations group by group: not for system and plugin jobs (R-CTRL-1011, 1012).
 bool is_drained_by_group(const model::Job& job) { return job.type != "system" && !is_plugin_job(job); }
 
 }  // namespace
 
-// ---------------------------------------------------------------- being told
+// ---------------------------------------------------------------- changes
 
 void NodeDrainer::become_leader() {
   deadlines_ = DrainDeadlines(config_.coalesce_ns);
@@ -41,9 +41,9 @@ void NodeDrainer::become_leader() {
 
 void NodeDrainer::changed(const tables::Changes& changes) {
   const tables::Snapshot& state = log_.store().current();
-  for (const NodeRow node : changes.nodes)  // twice does no harm
+  for (const NodeRow node : changes.nodes)  // duplicates do no harm
     if (is_draining(state, node) || tracked(node)) to_follow_.push_back(node);
-  // While the job watcher waits for a commit it hears nothing, and then takes all up to that commit for handled.
+  // While the job watcher waits for a commit it receives no changes, and then treats all up to that commit as handled.
   if (jobs_.empty() || look_ || waiting_) return;
   look_ = std::any_of(changes.jobs.begin(), changes.jobs.end(), [&](JobKeyRow job) { return is_registered(job); }) ||
           std::any_of(changes.allocs.begin(), changes.allocs.end(), [&](AllocRow row) {
@@ -127,7 +127,7 @@ void NodeDrainer::register_jobs(NodeRow node) {
     const JobKeyRow key = state.allocs.job_key[row];
     if (is_registered(key)) return;
     jobs_.insert(std::lower_bound(jobs_.begin(), jobs_.end(), key), key);
-    if (waiting_) return;  // it looks at the job when an allocation changes after its commit
+    if (waiting_) return;  // the next change of an allocation after its commit triggers the check
     last_handled_ = 1;     // R-CTRL-1020
     look_ = true;
   });
@@ -252,7 +252,7 @@ void NodeDrainer::mark(std::span<const AllocRow> allocs, std::int64_t now, Outbo
     if (job->type == "batch") transition.migrate_disable_placement = true;
     const tables::JobKey& names = state.jobs.keys[state.allocs.job_key[row]];
     model::Evaluation& eval = evals[{state.text(names.job_namespace), state.text(names.job_id)}];
-    eval.type = job->type, eval.priority = job->priority;  // of the last one listed
+    eval.type = job->type, eval.priority = job->priority;  // those of the last allocation listed
     entry.allocs.emplace_back(base::to_text(state.allocs.id[row]), transition);
     if (entry.allocs.size() >= config_.ids_per_entry_max) write();
   }

@@ -1,7 +1,7 @@
-// Nodes: what the server does for its client nodes, with the timers of their heartbeats (R-CTRL-901 to 964).
+// Nodes: the server's functions for its client nodes, with the timers of their heartbeats (R-CTRL-901 to 964).
 //
-// The rules on states and entries are fsm::NodeRequests'; here stands what a request does to the node's timer, and what
-// happens when one runs out. Threads: the writer's only.
+// fsm::NodeRequests has the rules on states and entries. This class adds the effect of a request on the node's timer,
+// and handles timers that run out. Threads: the writer's only.
 #pragma once
 
 #include "fsm/node_requests.h"
@@ -16,18 +16,18 @@ class Nodes {
         std::uint64_t seed = 0)
       : log_(log), requests_(log, std::move(next_id)), heartbeats_(config, seed) {}
 
-  // `now` in unix ns. Each answers as fsm::NodeRequests.
+  // `now` in unix ns. Each returns the answer of fsm::NodeRequests.
   [[nodiscard]] fsm::NodeAnswer register_node(model::Node node, std::int64_t now, bool restarted = false);
   [[nodiscard]] fsm::NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
   [[nodiscard]] fsm::NodeAnswer heartbeat_missed(const std::string& node_id, std::int64_t now);
   [[nodiscard]] fsm::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);
-  /// Those that do not touch a timer.
+  /// The requests that do not affect a timer.
   [[nodiscard]] fsm::NodeRequests& requests() { return requests_; }
 
-  /// The heartbeat of a client: that of a ready node only moves its timer. The TTL that the client is told; 0 for a
-  /// node that is not there.
+  /// A client's heartbeat: for a ready node it only postpones the timer. Returns the TTL to send to the client; 0 if
+  /// there is no such node.
   std::int64_t heartbeat(tables::NodeRow node, std::int64_t now, Outbox& out);
-  /// A new leader waits for every node that is not down (R-CTRL-917).
+  /// A new leader expects heartbeats of every node that is not down (R-CTRL-917).
   void become_leader(std::int64_t now);
 
   [[nodiscard]] const Heartbeats& heartbeats() const { return heartbeats_; }
@@ -36,7 +36,7 @@ class Nodes {
   void advance(std::int64_t now, Outbox& out);
 
  private:
-  /// The TTL, where the answer starts the timer.
+  /// Starts the timer if the answer requires it. Returns the TTL.
   std::int64_t set_timer(const std::string& node_id, const fsm::NodeAnswer& answer, std::int64_t now);
 
   fsm::StateLog& log_;

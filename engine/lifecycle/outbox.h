@@ -1,5 +1,4 @@
-// What a watcher wrote: the log entries in order, each with its time, and what broker and tracker have to do about
-// them.
+// Output of a watcher: the log entries in order, each with its time, and the resulting actions of broker and tracker.
 #pragma once
 
 #include "fsm/requests.h"

@@ -23,7 +23,7 @@ std::shared_ptr<const model::Job> PeriodicDispatcher::job_of(JobKeyRow key) cons
   return record ? record->current : nullptr;
 }
 
-/// Of jobs that `parent` launched once: those that are there still. A row may be another job's by now.
+/// Jobs that `parent` launched and that still exist. A row may belong to another job by now.
 std::vector<JobKeyRow>& PeriodicDispatcher::children_of(JobKeyRow parent) {
   std::vector<JobKeyRow>& known = children_[parent];
   const tables::Snapshot& state = log_.store().current();
@@ -110,7 +110,7 @@ bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
     for (tables::AllocRow row = state.jobs.keys[child].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row]) {
       if (state.allocs.terminal(row)) continue;
       const auto& object = state.allocs.cold[row];
-      if (!object) return true;  // placed by an evaluation of its job
+      if (!object) return true;  // placed by an evaluation of its own job
       const auto eval = log_.eval(object->eval_id);
       if (eval && eval->namespace_ == object->namespace_ && eval->job_id == object->job_id) return true;
     }

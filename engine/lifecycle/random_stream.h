@@ -1,11 +1,11 @@
-// A named stream of random numbers (R-CTRL-1704): drawn from only where a rule says "uniform" or "random".
+// A named stream of random numbers (R-CTRL-1704), used only where a rule says "uniform" or "random".
 #pragma once
 
 #include <cstdint>
 
 namespace berth::lifecycle {
 
-/// SplitMix64 (Steele, Lea, Flood 2014), which the broker's streams are as well.
+/// SplitMix64 (Steele, Lea, Flood 2014), as in the broker's streams.
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : state_(seed) {}

@@ -1,8 +1,8 @@
-// Timers: for each of many rows at most one instant, and which comes first.
+// Timers: at most one instant for each of many rows, and the earliest of them.
 //
-// Layout: an array heap of (instant, row), 16 bytes each, in which a timer has four children, a cache line's; and per
-// row its position in it, 4 bytes. Setting a timer anew moves it in place: no allocation once the arrays have grown to
-// the number of rows. O(log n) per call. Equal instants: the lower row first. Threads: one.
+// Layout: an array heap of (instant, row), 16 bytes each, with four children per timer, which fit one cache line; and
+// per row its position in the heap, 4 bytes. Resetting a timer moves it in place: no allocation once the arrays have
+// grown to the number of rows. O(log n) per call. Equal instants: the lower row first. Threads: one.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 class Timers {
  public:
-  /// Sets the row's timer, whether it had one or not.
+  /// Sets or replaces the row's timer.
   void set(std::uint32_t row, std::int64_t at);
   void clear(std::uint32_t row);
   void clear_all();

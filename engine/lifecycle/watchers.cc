@@ -40,7 +40,7 @@ void Watchers::tell(std::int64_t now) {
   }
   if (follower_) follower_(changes_);
   changes_.clear();
-  log_.store().let_go();  // here nobody waits for it
+  log_.store().let_go();  // no thread waits at this point
 }
 
 void Watchers::advance(std::int64_t now, Outbox& out) {

@@ -1,10 +1,10 @@
-// Watchers: everything a leader does by itself as time goes by: heartbeats, deployments, drains, periodic jobs,
-// garbage collection.
+// Watchers: everything that a leader does by itself over time: heartbeats, deployments, drains, periodic jobs, garbage
+// collection.
 //
-// They share a virtual clock and the list of rows that commits wrote. Whoever owns the log drives them:
-//   after each entry   nothing; the rows are noted by the commit
-//   at any time        next_deadline(): when something is due; what changed is due at once
-//   at that time       advance(now, out): what they write lands in `out`, in order
+// They share a virtual clock and the list of rows that commits wrote. The owner of the log drives them:
+//   after each entry   nothing; the commit records the rows
+//   at any time        next_deadline(): when something is due; changes are due at once
+//   at that time       advance(now, out): appends what they write to `out`, in order
 // Nothing is called from inside an entry (R-CTRL-1702). At equal times the order is that of the members below.
 // Threads: the writer's only.
 #pragma once
@@ -27,24 +27,24 @@ struct WatcherConfig {
 
 class Watchers {
  public:
-  /// Notes from now on what commits to the log's store write. `next_id` gives the IDs of new evaluations.
+  /// Starts recording the rows that commits to the log's store write. `next_id` gives the IDs of new evaluations.
   Watchers(fsm::StateLog& log, const std::function<std::string()>& next_id, const WatcherConfig& config = {});
   Watchers(const Watchers&) = delete;
   Watchers& operator=(const Watchers&) = delete;
   ~Watchers() { log_.store().set_changes(nullptr); }
 
-  /// All timers and watchers as of a new leader (R-CTRL-917, 1601).
+  /// Resets all timers and watchers as a new leader does (R-CTRL-917, 1601).
   void become_leader(std::int64_t now, Outbox& out);
-  /// Until the next become_leader() nothing is due any more (R-CTRL-1602).
+  /// Nothing is due until the next become_leader() (R-CTRL-1602).
   void stop_leading() { leads_ = false; }
-  /// Nothing is due before; at that time there may be nothing to do either (HeartbeatTimers::next()).
+  /// Lower bound of the next due time; advance() may find nothing to do then (HeartbeatTimers::next()).
   [[nodiscard]] std::int64_t next_deadline() const;
-  /// Does everything that is due at `now`, what follows from it at once included.
+  /// Performs everything that is due at `now`, including immediate consequences.
   void advance(std::int64_t now, Outbox& out);
 
-  /// Whoever else wants to know which rows commits wrote: called with each batch of them, after the watchers heard.
+  /// Sets a further listener for rows that commits wrote. It is called with each batch, after the watchers.
   void set_follower(std::function<void(const tables::Changes&)> follower) { follower_ = std::move(follower); }
-  /// Hands out what commits wrote since; advance() does so by itself.
+  /// Passes on the rows that commits wrote since the last call; advance() does so by itself.
   void tell(std::int64_t now);
 
   [[nodiscard]] Nodes& nodes() { return nodes_; }
