@@ -1,4 +1,4 @@
-// Allocations on a client: beginning, updates, what a change of a task means for the others, health, ends.
+// Allocations on a client: start, updates, effects of task changes on the other tasks, health, end.
 #include "client/clients.h"
 
 namespace berth::client {
@@ -18,7 +18,7 @@ std::uint32_t Clients::spec_of(const ServerAlloc& s) {
   const auto made_of = std::pair(job.create_index, job.version);
   if (const auto found = by_group_.find(key); found != by_group_.end()) {
     if (specs_[found->second].made_of == made_of) return found->second;
-    by_group_.erase(found);  // the row is another version's now; who runs the old one keeps its numbers
+    by_group_.erase(found);  // the row now holds another version; running allocations keep the old one
   }
   std::uint32_t spec = static_cast<std::uint32_t>(specs_.size());
   if (free_specs_.empty())
@@ -55,7 +55,7 @@ std::uint32_t Clients::take_tasks(std::size_t count) {
   return first;
 }
 
-/// What the server wants of an allocation and says of it.
+/// Takes over what the server wants of an allocation and its status there.
 void Clients::take(AllocRun& a, const ServerAlloc& s) {
   a.alloc_modify_index = s.alloc_modify_index;
   a.server_terminal = s.terminal();
@@ -134,7 +134,7 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   if (a.waits_left == 0) begin(run, now);
 }
 
-/// Tasks go on from what is known of them: those that run end when they would have.
+/// Tasks continue from their recorded statuses: running ones end at the time they would have.
 void Clients::resume(std::uint32_t run, const TaskStatus* statuses, std::int64_t now) {
   const AllocRun& a = runs_[run];
   for (std::uint32_t i = 0; i < task_count(a); ++i) {
@@ -166,7 +166,7 @@ void Clients::begin(std::uint32_t run, std::int64_t now) {
   settle(run, now);
 }
 
-/// An answer names a known allocation with a higher index (R-CTRL-1504).
+/// An answer lists a known allocation with a higher index (R-CTRL-1504).
 void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) {
   AllocRun& a = runs_[run];
   a.alloc_modify_index = s.alloc_modify_index;
@@ -183,7 +183,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
   if (a.job != s.job || a.group != s.group) {
     const std::uint32_t spec = spec_of(s);
     ++specs_[spec].holders;
-    if (specs_[spec].tasks.size() == task_count(a)) {  // an update in place changes no set of tasks
+    if (specs_[spec].tasks.size() == task_count(a)) {  // an in-place update keeps the set of tasks
       release_spec(a);
       a.spec = spec, a.job = s.job, a.group = s.group;
     } else {
@@ -195,7 +195,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
   if (a.phase == Phase::done) return;
   if (a.server_terminal || specs_[a.spec].max_run_ns != max_run_before) limit_run(run, now);  // R-REG-481
   if (a.server_terminal) {
-    // Its tasks end while it is watched for its health, which it had not come to: recorded so, against R-CTRL-1576.
+    // Tasks that end before the watched health is decided count as unhealthy, contrary to R-CTRL-1576.
     if (a.health_row != kNo) {
       const bool counts = a.phase == Phase::running && a.health == Health::unknown;
       end_watch(run);
@@ -213,7 +213,7 @@ void Clients::update(std::uint32_t run, const ServerAlloc& s, std::int64_t now) 
   watch(run, now);
 }
 
-/// The server has it no more: its tasks are killed, and nobody is told (R-CTRL-1502).
+/// The server no longer has the allocation: kills its tasks and reports nothing (R-CTRL-1502).
 void Clients::drop(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   if (a.gone) return;
@@ -260,7 +260,7 @@ void Clients::release(std::uint32_t run) {
 void Clients::restore(std::uint32_t run, Recovery recovery, std::int64_t now) {
   AllocRun& a = runs_[run];
   if (a.phase == Phase::done) return;
-  if (a.phase == Phase::blocked) return drop(run, now);  // no task has a state: forgotten, and added again if listed
+  if (a.phase == Phase::blocked) return drop(run, now);  // no task has a state; if listed, it is added again
   if (failure_of(a) == AllocFailure::not_restored) {
     a.has_forced = true, a.forced = {tables::Client::failed, Description::not_restored};
     return fail_all(run, TaskEvent::restoring_failed, now);
@@ -283,7 +283,7 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
     if (t.phase == TaskPhase::dead) continue;
     t.restarts = {now, 0};  // R-CTRL-1524
     if (t.phase == TaskPhase::uncontacted) --clients_[a.client].uncontacted;
-    if (statuses_[task].state != TaskState::running) {  // counts as recovered (R-CTRL-1564): goes on where it was
+    if (statuses_[task].state != TaskState::running) {  // counts as recovered (R-CTRL-1564) and continues
       t.phase = TaskPhase::idle;
       continue;
     }
@@ -291,7 +291,7 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
     if (recovery == Recovery::all || (recovery == Recovery::by_model && t.recovered)) {
       t.phase = TaskPhase::running, t.reattached = true;
       t.detached |= detaches(a, task);                                    // R-SEED-20
-      if (t.exit_at != kNever) arm_task(task, std::max(now, t.exit_at));  // what ended meanwhile is seen now
+      if (t.exit_at != kNever) arm_task(task, std::max(now, t.exit_at));  // exits during the downtime are seen now
       continue;
     }
     t.work = 0, t.exit_at = kNever;  // the driver destroys it (R-CTRL-1565)
@@ -309,7 +309,7 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
   }
 }
 
-// --- what a change of the tasks means ---
+// --- effects of task changes ---
 
 void Clients::kill(std::uint32_t run, KillScope scope, TaskEvent why, std::int64_t now) {
   if (runs_[run].phase == Phase::done || runs_[run].kill >= scope) return;
@@ -337,7 +337,7 @@ void Clients::fail_all(std::uint32_t run, TaskEvent why, std::int64_t now) {
   settle(run, now);
 }
 
-/// What happens to a task from outside of it.
+/// Logs an event that affects a task from outside.
 void Clients::log_reason(std::uint32_t run, std::size_t place, TaskEvent why, std::int64_t now) {
   if (!config_.journal) return;
   using Kind = TaskLogEvent::Kind;
@@ -365,12 +365,12 @@ void Clients::log_reason(std::uint32_t run, std::size_t place, TaskEvent why, st
       event.kind = Kind::setup_failure;
       break;
     default:
-      return;  // tells of it itself
+      return;  // logged elsewhere
   }
   log(run, place, std::move(event));
 }
 
-/// Its deployment finds the allocation unhealthy.
+/// Logs that the deployment considers the allocation unhealthy.
 void Clients::log_unhealthy(std::uint32_t run, std::int64_t now) {
   const AllocRun& a = runs_[run];
   if (a.deployment == tables::kNoRow) return;
@@ -381,7 +381,7 @@ void Clients::log_unhealthy(std::uint32_t run, std::int64_t now) {
   }
 }
 
-/// Whether the end of one task ends the others (R-CTRL-1515). Poststop tasks neither give nor feel a reason.
+/// Orders a kill if the end of one task ends the others (R-CTRL-1515). Poststop tasks neither cause nor undergo it.
 bool Clients::find_reason_to_kill(std::uint32_t run, std::int64_t now) {
   const AllocRun& a = runs_[run];
   bool failed = false, leader_dead = false, others = false, sidecars = false;
@@ -407,7 +407,7 @@ bool Clients::find_reason_to_kill(std::uint32_t run, std::int64_t now) {
   return true;
 }
 
-/// After any change of its tasks: kills and starts what follows from it, then the status, health and report.
+/// After any change of an allocation's tasks: kills and starts tasks as needed, then updates status, health and report.
 void Clients::settle(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   const auto count = static_cast<std::uint32_t>(task_count(a));
@@ -433,7 +433,7 @@ void Clients::settle(std::uint32_t run, std::int64_t now) {
   if (all_dead) finish(run);  // may free the row
 }
 
-/// Its tasks are dead: only its report is left.
+/// The tasks are dead: only the report remains.
 void Clients::finish(std::uint32_t run) {
   AllocRun& a = runs_[run];
   ClientRow& c = clients_[a.client];
@@ -447,8 +447,7 @@ void Clients::finish(std::uint32_t run) {
   release_if_over(run);
 }
 
-/// Sets the timer of the group's max_run_duration, or takes it back (R-REG-480, 481). A deadline in the past is due
-/// now.
+/// Sets or cancels the timer of the group's max_run_duration (R-REG-480, 481). A deadline in the past is due now.
 void Clients::limit_run(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   timers_.cancel(a.max_run);
@@ -482,7 +481,7 @@ void Clients::wait_for(std::uint32_t run, AllocRow upstream) {
   ++runs_[run].waits_left;
 }
 
-/// Takes one wait out of both of its lists.
+/// Removes one wait from both of its lists.
 void Clients::end_wait(std::uint32_t row) {
   const Wait wait = wait_rows_[row];
   const auto head = waits_.find(wait.upstream);
@@ -502,7 +501,7 @@ void Clients::unwait(std::uint32_t run) {
   while (runs_[run].waits != kNo) end_wait(runs_[run].waits);
 }
 
-/// `upstream` of the client `holder` is over: for those that wait for it there (`local`), or everywhere else.
+/// `upstream` on the client `holder` is over: resumes allocations that wait for it there (`local`), or elsewhere.
 void Clients::resolve(AllocRow upstream, NodeRow holder, bool local, std::int64_t now) {
   while (true) {
     const auto head = waits_.find(upstream);
@@ -566,7 +565,7 @@ void Clients::end_watch(std::uint32_t run) {
   a.health_row = kNo;
 }
 
-/// Shows the watcher the tasks as they are now.
+/// Passes the tasks' current statuses to the health tracker.
 void Clients::observe(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   if (a.health_row == kNo) return;

@@ -20,7 +20,8 @@ void Clients::arm(TimerId& timer, std::int64_t at, TimerKind kind, std::uint32_t
   timer = timers_.set(at, kind, subject);
 }
 
-/// What on_heartbeat(), on_pull(), on_report() and on_task() read first: ten thousand clients are not in the cache.
+/// Prefetches what on_heartbeat(), on_pull(), on_report() and on_task() read first: ten thousand clients exceed the
+/// cache.
 void Clients::ask_ahead(TimerKind kind, std::uint32_t subject) const {
   const auto ask = [](const void* row, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += 64) base::prefetch(static_cast<const char*>(row) + at);
@@ -94,14 +95,14 @@ void Clients::start(NodeRow node, std::int64_t now) {
   open(node, now);
 }
 
-/// A process begins: it registers at once (R-CTRL-1540).
+/// Starts a process: it registers at once (R-CTRL-1540).
 void Clients::open(NodeRow node, std::int64_t now) {
   ClientRow& c = clients_[node];
   c.up = true;
   c.process_start = c.last_ok = c.report_base = now;
   if (const std::int64_t quarter = config_.timing.report_tick_ns / 4; config_.timing.own_ticks && quarter > 0) {
-    // Neighbours are a quarter of a tick apart, the next four begin half a turn later; with more nodes the quarters are
-    // spread evenly.
+    // Neighbours are a quarter of a tick apart, and the next four begin half a tick later. With more nodes the offsets
+    // within a quarter are spread evenly.
     const std::uint64_t between = std::uint64_t{node / 8} * 0x9e3779b97f4a7c15U >> 44U;
     c.report_base -= quarter * (3 - (node + node / 4 * 2) % 4);
     c.report_base -= static_cast<std::int64_t>(between) * quarter >> 20U;
@@ -109,7 +110,7 @@ void Clients::open(NodeRow node, std::int64_t now) {
   arm(c.beat, now, kRegister, node);
 }
 
-/// The process ends; what it had under way is forgotten, its reports are not.
+/// Ends the process. Requests in flight are lost, their reports stay pending.
 void Clients::close(NodeRow node) {
   ClientRow& c = clients_[node];
   for (TimerId* timer : {&c.beat, &c.pull, &c.report, &c.stop_after, &c.process}) timers_.cancel(*timer);
@@ -159,13 +160,13 @@ void Clients::on_process_up(NodeRow node, std::int64_t now) {
     run = next;
   }
   count_stop_after(c);
-  // Before any contact nothing is overdue at a restore: the countdown begins again (R-CTRL-1553).
+  // Nothing is overdue at a restore before the first contact: the countdown restarts (R-CTRL-1553).
   arm_stop_after(c, node, now);
 }
 
 void Clients::change_fingerprint(NodeRow node, std::int64_t now) {
   ClientRow& c = clients_[node];
-  if (!c.present || !c.up) return;  // a process that starts registers what it finds
+  if (!c.present || !c.up) return;  // a starting process registers its current fingerprint
   const std::int64_t delay = config_.timing.fingerprint_delay_ns;
   arm(c.process, now + delay + uniform(retries_, delay), kFingerprint, node);
 }
@@ -184,7 +185,7 @@ void Clients::on_register(NodeRow node, std::int64_t now, Outbox& out) {
 void Clients::registration_failed(ClientRow& c, NodeRow node, std::int64_t now) {
   const std::int64_t retry = config_.timing.register_retry_ns;
   const std::int64_t at = now + retry + uniform(retries_, retry);
-  // The retry of a changed fingerprint has a timer of its own: heartbeats go on.
+  // The retry of a changed fingerprint has its own timer, because heartbeats continue.
   if (c.registered)
     arm(c.process, at, kFingerprint, node);
   else
@@ -313,7 +314,7 @@ void Clients::deliver(NodeRow node, const ServerAllocs& all, std::int64_t now) {
     const AllocRun& a = runs_[run];
     const std::uint32_t next = a.next_of_client;
     if (a.phase == Phase::blocked && a.waits_left == 0) {
-      begin(run, now);  // what it waited for came while the client could not hear of it
+      begin(run, now);  // its upstream ended while the client could not receive it
     } else if (a.phase == Phase::running) {
       bool contacted = false;
       for (std::size_t i = 0; i < task_count(a); ++i) {
@@ -329,7 +330,7 @@ void Clients::deliver(NodeRow node, const ServerAllocs& all, std::int64_t now) {
 
 // --- reports (R-CTRL-1530 to 1534) ---
 
-/// Something that is reported of the allocation changed.
+/// Records that a reported property of the allocation changed.
 void Clients::touch(std::uint32_t run, std::int64_t now) {
   AllocRun& a = runs_[run];
   ++a.sequence;
@@ -376,7 +377,7 @@ bool Clients::has_urgent(const ClientRow& c) const {
   return false;
 }
 
-/// What is left to report can wait for the fifth tick; false: this is one.
+/// Postpones the pending reports to the next fifth tick; false: this is one.
 bool Clients::put_off_report(ClientRow& c, NodeRow node, std::int64_t now) {
   const std::int64_t round = config_.timing.report_tick_ns * config_.timing.ticks_per_report;
   const std::int64_t since = now - c.report_lag_ns - c.report_base;
@@ -461,7 +462,7 @@ void Clients::report_answered(NodeRow node, bool ok, std::int64_t now) {
   schedule_reports(c, node, now);
 }
 
-/// Keeps the reports; newer ones of the same allocations stand for them (R-CTRL-1533).
+/// Keeps the reports; newer ones of the same allocations replace them (R-CTRL-1533).
 void Clients::report_failed(ClientRow& c, NodeRow node, std::int64_t now) {
   for (std::uint32_t run = std::exchange(c.flight_head, kNo); run != kNo;) {
     const std::uint32_t next = runs_[run].next_flight;
@@ -489,7 +490,7 @@ void Clients::count_stop_after(ClientRow& c) {
   }
 }
 
-/// The one timer, for the smallest duration, counted from `now`.
+/// Sets the client's only such timer, for the smallest duration, counted from `now`.
 void Clients::arm_stop_after(ClientRow& c, NodeRow node, std::int64_t now) {
   if (c.stop_after_ns == 0)
     timers_.cancel(c.stop_after);
@@ -509,10 +510,10 @@ void Clients::on_stop_after(NodeRow node, std::int64_t now) {
     run = next;
   }
   count_stop_after(c);
-  arm_stop_after(c, node, now);  // R-CTRL-1551: what is left counts from here
+  arm_stop_after(c, node, now);  // R-CTRL-1551: the remaining ones count from now
 }
 
-// --- looking ---
+// --- queries ---
 
 Clients::Counts Clients::counts() const {
   Counts out;

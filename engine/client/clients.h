@@ -1,21 +1,21 @@
 // Clients: all simulated nodes of a cluster on one virtual clock (part 07 of the specification, section 15).
 //
-// A client is a row, not a thread: it costs memory for what it has, and time for what happens. At rest nothing happens
-// to it but its heartbeat.
+// A client is a row, not a thread: it costs memory for what it holds, and time for events. An idle client has no events
+// but its heartbeat.
 //   rows         bytes  one per                       place                 read and written by
 //   ClientRow      152  node                          by node row           every event of the node
 //   AllocRun       144  allocation that is not over   free list             its tasks' events, reports, pulls
-//   TaskStatus      48  task of one of those          block of its alloc    what is reported; health
-//   TaskRun         72  the same                      block of its alloc    timers of the task
+//   TaskStatus      48  task of such an allocation    block of its alloc    reports; health
+//   TaskRun         72  task of such an allocation    block of its alloc    timers of the task
 //   HealthRow      ~120 allocation that is watched    free list             R-CTRL-1570 to 1576
 //   GroupSpec        -  job version and group         free list             shared by its allocations
-//   timers          24  what will happen              timer wheel           -
-// An event reads one row of a kind from end to end, so a row is kept together instead of by column. An allocation is
-// over when its tasks are dead and the server has acknowledged that; then its rows are free for others. All memory is
-// reused: in the steady state nothing is taken from the heap.
+//   timers          24  future event                  timer wheel           -
+// An event reads one row of a kind from end to end, so rows are stored whole instead of by column. An allocation is
+// over when its tasks are dead and the server has acknowledged that; then its rows are free for reuse. All memory is
+// reused: the steady state makes no heap allocation.
 //
-// Whoever drives this hands the clock in: advance() at next_deadline(), answers to what the outbox asks, and
-// notices of what changed at the servers. Nothing here reads a server's state. Threads: one.
+// The caller passes the clock: it calls advance() at next_deadline(), answers the requests in the outbox, and notifies
+// clients of changes at the servers. Nothing here reads a server's state. Threads: one.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -36,8 +36,8 @@ using tables::NodeRow;
 
 /// Intervals of clients; a collapsed run sets those of batching and polling to 0 (R-CTRL-1707).
 struct Timing {
-  std::int64_t report_tick_ns = 200'000'000;  ///< R-CTRL-1530; 0: reports leave at once
-  bool own_ticks = false;  ///< a client's ticks keep a phase of their own; else they are counted from its last report
+  std::int64_t report_tick_ns = 200'000'000;  ///< R-CTRL-1530; 0: reports are sent at once
+  bool own_ticks = false;  ///< true: a client's ticks have a fixed phase; false: they count from its last report
   std::int64_t ticks_per_report = 5;                      ///< R-CTRL-1532
   std::int64_t report_retry_ns = 5 * base::kSecond;       ///< and as much jitter (R-CTRL-1533)
   std::int64_t register_retry_ns = 15 * base::kSecond;    ///< and as much jitter (R-CTRL-1540)
@@ -52,13 +52,13 @@ struct ClientsConfig {
   GroupSpecOptions groups;
   TaskModel tasks;
   std::uint64_t seed = 0;
-  bool journal = false;  ///< keeps the events of tasks
+  bool journal = false;  ///< stores the events of tasks
 };
 
 /// Which tasks a restarted client finds again (R-CTRL-E4).
 enum class Recovery : std::uint8_t { by_model, all, none };
 
-/// What a signal to tasks that do not run is answered; "" where there are none.
+/// The answer to a signal for tasks that do not run; "" if there are none.
 [[nodiscard]] std::string not_running(std::span<const std::string> tasks);
 
 class Clients {
@@ -67,45 +67,45 @@ class Clients {
 
   // --- the clock ---
   [[nodiscard]] std::int64_t next_deadline() { return timers_.next(); }  ///< kNever: nothing is due
-  /// Everything due up to `now`, in order; what clients send is appended to `out`. Called at every deadline, so that
-  /// answers carry the time of what they answer.
+  /// Processes everything due up to `now`, in order, and appends what clients send to `out`. Call it at every deadline,
+  /// so that answers carry the time of their requests.
   void advance(std::int64_t now, Outbox& out);
 
   // --- events from outside (R-CTRL-E1 to E4) ---
   void start(NodeRow node, std::int64_t now);  ///< a client process that never ran before
-  void remove(NodeRow node);                   ///< the machine is gone with everything on it
+  void remove(NodeRow node);                   ///< removes the machine with everything on it
   void set_reachable(NodeRow node, bool reachable, std::int64_t now);
-  /// `down_ns` kNever: until it is told to restart again.
+  /// `down_ns` kNever: the process stays down until the next restart().
   void restart(NodeRow node, std::int64_t now, std::int64_t down_ns, Recovery recovery = Recovery::by_model);
   void change_fingerprint(NodeRow node, std::int64_t now);  ///< R-CTRL-1543
-  void set_report_lag(NodeRow node, std::int64_t lag_ns);   ///< a slow client: reports leave that much later
+  void set_report_lag(NodeRow node, std::int64_t lag_ns);   ///< a slow client: delays its reports by this
 
-  // --- what an operator asks of an allocation's tasks: "" or why not (R-API-705) ---
-  /// The running ones, or with a name that one; with `all` those that ended, too, each in its stage.
+  // --- operator requests for an allocation's tasks: "" or the reason for the refusal (R-API-705) ---
+  /// Restarts the running tasks, or only the named one; with `all` also those that ended, each in its stage.
   [[nodiscard]] std::string restart_tasks(AllocRow alloc, std::string_view name, bool all, std::int64_t now);
-  /// Tasks of a simulation do nothing when they get a signal. Only of an allocation that has a runner.
+  /// Simulated tasks ignore signals. Only for an allocation that has a runner.
   [[nodiscard]] std::string signal_tasks(AllocRow alloc, std::string_view name, std::string_view signal,
                                          std::int64_t now);
 
-  // --- answers; those that nobody waits for any more are ignored ---
+  // --- answers; those that are no longer awaited are ignored ---
   void registered(NodeRow node, Answer answer, std::int64_t now);
   void heartbeat_answered(NodeRow node, Answer answer, std::int64_t ttl_ns, std::int64_t now);
   void deliver(NodeRow node, const ServerAllocs& allocs, std::int64_t now);
   void pull_failed(NodeRow node, std::int64_t now);
   void report_answered(NodeRow node, bool ok, std::int64_t now);
-  /// The client heartbeats now, not when its TTL is over.
+  /// The client sends a heartbeat now instead of when its TTL is over.
   void heartbeat_soon(NodeRow node, std::int64_t now);
 
-  // --- notices: what a server's long polls would return with ---
+  // --- notices: results of a server's long polls ---
   void allocs_changed(NodeRow node, std::int64_t now);  ///< the node's allocations: the client pulls (R-CTRL-1501)
-  /// A client status changed at the server, or an allocation was deleted: those that wait for it may begin.
+  /// A client status changed at the server, or an allocation was deleted: allocations that wait for it may begin.
   void upstream_changed(const Upstream& upstream, std::int64_t now);
-  /// The server deleted the allocation and may use its row for another one. Its client goes on until it hears of
-  /// that by its next pull. That client's node; kNoRow: none runs it.
+  /// The server deleted the allocation and may reuse its row. The client keeps the runner until its next pull reports
+  /// the deletion. Returns that client's node; kNoRow: no client runs it.
   NodeRow row_freed(AllocRow alloc, std::int64_t now);
 
-  // --- looking ---
-  /// Asks the cache for the client that allocs_changed() will be about.
+  // --- queries ---
+  /// Prefetches the client that the next allocs_changed() will concern.
   void ask_for(NodeRow node) const {
     if (node < clients_.size()) base::prefetch_all(clients_[node]);
   }
@@ -117,9 +117,9 @@ class Clients {
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   [[nodiscard]] Counts counts() const;
-  /// The events of tasks that the node's reports under way tell of; none unless a journal is kept.
+  /// The task events in the node's reports that are in flight; none without a journal.
   void reported_logs(NodeRow node, std::vector<std::pair<AllocRow, tables::TaskLogRef>>& out) const;
-  /// The first broken invariant of the rows, or "".
+  /// The first violated invariant of the rows, or "".
   [[nodiscard]] std::string check() const;
 
  private:
@@ -147,7 +147,7 @@ class Clients {
     std::uint32_t pending_head = kNo, pending_tail = kNo;  ///< reports to be made, by next_pending
     std::uint32_t flight_head = kNo;                       ///< reports that were sent, by next_flight
     std::uint32_t blocked = 0, uncontacted = 0;            ///< allocations that wait for upstream; tasks for contact
-    std::uint32_t orphans = 0;                             ///< allocations that the server deleted, unheard of here
+    std::uint32_t orphans = 0;                             ///< allocations deleted at the server, unknown here
     Recovery recovery = Recovery::by_model;
     bool present = false, up = false, reachable = true, registered = false, contacted = false;
     bool listening = false;     ///< its long poll is open
@@ -164,13 +164,13 @@ class Clients {
     tables::VersionRow job = 0;
     std::uint32_t group = 0, name_index = 0;
     NodeRow client = 0;
-    std::uint32_t spec = kNo, tasks = kNo;  ///< GroupSpec; first row of its block of tasks
+    std::uint32_t spec = kNo, tasks = kNo;  ///< GroupSpec; first row of the tasks' block
     std::uint32_t next_of_client = kNo, prev_of_client = kNo, next_pending = kNo, next_flight = kNo;
     tables::DeploymentRow deployment = tables::kNoRow;
     std::uint32_t health_row = kNo;
-    std::uint32_t waits = kNo, waits_left = 0;  ///< upstream allocations it waits for
+    std::uint32_t waits = kNo, waits_left = 0;  ///< list of its waits; upstream allocations still awaited
     TimerId max_run = kNoTimer;
-    std::uint32_t sequence = 0, sent = 0, acknowledged = 0;  ///< changes of what is reported
+    std::uint32_t sequence = 0, sent = 0, acknowledged = 0;  ///< numbers of changes to report
     std::uint64_t alloc_modify_index = 0;
     std::int64_t create_time = 0, terminal_at = kNoTime, health_at = kNoTime;
     AllocStatus status, forced;
@@ -181,12 +181,12 @@ class Clients {
     CheckOutcome checks = CheckOutcome::automatic;
     bool is_pending = false, in_flight = false, was_acknowledged = false;
     bool server_terminal = false, server_lost = false, migrate = false, no_shutdown_delay = false;
-    bool has_forced = false;         ///< `forced` wins over what the tasks say, from then on (R-CTRL-1513, R-REG-482)
+    bool has_forced = false;         ///< `forced` overrides the tasks' status from then on (R-CTRL-1513, R-REG-482)
     bool counts_stop_after = false;  ///< registered for R-CTRL-1550
-    bool gone = false;               ///< the server has it no more: nobody to report to
-    bool row_is_free = false;        ///< that is so, but the client has not heard of it yet
-    bool health_known = false;       ///< here or at the server: not watched any more (R-CTRL-1570)
-    bool seen = false;               ///< named by the complete answer that is being read
+    bool gone = false;               ///< the server no longer has it: nothing is reported
+    bool row_is_free = false;        ///< the same, but the client does not know it yet
+    bool health_known = false;       ///< decided here or at the server: no longer watched (R-CTRL-1570)
+    bool seen = false;               ///< listed in the complete answer being read
     bool added = false;              ///< false: the runner could not be built
   };
 
@@ -195,7 +195,7 @@ class Clients {
     starting,       ///< until timer: runs, or fails to start
     running,        ///< until timer or for ever: exits
     waiting,        ///< until timer: is started again
-    uncontacted,    ///< until servers were contacted: is started anew (R-CTRL-1565)
+    uncontacted,    ///< until servers were contacted: is started again (R-CTRL-1565)
     shutting_down,  ///< until timer: gets the kill signal, or exits by itself
     killing,        ///< until timer: ends
     dead,
@@ -204,7 +204,7 @@ class Clients {
   struct TaskRun {
     RestartCount restarts;
     std::int64_t run_ns = kEndless, exit_at = kNever, kill_at = kNever, kill_ns = 0;
-    std::uint64_t work = 0;  ///< of a remote task that runs, or that the server's handle names
+    std::uint64_t work = 0;  ///< of a running remote task, or of the server's handle
     std::uint32_t alloc = kNo, run = 0;
     TimerId timer = kNoTimer;
     std::int32_t exit_code = 0;
@@ -212,10 +212,10 @@ class Clients {
     StartError start_error = StartError::none;
     bool recovered = true, detached = false;
     bool exit_fails = false;     ///< an exit code, a signal or an error
-    bool restart_asked = false;  ///< stops in order to start again
-    bool killed_twice = false;   ///< by its allocation's end and by that of the main tasks before it
-    bool reattached = false;     ///< found again by a restarted process, which does not log that it was killed
-    bool has_handle = false;     ///< from the server: to be recovered before a first start (R-SEED-19)
+    bool restart_asked = false;  ///< is being stopped to start again
+    bool killed_twice = false;   ///< by its allocation's end and by the end of the main tasks
+    bool reattached = false;     ///< found again by a restarted process, which does not log its kill
+    bool has_handle = false;     ///< the server has a handle: recover it before a first start (R-SEED-19)
   };
 
   struct HealthRow {
@@ -324,7 +324,7 @@ class Clients {
   [[nodiscard]] std::span<TaskStatus> statuses(const AllocRun& a) {
     return {statuses_.data() + a.tasks, specs_[a.spec].tasks.size()};
   }
-  /// The runner of an allocation; kNo: no client has one that the server still knows of.
+  /// The runner of an allocation; kNo: none that belongs to an allocation of the server.
   [[nodiscard]] std::uint32_t run_of(AllocRow alloc) const { return alloc < by_alloc_.size() ? by_alloc_[alloc] : kNo; }
   [[nodiscard]] std::size_t task_count(const AllocRun& a) const { return specs_[a.spec].tasks.size(); }
   [[nodiscard]] std::uint32_t place(const AllocRun& a, std::uint32_t task) const { return task - a.tasks; }
@@ -333,7 +333,7 @@ class Clients {
   TimerWheel timers_;
   std::vector<ClientRow> clients_;  // by NodeRow
   std::vector<AllocRun> runs_;
-  std::vector<TaskStatus> statuses_;  // as task_runs_
+  std::vector<TaskStatus> statuses_;  // indexed like task_runs_
   std::vector<TaskRun> task_runs_;
   std::vector<HealthRow> health_;
   std::vector<GroupSpec> specs_;
@@ -344,7 +344,7 @@ class Clients {
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> by_group_;  // (job row, group) -> GroupSpec
   tsl::robin_map<AllocRow, std::uint32_t> waits_;                         // upstream -> first Wait
   std::size_t present_ = 0, live_tasks_ = 0, known_allocs_ = 0;
-  std::vector<Expected> expected_;  // what became news since advance() looked last
+  std::vector<Expected> expected_;  // allocations with news since the last advance()
   TaskJournal journal_;
   base::Random retries_, first_beats_, restarts_;  // streams of R-CTRL-1704
 };

@@ -13,7 +13,7 @@ namespace {
 
 using model::Task;
 
-/// A duration of a driver's configuration: a text, or a number of nanoseconds.
+/// A duration of a driver's configuration: text, or a number of nanoseconds.
 std::int64_t duration(const json::Value& config, std::string_view key) {
   const json::Value* value = config.find(key);
   if (value == nullptr) return 0;
@@ -21,11 +21,11 @@ std::int64_t duration(const json::Value& config, std::string_view key) {
   return held_wait(base::parse_duration(value->as_string()).value_or(0));
 }
 
-/// A number, or a text with one in it, as job files often have it.
+/// A number, or text that contains one, as job files often have.
 std::int32_t number(const json::Value& config, std::string_view key) {
   const json::Value* value = config.find(key);
   if (value == nullptr) return 0;
-  constexpr double kMost = 1e9;  // a code that fits; a larger one is none
+  constexpr double kMost = 1e9;  // largest code; larger ones count as 0
   std::int64_t out = value->as_int();
   if (value->is_double() && std::abs(value->as_double()) <= kMost) out = static_cast<std::int64_t>(value->as_double());
   if (out > 1'000'000'000 || out < -1'000'000'000) return 0;
@@ -50,7 +50,7 @@ std::int64_t delay_of(const TaskStart& start, const DriverDefaults& defaults) {
   return start.run == 0 ? defaults.start_delay_ns : defaults.restart_delay_ns;
 }
 
-/// The first key that `mock_driver` does not have; "": it knows all.
+/// The first key that `mock_driver` does not support; "" if there is none.
 std::string_view unknown_key(const json::Value& config) {
   static constexpr std::array<std::string_view, 22> kKeys = {"start_error",
                                                              "start_error_recoverable",
@@ -97,7 +97,7 @@ Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefa
   return out;
 }
 
-/// What the job file says of its length for simulations; nothing: it says nothing.
+/// The run time that the job file sets for simulations; nullopt if it sets none.
 std::optional<std::int64_t> stated_run_time(const model::Job& job, const model::TaskGroup& group, const Task& task) {
   for (const auto* meta : {&task.meta, &group.meta, &job.meta}) {
     const auto found = meta->find("berth_run_time");

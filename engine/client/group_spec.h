@@ -1,4 +1,4 @@
-// GroupSpec: what a client reads of a task group, in numbers; one per job version and group that runs anywhere.
+// GroupSpec: the numbers of a task group that a client uses; one per job version and group with allocations.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@ struct GroupSpec {
   std::int64_t max_run_ns = 0;         ///< 0: no limit; only batch and sysbatch jobs have one (R-CTRL-1519)
   std::int64_t stop_after_ns = 0;      ///< disconnect.stop_on_client_after; 0: none
   bool watched = false;                ///< health of allocations without a deployment (R-CTRL-1570)
-  bool watched_in_deployment = false;  ///< of those with one
+  bool watched_in_deployment = false;  ///< health of allocations with one
   HealthPolicy migration, deployment;  ///< R-CTRL-1571
-  std::uint32_t holders = 0;           ///< allocations that run by it
-  /// The version that it was read of. Kept as long as somebody runs by it: the state may have dropped the version
-  /// before a client hears of the next one.
+  std::uint32_t holders = 0;           ///< allocations that use it
+  /// The version that it was read from. Kept while allocations use it: the state may drop the version before a client
+  /// learns of the next one.
   std::shared_ptr<const model::Job> job;
   std::pair<std::uint64_t, std::uint64_t> made_of;  ///< CreateIndex and version of the job
 };
 
-/// Clients wait no longer than this for anything, so that an instant plus any wait fits into 64 bits: 100 years.
+/// Upper limit of every wait of a client, so that an instant plus any wait fits into 64 bits: 100 years.
 inline constexpr std::int64_t kLongestWait = std::int64_t{36'525} * 86'400 * base::kSecond;
 [[nodiscard]] constexpr std::int64_t held_wait(std::int64_t duration) {
   return std::clamp<std::int64_t>(duration, 0, kLongestWait);
@@ -48,7 +48,7 @@ struct GroupSpecOptions {
   std::vector<std::string> remote_drivers;                ///< R-SEED-11
 };
 
-/// Fills `out` from a job in registered form. Takes memory only where `out` has too little.
+/// Fills `out` from a job in registered form. Reuses the memory of `out`.
 void read_group(const model::Job& job, const model::TaskGroup& group, const GroupSpecOptions& options, GroupSpec& out);
 
 }  // namespace berth::client

@@ -5,7 +5,7 @@
 namespace berth::client {
 namespace {
 
-/// A task whose end says nothing against the allocation (R-CTRL-1573).
+/// True if the task may end without making the allocation unhealthy (R-CTRL-1573).
 bool may_finish(const TaskStatus& task, TaskRole role) {
   switch (role.hook) {
     case Hook::prestart:
@@ -23,7 +23,7 @@ bool may_finish(const TaskStatus& task, TaskRole role) {
 }  // namespace
 
 HealthTracker::HealthTracker(const HealthPolicy& policy, std::int64_t now)
-    : policy_({.min_healthy_ns = std::max<std::int64_t>(policy.min_healthy_ns, 0),  // a loaded job may say less
+    : policy_({.min_healthy_ns = std::max<std::int64_t>(policy.min_healthy_ns, 0),  // a loaded job may have less
                .deadline_ns = policy.deadline_ns,
                .checks = policy.checks,
                .check_poll_ns = policy.check_poll_ns}),
@@ -48,7 +48,7 @@ Health HealthTracker::observe(std::span<const TaskStatus> tasks, std::span<const
     if (task.failed && task.state == TaskState::dead) return decide(Health::unhealthy, now);
     if (task.finished_at != kNoTime && !may_finish(task, roles[i])) return decide(Health::unhealthy, now);
     if (roles[i].hook == Hook::poststop) continue;  // R-CTRL-1574
-    // A poststart task that succeeded no longer counts, so that its end can set the latest start back.
+    // A poststart task that succeeded no longer counts, so its end can move the latest start back.
     if (roles[i].hook == Hook::poststart && task.successful()) continue;
     pending |= task.state == TaskState::pending;
     latest = std::max(latest, task.started_at);
@@ -94,8 +94,8 @@ Health HealthTracker::advance(std::int64_t now) {
       checks_due_ = polled_pass_ ? at + policy_.min_healthy_ns : kNever;
     } else if (checks_due_ <= at) {
       if (tasks_healthy_) return decide(Health::healthy, at);
-      // Due again every min_healthy_ns (R-CTRL-1575). That changes nothing until another deadline, so it is skipped up
-      // to the next one or to `now`: a clock that jumps by years costs one step.
+      // Due again every min_healthy_ns (R-CTRL-1575). That has no effect before another deadline, so skip to the next
+      // one or to `now`: a clock that jumps by years costs one step.
       const std::int64_t wait = policy_.min_healthy_ns;
       const std::int64_t ahead = std::min({deadline_, tasks_due_, next_poll(), now}) - at;
       checks_due_ = wait <= 0 ? kNever : at + wait * std::max<std::int64_t>(1, ahead / wait + (ahead % wait != 0));

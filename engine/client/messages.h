@@ -1,5 +1,5 @@
-// What goes between clients and servers, as rows: what a server tells of a node's allocations, and what clients send.
-// Buffers belong to the caller, who clears and reuses them.
+// Messages between clients and servers, as rows: a server's data on a node's allocations, and what clients send.
+// Buffers belong to the caller, which clears and reuses them.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace berth::client {
 
-/// A remote task's handle: opaque to everybody but the driver, which finds all it knows of the work in it, so that the
-/// work needs no record while nobody is attached (R-SEED-12, 21).
+/// A remote task's handle. It is opaque to all but the driver, and contains everything that the driver needs to know of
+/// the work: no other record exists while no client is attached (R-SEED-12, 21).
 struct Handle {
   std::uint64_t work = 0;           ///< 0: no handle
-  std::int64_t exit_at = kEndless;  ///< when the work ends by itself
+  std::int64_t exit_at = kEndless;  ///< time at which the work ends by itself
   std::int32_t exit_code = 0;
   friend bool operator==(const Handle&, const Handle&) = default;
 };
 
-/// An allocation that another waits for (R-CTRL-1510): the one it replaces, or one that it preempted.
+/// An allocation that another one waits for (R-CTRL-1510): the one it replaces, or one that it preempted.
 struct Upstream {
   tables::AllocRow alloc = 0;
   tables::Client status = tables::Client::pending;
@@ -26,7 +26,7 @@ struct Upstream {
 
 struct ServerAlloc {
   tables::AllocRow alloc = 0;
-  tables::VersionRow job = 0;  ///< with `group` the key of the group's numbers
+  tables::VersionRow job = 0;  ///< with `group` the key of the GroupSpec
   std::uint32_t group = 0;
   const std::shared_ptr<const model::Job>* spec = nullptr;  ///< read during deliver() only
   std::uint32_t name_index = 0;
@@ -34,20 +34,20 @@ struct ServerAlloc {
   std::int64_t create_time = 0;
   tables::Desired desired = tables::Desired::run;
   tables::Client client = tables::Client::pending;
-  bool migrate = false, no_shutdown_delay = false;  ///< of the desired transition
-  bool has_health = false;                          ///< its deployment status says healthy or unhealthy
+  bool migrate = false, no_shutdown_delay = false;  ///< from the desired transition
+  bool has_health = false;                          ///< its deployment status is healthy or unhealthy
   tables::DeploymentRow deployment = tables::kNoRow;
   std::uint32_t upstream_begin = 0, upstream_count = 0;  ///< in ServerAllocs::upstream
   std::uint32_t handles_begin = 0, handles_count = 0;    ///< in ServerAllocs::handles, by task; none without handles
-  std::uint32_t statuses_begin = 0, statuses_count = 0;  ///< in ServerAllocs::statuses, by task; none: it starts anew
-  tables::TaskLogRef log;                                ///< with statuses: what they are known to have done
+  std::uint32_t statuses_begin = 0, statuses_count = 0;  ///< in ServerAllocs::statuses, by task; none: a fresh start
+  tables::TaskLogRef log;                                ///< with statuses: events of its tasks so far
 
   [[nodiscard]] bool server_terminal() const { return tables::server_terminal(desired); }
   [[nodiscard]] bool terminal() const { return server_terminal() || tables::client_terminal(client); }
 };
 
-/// The answer to a pull. A complete one names every allocation of the node: those that a client has besides are
-/// removed. Any other names those that changed since the last one, and those that the server deleted.
+/// The answer to a pull. A complete one lists every allocation of the node: the client removes all others. Any other
+/// answer lists the allocations that changed since the last one, and those that the server deleted.
 struct ServerAllocs {
   std::vector<ServerAlloc> allocs;
   std::vector<Upstream> upstream;
@@ -55,7 +55,7 @@ struct ServerAllocs {
   std::vector<tables::AllocRow> removed;
   std::vector<TaskStatus> statuses;
   bool complete = true;
-  bool resume = false;  ///< what runs by the state goes on running, as if its client had only been restarted
+  bool resume = false;  ///< running allocations continue as if their client had only restarted
   void clear() {
     allocs.clear(), upstream.clear(), handles.clear(), removed.clear(), statuses.clear();
     complete = true, resume = false;
@@ -66,11 +66,11 @@ struct AllocReport {
   tables::AllocRow alloc = 0;
   AllocStatus status;
   Health health = Health::unknown;                 ///< healthy, unhealthy or unknown
-  std::int64_t health_at = kNoTime;                ///< kNoTime where none is given (R-CTRL-1518)
-  std::uint32_t tasks_begin = 0, tasks_count = 0;  ///< in Outbox::tasks and, of remote tasks, Outbox::handles
+  std::int64_t health_at = kNoTime;                ///< kNoTime if there is none (R-CTRL-1518)
+  std::uint32_t tasks_begin = 0, tasks_count = 0;  ///< in Outbox::tasks and, for remote tasks, Outbox::handles
 };
 
-/// An allocation that its node's client is about to report of.
+/// An allocation that its node's client will report soon.
 struct Expected {
   tables::AllocRow alloc = 0;
   tables::NodeRow node = 0;
@@ -81,7 +81,7 @@ struct Outbox {
     tables::NodeRow node = 0;
     bool complete = false;  ///< the answer must be complete
   };
-  struct Request {  ///< one request with all reports that the client had (R-CTRL-1532)
+  struct Request {  ///< one request with all pending reports of the client (R-CTRL-1532)
     tables::NodeRow node = 0;
     std::uint32_t begin = 0, count = 0;  ///< in `reports`
   };
@@ -90,8 +90,8 @@ struct Outbox {
   std::vector<Request> requests;
   std::vector<AllocReport> reports;
   std::vector<TaskStatus> tasks;
-  std::vector<Handle> handles;  ///< as `tasks`
-  /// No messages: what the next reports will most likely be of, so that their rows can be asked for in time.
+  std::vector<Handle> handles;  ///< indexed like `tasks`
+  /// Not messages: probable subjects of the next reports, so that their rows can be prefetched.
   std::vector<Expected> expected;
   void clear() {
     registrations.clear(), heartbeats.clear(), pulls.clear(), requests.clear();

@@ -1,4 +1,4 @@
-// What an operator asks of running tasks: another start, a signal (R-API-705).
+// Operator requests for running tasks: restart, signal (R-API-705).
 #include "client/clients.h"
 
 namespace berth::client {
@@ -46,7 +46,7 @@ std::string Clients::restart_tasks(AllocRow alloc, std::string_view name, bool a
   return "";
 }
 
-/// Its driver stops the task, and then it begins anew.
+/// The driver stops the task; then it starts again.
 void Clients::stop_to_restart(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   const AllocRun& a = runs_[t.alloc];
@@ -63,7 +63,7 @@ void Clients::stopped_to_restart(std::uint32_t task, std::int64_t now) {
   start_again(task, now);
 }
 
-/// No decision of the restart policy, and none that counts (R-CTRL-1522). The task waits for its stage as at first.
+/// Bypasses and does not count against the restart policy (R-CTRL-1522). The task waits for its stage again.
 void Clients::start_again(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   timers_.cancel(t.timer);

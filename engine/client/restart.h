@@ -1,4 +1,4 @@
-// Whether a task that ended, or could not start, is started again, and when (R-CTRL-1520 to 1525).
+// Decides whether a task that ended, or could not start, is started again, and when (R-CTRL-1520 to 1525).
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,17 @@ struct RestartPolicy {
   bool delays = false;  ///< mode `delay`; else `fail`
 };
 
-/// What one task runner remembers; a restarted client begins anew (R-CTRL-1524).
+/// State of one task runner; a restarted client starts from zero (R-CTRL-1524).
 struct RestartCount {
-  std::int64_t interval_start_ns = 0;  ///< at first when the runner was made
+  std::int64_t interval_start_ns = 0;  ///< initially the time when the runner was made
   std::int64_t count = 0;
 };
 
 enum class TaskEnd : std::uint8_t {
   succeeded,     ///< exit code 0 and no signal
-  failed,        ///< any other exit; a restart that failed checks ask for
-  not_started,   ///< a start error that another try may mend
-  never_starts,  ///< one that is not recoverable (R-CTRL-1527)
+  failed,        ///< any other exit; a restart because of failed checks
+  not_started,   ///< a start error that may not occur again
+  never_starts,  ///< a start error that is not recoverable (R-CTRL-1527)
   killed,
   asked_to_restart,  ///< by the operator
 };
@@ -44,17 +44,17 @@ enum class RestartReason : std::uint8_t {
 struct RestartDecision {
   RestartState state = RestartState::restarting;
   RestartReason reason = RestartReason::none;
-  std::int64_t wait_ns = 0;  ///< restarting: until the next start
+  std::int64_t wait_ns = 0;  ///< restarting: time until the next start
 };
 
-/// Whether a task that ended well is started again (R-CTRL-1521).
+/// True if a task that ended successfully is started again (R-CTRL-1521).
 [[nodiscard]] constexpr bool restarts_on_success(JobType type, TaskRole role) {
   if (role.hook == Hook::prestart || role.hook == Hook::poststart) return role.sidecar;
   return role.hook != Hook::poststop && (type == JobType::service || type == JobType::system);
 }
 
-/// The decision of R-CTRL-1522. `draw(bound)` gives the uniform integer in [0, bound) of R-CTRL-1523; it is asked only
-/// where a jitter is due.
+/// The decision of R-CTRL-1522. `draw(bound)` returns the uniform integer in [0, bound) of R-CTRL-1523; it is called
+/// only if a jitter is added.
 template <class Draw>
 [[nodiscard]] RestartDecision decide_restart(const RestartPolicy& policy, bool on_success, RestartCount& count,
                                              TaskEnd end, std::int64_t now, Draw&& draw) {
@@ -77,7 +77,7 @@ template <class Draw>
   return {State::restarting, Reason::within_policy, delay + static_cast<std::int64_t>(0.25 * drawn)};
 }
 
-/// The reason as Nomad words it.
+/// The reason in Nomad's words.
 [[nodiscard]] std::string to_text(RestartReason reason, const RestartPolicy& policy);
 
 }  // namespace berth::client

@@ -25,7 +25,7 @@ std::uint32_t group_index(const tables::CompiledJob& job, tables::Symbol name) {
   return kNoRow;
 }
 
-/// The allocations that it has to wait for (R-CTRL-1510): what it replaces, and what it preempted on its node.
+/// The allocations that `row` waits for (R-CTRL-1510): its predecessor, and its victims on its node.
 void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocation* object, ServerAllocs& out) {
   const Snapshot& state = store.current();
   const auto add = [&](AllocRow up) {
@@ -39,10 +39,10 @@ void read_upstream(tables::StateStore& store, AllocRow row, const model::Allocat
   } else if (!object->previous_allocation.empty()) {
     add(store.find_alloc(object->previous_allocation));
   }
-  if (object == nullptr) return;  // the list of its victims is in no column: what preempts has an object
+  if (object == nullptr) return;  // victims are stored in objects only, so a preempting allocation has one
   const NodeRow node = state.allocs.node[row];
   for (AllocRow up = state.nodes.use[node].alloc_head; up != kNoRow; up = state.allocs.next_on_node[up]) {
-    if (state.allocs.desired[up] == tables::Desired::run) continue;  // nobody evicted it
+    if (state.allocs.desired[up] == tables::Desired::run) continue;  // not evicted
     const model::Allocation* victim = state.allocs.cold[up].get();
     const AllocRow by = victim == nullptr                         ? state.allocs.relations[up].preempted_by
                         : victim->preempted_by_allocation.empty() ? kNoRow
@@ -80,7 +80,7 @@ void read_object(tables::StateStore& store, const model::Allocation& object, con
 
 namespace {
 
-/// The states of its tasks as they were reported, where all of them were.
+/// Appends the reported states of the allocation's tasks, if all have one.
 void read_statuses(const Snapshot& state, AllocRow row, const model::TaskGroup& group, ServerAlloc& s,
                    ServerAllocs& out) {
   s.statuses_begin = static_cast<std::uint32_t>(out.statuses.size());
@@ -121,7 +121,7 @@ void read_alloc(tables::StateStore& store, AllocRow row, ServerAllocs& out) {
     read_object(store, *object, (*s.spec)->task_groups[s.group], s, out);
   } else {
     const tables::AllocLink& links = state.allocs.links[row];
-    // A plain row has one index for all its changes: a client may look at it once more than it had to.
+    // Without an object there is one index for all changes: a client may read an allocation once more than necessary.
     s.alloc_modify_index = state.allocs.modify_index[row];
     s.create_time = state.allocs.stamp_of(row).create_time;
     s.has_health = (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) != 0;

@@ -1,5 +1,5 @@
-// TaskJournal: what clients write down of their tasks' lives. A report takes the newest ten events of every task along
-// (R-API-355). No rule reads them, so that they are kept only for a cluster that somebody looks at.
+// TaskJournal: the events of tasks that clients record. A report contains the newest ten events of every task
+// (R-API-355). No rule reads them, so they are stored only for clusters that are observed.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,17 @@ class TaskJournal {
   static constexpr std::size_t kEventsMax = 10;
 
   void begin(tables::AllocRow alloc, std::size_t tasks);
-  /// With what is known of before; null: nothing.
+  /// Starts with earlier events; null: none.
   void begin(tables::AllocRow alloc, std::size_t tasks, const tables::TaskLogRef& before);
   void add(tables::AllocRow alloc, std::size_t task, TaskLogEvent event);
-  /// A report that tells of everything so far leaves.
+  /// A report with all events so far is sent.
   void sent(tables::AllocRow alloc);
-  /// What the last report that left told of; null: none did.
+  /// The events in the last report that was sent; null: none was.
   [[nodiscard]] tables::TaskLogRef told(tables::AllocRow alloc) const;
-  /// The row may become another allocation's.
+  /// The row may be reused by another allocation.
   void forget(tables::AllocRow alloc);
 
-  /// What the events of a run of the task say (Outcome).
+  /// Texts for the events of a run of the task (Outcome).
   struct Texts {
     std::int32_t exit_signal = 0;
     std::string exit_message, start_message;

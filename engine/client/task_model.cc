@@ -11,7 +11,7 @@ Outcome seeded_outcome(const void* context, const TaskStart& start) {
   const std::uint64_t what =
       static_cast<std::uint64_t>(start.group) << 48 | static_cast<std::uint64_t>(start.task) << 32 | start.run;
   base::Random draw(model.seed ^ name ^ base::mix64(what), "task");
-  // Always the same number of draws: a changed probability does not shift the others.
+  // A fixed number of draws: changing one probability does not shift the others.
   const double begin = draw.unit(), end = draw.unit(), recovery = draw.unit();
   const auto length = static_cast<std::int64_t>(draw.exponential(static_cast<double>(model.batch_run_ns)));
   Outcome out;

@@ -1,4 +1,4 @@
-// What clients report of a task, and what the statuses of an allocation's tasks say of the allocation (R-CTRL-1513).
+// Task statuses that clients report, and the status of an allocation that follows from them (R-CTRL-1513).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace berth::client {
 using model::JobType;
 using tables::kNoTime;
 
-/// Where a task stands in the life of its allocation (R-CTRL-1514).
+/// A task's place in the life cycle of its allocation (R-CTRL-1514).
 enum class Hook : std::uint8_t { main, prestart, poststart, poststop };
 [[nodiscard]] Hook hook(std::string_view text);
 

@@ -5,7 +5,7 @@ namespace berth::client {
 
 namespace {
 
-/// What the event of a task's killing shows, where that is not the usual text (R-REG-482).
+/// Text of a task's kill event if it is not the usual one (R-REG-482).
 std::string kill_text(bool is_forced, const AllocStatus& forced) {
   if (!is_forced || forced.description != Description::max_run_exceeded) return "";
   return std::string(to_text(Description::max_run_exceeded));
@@ -24,12 +24,12 @@ TaskStart Clients::start_of(const TaskRun& t, std::uint32_t task) const {
   return {a.alloc, a.job, a.group, place(a, task), a.name_index, t.run, specs_[a.spec].type, specs_[a.spec].job.get()};
 }
 
-/// A remote task is left running when its allocation moves (R-SEED-20).
+/// True if the remote task is left running because its allocation moves (R-SEED-20).
 bool Clients::detaches(const AllocRun& a, std::uint32_t task) const {
   return specs_[a.spec].tasks[place(a, task)].remote && (a.server_lost || a.migrate);
 }
 
-/// Whether the tasks before it have come far enough (R-CTRL-1514).
+/// True if the tasks before it have progressed far enough (R-CTRL-1514).
 bool Clients::stage_is_open(const AllocRun& a, std::size_t task) const {
   const std::vector<TaskRole>& roles = specs_[a.spec].roles;
   const Hook hook = roles[task].hook;
@@ -113,7 +113,7 @@ void Clients::log_no_start(std::uint32_t task, std::int64_t now) {
   log(t.alloc, at, std::move(event));
 }
 
-/// A run of the task ended.
+/// Logs the end of a run of the task.
 void Clients::log_end(std::uint32_t task, std::int32_t exit_code, std::int64_t now) {
   const TaskRun& t = task_runs_[task];
   const AllocRun& a = runs_[t.alloc];
@@ -134,7 +134,7 @@ void Clients::log_decision(std::uint32_t task, const RestartDecision& decision, 
        again ? decision.wait_ns : 0, to_text(decision.reason, specs_[a.spec].tasks[place(a, task)].restart)});
 }
 
-/// It exited by itself, or did not start: the restart policy decides (R-CTRL-1522).
+/// The task exited by itself, or did not start: the restart policy decides (R-CTRL-1522).
 void Clients::end_task(std::uint32_t task, TaskEnd end, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   const AllocRun& a = runs_[t.alloc];
@@ -152,8 +152,8 @@ void Clients::end_task(std::uint32_t task, TaskEnd end, std::int64_t now) {
   ++status.restarts, status.last_restart = now;
   mark(task, TaskEvent::restarting, now);
   t.phase = TaskPhase::waiting, t.exit_at = kNever, t.work = 0;
-  // At the very end of the interval nothing is left to wait, and a task of no length would start for ever at that
-  // instant of a virtual clock: as with a delay of 0 it is 1 ns (R-CTRL-1523).
+  // At the very end of the interval the wait is 0, and a task of zero length would restart for ever at one instant of a
+  // virtual clock. Wait 1 ns, as with a delay of 0 (R-CTRL-1523).
   const bool at_end = decision.reason == RestartReason::exceeded_delay && decision.wait_ns == 0;
   arm_task(task, now + (at_end ? 1 : decision.wait_ns));
 }
@@ -176,8 +176,8 @@ void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t
   if (event != TaskEvent::none) mark(task, event, now);
 }
 
-/// Kills in order: the leader, other tasks, sidecars, each when those before are dead (R-CTRL-1516). Whether anything
-/// changed.
+/// Kills in order: the leader, other tasks, sidecars, each after the previous ones are dead (R-CTRL-1516). Returns
+/// whether anything changed.
 bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
   const AllocRun& a = runs_[run];
   const GroupSpec& spec = specs_[a.spec];
@@ -205,8 +205,8 @@ bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
   return changed;
 }
 
-/// A sidecar whose turn comes when the server stops its allocation: by then the main tasks are dead, and that kills it,
-/// too (R-CTRL-1515). It tells of both.
+/// For a sidecar whose turn to be killed comes because the server stops its allocation: by then the main tasks are
+/// dead, which kills it, too (R-CTRL-1515). Logs both.
 void Clients::outlive_main_tasks(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   if (t.phase != TaskPhase::running || t.reattached || statuses_[task].event != TaskEvent::killed) return;
@@ -234,7 +234,7 @@ void Clients::send_kill(std::uint32_t task, std::int64_t now) {
   TaskRun& t = task_runs_[task];
   const AllocRun& a = runs_[t.alloc];
   t.detached |= detaches(a, task);
-  if (t.detached) return die(task, false, TaskEvent::killed, now);  // the remote work goes on
+  if (t.detached) return die(task, false, TaskEvent::killed, now);  // the remote work continues
   const std::int64_t timeout = specs_[a.spec].tasks[place(a, task)].kill_timeout_ns;
   log(t.alloc, place(a, task), {TaskLogEvent::Kind::killing, 0, now, timeout, kill_text(a.has_forced, a.forced)});
   const std::int64_t end = std::min(t.exit_at, now + std::min(t.kill_ns, timeout));
@@ -256,7 +256,7 @@ void Clients::on_task(std::uint32_t task, std::int64_t now) {
     case TaskPhase::running:
       if (runs_[run].kill != KillScope::none &&
           specs_[runs_[run].spec].roles[place(runs_[run], task)].hook != Hook::poststop)
-        die(task, false, TaskEvent::killed, now);  // its turn to be killed had not come yet (R-CTRL-1517)
+        die(task, false, TaskEvent::killed, now);  // exits before its turn to be killed (R-CTRL-1517)
       else
         end_task(task, t.exit_fails ? TaskEnd::failed : TaskEnd::succeeded, now);
       break;

@@ -1,18 +1,18 @@
-// TimerWheel: all timers of all clients in one queue, ordered by time; timers of one time fire in the order in which
+// TimerWheel: all timers of all clients in one queue, ordered by time; timers of equal time fire in the order in which
 // they were set.
 //
-// Time is read as eleven digits of six bits. A timer lies in the slot of the highest digit in which it differs from
-// `base_`, the time of the last timer that fired; the lowest level that holds anything therefore holds the earliest
-// timer. Popping moves `base_` there and hands the timers of that one slot down, each by at least one level, so
-// setting, cancelling and firing cost a constant however many timers there are: a timer 10 s ahead moves five times at
-// most, and one that is alone in its slot fires from there: twice where timers lie some 10 ms apart.
+// Time is read as eleven digits of six bits. A timer is in the slot of the highest digit in which it differs from
+// `base_`, the time of the last timer that fired; so the lowest occupied level holds the earliest timer. Popping moves
+// `base_` there and moves the timers of that one slot down by at least one level each. So setting, cancelling and
+// firing have a constant cost, however many timers there are. A timer 10 s ahead moves at most five times. One that is
+// alone in its slot fires from there: after two moves if timers are some 10 ms apart.
 //
 //   column      bytes  what
-//   nodes          32  time, links of the slot's list, subject, kind, place; free ones are chained
-//   slots     11 x 64  head, tail and earliest time of a list, and the last timers that it got
-// The nodes of a list lie anywhere, and each would be a cache miss: a node knows the one that came kAhead after it, and
-// whoever goes through a list asks for that one's line. The hint may be stale, which costs a useless look.
-// Memory is that of the largest number of timers there ever was at once. Threads: one.
+//   nodes          32  time, links of the slot's list, subject, kind, place; free nodes are chained
+//   slots     11 x 64  head, tail and earliest time of a list, and the last timers added
+// The nodes of a list are scattered, and each would be a cache miss: a node stores the one that was added kAhead later,
+// and list traversals prefetch it. The hint may be stale, which costs a useless prefetch. Memory is that of the largest
+// number of timers at any one time. Threads: one.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class TimerWheel {
     std::uint8_t kind = 0;
   };
 
-  /// `at` is not negative and not before the last timer that fired.
+  /// `at` must be neither negative nor before the last timer that fired.
   TimerId set(std::int64_t at, std::uint8_t kind, std::uint32_t subject) {
     BERTH_ASSERT(at >= base_ && at != kNone);
     TimerId id = free_;
@@ -55,7 +55,7 @@ class TimerWheel {
     return id;
   }
 
-  /// Takes the timer back and forgets its number; kNoTimer is none.
+  /// Cancels the timer and clears its number; kNoTimer is ignored.
   void cancel(TimerId& id) {
     if (id == kNoTimer) return;
     unlink(id);
@@ -77,14 +77,14 @@ class TimerWheel {
     return slot.earliest;
   }
 
-  /// Takes the earliest timer if it is due at `now`. `near(kind, subject)` is called for timers that come soon after.
+  /// Pops the earliest timer if it is due at `now`. Calls `near(kind, subject)` for timers that are due soon after it.
   template <class Near>
   bool pop(std::int64_t now, Fired& out, Near&& near) {
     const std::int64_t at = next();
     if (at > now) return false;
     TimerId id = alone_in_first_slot();
     if (id != kNoTimer) {
-      base_ = at;  // nothing else differs from it in that digit or in a lower one
+      base_ = at;  // no other timer differs from it in that digit or a lower one
     } else {
       if (at != base_) hand_down(at, near);
       id = slots_[0][digit(at, 0)].head;
@@ -111,23 +111,23 @@ class TimerWheel {
     TimerId next = kNoTimer, prev = kNoTimer;
     std::uint32_t subject = 0;
     std::uint8_t kind = 0, level = 0, slot = 0;
-    TimerId ahead = 0;  // a hint; any node there is
+    TimerId ahead = 0;  // a hint; may be any node
   };
   static_assert(sizeof(Node) == 32);
   static constexpr std::uint32_t kAhead = 16;
   struct Slot {
-    std::int64_t earliest = kNone;  // kNone in a list that is not empty: to be looked up
+    std::int64_t earliest = kNone;  // kNone although the list is not empty: unknown
     TimerId head = kNoTimer, tail = kNoTimer;
-    std::uint32_t came = 0;  // since the list was last made
+    std::uint32_t came = 0;  // added since the list was last empty
     std::array<TimerId, kAhead> last{};
   };
 
   void ask_ahead(const Node& node) const { base::prefetch(&nodes_[node.ahead]); }
 
-  /// The lowest level that holds anything; there is one.
+  /// The lowest occupied level; there must be one.
   [[nodiscard]] std::size_t lowest_level() const { return static_cast<std::size_t>(std::countr_zero(levels_)); }
 
-  /// The slot's list is empty.
+  /// Marks a slot whose list is empty.
   void vacate(std::size_t level, std::size_t slot) {
     occupied_[level] &= ~(std::uint64_t{1} << slot);
     if (occupied_[level] == 0) levels_ &= ~(1u << level);
@@ -178,14 +178,14 @@ class TimerWheel {
     --size_;
   }
 
-  /// The earliest timer, if no other one lies in its slot; of timers that are spread out most are.
+  /// The earliest timer if it is alone in its slot, as most are if timers are spread out; else kNoTimer.
   [[nodiscard]] TimerId alone_in_first_slot() const {
     const std::size_t level = lowest_level();
     const Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
     return slot.head == slot.tail ? slot.head : kNoTimer;
   }
 
-  /// Moves `base_` to the earliest timer and that timer's slot to lower levels, in the order of the list.
+  /// Moves `base_` to the earliest timer, and the timers of its slot to lower levels in list order.
   template <class Near>
   void hand_down(std::int64_t at, Near&& near) {
     const std::size_t level = lowest_level();
