@@ -93,7 +93,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     if (!group->require_progress_by.is_zero())
       group->require_progress_by = base::Time{base::later(entry.now, group->progress_deadline)};
   }
-  if (changed.status == "running" && !model::requires_promotion(changed))  // one that is paused says so still
+  if (changed.status == "running" && !model::requires_promotion(changed))  // a paused one keeps its text
     changed.status_description = "Deployment is running";
   changed.modify_time = entry.promoted_at;
   upsert_deployment(change, std::move(changed));
@@ -130,7 +130,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
     const AllocRow row = alloc_row(id);
     auto object = change.commit.take_object(row);
     model::Allocation& changed = *object;
-    model::Allocation before;  // what counts below
+    model::Allocation before;  // the fields that count below
     before.deployment_id = changed.deployment_id, before.deployment_status = changed.deployment_status;
     if (!changed.deployment_status) changed.deployment_status.emplace();
     changed.deployment_status->healthy = healthy;

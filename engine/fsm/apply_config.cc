@@ -51,7 +51,7 @@ std::string StateLog::apply(std::uint64_t index, const NamespaceUpsertEntry& ent
   Change change{commit};
   for (model::Namespace name_space : entry.namespaces) {
     const model::Namespace* before = named(store_.current().cold->namespaces, name_space.name);
-    // An export may not say when a namespace was made; `default` is there before anything is (R-STORE-500).
+    // An export may lack a namespace's creation index; `default` exists from the start (R-STORE-500).
     const std::uint64_t created = before ? before->extra["CreateIndex"].as_uint() : 0;
     const bool was_there = before || name_space.name == "default";
     name_space.extra.set("CreateIndex", was_there ? std::max<std::uint64_t>(created, 1) : index);

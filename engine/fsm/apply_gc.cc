@@ -1,4 +1,4 @@
-// What garbage collection deletes (R-CTRL-734, 742).
+// Deletions by garbage collection (R-CTRL-734, 742).
 #include <algorithm>
 
 #include "fsm/change.h"
@@ -11,7 +11,7 @@ using tables::JobKeyRow;
 using tables::kNoRow;
 using tables::StoredEvalRow;
 
-/// An allocation that goes soon.
+/// Prefetches the rows of an allocation that will be removed soon.
 void StateLog::ask_for(tables::AllocRow row) const {
   tables::ask_for_rows(store_, row, kNoRow);
   store_.current().allocs.next_of_job.prefetch(row);
@@ -23,7 +23,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::silent};
   std::vector<JobKeyRow> jobs;
-  // Before their evaluations: an allocation that stays behind its evaluation becomes an object.
+  // Before their evaluations: an allocation that outlives its evaluation becomes an object.
   constexpr std::size_t kAhead = 6;
   const std::size_t count = entry.allocs.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
     change.commit.remove_alloc(entry.allocs[i]);
   }
   for (const StoredEvalRow row : entry.evals) {
-    if (!store_.current().evals.exists(row)) continue;  // named twice
+    if (!store_.current().evals.exists(row)) continue;  // listed twice
     const JobKeyRow key = store_.current().evals.job_key[row];
     change.commit.remove_eval(row);
     if (jobs.empty() || jobs.back() != key) jobs.push_back(key);

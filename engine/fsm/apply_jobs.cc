@@ -61,7 +61,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   return "";
 }
 
-/// Deletes the job with all that is its own (R-CTRL-742).
+/// Deletes the job with everything that belongs to it (R-CTRL-742).
 void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>& purged, Hooks& hooks) {
   const model::Job& job = *purged;
   const JobKeyRow key = store_.find_job_key(job.namespace_, job.id);
@@ -133,7 +133,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
   return "";
 }
 
-// ---------------------------------------------------------------- of a job that is there
+// ---------------------------------------------------------------- existing jobs
 
 void StateLog::rewrite_version(Change& change, JobKeyRow key, model::Job job) {
   job.modify_index = change.index;

@@ -12,10 +12,10 @@ using tables::NodeRow;
 
 namespace {
 
-/// Times of last-drain records are whole seconds.
+/// Last-drain records have times in whole seconds.
 std::string second_text(std::int64_t ns) { return base::to_rfc3339(base::Time{ns - ns % base::kSecond}); }
 
-/// What a node reports moves the states of the volumes that are stored for it (R-STORE-211). Cost: O(host volumes).
+/// Updates the states of a node's stored volumes to what it reports (R-STORE-211). Cost: O(host volumes).
 void settle_host_volumes(tables::Commit& commit, const model::Node& node) {
   std::vector<model::HostVolume> changed;
   for (const model::HostVolume& volume : commit.current().cold->host_volumes) {
@@ -116,7 +116,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeDrainEntry& entry, Ho
     model::Node changed = *node(update.node_id);
     const bool was_draining = changed.drain_strategy.has_value(), was_eligible = is_eligible(changed);
     if (update.event) add_event(index, changed, *update.event);
-    // R-CTRL-1005: a drain that starts has a record of its own.
+    // R-CTRL-1005: a new drain gets a record of its own.
     if (update.strategy && !was_draining) {
       changed.last_drain = json::Value::object();
       changed.last_drain.set("StartedAt", second_text(entry.updated_at));

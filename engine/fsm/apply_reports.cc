@@ -1,4 +1,5 @@
-// What clients report of their allocations (R-CTRL-749, 766 to 770): as rows, and as API objects where no row holds it.
+// Clients' reports on their allocations (R-CTRL-749, 766 to 770): as rows, or as API objects if they do not fit into a
+// row.
 #include <algorithm>
 
 #include "fsm/change.h"
@@ -32,7 +33,7 @@ void StateLog::ask_for(const tables::ClientReport& report) const {
     base::prefetch(now.jobs.versions[job].get());
 }
 
-/// What is left to ask for when the batch is written.
+/// Prefetches the rest when the batch is written.
 void StateLog::ask_further(const tables::ClientReport& report) const {
   const JobKeyRow key = store_.current().allocs.job_key[report.row];
   if (key >= records_.size() || !records_[key].summary || records_[key].summary->groups.empty()) return;
@@ -98,7 +99,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
   return "";
 }
 
-/// A row keeps what such an allocation reports, and no object is made of it.
+/// Stores a report in the row, without making an API object.
 void StateLog::write_report(Change& change, AllocRow row, const tables::ClientReport& report) {
   const tables::Snapshot& now = store_.current();
   const tables::AllocLink& links = now.allocs.links[row];
@@ -120,7 +121,7 @@ void StateLog::write_report(Change& change, AllocRow row, const tables::ClientRe
   count_in_summary(change.index, written);
 }
 
-/// Another health of a row, for its deployment: as count_in_deployment() counts an object.
+/// Counts a row's change of health for its deployment, as count_in_deployment() does for an object.
 void StateLog::count_health(AllocRow row, std::uint8_t health, const tables::ClientReport& report) {
   const tables::Snapshot& now = store_.current();
   const tables::AllocLink& links = now.allocs.links[row];
@@ -141,12 +142,12 @@ void StateLog::count_health(AllocRow row, std::uint8_t health, const tables::Cli
   add(counts, {canary_, report.modify_time, base::Time{report.said.health_at}}, *deployment.task_groups[group]);
 }
 
-/// The way of every allocation with an API object.
+/// Writes a report on an allocation with an API object.
 void StateLog::write_report(Change& change, AllocRow row, model::Allocation&& report) {
   const std::uint64_t index = change.index;
   auto object = change.commit.take_object(row);
   model::Allocation& alloc = *object;
-  model::Allocation before;  // what counts below
+  model::Allocation before;  // the fields that count below
   before.deployment_id = alloc.deployment_id, before.deployment_status = alloc.deployment_status;
   const std::string followup(model::followup_to_cancel(alloc, report.client_status));  // R-CTRL-766
   if (!followup.empty()) {

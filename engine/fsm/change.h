@@ -1,4 +1,4 @@
-// One entry while it is applied; for the files of this folder only.
+// One entry while it is applied; only for the files of this folder.
 #pragma once
 
 #include "fsm/state_log.h"
@@ -9,7 +9,7 @@ inline bool is_eligible(const model::Node& node) { return node.scheduling_eligib
 
 struct StateLog::Change {
   tables::Commit& commit;
-  StateLog* log = nullptr;  ///< whose listener is told at the end; null: nobody is
+  StateLog* log = nullptr;  ///< the log whose listener is notified at the end; null: none
   EntryKind kind = EntryKind::silent;
   const std::uint64_t index = commit.index();
 

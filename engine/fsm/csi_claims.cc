@@ -14,7 +14,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// The group of the allocation's job version if it asks for CSI volumes; else null.
+/// The group of the allocation's job version if it requests CSI volumes; else null.
 const model::TaskGroup* csi_group(const Snapshot& state, AllocRow row) {
   const tables::VersionRow version = state.allocs.job[row];
   if (version == kNoRow) return nullptr;

@@ -1,4 +1,4 @@
-// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): what one change of the state carries.
+// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): the data of one state change.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ struct TransitionEntry {
   std::vector<model::Evaluation> evals;
 };
 
-/// What clients report, merged over 50 ms (R-CTRL-749).
+/// Reports of clients, merged over 50 ms (R-CTRL-749).
 struct ClientUpdateEntry {
   std::vector<tables::ClientReport> reports;  ///< in the order of their arrival
-  std::vector<model::Allocation> allocs;      ///< those of them that came as API objects, or do not fit into a row
+  std::vector<model::Allocation> allocs;      ///< reports that came as API objects or do not fit into a row
   std::vector<model::Evaluation> evals;
 
   [[nodiscard]] bool empty() const { return reports.empty(); }
   void add(model::Allocation report);
-  /// Forgets all and keeps the memory.
+  /// Empties the entry but keeps its memory.
   void clear() { reports.clear(), allocs.clear(), evals.clear(); }
 };
 

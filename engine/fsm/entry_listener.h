@@ -1,4 +1,5 @@
-// Who wants to know which rows an entry wrote, such as a stream of events. Without one nothing is noted.
+// Interface for listeners that need the rows that an entry wrote, such as a stream of events. Without one, no rows are
+// recorded.
 #pragma once
 
 #include <memory>
@@ -11,8 +12,8 @@
 namespace berth::fsm {
 
 enum class EntryKind : std::uint8_t {
-  silent,  ///< told to nobody
-  part,    ///< of an entry that is told of later
+  silent,  ///< not reported
+  part,    ///< part of an entry that is reported later
   job_register,
   job_deregister,
   job_batch_deregister,
@@ -40,12 +41,12 @@ struct EntryRows {
   std::vector<tables::DeploymentRow> deployments;
   std::vector<tables::NodeRow> nodes;
   std::vector<std::string> pools;
-  // What is gone, as it was.
+  // Deleted objects, as they were before.
   std::vector<std::shared_ptr<const model::Job>> deleted_jobs;
   std::vector<std::shared_ptr<const model::Node>> deleted_nodes;
   std::vector<model::NodePool> deleted_pools;
 
-  /// Forgets all and keeps the memory.
+  /// Empties the rows but keeps their memory.
   void clear() {
     jobs.clear(), evals.clear(), allocs.clear(), deployments.clear(), nodes.clear(), pools.clear();
     deleted_jobs.clear(), deleted_nodes.clear(), deleted_pools.clear();
@@ -55,7 +56,7 @@ struct EntryRows {
 class EntryListener {
  public:
   virtual ~EntryListener() = default;
-  /// At the end of the entry's commit, which still holds the store's mutex: the state is read from the log and from
+  /// Called at the end of the entry's commit, which still holds the store's mutex: read the state from the log and from
   /// StateStore::current(), not from a snapshot.
   virtual void entry_applied(EntryKind kind, std::uint64_t index, const EntryRows& rows) = 0;
 };

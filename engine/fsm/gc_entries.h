@@ -9,7 +9,7 @@
 
 namespace berth::fsm {
 
-/// Rows of now: an entry is applied as soon as it is made.
+/// Current rows: an entry is applied as soon as it is made.
 struct EvalDeleteEntry {
   std::vector<base::AllocRow> allocs;
   std::vector<base::StoredEvalRow> evals;

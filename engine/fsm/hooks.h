@@ -1,4 +1,4 @@
-// What an applied entry asks of the broker and of the tracker of blocked evaluations (R-CTRL-202, 770, 771, 822 to
+// Actions for the broker and the tracker of blocked evaluations after an applied entry (R-CTRL-202, 770, 771, 822 to
 // 826).
 #pragma once
 
@@ -14,9 +14,9 @@ namespace berth::fsm {
 enum class HookKind : std::uint8_t {
   enqueue,                  ///< eval: a pending evaluation was written
   block,                    ///< eval: a blocked evaluation was written
-  untrack,                  ///< name_space, id = job: an evaluation of it is complete and placed everything
+  untrack,                  ///< name_space, id = job: one of its evaluations is complete and placed everything
   unblock,                  ///< id = computed class
-  unblock_class_and_quota,  ///< node: of its computed class; no quota in this edition
+  unblock_class_and_quota,  ///< node: its computed class; no quota in this edition
   unblock_node,             ///< node
   drop_waiting,             ///< eval: cancelled while it waits (R-CTRL-321)
   drop,                     ///< eval: its job was purged; never with cancelled_evals_linger (R-CTRL-742)

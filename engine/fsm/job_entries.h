@@ -1,5 +1,5 @@
-// Payloads of log entries on a job that is there: scaling events, stability, tags of versions (R-API-263 to 266); and
-// what the state keeps of a job beside its versions.
+// Payloads of log entries on an existing job: scaling events, stability, tags of versions (R-API-263 to 266); and the
+// state stored for a job besides its versions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace berth::fsm {
 
-/// The text that a version was made from, as its user sent it (R-API-218).
+/// The text that a version was made from, as submitted (R-API-218).
 struct Submission {
   std::string source, format;  ///< `hcl2`, `hcl1` or `json`
   json::Value variable_flags;  ///< {name: text}, or null
@@ -20,10 +20,10 @@ struct Submission {
   std::uint64_t version = 0, job_modify_index = 0;  ///< set when it is stored
 };
 
-/// What scaled a group, or only said so (R-API-248, 263).
+/// An event that scaled a group, or was only recorded (R-API-248, 263).
 struct ScalingEvent {
   std::int64_t at = 0;                ///< unix ns
-  std::optional<std::int64_t> count;  ///< none: nothing was scaled
+  std::optional<std::int64_t> count;  ///< none: the group was not scaled
   std::int64_t previous_count = 0;
   std::string message;
   bool error = false;
@@ -43,11 +43,11 @@ struct JobStabilityEntry {
   bool stable = false;
 };
 
-/// Tags a version, or takes the tag `name` away.
+/// Tags a version, or removes the tag `name`.
 struct VersionTagEntry {
   std::string name_space, job_id, name;
   bool remove = false;
-  std::uint64_t version = 0;  ///< of the version that gets it
+  std::uint64_t version = 0;  ///< of the version to tag
   std::string description;
   std::int64_t tagged_at = 0;  ///< unix ns
 };

@@ -29,7 +29,7 @@ bool evaluates(const model::Job& job) { return !model::is_periodic(job) && !mode
 
 constexpr const char* kBadScaling = "RPC Error:: 400,";
 
-/// Why the request cannot be meant, whatever the job; "" when it can (R-API-262).
+/// The reason why the request is malformed for any job; "" if it is not (R-API-262).
 std::string malformed_scaling(const ScaleJob& request) {
   if (request.group.empty()) return std::string(kBadScaling) + "missing task group name for scaling action";
   if (request.count.value_or(0) < 0) return std::string(kBadScaling) + "scaling action count can't be negative";
@@ -38,7 +38,7 @@ std::string malformed_scaling(const ScaleJob& request) {
   return "";
 }
 
-/// Why this count cannot be the group's, "" when it can (R-CTRL-1108, R-API-262).
+/// The reason why the group cannot have this count; "" if it can (R-CTRL-1108, R-API-262).
 std::string scaling_problem(const model::Job& job, const ScaleJob& request) {
   const auto bad = [](const std::string& why) { return kBadScaling + why; };
   if (job.type == "system" && request.count.value_or(0) > 1)
@@ -59,7 +59,7 @@ std::string scaling_problem(const model::Job& job, const ScaleJob& request) {
   return "";
 }
 
-/// Why the parent does not take this dispatch, "" when it does (R-CTRL-1110).
+/// The reason why the parent refuses this dispatch; "" if it does not (R-CTRL-1110).
 std::string dispatch_problem(const model::ParameterizedJob& rules, const DispatchJob& request) {
   if (rules.payload == "required" && request.payload.empty())
     return "Payload is not provided but required by parameterized job";
@@ -101,12 +101,12 @@ Answer Requests::register_job(const RegisterJob& request, std::int64_t now) {
   if (evaluates(job)) {  // R-CTRL-1103
     eval = new_eval(job, "job-register", now);
     if (request.eval_priority > 0) eval->priority = request.eval_priority;  // R-CTRL-210
-    answer.eval_id = eval->id;                                              // stated even when the entry fails
+    answer.eval_id = eval->id;                                              // set even if the entry fails
   }
   auto submitted = std::make_shared<model::Job>(job);
   if (has_scaling(job)) fill_policy_ids(stored.get(), next_id_, *submitted);
   if (!stored || model::spec_changed(*stored, *submitted)) {  // R-REG-430
-    model::canonicalize(*submitted);                          // as every job entry is when it is applied (R-REG-7)
+    model::canonicalize(*submitted);                          // as when a job entry is applied (R-REG-7)
     submitted->submit_time = now;
     JobRegisterEntry entry;
     entry.job = std::move(submitted);
@@ -142,13 +142,13 @@ Answer Requests::deregister_job(const DeregisterJob& request, std::int64_t now) 
   entry.submit_time = now;
   if (evaluates(*stored)) {
     entry.eval = new_eval(*stored, "job-deregister", now);
-    if (log_.quirks().deregistration_is_service) entry.eval->type = "service";  // R-CTRL-211, whatever the job's
+    if (log_.quirks().deregistration_is_service) entry.eval->type = "service";  // R-CTRL-211, for any job type
     if (request.eval_priority > 0) entry.eval->priority = request.eval_priority;
     if (entry.eval->priority <= 0) entry.eval->priority = 50;
   }
   write(answer, "job_deregister", entry);
   answer.job_modify_index = answer.index;
-  answer.eval_create_index = answer.index;  // stated without an evaluation as well
+  answer.eval_create_index = answer.index;  // set even without an evaluation
   if (entry.eval) answer.eval_id = entry.eval->id;
   return answer;
 }
@@ -232,7 +232,7 @@ Answer Requests::revert_job(const RevertJob& request, std::int64_t now) {
     return refused(fmt::format("Current job has version {}; enforcing version {}", current, *request.enforce_version));
   auto job = std::make_shared<model::Job>(**found);
   job->stable = false;
-  job->version_tag = {};  // a tag names one version, which keeps it
+  job->version_tag = {};  // a tag belongs to one version, which keeps it
   if (std::string problem = model::submit_again(*job); !problem.empty()) return refused(std::move(problem));
   RegisterJob registration;
   registration.job = std::move(job);

@@ -1,4 +1,4 @@
-// The job summary: per task group, how many allocations are in which client status (R-CTRL-721 to 726).
+// The job summary: per task group, the number of allocations per client status (R-CTRL-721 to 726).
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct GroupSummary {
   std::int64_t& operator[](Bin bin) { return counts[static_cast<std::size_t>(bin)]; }
 };
 
-/// By the group's name, ascending. Most jobs have one group: all of them stand in one block.
+/// By the group's name, ascending. All are in one block, because most jobs have one group.
 class GroupSummaries {
  public:
   using value_type = std::pair<std::string, GroupSummary>;
@@ -29,7 +29,7 @@ class GroupSummaries {
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] auto begin() const { return list_.begin(); }
   [[nodiscard]] auto end() const { return list_.end(); }
-  /// Null: there is none.
+  /// Returns null if there is none.
   [[nodiscard]] GroupSummary* find(std::string_view name) {
     const auto at = place(name);
     return at != list_.end() && at->first == name ? &at->second : nullptr;
@@ -37,14 +37,14 @@ class GroupSummaries {
   [[nodiscard]] const GroupSummary* find(std::string_view name) const {
     return const_cast<GroupSummaries*>(this)->find(name);
   }
-  /// Whether the group is new.
+  /// Returns whether the group is new.
   bool add(std::string_view name) {
     const auto at = place(name);
     if (at != list_.end() && at->first == name) return false;
     list_.emplace(at, name, GroupSummary{});
     return true;
   }
-  /// The group's, which is there afterwards.
+  /// The group's summary, added if missing.
   GroupSummary& operator[](std::string_view name) {
     add(name);
     return *find(name);
@@ -60,7 +60,7 @@ class GroupSummaries {
 };
 
 struct JobSummary {
-  GroupSummaries groups;  ///< never loses a group while the job lives
+  GroupSummaries groups;  ///< groups are never removed during the job's life
   std::uint64_t create_index = 0, modify_index = 0;
   std::int64_t children_pending = 0, children_running = 0,
                children_dead = 0;  ///< of a periodic or parameterized parent

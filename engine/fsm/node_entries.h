@@ -1,4 +1,4 @@
-// Payloads of log entries on nodes (R-CTRL-901 to 964, 1001 to 1005), and what is kept of a node's life.
+// Payloads of log entries on nodes (R-CTRL-901 to 964, 1001 to 1005), and a node's stored changes.
 #pragma once
 
 #include <optional>
@@ -39,9 +39,9 @@ struct NodeDrainEntry {
   struct Update {
     std::string node_id;
     std::optional<model::DrainStrategy> strategy;  ///< none: the drain ends
-    bool mark_eligible = false;                    ///< where the drain ends; one that is set unblocks all the same
-    bool complete = false;                         ///< it ends because nothing is left, or at its deadline
-    json::Value meta;                              ///< of the last-drain record; null: none was given
+    bool mark_eligible = false;                    ///< at a drain's end; when a drain is set, it only unblocks
+    bool complete = false;                         ///< the drain ends because no allocation is left, or at its deadline
+    json::Value meta;                              ///< for the last-drain record; null: none was given
     std::optional<NodeEvent> event;
   };
   std::vector<Update> updates;
@@ -52,7 +52,7 @@ struct NodeDeregisterEntry {
   std::vector<std::string> node_ids;
 };
 
-/// What entries changed of a node since it registered, beside the bits in its row.
+/// Changes of a node by entries since its registration, besides the bits in its row.
 struct NodeLife {
   std::optional<model::DrainStrategy> drain_strategy;
   json::Value last_drain, events;

@@ -37,7 +37,7 @@ bool has_event(const model::Node& node, std::string_view message) {
 
 constexpr const char* kWaitsForPool = "Node registered but waiting for node pool to be created";
 
-/// Whether a registration changes what schedulers decide by (R-CTRL-908); resources and the pool are not looked at.
+/// True if a registration changes the basis of scheduling (R-CTRL-908); resources and the pool are not compared.
 bool changes_evaluations(const model::Node& before, const model::Node& after) {
   const auto devices = [](const model::Node& node) {
     return node.node_resources ? node.node_resources->devices : std::vector<model::NodeDevice>{};
@@ -48,15 +48,15 @@ bool changes_evaluations(const model::Node& before, const model::Node& after) {
          devices(before) != devices(after);
 }
 
-/// Whether an allocation asks for no evaluation of its job when its node changes (R-CTRL-951). System jobs are
-/// evaluated for what they are (R-CTRL-952), sysbatch jobs never.
+/// True if the allocation causes no evaluation of its job when its node changes (R-CTRL-951). System jobs are evaluated
+/// without allocations (R-CTRL-952), sysbatch jobs never.
 bool is_skipped(std::string_view job_type, tables::Desired desired, tables::Client client) {
   if (job_type == "service") return tables::server_terminal(desired) && tables::client_terminal(client);
   if (job_type == "batch") return tables::client_terminal(client);
   return true;
 }
 
-/// The node's allocations in the order of R-CTRL-104: those that are not terminal by ID, then the others.
+/// The node's allocations in the order of R-CTRL-104: non-terminal ones by ID, then terminal ones by ID.
 std::vector<AllocRow> allocs_of_node(const tables::Snapshot& state, NodeRow node) {
   std::vector<AllocRow> rows;
   if (node == kNoRow) return rows;

@@ -1,4 +1,4 @@
-// What plan commits, client reports and deployment changes do to job records and deployments: summaries, stable
+// Effects of plan commits, client reports and deployment changes on job records and deployments: summaries, stable
 // versions, statuses (R-CTRL-704, 709, 715, 721 to 730).
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using tables::kNoRow;
 
 namespace {
 
-constexpr std::size_t kReplaced = 64;  // objects of deployments that are kept to be written again
+constexpr std::size_t kReplaced = 64;  // replaced deployment objects stored for reuse
 
 Bin bin_of(Client client) {
   switch (client) {
@@ -42,7 +42,7 @@ void StateLog::count_in_summary(std::uint64_t index, const WrittenAlloc& written
   const tables::AllocTable& allocs = now.allocs;
   JobRecord& record = record_of(allocs.job_key[written.row]);
   if (!record.current || !record.summary || allocs.job[written.row] == kNoRow) return;
-  // An allocation of an earlier job of this name (R-CTRL-724).
+  // Skip allocations of an earlier job of this name (R-CTRL-724).
   if (record.summary->create_index != now.jobs.versions[allocs.job[written.row]]->create_index) return;
   GroupSummary* const found = record.summary->groups.find(now.text(allocs.group[written.row]));
   if (found == nullptr) return;
@@ -62,8 +62,8 @@ void StateLog::count_in_summary(std::uint64_t index, const WrittenAlloc& written
   summaries_changed_ = true;
 }
 
-/// The counters of R-CTRL-721 from the job's allocations; `Queued` is that of the newest evaluation that has it
-/// (R-CTRL-725), or of `before`.
+/// The counters of R-CTRL-721 from the job's allocations. `Queued` comes from the newest evaluation that has it
+/// (R-CTRL-725), or from `before`.
 JobSummary StateLog::counted_summary(JobKeyRow key, const std::optional<JobSummary>& before) const {
   const tables::Snapshot& now = store_.current();
   const model::Job& job = *records_[key].current;
@@ -175,7 +175,7 @@ void StateLog::write_deployment(Change& change, tables::DeploymentRow row,
     row = change.commit.upsert_deployment(std::move(*deployment));
   change.note(&EntryRows::deployments, row);
   if (row == kNoRow) return;
-  const auto stored = deployments.object[row];  // stays while the job is written
+  const auto stored = deployments.object[row];  // keeps the object alive while the job is written
   mark_stable(change, *stored);
 }
 
@@ -208,7 +208,7 @@ void StateLog::update_deployment_status(Change& change, const model::DeploymentS
 
 // ---------------------------------------------------------------- plans
 
-/// A plan carries its job as it was stored when the plan was made: what is placed or updated shows that one.
+/// A plan contains its job as stored when the plan was made. Allocations that it places or updates show that job.
 void StateLog::keep_planned_job(tables::Commit& commit, const WrittenAlloc& written) {
   const tables::Snapshot& now = store_.current();
   const tables::AllocTable& allocs = now.allocs;
@@ -232,13 +232,13 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
     mark_stable(change, *now.deployments.object[row]);
   }
   if (plan.eval != kNoRow) touch(change, Table::evals), change.note(&EntryRows::evals, plan.eval);
-  touch(change, Table::allocs);  // also when no allocation changed
+  touch(change, Table::allocs);  // even if no allocation changed
   affected_.clear();
   for (const WrittenAlloc& written : plan.allocs) {
     count_in_summary(change.index, written);
     change.note(&EntryRows::allocs, written.row);
     if (keeps_planned_jobs_) keep_planned_job(commit, written);
-    if (!written.is_new) follow_csi_claims(commit, written.row);  // lost, for one
+    if (!written.is_new) follow_csi_claims(commit, written.row);  // lost ones, for example
     const JobKeyRow key = now.allocs.job_key[written.row];
     const bool live = !now.allocs.terminal(written.row);
     const auto known =

@@ -52,7 +52,7 @@ std::optional<model::Evaluation> Requests::eval_of_report(tables::AllocRow row, 
   const bool was_unknown = state.allocs.client[row] == tables::Client::unknown;
   if (!terminal && !was_unknown) return std::nullopt;  // R-CTRL-761
   const bool has_job = state.jobs.keys[state.allocs.job_key[row]].current != tables::kNoRow;
-  if (has_job && !failed && !was_unknown) return std::nullopt;  // nothing below asks for one
+  if (has_job && !failed && !was_unknown) return std::nullopt;  // no rule below requires one
   const model::Allocation stored = log_.stored_alloc(row);
   const auto job = log_.job(stored.namespace_, stored.job_id);
   model::Evaluation eval;
@@ -126,7 +126,7 @@ void Requests::receive(model::Allocation report, std::int64_t now, ClientUpdateE
   batch.add(std::move(report));
 }
 
-/// One evaluation per job in a batch; the ID is drawn for each that a report asks for.
+/// Adds one evaluation per job to a batch; an ID is drawn for each evaluation that a report requires.
 void Requests::add_eval(std::optional<model::Evaluation> eval, ClientUpdateEntry& batch) {
   if (!eval) return;
   eval->id = next_id_();

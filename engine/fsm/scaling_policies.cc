@@ -5,8 +5,8 @@
 namespace berth::fsm {
 namespace {
 
-/// Calls `visit(group, task, block)` for each block: the JSON members of a task's policy, and those of a group's that
-/// have no field of their own.
+/// Calls `visit(group, task, block)` for each block: the JSON members of a task's policy, and those of a group's policy
+/// that have no field.
 template <class AnyJob, class Visit>
 void each_block(AnyJob& job, Visit visit) {
   for (auto& group : job.task_groups) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kNeverCollectable = std::numeric_limits<std::int64_t>::max();
 
-/// Of a policy in a state made by hand: the same whenever it is loaded.
+/// ID for a policy without one, as in a handmade state: the same at every load.
 std::string id_of_names(const model::Job& job, const ScalingPolicy& policy) {
   base::Sha256 names;
   names.add(job.namespace_ + '\n' + job.id + '\n' + policy.group + '\n' + policy.task + '\n' + policy.type);
@@ -30,7 +30,7 @@ std::string id_of_names(const model::Job& job, const ScalingPolicy& policy) {
          "-" + digest.substr(20, 12);
 }
 
-/// What a state says of a job's scaling policies: the newest version that wrote one carries its indexes (R-REG-464).
+/// Loads a job's scaling policies; the newest version that wrote a policy has its indexes (R-REG-464).
 void load_policies(JobRecord& record) {
   record.policies = scaling_policies_of(*record.current);
   for (ScalingPolicy& policy : record.policies) {
@@ -44,7 +44,7 @@ void load_policies(JobRecord& record) {
   }
 }
 
-/// ASCII only: other letters of job IDs are compared as they are.
+/// ASCII only: other letters of job IDs are compared unchanged.
 std::string folded_key(std::string_view name_space, std::string_view job_id) {
   std::string key(name_space);
   key += '\0';
@@ -183,7 +183,7 @@ std::shared_ptr<const model::Deployment> StateLog::latest_deployment(std::string
   const tables::DeploymentTable& deployments = store_.current().deployments;
   for (tables::DeploymentRow row = store_.current().jobs.keys[key].deployment_head; row != kNoRow;
        row = deployments.next_of_job[row]) {
-    const auto& object = deployments.object[row];  // of equal indexes the oldest row's
+    const auto& object = deployments.object[row];  // of equal indexes the oldest row
     if (object && (!latest || latest->create_index <= object->create_index)) latest = object;
   }
   return latest;
@@ -256,7 +256,7 @@ StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid
   return row;
 }
 
-/// Replaces the stored object of the job and of the version row it is (R-CTRL-720).
+/// Replaces the stored object of the job and that of its version (R-CTRL-720).
 void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<const model::Job> job) {
   touch(change, Table::jobs);
   JobRecord& record = record_of(key);
@@ -264,7 +264,7 @@ void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<c
     if (version->version == job->version) version = job;
   set_current(key, job);
   change.note(&EntryRows::jobs, key);
-  // Last: an object that nobody has any more is forgotten then.
+  // Last, because it forgets an object that has no users any more.
   change.commit.alias_job(job, store_.current().jobs.keys[key].current);
 }
 
@@ -279,7 +279,7 @@ void StateLog::hold(JobKeyRow key, bool more) {
 void StateLog::release_keys(Change& change) {
   std::erase_if(gone_, [&](JobKeyRow key) {
     JobRecord& record = records_[key];
-    if (record.current) {  // it came back
+    if (record.current) {  // registered again
       record.gone = false;
       return true;
     }
@@ -295,7 +295,7 @@ void StateLog::release_keys(Change& change) {
   });
 }
 
-/// What is known of the current object without looking at it.
+/// Caches facts about the current object, so that they can be checked without reading it.
 void StateLog::note_current(JobKeyRow key) {  // R-CTRL-1410
   if (key >= collectable_.size()) collectable_.resize(key + 1, kNeverCollectable);
   collectable_[key] = kNeverCollectable;
@@ -331,11 +331,11 @@ void StateLog::queue_hook(const std::shared_ptr<const model::Evaluation>& eval, 
 }
 
 void StateLog::queue_stored(StoredEvalRow row, Hooks& hooks) const {
-  if (row == kNoRow) return;  // an ID that is no UUID is not stored
+  if (row == kNoRow) return;  // an ID that is not a UUID is not stored
   const tables::Snapshot& now = store_.current();
   if (now.evals.object[row])
     queue_hook(now.evals.object[row], hooks);
-  else if (now.evals.status[row] == tables::kEvalComplete)  // one without failures, which is over
+  else if (now.evals.status[row] == tables::kEvalComplete)  // complete without failures, with no object
     hooks.push_back({HookKind::untrack, nullptr, now.namespace_of_eval(row), now.job_of_eval(row), 0});
 }
 
@@ -363,7 +363,7 @@ StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  /
   if (eval.status == "complete" && eval.failed_tg_allocs.empty()) {  // R-CTRL-733; by the folded ID (R-CTRL-105)
     if (record && (!quirks_.cancelled_evals_linger || record->folded->size() == 1)) {
       cancel_blocked(change, key, eval);
-    } else if (quirks_.cancelled_evals_linger) {  // other jobs as well, but for the case of their letters
+    } else if (quirks_.cancelled_evals_linger) {  // also of jobs whose IDs differ in case only
       const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
       if (same != folded_.end())
         for (const JobKeyRow other : same->second) cancel_blocked(change, other, eval);
@@ -421,7 +421,7 @@ void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view fo
   if (key == kNoRow) return;
   JobRecord& record = record_of(key);
   if (!record.current) return;
-  // By far most often a job that runs goes on running, as derive_status() would say.
+  // The most common case: a running job stays running, as derive_status() would return.
   if (const tables::History::Job& own = store_.history()->jobs[key];
       forced.empty() && record.is_running && (own.active_deployments != 0 || own.live_allocs != 0))
     return;

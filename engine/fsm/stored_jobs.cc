@@ -1,4 +1,4 @@
-// What a version of a job that is written does to the job's record (R-CTRL-735 to 739).
+// Updates a job's record when a version is written (R-CTRL-735 to 739).
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kVersionsMax = 6;     // R-CTRL-739
 constexpr std::size_t kSubmissionsMax = 6;  // R-REG-448
 
-/// The source of the current version. One that is there for this number stays (R-REG-445).
+/// Stores the source of the current version. An existing source of this version stays (R-REG-445).
 void keep_submission(JobRecord& record, Submission submission) {
   submission.version = record.current->version;
   if (submission_of(record, submission.version)) return;
@@ -22,7 +22,7 @@ void keep_submission(JobRecord& record, Submission submission) {
   if (record.submissions.size() > kSubmissionsMax) record.submissions.pop_back();
 }
 
-/// R-CTRL-739: takes out what is too many after a new version came in front, and returns it.
+/// R-CTRL-739: removes the surplus version after a new one was put in front, and returns it.
 std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<const model::Job>>& versions) {
   std::vector<std::size_t> untagged;
   for (std::size_t i = 0; i < versions.size(); ++i)
@@ -39,7 +39,7 @@ std::shared_ptr<const model::Job> trim_versions(std::vector<std::shared_ptr<cons
 
 }  // namespace
 
-/// `source`: of the new version; null: none came with it, and it gets that of the version it was made from (R-REG-447).
+/// `source`: of the new version; null: it has none, and inherits that of the version it was made from (R-REG-447).
 void StateLog::upsert_job(Change& change, model::Job job, bool keep_version, const Submission* source) {
   const JobKeyRow key = change.commit.job_key(job.namespace_, job.id);
   const auto before = record_of(key).current;
@@ -59,7 +59,7 @@ void StateLog::upsert_job(Change& change, model::Job job, bool keep_version, con
   store_policies(change.index, job, record_of(key).policies);
   touch(change, Table::jobs);
 
-  // The new object first, so that its status is derived from itself.
+  // Set the new object first, so that its status is derived from itself.
   const auto stored = std::make_shared<model::Job>(std::move(job));
   JobRecord& record = record_of(key);
   set_current(key, stored);

@@ -1,4 +1,4 @@
-// What is stored of a node beyond the tables, and nodes as the API shows them.
+// Node data stored outside the tables, and nodes as the API shows them.
 #include <algorithm>
 
 #include "fsm/change.h"
@@ -115,7 +115,7 @@ void StateLog::mark_ineligible(tables::Commit& commit, NodeRow row, const NodeEv
   show_life(row, node);
   node.scheduling_eligibility = "ineligible";
   node.modify_index = change.index;
-  node.status_updated_at = event.at;  // ns, though the field is in seconds everywhere else
+  node.status_updated_at = event.at;  // ns, although the field is in seconds everywhere else
   add_event(change.index, node, event);
   store_life(change, node);
 }

@@ -23,7 +23,7 @@ const model::Job* version_of(const JobRecord& record, std::uint64_t number) {
   return nullptr;
 }
 
-/// Whether the allocation may still be replaced on behalf of its evaluation.
+/// True if the allocation may still be replaced by its evaluation.
 bool may_be_replaced(const model::Allocation& alloc, const model::Job& job) {
   const model::TaskGroup* group = job.group(alloc.task_group);
   if (!group || !group->reschedule_policy || !group->reschedule_policy->enabled()) return false;
