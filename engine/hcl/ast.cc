@@ -3,7 +3,7 @@
 namespace berth::hcl {
 namespace {
 
-// The outermost of a chain of steps is what its last step makes: a splat with all that it applies to, an index, or a
+// The outermost node of a chain is made by its last step: a splat with everything that it applies to, an index, or a
 // traversal.
 Range start_of_steps(const StepsExpr& chain) {
   for (const Step& step : chain.steps) {
@@ -43,7 +43,7 @@ Range start_of(const Expr& expr) {
       case Expr::Kind::string: {
         const auto& string = *static_cast<const StringExpr*>(at);
         if (string.wraps) return string.range;
-        // An empty string counts as a piece of text behind its quotes.
+        // An empty string counts as a piece of text after its quotes.
         if (string.parts.empty()) return {string.range.source, string.range.end, string.range.end};
         at = string.parts.front();
         continue;

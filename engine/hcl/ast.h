@@ -1,6 +1,6 @@
-// Trees of native HCL: expressions, attributes and blocks. A Tree owns its nodes flat, so destroying one needs no
-// recursion; operators of one level and steps are lists, so long chains are not deep. What does nest is bounded by
-// kMaxNesting.
+// Trees of native HCL: expressions, attributes and blocks. A Tree owns its nodes in a flat list, so destroying one
+// needs no recursion. Operators of one level and steps are lists, so long chains are not deep. kMaxNesting bounds the
+// nesting of everything else.
 #pragma once
 
 #include <cstdint>
@@ -46,14 +46,14 @@ struct Expr {
   Range range;
 };
 
-/// A number, true, false, null; in a template a piece of text.
+/// A number, true, false or null; in a template a piece of text.
 struct LiteralExpr : Expr {
   LiteralExpr(Range r, Value v) : Expr(Kind::literal, r), value(std::move(v)) {}
   Value value;
-  bool keyword = false;  ///< written as an identifier: as a bare key it is its own name (R-HCL-54)
+  bool keyword = false;  ///< written as an identifier: a bare key is a name (R-HCL-54)
 };
 
-/// What follows a term: `.name`, `[key]`, a splat.
+/// A step after a term: `.name`, `[key]`, a splat.
 struct Step {
   enum class Kind : std::uint8_t {
     attribute,
@@ -150,14 +150,14 @@ struct ForExpr : Expr {
 struct ParenthesesExpr : Expr {
   ParenthesesExpr(Range r, const Expr& x) : Expr(Kind::parentheses, r), inner(&x) {}
   const Expr* inner;
-  const std::string* json = nullptr;  ///< the decoded text, where it stands for a string of a JSON file
+  const std::string* json = nullptr;  ///< the decoded text, if it stands for a string of a JSON file
 };
 
 /// A quoted template or heredoc: pieces of text and expressions.
 struct StringExpr : Expr {
   explicit StringExpr(Range r) : Expr(Kind::string, r) {}
   std::vector<const Expr*> parts;
-  /// One interpolation and nothing else: the value itself (R-HCL-191).
+  /// True for one interpolation and nothing else: the result is the value itself (R-HCL-191).
   bool wraps = false;
 };
 
@@ -187,11 +187,11 @@ struct NativeAttribute {
 
 struct NativeBlock;
 
-/// Attributes and blocks in the order of the text.
+/// Attributes and blocks in source order.
 struct NativeBody {
   std::vector<NativeAttribute> attributes;
   std::vector<NativeBlock> blocks;
-  Range open;  ///< the opening brace; of a file: its start
+  Range open;  ///< the opening brace; for a file: its start
 };
 
 struct NativeBlock {

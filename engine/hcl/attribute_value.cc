@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kUnsuitable = "Unsuitable value type";
 
-/// A type as Go prints the structure behind it, which texts about durations show (R-HCL-245).
+/// A type as Go prints its structure, which error texts about durations show (R-HCL-245).
 std::string go_structure(const Type& type) {
   switch (type.kind()) {
     case Kind::dynamic:
@@ -42,7 +42,7 @@ std::string go_structure(const Type& type) {
   return "";
 }
 
-/// One attribute on its way into a field: converts, and reports what fails at the start of the expression.
+/// Converts one attribute to a field, and reports failures at the start of the expression.
 class Conversion {
  public:
   Conversion(const Expression& expression, Diagnostics& out) : expression_(expression), out_(out) {}
@@ -69,7 +69,7 @@ class Conversion {
 
   json::Value string_map() { return string_map(expression_.value(out_)); }
 
-  /// A part of a map block: `value` is a string, or with `lists` a list of strings.
+  /// One entry of a map block: a string, or with `lists` a list of strings.
   json::Value map_part(bool lists) {
     Value value = expression_.value(out_);
     if (expression_.is_object_constructor()) value = Value::tuple({value});  // R-HCL-369
@@ -173,12 +173,12 @@ class FreeForm {
   json::Value body(const Body& body) {
     const Content content = body.everything(late_);
     json::Object members;
-    std::unordered_map<std::string_view, std::size_t> places;  // of the lists of blocks among the members
+    std::unordered_map<std::string_view, std::size_t> places;  // of the lists of blocks in `members`
     for (const Block& block : content.blocks) places.emplace(block.type, kNone);
     for (const Attribute& attribute : content.attributes) {
       if (places.contains(attribute.name)) continue;
       json::Value value = attribute_of(attribute.expression);
-      if (!value.is_null()) members.push_back({attribute.name, std::move(value)});  // null: as if it were not there
+      if (!value.is_null()) members.push_back({attribute.name, std::move(value)});  // null counts as absent
     }
     for (const Block& block : content.blocks) {
       std::size_t& place = places[block.type];
@@ -194,7 +194,7 @@ class FreeForm {
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  /// Each label is one more object around the body's, in a list of its own.
+  /// Each label adds one object around the body's, in a list of its own.
   json::Value labelled(const Block& block) {
     json::Value value = body(block.body);
     for (auto label = block.labels.rbegin(); label != block.labels.rend(); ++label) {

@@ -1,4 +1,5 @@
-// Attributes as fields of the API (R-HCL-240 to 247), and the bodies of map and free-form blocks (R-HCL-360 to 369).
+// Converts attributes to fields of the API (R-HCL-240 to 247), and reads the bodies of map and free-form blocks
+// (R-HCL-360 to 369).
 #pragma once
 
 #include "base/json.h"
@@ -7,7 +8,7 @@
 
 namespace berth::hcl {
 
-/// The field's value; what does not convert is reported and leaves it unset.
+/// The field's value. A value that does not convert is reported, and the field stays unset.
 [[nodiscard]] json::Value attribute_value(const Field& field, const Expression& expression, Diagnostics& out);
 /// A map of strings from an attribute: `meta = {...}` (R-HCL-362).
 [[nodiscard]] json::Value string_map_value(const Expression& expression, Diagnostics& out);

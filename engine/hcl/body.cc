@@ -24,7 +24,7 @@ const Expr* Expression::written(Diagnostics& out) const {
   Workspace& workspace = *context_->workspace;
   const Range at = expr_->range;
   Position inside = at.source->position(at.begin);
-  ++inside.column;  // behind the quote
+  ++inside.column;  // after the quote
   workspace.sources.emplace_back(at.source->name(), *json, inside);
   return parse_expression(workspace.sources.back(), workspace.tree, out);
 }

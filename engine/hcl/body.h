@@ -1,11 +1,11 @@
-// How a decoder reads a body, whatever its syntax: native HCL, HCL JSON, or what a `dynamic` block makes (R-HCL-223 to
-// 236, 330 to 335, 770).
+// The decoders' view of a body, independent of its syntax: native HCL, HCL JSON, or the result of a `dynamic` block
+// (R-HCL-223 to 236, 330 to 335, 770).
 //
-//   Schema        what a decoder asks for: names of attributes, types of blocks with the names of their labels
-//   Body          content(schema) gives a Content and reports all that the schema does not know; partial(schema, rest)
-//                 reports nothing unknown and hands on the rest, which a second schema is then held against
+//   Schema        what a decoder accepts: names of attributes, types of blocks with the names of their labels
+//   Body          content(schema) returns a Content and reports everything that is not in the schema;
+//                 partial(schema, rest) does not report it, but passes on the rest for a second schema
 //   Content       attributes and blocks in source order; dynamic blocks are expanded in place
-//   Expression    with the names it sees; value() reports and gives an unknown value where it fails (R-HCL-156)
+//   Expression    with the names in its scope; value() reports failures and returns unknown then (R-HCL-156)
 //
 // Bodies, expressions and ranges point into a Module (module.h), which outlives them. They are small: copy them.
 //
@@ -38,14 +38,14 @@ class Expression {
   Expression(const Expr& expr, const Scope* scope, const Context& context)
       : expr_(&expr), scope_(scope), context_(&context) {}
 
-  /// Reports what fails; a failed expression is unknown. Parts of a value may be unknown too.
+  /// Reports failures; a failed expression is unknown. Parts of a value may be unknown too.
   [[nodiscard]] Value value(Diagnostics& out) const;
   [[nodiscard]] Range range() const;  ///< the whole expression
   [[nodiscard]] Range start() const;  ///< the subject of conversion errors (R-HCL-240)
   /// Written as `{...}` in native syntax, which free-form and map blocks wrap into a list (R-HCL-365).
   [[nodiscard]] bool is_object_constructor() const;
-  /// The expression where it stands for itself, not its value: types, names of iterators. A string of a JSON file is
-  /// parsed (R-HCL-771). Null: reported.
+  /// The expression itself instead of its value, for types and names of iterators. A string of a JSON file is parsed
+  /// (R-HCL-771). Null: failed and reported.
   [[nodiscard]] const Expr* written(Diagnostics& out) const;
   [[nodiscard]] const Expr& expr() const { return *expr_; }
   [[nodiscard]] const Scope* scope() const { return scope_; }
@@ -88,17 +88,18 @@ class Body {
   Body(const JsonNode& object, const Scope* scope, const Context& context)
       : json_(&object), scope_(scope), context_(&context) {}
 
-  /// What is not in the schema is reported; the rest is returned all the same (R-HCL-705). An attribute or block of the
-  /// right name is left out where its form is wrong (labels).
+  /// Reads by the schema. Everything else is reported, but the content is returned anyway (R-HCL-705). An attribute or
+  /// block with a known name but a wrong form (labels) is left out.
   [[nodiscard]] Content content(const Schema& schema, Diagnostics& out) const;
-  /// What is in the schema; the rest is left to `rest`, whose "Did you mean" also knows the names taken (R-HCL-235).
+  /// Reads by the schema and leaves everything else to `rest`. Suggestions ("Did you mean") of `rest` include the names
+  /// already read (R-HCL-235).
   [[nodiscard]] Content partial(const Schema& schema, Diagnostics& out, Body& rest) const;
-  /// All attributes and blocks as written, `dynamic` not expanded: free-form and map blocks (R-HCL-360, 363). A JSON
-  /// body has only attributes.
+  /// All attributes and blocks as written, without expanding `dynamic`: for free-form and map blocks (R-HCL-360, 363).
+  /// A JSON body has only attributes.
   [[nodiscard]] Content everything(Diagnostics& out) const;
   /// Subject of "Missing required argument": the empty range at the body's opening brace (R-HCL-234).
   [[nodiscard]] Range missing_range() const;
-  /// The same body, in which a further name is bound.
+  /// The same body with one more name bound.
   [[nodiscard]] Body within(const Scope* scope) const;
 
  private:

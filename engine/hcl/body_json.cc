@@ -1,4 +1,4 @@
-// Bodies in JSON: a property is an attribute or blocks as the schema says (R-HCL-770 to 774).
+// Bodies in JSON: the schema says whether a property is an attribute or blocks (R-HCL-770 to 774).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ bool is_taken(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The object itself, or the objects of an array; false: something else is there.
+// Collects the object itself, or the objects of an array; false: there is something else.
 bool objects_of(const JsonNode& node, std::vector<const JsonNode*>& out) {
   if (node.kind == JsonNode::Kind::object) {
     out.push_back(&node);

@@ -1,5 +1,5 @@
-// Holds one body against a schema: what stands behind Body::content. Native bodies and dynamic blocks in body.cc, JSON
-// in body_json.cc.
+// Reads one body by a schema: the implementation of Body::content. Native bodies and dynamic blocks are in body.cc,
+// JSON in body_json.cc.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class BodyReader {
     const Schema& schema;
     const std::vector<std::string>& taken_attributes;
     const std::vector<std::string>& taken_blocks;
-    bool partly;  // what the schema does not know is left alone
+    bool partly;  // ignore what is not in the schema
   };
   BodyReader(const Request& request, const Scope* scope, const Context& context, Content& content, Diagnostics& out)
       : request_(request), scope_(scope), context_(context), content_(content), out_(out) {}
@@ -36,7 +36,7 @@ class BodyReader {
  private:
   static constexpr std::uint64_t kStepsPerBlock = 16;  // a generated block takes some 300 bytes
 
-  // What the blocks that a dynamic block makes have in common.
+  // Common parts of the blocks that one dynamic block makes.
   struct Generator {
     const BlockSchema& wanted;
     Range header;

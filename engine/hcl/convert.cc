@@ -1,5 +1,5 @@
-// Conversions between types (R-HCL-106 to 109). Whether two types convert at all is asked first, with its own texts;
-// what depends on the value then fails with the text of the innermost part.
+// Conversions between types (R-HCL-106 to 109). A first check, with its own error texts, is whether two types convert
+// at all. Failures that depend on the value then have the text of the innermost part.
 #include <algorithm>
 
 #include "base/text.h"
@@ -46,7 +46,7 @@ Reason object_mismatch(const Type& from, const Type& to) {
   return std::nullopt;
 }
 
-/// Parts of a tuple or an object into a collection.
+/// Checks the conversion of the parts of a tuple or an object to a collection.
 Reason parts_mismatch(const Type& from, const Type& to) {
   if (to.element().is_dynamic()) {
     std::vector<Type> types(from.items().begin(), from.items().end());
@@ -66,10 +66,10 @@ Reason parts_mismatch(const Type& from, const Type& to) {
   return std::nullopt;
 }
 
-/// What all parts of a collection become: its element type, or where that is dynamic their unified type.
+/// The common type of all parts of a collection: its element type or, if that is dynamic, their unified type.
 tl::expected<Type, std::string> common_element(const Type& wanted, std::vector<Type> parts) {
   if (!wanted.element().is_dynamic()) return wanted.element();
-  std::erase_if(parts, [](const Type& type) { return type.is_dynamic(); });  // nulls become what the others are
+  std::erase_if(parts, [](const Type& type) { return type.is_dynamic(); });  // nulls take the others' type
   auto element = unify(parts);
   if (!element) return tl::unexpected(not_uniform(wanted.kind()));
   return *std::move(element);
@@ -93,7 +93,7 @@ Outcome to_sequence(const Value& value, const Type& wanted) {
     if (!converted) return converted;
     items.push_back(*std::move(converted));
   }
-  // An element type with a part that is still open is that of the values.
+  // If the element type has a dynamic part, the values determine it.
   Type type = *element;
   if (type.has_dynamic() && !items.empty()) type = items.front().type();
   return wanted.kind() == Kind::list ? Value::list(type, std::move(items)) : Value::set(type, std::move(items));

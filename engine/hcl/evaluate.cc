@@ -55,7 +55,7 @@ std::string reference_text(Range reference) {
   const std::string name(reference.content());
   if (left < 2 || text.compare(left - 2, 2, "${") != 0) return "${" + name + "}";
   std::string result = text.substr(left - 2, reference.end - (left - 2));
-  // Starts one behind the end of the reference, so a brace directly there is found only by what follows it.
+  // Starts one past the end of the reference: a brace directly there is added by the return below.
   for (std::size_t at = std::size_t{reference.end} + 1; at < text.size(); ++at) {
     if (text[at] == '}') {
       result.append(text, reference.end, at - reference.end);
@@ -64,7 +64,7 @@ std::string reference_text(Range reference) {
       break;
     }
   }
-  return result + '}';  // a string of a JSON file ends here, where the file has its quotation mark (R-HCL-318)
+  return result + '}';  // a JSON string ends here, before its quotation mark (R-HCL-318)
 }
 
 // --- Evaluator ---
@@ -138,7 +138,7 @@ Value Evaluator::reference(const ReferenceExpr& reference) {
                      : reference.name == "local" ? context_.locals
                                                  : nullptr;
   if (root == nullptr) return unbound(reference);
-  // A member is looked up without making one object of all.
+  // Looks a member up without making one object of all.
   if (!rest.empty() && (rest.front().kind == Step::Kind::attribute ||
                         (rest.front().key.kind() == Kind::string && rest.front().key.is_value()))) {
     const std::string& name =
@@ -266,7 +266,7 @@ namespace {
 
 std::string mismatch(const Type& a, const Type& b);
 
-// The object attribute that only `a` has, or nullptr.
+// The attribute that only the object type `a` has, or nullptr.
 const Type::Attribute* only_in(const Type& a, const Type& b) {
   for (const Type::Attribute& attribute : a.attributes()) {
     if (b.attribute(attribute.name) == nullptr) return &attribute;
@@ -303,7 +303,7 @@ std::string tuple_mismatch(const Type& a, const Type& b) {
   return {};
 }
 
-// Why two types do not unify, the first reason that fits. Recurses as deep as the types are.
+// The first reason why two types do not unify. Recursion is as deep as the types.
 std::string mismatch(const Type& a, const Type& b) {
   std::string why;
   if (a.kind() == Kind::object && b.kind() == Kind::object) why = object_mismatch(a, b);
@@ -418,7 +418,7 @@ bool Evaluator::object_key(const ObjectExpr::Item& item, std::string& key, bool&
   return true;
 }
 
-// False: reported, or not known.
+// False: null or not iterable (reported), or unknown.
 bool Evaluator::iterable(const Value& collection, Range subject) {
   if (collection.is_null()) {
     fail(subject, "Iteration over null value", "A null value cannot be used as the collection in a 'for' expression.");
@@ -432,7 +432,7 @@ bool Evaluator::iterable(const Value& collection, Range subject) {
   return false;
 }
 
-// Binds the names of a loop around `work`.
+// Runs `work` with the names of a loop bound.
 template <class Work>
 void Evaluator::with_names(std::string_view key_name, std::string_view value_name, Iteration pair, const Work& work) {
   const Scope* const outer = scope_;
@@ -443,7 +443,7 @@ void Evaluator::with_names(std::string_view key_name, std::string_view value_nam
   scope_ = outer;
 }
 
-// Whether the pair stays; nullopt: reported or not known (R-HCL-150).
+// True if the loop's `if` clause keeps the pair; nullopt: failed and reported, or unknown (R-HCL-150).
 std::optional<bool> Evaluator::passes(const Expr& condition) {
   const Value decider = value(condition);
   if (decider.is_null()) {
@@ -464,7 +464,7 @@ Value Evaluator::for_loop(const ForExpr& loop) {
   const Value collection = value(*loop.collection);
   if (!iterable(collection, loop.collection->range)) return Value::unknown();
   if (loop.condition != nullptr) {
-    // Once with nothing known, so that an error of types shows once.
+    // One pass with unknown values, so that a type error is reported once.
     const std::size_t before = out_->count();
     with_names(loop.key_name, loop.value_name, {Value::unknown(), Value::unknown()},
                [&] { (void)passes(*loop.condition); });

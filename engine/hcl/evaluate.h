@@ -16,27 +16,27 @@
 
 namespace berth::hcl {
 
-/// One name bound by a for expression, a template's for or a dynamic block; the inner hides the outer.
+/// One name bound by a for expression, a template's for or a dynamic block; inner names hide outer ones.
 struct Scope {
   const Scope* outer = nullptr;
   std::string_view name;
   Value value;
 };
 
-/// What an expression may cost together with all others of its job file: nodes evaluated and values handled.
-/// For loops and dynamic blocks multiply, so a few lines could ask for hours.
+/// Limit on the cost of all expressions of a job file: nodes evaluated and values handled. For loops and dynamic blocks
+/// multiply, so a few lines could otherwise take hours.
 class Budget {
  public:
   static constexpr std::uint64_t kSteps = 10'000'000;
   static constexpr const char* kSpent = "evaluating this file takes more than 10 million steps; make its loops smaller";
 
-  /// False: spent.
+  /// Returns false if the budget is spent.
   bool charge(std::uint64_t steps) {
     left_ = left_ > steps ? left_ - steps : 0;
     return left_ > 0;
   }
   [[nodiscard]] bool spent() const { return left_ == 0; }
-  /// True the first time after it was spent: one diagnostic says so.
+  /// True at the first call only: one diagnostic reports the spent budget.
   bool report() { return !std::exchange(reported_, true); }
 
  private:
@@ -47,7 +47,7 @@ class Budget {
 /// The members of `var` or `local`.
 struct Root {
   std::unordered_map<std::string, Value> members;
-  /// As one object; kept until the members change.
+  /// All members as one object; cached until they change.
   [[nodiscard]] const Value& object() const;
   [[nodiscard]] std::size_t object_cost() const { return fresh_ ? 0 : members.size(); }
   void set(const std::string& name, Value value);
@@ -57,7 +57,7 @@ struct Root {
   mutable bool fresh_ = false;
 };
 
-/// What reading and decoding a job file makes as it goes, and everything else points into.
+/// Objects created while a job file is read and decoded; everything else points into them.
 struct Workspace {
   Tree tree;
   std::deque<Source> sources;
@@ -65,7 +65,7 @@ struct Workspace {
   Budget budget;
 };
 
-/// What names mean. Lives as long as the expressions that use it.
+/// Meaning of names. Must outlive the expressions that use it.
 struct Context {
   enum class Others : std::uint8_t {
     constants,  // "Variables not allowed", "Function calls not allowed" (R-HCL-255)
@@ -85,7 +85,7 @@ struct Context {
 /// Text of a runtime reference as it stands in the job file (R-HCL-312).
 [[nodiscard]] std::string reference_text(Range reference);
 
-/// Members of `collection` as for expressions, template loops and dynamic blocks see them (R-HCL-149).
+/// One member of `collection` as seen by for expressions, template loops and dynamic blocks (R-HCL-149).
 struct Iteration {
   Value key;
   Value value;

@@ -176,7 +176,7 @@ Value Evaluator::call_failed(const CallExpr& call, const std::string& text) {
               fmt::format("Call to function \"{}\" failed: {}.", call.name, text));
 }
 
-// Evaluates the arguments; the last one is spread where it says so. False: reported.
+// Evaluates the arguments and expands the last one if it has `...`. False: failed and reported.
 bool Evaluator::expand(const CallExpr& call, std::vector<Value>& arguments, bool& known) {
   const std::size_t plain = call.arguments.size() - (call.expands_last ? 1 : 0);
   for (std::size_t i = 0; i < plain; ++i) arguments.push_back(value(*call.arguments[i]));
@@ -261,7 +261,7 @@ Value Evaluator::call(const CallExpr& call) {
       fmt::format("Invalid value for \"{}\" parameter: {}.", function->parameter(error.argument).name, error.text));
 }
 
-// try() and can(): the arguments are expressions, whose errors are kept aside.
+// try() and can(): the arguments are expressions, and their errors are not reported.
 Value Evaluator::try_call(const CallExpr& call) {
   const bool tries = call.name == "try";
   if (!tries && !count_fits(call, call.arguments.size(), 1, false, {"expression"})) return Value::unknown();

@@ -1,5 +1,5 @@
 // The evaluator's state, shared by its two parts: expressions (evaluate.cc), steps and calls (evaluate_steps.cc).
-// Recurses as deep as the tree: kMaxNesting levels, each of a few frames.
+// Recursion is as deep as the tree: kMaxNesting levels, each of a few frames.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class Evaluator {
  private:
   static constexpr std::string_view kOperationFailed = "Operation failed";
   static constexpr std::size_t kScopesPerStep = 16;   // of a look-up
-  static constexpr std::uint64_t kStepsPerRound = 4;  // of a loop: a value kept may take 50 bytes
+  static constexpr std::uint64_t kStepsPerRound = 4;  // of a loop: a stored value may take 50 bytes
   static constexpr std::size_t kBytesPerStep = 128;   // copied, compared or converted: eight small values
 
   bool charge(std::uint64_t steps);
@@ -52,7 +52,7 @@ class Evaluator {
   bool append(const Value& part, Range subject, std::string& text);
   Value template_for(const TemplateForExpr& loop);
 
-  // Applies the steps [at, end). `terse`: of a reference, whose missing elements are reported without a reason.
+  // Applies the steps [at, end). `terse`: for a reference, whose missing elements are reported without a reason.
   Value steps(Value source, const std::vector<Step>& steps, std::size_t at, std::size_t end, Range so_far, bool terse);
   Value attribute(const Value& source, const Step& step);
   Value no_attribute(std::string_view name, Range subject);

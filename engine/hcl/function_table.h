@@ -1,4 +1,4 @@
-// How the files of functions add to the table and fail; each file is one part of section 15.
+// How the function files add to the table and report failures; each file is one part of section 15.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ using Functions = std::vector<Function>;
 [[nodiscard]] inline tl::unexpected<CallError> fail_argument(std::size_t argument, std::string text) {
   return tl::unexpected(CallError{CallError::Kind::argument, argument, std::move(text)});
 }
-/// The value of an outcome whose failure is a failure of the call.
+/// Converts an outcome: its failure becomes a failure of the call.
 [[nodiscard]] inline CallOutcome or_fail(Outcome outcome) {
   if (!outcome) return fail(std::move(outcome.error()));
   return *std::move(outcome);

@@ -8,7 +8,7 @@
 namespace berth::hcl {
 namespace {
 
-/// Ascending by name.
+/// All functions, ascending by name.
 const std::vector<const Function*>& table() {
   static const Functions kFunctions = [] {
     Functions functions;

@@ -1,5 +1,5 @@
-// The functions of HCL job files by name (R-HCL-550 to 665), but try(), can() and convert(), whose arguments are
-// expressions and types: the evaluator has those.
+// The functions of HCL job files by name (R-HCL-550 to 665), except try(), can() and convert(). Their arguments are
+// expressions and types, so they are in the evaluator.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace berth::hcl {
 
-/// Where file functions read. Nothing outside `folder` is read, whatever a path or a link says.
+/// Where file functions may read. Nothing outside `folder` is read, whatever the path or link.
 struct FileAccess {
   bool allowed = false;
-  std::string folder;  ///< that relative paths start from
+  std::string folder;  ///< start of relative paths
 };
 
 struct Parameter {
@@ -25,7 +25,7 @@ struct Parameter {
   bool may_be_null = false;
 };
 
-/// Why a call failed, for the diagnostic of R-HCL-155 and 551.
+/// The reason why a call failed, for the diagnostic of R-HCL-155 and 551.
 struct CallError {
   enum class Kind {
     call,      ///< `Error in function call; Call to function "f" failed: <text>.`
@@ -49,13 +49,14 @@ struct Function {
   }
 };
 
-/// nullptr: there is no such function (R-HCL-550).
+/// nullptr if there is no such function (R-HCL-550).
 [[nodiscard]] const Function* find_function(std::string_view name);
 /// All names, ascending, with try, can and convert: candidates of "Did you mean".
 [[nodiscard]] const std::vector<std::string>& function_names();
 
-/// Converts the arguments to the parameters' types and calls. The number of arguments must suit (the evaluator has its
-/// diagnostics); an unknown argument gives an unknown result. The result is checked against kMaxWeight and kMaxDepth.
+/// Converts the arguments to the parameters' types and calls the function. The caller must have checked the number of
+/// arguments (the evaluator has the diagnostics). An unknown argument gives an unknown result. The result is checked
+/// against kMaxWeight and kMaxDepth.
 [[nodiscard]] CallOutcome call(const Function& function, std::span<const Value> arguments, const FileAccess& files);
 
 }  // namespace berth::hcl

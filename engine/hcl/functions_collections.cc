@@ -14,7 +14,7 @@ bool is_list_or_tuple(const Value& value) { return value.kind() == Kind::list ||
 
 Values copy_items(const Value& value) { return {value.items().begin(), value.items().end()}; }
 
-/// Converts each item to `element`; all of them must convert.
+/// Converts each item to `element`; fails if one does not convert.
 tl::expected<Values, std::string> converted(std::span<const Value> items, const Type& element) {
   Values result;
   result.reserve(items.size());
@@ -97,7 +97,7 @@ CallOutcome compact(Arguments arguments, const FileAccess&) {
 
 CallOutcome distinct(Arguments arguments, const FileAccess&) {
   const auto items = arguments[0].items();
-  // Sorted by value and place, the first of each run of equals is the first in the list.
+  // Sorted by value and position: the first of each run of equal values is the first in the list.
   std::vector<std::size_t> order(items.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
@@ -261,7 +261,7 @@ CallOutcome zip_map(Arguments arguments, const FileAccess&) {
   return Value::object(std::move(members));
 }
 
-/// The sets with one element type.
+/// The sets, converted to one element type.
 tl::expected<Values, std::string> alike_sets(Arguments arguments, Type& element) {
   std::vector<Type> types;
   for (const Value& set : arguments) types.push_back(set.type().element());

@@ -12,7 +12,7 @@
 namespace berth::hcl {
 namespace {
 
-/// Reads JSON into values and words its errors as Go's decoder does (R-HCL-621).
+/// Reads JSON into values; errors have the words of Go's decoder (R-HCL-621).
 class JsonReader {
  public:
   explicit JsonReader(std::string_view text) : text_(text) {}
@@ -32,7 +32,7 @@ class JsonReader {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
   }
 
-  /// The character at the place is not what may stand there.
+  /// Sets the error for a character that is not allowed at this place.
   bool unexpected(const std::string& where) {
     if (at_ >= text_.size()) {
       problem_ = "unexpected EOF";
@@ -116,7 +116,7 @@ class JsonReader {
     return true;
   }
 
-  /// Four digits of a \u escape; false: there are not four.
+  /// Reads the four digits of a \u escape; false: there are fewer.
   bool hex4(unsigned& code) {
     code = 0;
     for (int i = 0; i < 4; ++i, ++at_) {
@@ -174,7 +174,7 @@ class JsonReader {
       }
       at_ = second;
     }
-    append_utf8(out, code);  // a surrogate alone is U+FFFD
+    append_utf8(out, code);  // an unpaired surrogate becomes U+FFFD
     return true;
   }
 
@@ -236,7 +236,7 @@ class JsonReader {
   std::size_t at_ = 0;
 };
 
-/// Rows of a CSV text in the rules of Go's reader (RFC 4180, empty lines skipped).
+/// Rows of a CSV text by the rules of Go's reader (RFC 4180, empty lines skipped).
 class CsvReader {
  public:
   explicit CsvReader(std::string_view text) : text_(text) {}

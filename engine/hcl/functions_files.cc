@@ -1,5 +1,5 @@
-// R-HCL-660 to 665: files below the folder of FileAccess. Nomad reads any path; berth refuses what lies outside, links
-// included, and what is no regular file or larger than a job file may be.
+// R-HCL-660 to 665: files in the folder of FileAccess. Nomad reads any path; berth refuses paths outside it, links
+// included, and files that are not regular or are larger than a job file may be.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +18,7 @@ constexpr std::size_t kMaxFile = 16U << 20U;
 constexpr std::size_t kMaxEntries = 20'000;    // that fileset() visits
 constexpr std::size_t kMaxAlternatives = 256;  // of the {a,b} in a pattern
 
-/// As Go's filepath.Clean: without "." and ".." where they cancel, "." for nothing.
+/// Go's filepath.Clean: removes "." and cancels "..", "." if nothing remains.
 std::string cleaned(const std::string& path) {
   std::string text = fs::path(path).lexically_normal().string();
   if (text.size() > 1 && text.ends_with('/')) text.pop_back();
@@ -33,7 +33,7 @@ tl::expected<std::string, std::string> expanded(const std::string& path) {
   return home + path.substr(1);
 }
 
-/// Where a path of a job file leads, and how messages show it.
+/// The file that a path of a job file refers to, and its text in messages.
 struct Place {
   fs::path path;
   std::string shown;
@@ -115,10 +115,10 @@ CallOutcome file_exists(Arguments arguments, const FileAccess& files) {
   return fail(place->shown + " is not a regular file, but \"" + mode_text(status) + "\"");
 }
 
-/// A pattern of fileset(): alternatives without braces, each split at its slashes.
+/// A pattern of fileset(): alternatives without braces, each split at slashes.
 class Glob {
  public:
-  /// False: the syntax is wrong.
+  /// False: invalid syntax.
   bool parse(const std::string& pattern) {
     std::vector<std::string> alternatives;
     if (!expand_braces(pattern, alternatives, 0)) return false;
@@ -181,7 +181,7 @@ class Glob {
     return true;
   }
 
-  /// One character against the pattern's element at `at`, which is moved past; -1: no match.
+  /// Matches one character with the pattern's element at `at`, and advances past the element. False: no match.
   static bool matches_one(const std::string& pattern, std::size_t& at, char c) {
     if (pattern[at] == '?') {
       ++at;
@@ -205,7 +205,7 @@ class Glob {
     return pattern[at++] == c;
   }
 
-  /// `*` is tried shortest first and only the last one again, which suffices: O(pattern * text).
+  /// `*` is tried shortest first, and only the last `*` is tried again, which is enough: O(pattern * text).
   static bool matches_segment(const std::string& pattern, const std::string& text) {
     std::size_t p = 0;
     std::size_t t = 0;
@@ -231,7 +231,7 @@ class Glob {
     return p == pattern.size();
   }
 
-  /// `**` stands for any number of folders; a row per segment of the pattern, O(pattern * path).
+  /// `**` matches any number of folders. One row per segment of the pattern, O(pattern * path).
   static bool matches_segments(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
     std::vector<bool> reached(path.size() + 1, false);
     reached[0] = true;
@@ -306,7 +306,7 @@ CallOutcome expanded_path(Arguments arguments, const FileAccess&) {
   return Value::of(*path);
 }
 
-/// Refuses before it looks at the path where files are out of bounds (R-HCL-665).
+/// Fails before it accesses the path if files are not allowed (R-HCL-665).
 template <Function::Body kBody>
 CallOutcome when_allowed(Arguments arguments, const FileAccess& files) {
   if (!files.allowed) return fail("filesystem function disabled");

@@ -7,7 +7,7 @@
 namespace berth::hcl {
 namespace {
 
-constexpr std::size_t kMaxWidth = 4096;  // of a verb: more is no text that a job needs
+constexpr std::size_t kMaxWidth = 4096;  // of a verb; no job needs wider texts
 
 /// One verb of a format string, from its % to its letter.
 struct Verb {
@@ -124,7 +124,7 @@ Text formatted(const Verb& verb, const Value& value) {
   }
 }
 
-/// A format string with its arguments, from left to right.
+/// Formats a format string with its arguments, from left to right.
 class Format {
  public:
   Format(std::string_view format, Arguments arguments) : format_(format), arguments_(arguments) {}
@@ -159,7 +159,7 @@ class Format {
            std::to_string(offset);
   }
 
-  /// Digits at the place; false: more than kMaxWidth.
+  /// Reads digits; false: the number exceeds kMaxWidth.
   bool number(std::size_t& value) {
     value = 0;
     while (at_ < format_.size() && format_[at_] >= '0' && format_[at_] <= '9') {
@@ -249,8 +249,8 @@ class Format {
   Arguments arguments_;
   std::string out_;
   std::size_t at_ = 0;
-  std::size_t start_ = 0;  // of the verb that is read
-  std::size_t next_ = 0;   // argument of a verb without index
+  std::size_t start_ = 0;  // of the current verb
+  std::size_t next_ = 0;   // next argument for a verb without index
   bool indexed_ = false;
 };
 

@@ -1,4 +1,4 @@
-// R-HCL-640 to 643: addresses of networks. All arithmetic is on 128 bits.
+// R-HCL-640 to 643: network addresses. All arithmetic is on 128 bits.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 
 __extension__ typedef unsigned __int128 Bits;
 
-/// The number of addresses minus one that `bits` bits tell apart.
+/// A mask of the `bits` lowest bits.
 Bits ones(int bits) { return bits >= 128 ? ~Bits{0} : (Bits{1} << bits) - 1; }
 
 struct Network {
-  Bits address = 0;  // the host's bits are 0
+  Bits address = 0;  // the host bits are 0
   int width = 32;    // bits of an address: 32 or 128
   int prefix = 0;
 
@@ -32,7 +32,7 @@ std::string ipv4_text(Bits address) {
   return text.data();
 }
 
-/// The longest run of two zero groups or more is "::", the first one on a tie (RFC 5952).
+/// The longest run of two or more zero groups becomes "::", the first one on a tie (RFC 5952).
 std::string ipv6_text(Bits address) {
   std::array<unsigned, 8> groups{};
   for (std::size_t i = 0; i < 8; ++i) groups[i] = static_cast<unsigned>(address >> (112 - 16 * i)) & 0xFFFFU;
@@ -63,7 +63,7 @@ std::string ipv6_text(Bits address) {
 
 std::string address_text(Bits address, int width) {
   if (width == 32) return ipv4_text(address);
-  if (address >> 32 == 0xFFFF) return ipv4_text(address);  // Go writes a mapped address in the short form
+  if (address >> 32 == 0xFFFF) return ipv4_text(address);  // Go writes a mapped address as IPv4
   return ipv6_text(address);
 }
 
@@ -95,8 +95,8 @@ tl::expected<Network, std::string> parse_network(const std::string& text) {
   return network;
 }
 
-/// `number` shifted by `shift` bits within an address. A negative number is or-ed in two's complement of any length,
-/// and its sign is then lost, as the reference does.
+/// `number` shifted by `shift` bits within an address. A negative number is or-ed in two's complement of any length and
+/// so loses its sign, as in the reference.
 Bits with_number(const Network& network, std::int64_t number, int shift) {
   const Bits magnitude = number < 0 ? Bits(0) - static_cast<Bits>(number) : static_cast<Bits>(number);
   const Bits shifted = shift >= 128 ? 0 : magnitude << shift;
@@ -165,7 +165,7 @@ CallOutcome subnets(Arguments arguments, const FileAccess&) {
                                   " bits, which is too long for an " + (next.width == 32 ? "IPv4" : "IPv6") +
                                   " address");
     }
-    if (i > 1) {  // the first place after the last subnet that the new one's size divides
+    if (i > 1) {  // the first aligned address after the last subnet
       const Bits end = last.address + ones(last.host_bits());
       const Bits size_mask = ones(next.host_bits());
       next.address = (end | size_mask) + 1;

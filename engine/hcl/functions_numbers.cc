@@ -1,4 +1,4 @@
-// R-HCL-560 to 565. Logarithms and powers are computed in doubles, as the reference does.
+// R-HCL-560 to 565. Logarithms and powers use doubles, as the reference does.
 #include <cmath>
 
 #include "hcl/function_table.h"
@@ -7,7 +7,7 @@ namespace berth::hcl {
 namespace {
 
 constexpr std::size_t kMostOfRange = 1024;
-constexpr const char* kInvalidArgument = "invalid argument";  // where the reference crashes, R-HCL-552
+constexpr const char* kInvalidArgument = "invalid argument";  // the reference crashes here, R-HCL-552
 
 CallOutcome extreme(Arguments arguments, bool largest) {
   if (arguments.empty()) return fail("must pass at least one number");

@@ -19,7 +19,7 @@
 namespace berth::hcl {
 namespace {
 
-/// A cost of 12 takes a quarter of a second, each further one twice as long.
+/// A cost of 12 takes a quarter of a second; each step more doubles it.
 constexpr std::int64_t kMaxCost = 12;
 constexpr std::size_t kMaxPassword = 72;
 
@@ -97,7 +97,7 @@ CallOutcome random_uuid(Arguments, const FileAccess&) {
   return Value::of(base::to_text(uuid_of(bytes, 4)));
 }
 
-/// Why a text is no UUID, in the words of Go's common package.
+/// The reason why a text is not a UUID, in the words of Go's common package.
 std::string uuid_fault(const std::string& text) {
   if (text.size() != 32 && text.size() != 36 && text.size() != 38 && text.size() != 45) {
     return "invalid UUID length: " + std::to_string(text.size());
@@ -107,7 +107,7 @@ std::string uuid_fault(const std::string& text) {
 
 CallOutcome named_uuid(Arguments arguments, const FileAccess&) {
   const std::string& space = arguments[0].string();
-  // Namespaces of RFC 4122, which differ in their first four bytes only.
+  // Namespaces of RFC 4122; they differ in their first four bytes only.
   constexpr std::array<const char*, 4> kNames = {"dns", "url", "oid", "x500"};
   constexpr std::array<const char*, 4> kIds = {
       "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b811-9dad-11d1-80b4-00c04fd430c8",

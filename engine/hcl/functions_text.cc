@@ -1,4 +1,4 @@
-// R-HCL-570 to 581: texts. Characters are grapheme clusters where the specification says so. Results that could outgrow
+// R-HCL-570 to 581: texts. Characters are grapheme clusters where the specification says so. Results that may exceed
 // kMaxWeight are measured before they are built.
 #include <re2/re2.h>
 #include <utf8proc.h>
@@ -11,7 +11,7 @@
 namespace berth::hcl {
 namespace {
 
-/// Longest text that regex_replace() searches: a match may read to the end of the text, so matches cost its square.
+/// Longest text that regex_replace() searches: a match may read to the end of the text, so the cost is quadratic.
 constexpr std::size_t kMaxSearched = 64U << 10U;
 
 std::string map_characters(std::string_view text, utf8proc_int32_t (*map)(utf8proc_int32_t)) {
@@ -23,7 +23,7 @@ std::string map_characters(std::string_view text, utf8proc_int32_t (*map)(utf8pr
   return result;
 }
 
-/// Simple case mapping leaves a letter alone whose upper case is several letters, or a letter added for it later.
+/// Simple case mapping: letters whose upper case is several letters, or was added later, stay unchanged.
 utf8proc_int32_t to_upper(utf8proc_int32_t c) { return c == 0xDF ? c : utf8proc_toupper(c); }
 
 CallOutcome title(Arguments arguments, const FileAccess&) {
@@ -166,7 +166,7 @@ CallOutcome trim(Arguments arguments, const FileAccess&) {
     if (!cut(next_code_point(text, next))) break;
     begin = next;
   }
-  std::size_t end = begin;  // after the last character that stays
+  std::size_t end = begin;  // after the last character to keep
   for (std::size_t at = begin; at < text.size();) {
     if (!cut(next_code_point(text, at))) end = at;
   }
@@ -192,7 +192,7 @@ CallOutcome replace(Arguments arguments, const FileAccess&) {
   const std::string_view with = arguments[2].string();
   std::string result;
   std::size_t begin = 0;
-  const auto put = [&](std::size_t end) {  // the text up to `end`, then the replacement
+  const auto put = [&](std::size_t end) {  // appends the text up to `end`, then the replacement
     result.append(text.substr(begin, end - begin));
     result.append(with);
     begin = end + wanted.size();
@@ -213,7 +213,7 @@ CallOutcome replace(Arguments arguments, const FileAccess&) {
   return Value::of(result);
 }
 
-/// The text of a pattern that does not compile, in the words of Go's package.
+/// The error text for a pattern that does not compile, in the words of Go's package.
 std::string pattern_fault(const re2::RE2& pattern) {
   const char* problem = "";
   switch (pattern.error_code()) {
@@ -261,7 +261,7 @@ std::string pattern_fault(const re2::RE2& pattern) {
   return std::string("error parsing regexp: ") + problem + ": `" + pattern.error_arg() + "`";
 }
 
-/// A replacement with its references to groups, split once.
+/// A replacement, split once at its references to groups.
 class Replacement {
  public:
   Replacement(std::string_view text, const re2::RE2& pattern) {
@@ -302,10 +302,10 @@ class Replacement {
  private:
   struct Part {
     std::string literal;
-    int group;  // after it; -1: none
+    int group;  // the group that follows; -1: none
   };
 
-  /// The name after the `$` at `at`, of letters, digits and underscores, in braces or as long as possible.
+  /// The name after the `$` at `at`: letters, digits and underscores, in braces or as long as possible.
   static std::string reference(std::string_view text, std::size_t at, std::size_t& end) {
     const bool braces = at + 1 < text.size() && text[at + 1] == '{';
     std::size_t last = at + (braces ? 2 : 1);
@@ -350,7 +350,7 @@ CallOutcome regex_replace(Arguments arguments, const FileAccess&) {
     const auto begin = static_cast<std::size_t>(groups[0].data() - text.data());
     const std::size_t end = begin + groups[0].size();
     result.append(text, done, begin - done);
-    // An empty match directly after another match does not count.
+    // An empty match directly after another match is ignored.
     if (end > begin || begin > done || !matched) replacement.append(result, groups);
     if (result.size() > kMaxWeight) return fail(kTooLarge);
     matched = true;

@@ -36,7 +36,7 @@ std::string four_digits(std::int64_t number) {
   return text.data();
 }
 
-/// Reads RFC 3339 from left to right; the first place that does not fit is the error.
+/// Reads RFC 3339 from left to right; the error is at the first place that does not fit.
 class TimeReader {
  public:
   explicit TimeReader(std::string_view text) : rest_(text) {}
@@ -75,7 +75,7 @@ class TimeReader {
     }
     if (digits < least) return bad(rest_, part);
     rest_.remove_prefix(digits);
-    return (value >= low && value <= high) || bad(rest_, part);  // after a number out of range: what is left
+    return (value >= low && value <= high) || bad(rest_, part);  // after a number out of range: the rest
   }
 
   bool separator(char wanted) {
@@ -147,7 +147,7 @@ struct Parts {
   std::int64_t hour = 0, minute = 0, second = 0;
 };
 
-/// What one verb prints, or the rule that it breaks: its text of R-HCL-591.
+/// The text that one verb prints, or the error text of R-HCL-591.
 tl::expected<std::string, const char*> verb_text(std::string_view verb, const Parts& parts) {
   const auto length = verb.size();
   const auto month = static_cast<unsigned>(parts.date.month());

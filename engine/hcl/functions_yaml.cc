@@ -1,4 +1,4 @@
-// R-HCL-622, 623: YAML in and out, by libyaml's events.
+// R-HCL-622, 623: reading and writing YAML through libyaml's events.
 #include <re2/re2.h>
 #include <yaml.h>
 
@@ -23,7 +23,7 @@ struct YamlEvent {
 
 std::string text_of(const yaml_char_t* text) { return text != nullptr ? reinterpret_cast<const char*>(text) : ""; }
 
-/// A date or a time as YAML 1.1 writes them becomes RFC 3339; nullopt: the text is neither.
+/// Converts a date or a time of YAML 1.1 to RFC 3339; nullopt: the text is neither.
 std::optional<std::string> timestamp(const std::string& text) {
   static const re2::RE2 kPattern(
       R"((\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2}):(\d{2})(?:\.(\d*))?[ \t]*(Z|[-+]\d{1,2}(?::?\d{2})?)?)?)");
@@ -47,7 +47,7 @@ std::optional<std::string> timestamp(const std::string& text) {
          (fraction.empty() ? "" : "." + fraction) + zone;
 }
 
-/// What a plain scalar means; nullopt: a string.
+/// The value of a plain scalar; nullopt: a string.
 std::optional<Value> resolved(const std::string& text) {
   static const std::map<std::string, Value, std::less<>> kWords = [] {
     std::map<std::string, Value, std::less<>> words;
@@ -225,7 +225,7 @@ class YamlReader {
   }
 
   bool read_mapping(Value& value, int depth) {
-    std::vector<Value::Member> merged;  // of "<<": keys of the mapping itself are stronger
+    std::vector<Value::Member> merged;  // of "<<": the mapping's own keys win
     std::vector<Value::Member> members;
     for (;;) {
       YamlEvent key_event;
@@ -253,7 +253,7 @@ class YamlReader {
     return true;
   }
 
-  /// Of several merged mappings the first is the strongest, so that it has to come last.
+  /// Of several merged mappings the first wins, so its members must come last.
   static bool add_merged(std::vector<Value::Member>& merged, const Value& value) {
     if (value.is_value() && value.has_members()) {
       merged.insert(merged.begin(), value.members().begin(), value.members().end());
@@ -270,7 +270,7 @@ class YamlReader {
   yaml_parser_t parser_{};
   std::string problem_;
   std::map<std::string, Value> anchors_;
-  std::set<std::string> open_anchors_;  // of nodes that are being read
+  std::set<std::string> open_anchors_;  // of nodes that are still being read
 };
 
 class YamlWriter {
@@ -287,7 +287,7 @@ class YamlWriter {
 
   CallOutcome write(const Value& value) {
     yaml_event_t event{};
-    // A plain scalar alone needs the end of its document.
+    // A single plain scalar needs an explicit end of the document.
     const bool plain = value.is_null() || (value.kind() == Kind::number || value.kind() == Kind::boolean);
     const bool written = yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) == 1 && emit(event) &&
                          yaml_document_start_event_initialize(&event, nullptr, nullptr, nullptr, 1) == 1 &&

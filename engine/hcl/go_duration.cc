@@ -7,7 +7,7 @@ namespace berth::hcl {
 
 tl::expected<std::int64_t, std::string> parse_go_duration(std::string_view text) {
   if (const auto value = base::parse_duration(text)) return *value;
-  // What is wrong: the first number without a unit, or with one that is none.
+  // Find the error: the first number without a unit, or with an unknown one.
   const auto invalid = [&] { return tl::unexpected("time: invalid duration " + base::go_quote(text)); };
   std::string_view rest = text;
   const auto is_number = [](char c) { return c == '.' || (c >= '0' && c <= '9'); };
@@ -34,7 +34,7 @@ tl::expected<std::int64_t, std::string> parse_go_duration(std::string_view text)
     }
     rest.remove_prefix(unit_length);
   }
-  return invalid();  // each part is right, the sum is out of range
+  return invalid();  // all parts are valid, but the sum is out of range
 }
 
 }  // namespace berth::hcl

@@ -1,6 +1,5 @@
-// The defaults of the API on a decoded job (R-HCL-732). The model knows them in the shape of a registered job, in which
-// what is unset is absent and some fields are gone. They are filled in on a copy in that shape and laid over the
-// decoded job.
+// The API's defaults on a decoded job (R-HCL-732). The model has them for the registered form of a job, which omits
+// unset and some other fields. They are filled in on a copy in that form and merged into the decoded job.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +10,7 @@
 namespace berth::hcl {
 namespace {
 
-/// A copy without members that are null.
+/// A copy without null members.
 json::Value without_nulls(const json::Value& value) {
   if (value.is_array()) {
     json::Value list = json::Value::array();
@@ -26,10 +25,10 @@ json::Value without_nulls(const json::Value& value) {
   return members;
 }
 
-/// What `filled` has and `value` lacks; members that only `value` has stay, and so do lists whose length changed.
+/// Adds what `filled` has and `value` lacks. Members that only `value` has stay, and so do lists whose lengths differ.
 void lay_over(json::Value& value, const json::Value& filled) {
   if (value.is_object() && filled.is_object()) {
-    // The members of `filled` are in the order of `value`'s, without the nulls; what was added follows them.
+    // The members of `filled` are in the order of `value`'s, without the nulls; added members follow them.
     std::size_t next = 0;
     for (const json::Member& member : filled.members()) {
       const json::Object& own_members = value.members();
@@ -51,7 +50,7 @@ void lay_over(json::Value& value, const json::Value& filled) {
   }
 }
 
-/// Adds the members that a block made by a default lacks, and does the same for the blocks in it.
+/// Adds the members that a block created by a default lacks, recursively.
 void complete(json::Value& value, const Table& table) {
   if (!value.is_object()) return;
   for (const json::Member& member : table.unset) {
@@ -76,7 +75,7 @@ void zero_if_null(json::Value& object, std::initializer_list<const char*> keys, 
   }
 }
 
-/// Fields that the API makes zero values where they are unset.
+/// Fields that the API sets to zero values if unset.
 void fill_zeros(json::Value& job) {
   zero_if_null(
       job, {"NodePool", "ConsulNamespace", "VaultNamespace", "NomadTokenID", "ParentID", "Status", "StatusDescription"},
@@ -100,7 +99,7 @@ void fill_zeros(json::Value& job) {
   }
 }
 
-/// The registered form names a gateway's mode for each upstream; the API's does not.
+/// The registered form has a gateway mode for each upstream; the API's does not.
 void drop_made_gateways(json::Value& services, const json::Value& before) {
   if (!services.is_array()) return;
   for (std::size_t s = 0; s < services.size(); ++s) {

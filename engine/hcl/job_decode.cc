@@ -1,6 +1,6 @@
-// Phase d: the body of a job block against the field tables, with the few blocks that are handled apart (R-HCL-403 to
-// 415). Phase e, the free-form blocks, is evaluated on the way; its diagnostics are kept apart and reported only where
-// phase d has none, which is what "last" means (R-HCL-366).
+// Phase d: decodes the body of a job block by the field tables; a few blocks need code of their own (R-HCL-403 to 415).
+// Free-form blocks (phase e) are evaluated on the way. Their diagnostics are collected separately and reported only if
+// phase d has none, which is the meaning of "last" (R-HCL-366).
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,7 +14,7 @@
 namespace berth::hcl {
 namespace {
 
-/// A short form of a constraint: the attribute's name is the operand, its value goes to one of the targets.
+/// A short form of a constraint: the attribute's name is the operand, its value becomes one of the targets.
 struct ShortForm {
   const char* name;
   bool boolean = false;
@@ -37,7 +37,7 @@ Schema schema_of(std::initializer_list<const char*> attributes) {
 
 class Decoder {
  public:
-  /// The job's object; what fails goes to out() and late().
+  /// The job's object; failures go to out() and late().
   json::Value job(const Block& block) {
     const Table& table = job_table("job");
     json::Value meta;
@@ -77,7 +77,7 @@ class Decoder {
   [[nodiscard]] const Diagnostics& late() const { return late_; }
 
  private:
-  /// `name = {...}` where a block of that name is usual (R-HCL-362).
+  /// Reads `name = {...}` where a block of that name is usual (R-HCL-362).
   void take_map_attribute(const Content& content, std::string_view name, json::Value& value, Range& range,
                           Diagnostics& out) {
     if (const Attribute* attribute = content.attribute(name)) {
@@ -86,7 +86,7 @@ class Decoder {
     }
   }
 
-  /// Puts the attribute form into the object; a block beside it is an error.
+  /// Puts the attribute form into the object; an additional block is an error.
   void put_map(json::Value& object, const Content& content, const Table& table, std::string_view name,
                json::Value& value, const Range& range, Diagnostics& out) {
     if (range.source == nullptr) return;
@@ -134,7 +134,7 @@ class Decoder {
     take_map_attribute(taken, "meta", meta, meta_range, own);
     json::Value vault;
     json::Value secrets;
-    if (!own.empty()) {  // then the rest of the group is not looked at (R-HCL-412)
+    if (!own.empty()) {  // then the rest of the group is ignored (R-HCL-412)
       out_.add(own);
       return table.unset;
     }
@@ -290,7 +290,7 @@ class Decoder {
     return object;
   }
 
-  /// A block of the type, whatever is special about it.
+  /// A block of the type, with any special handling it needs.
   json::Value decoded(const Table& parent, const Table& table, const Block& block, Diagnostics& out) {
     if (table.name == "group") return group(block);
     if (table.name == "task") return task(block);
@@ -387,14 +387,14 @@ tl::expected<json::Value, std::string> read_job(ModuleInput input) {
 bool is_job_file(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const auto first = text.find_first_not_of(" \t\r\n");
-  // No body of HCL begins as the other values of JSON do.
+  // No HCL body starts like a JSON value other than an object.
   if (first == std::string_view::npos || std::string_view("[\"-0123456789").find(text[first]) != text.npos)
     return false;
   const auto last = text.find_last_not_of(" \t\r\n");
   const std::string_view word = text.substr(first, last - first + 1);
   if (word == "true" || word == "false" || word == "null") return false;
   if (text[first] != '{') return true;
-  // The first member's name decides: jobs of the API have capitals.
+  // The first member's name decides: names in jobs of the API are capitalised.
   const auto quote = text.find_first_not_of(" \t\r\n", first + 1);
   if (quote == std::string_view::npos || text[quote] != '"') return false;
   const std::string_view name = text.substr(quote + 1, text.find('"', quote + 1) - quote - 1);

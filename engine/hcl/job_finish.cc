@@ -78,7 +78,7 @@ void finish_task(json::Value& task, const JobParts& job, const json::Value& grou
   json::Value& vault = *task.find("Vault");
   if (vault.is_null()) vault = group_vault.is_null() ? job.vault : group_vault;
   finish_vault(vault);
-  // Own secrets are doubled where the group has some: R-HCL-503 describes the defect.
+  // Own secrets are duplicated if the group has some: R-HCL-503 describes the defect.
   json::Value& secrets = *task.find("Secrets");
   if (secrets.is_null()) {
     secrets = group_secrets;

@@ -1,4 +1,4 @@
-// What the parser itself sets once a job is decoded (R-HCL-500 to 508).
+// Values that the parser itself sets in a decoded job (R-HCL-500 to 508).
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace berth::hcl {
 
-/// What is decoded beside the job's object and goes into its tasks.
+/// Parts that are decoded separately from the job's object and belong into its tasks.
 struct JobParts {
   struct Group {
-    json::Object object;  ///< of a job-level task: a group of its own
+    json::Object object;  ///< of a job-level task: its own group
     json::Value vault, secrets;
   };
   std::string label;

@@ -1,4 +1,4 @@
-// The blocks of a job file (R-HCL-420 to 490), one row each, in a notation that is read once:
+// The blocks of a job file (R-HCL-420 to 490), one row each, in a notation that is parsed once:
 //   attributes  `name type` or `name:Key type`; the field of the API is Key, by default the name in CamelCase
 //               s string, i integer, b bool, d duration, [s] and [u16] lists, m map of strings; i8 u8 u16 u32 u64:
 //               width ? unset is null (otherwise "", 0, false), ! required
@@ -299,7 +299,7 @@ Tables make_tables() {
     table.name = row.name;
     fill(table, row, tables);
   }
-  for (const auto& [name, table] : tables) {  // labels are known only now
+  for (const auto& [name, table] : tables) {  // only now all labels are known
     for (const BlockField& block : table->blocks) {
       table->schema.blocks.push_back(
           {block.type, block.table != nullptr ? block.table->label_names : std::vector<std::string>{}});

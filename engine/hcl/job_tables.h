@@ -1,4 +1,4 @@
-// The field tables of job files: which attribute and block goes where in the job of the API (R-HCL-400 to 490).
+// Field tables of job files: the place of each attribute and block in the job of the API (R-HCL-400 to 490).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Field {
   std::string name;
   std::size_t place = 0;  ///< in the object of the API
   FieldKind kind = FieldKind::string;
-  bool nullable = false;  ///< null where unset; also null where set to null
+  bool nullable = false;  ///< null if unset or set to null
   bool required = false;
   bool is_signed = true;  ///< of integers
   int bits = 64;
@@ -37,12 +37,12 @@ struct Table {
   std::string name;
   std::vector<Field> fields;
   std::vector<BlockField> blocks;
-  std::vector<std::string> label_names;  ///< none or one, as error texts call it
+  std::vector<std::string> label_names;  ///< none or one, as in error texts
   std::size_t label_place = 0;
   json::Object unset;  ///< the object with no field set
   Schema schema;
 
-  [[nodiscard]] std::size_t place_of(std::string_view key) const;  ///< of a field of the API that there is
+  [[nodiscard]] std::size_t place_of(std::string_view key) const;  ///< position of an existing field of the API
 };
 
 /// The table of a name in job_tables.cc: "job", "group", "task", ...

@@ -232,7 +232,7 @@ class JsonParser {
 
 const Expr& text_expression(const std::string& text, Range where, Workspace& workspace, Diagnostics& out) {
   Position inside = where.source->position(where.begin);
-  ++inside.column;  // behind the quote
+  ++inside.column;  // after the quote
   workspace.sources.emplace_back(where.source->name(), text, inside);
   const Expr* parsed = parse_template(workspace.sources.back(), workspace.tree, out);
   if (parsed == nullptr) parsed = &workspace.tree.make<LiteralExpr>(where, Value::unknown());

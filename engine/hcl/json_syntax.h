@@ -1,5 +1,5 @@
-// JSON texts as trees with places: the JSON syntax of HCL (R-HCL-770 to 774). Written here as diagnostics need the
-// place of each key and value, and numbers all their digits.
+// JSON texts as trees with source ranges: the JSON syntax of HCL (R-HCL-770 to 774). Own parser, because diagnostics
+// need the range of each key and value, and numbers all their digits.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct JsonNode {
   Number number;
   std::string text;  ///< of a string, escapes decoded
   std::vector<JsonNode> items;
-  std::vector<JsonProperty> members;  ///< in the order of the text, with duplicates
+  std::vector<JsonProperty> members;  ///< in source order, with duplicates
 };
 
 struct JsonProperty {
@@ -32,13 +32,13 @@ struct JsonProperty {
   [[nodiscard]] Range range() const { return {name_range.source, name_range.begin, value.range.end}; }
 };
 
-/// Whether a text is read as JSON: its first byte but for blanks is a brace (R-HCL-2).
+/// True if a text is read as JSON: its first byte other than blanks is a brace (R-HCL-2).
 [[nodiscard]] bool looks_like_json(std::string_view text);
 
-/// A whole file, which must be an object. Stops at the first error.
+/// Parses a whole file, which must be an object. Stops at the first error.
 [[nodiscard]] JsonNode parse_json_file(const Source& source, Diagnostics& out);
 
-/// A value as an expression: strings are templates. `node` outlives it.
+/// A value as an expression; strings are templates. `node` must outlive it.
 [[nodiscard]] const Expr& json_expression(const JsonNode& node, Workspace& workspace, Diagnostics& out);
 
 }  // namespace berth::hcl

@@ -8,7 +8,7 @@
 namespace berth::hcl {
 namespace {
 
-/// As Go's encoder writes strings for pages: also <, > and & are escaped, and the two line ends of JavaScript.
+/// Escapes like Go's encoder: also <, > and &, and the two line ends of JavaScript.
 void append_string(std::string& out, std::string_view text) {
   out += '"';
   const auto escape = [&](unsigned code) {
@@ -59,7 +59,7 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-/// False: the value holds what JSON cannot, and `out` is the reason.
+/// False: the value contains something that JSON cannot express; `out` is then the reason.
 bool append_json(std::string& out, const Value& value) {
   if (value.is_null()) {
     out += "null";

@@ -86,7 +86,7 @@ class Lexer {
     } else if (c == '/' && peek(1) == '*' && !unclosed_comment_) {
       const std::size_t close = text_.find("*/", at_ + 2);
       if (close == std::string_view::npos) {
-        unclosed_comment_ = true;  // none further on closes either: searched for once
+        unclosed_comment_ = true;  // no later one closes either: search only once
       } else {
         at_ = close + 2;
       }
@@ -195,7 +195,7 @@ class Lexer {
     return false;
   }
 
-  // An identifier, or one character that belongs to nothing.
+  // An identifier, or one character that is no token.
   void other() {
     const std::size_t end = identifier_end(at_);
     if (end > at_) {
@@ -213,7 +213,7 @@ class Lexer {
 
   // --- templates ---
 
-  // At `$` or `%`: what stands there. Takes the opener of a sequence, or else the literal characters.
+  // At `$` or `%`: takes the opener of a sequence, or else literal characters.
   void sigil(TokenKind literal) {
     const char c = peek();
     std::size_t run = 1;
@@ -231,7 +231,7 @@ class Lexer {
     take(literal, run);
   }
 
-  // Literal bytes up to a character that ends a piece; invalid UTF-8 is a token of its own.
+  // Takes literal bytes up to a character that ends a piece; invalid UTF-8 becomes a token of its own.
   void literal(TokenKind kind, std::string_view ends) {
     const std::size_t begin = at_;
     while (at_ < text_.size()) {
@@ -284,7 +284,7 @@ class Lexer {
     }
   }
 
-  // The marker's line ends the heredoc where it starts and ends with a newline (R-HCL-35).
+  // True at the marker's line, which ends the heredoc (R-HCL-35).
   bool heredoc_end() {
     const std::string_view marker = modes_.back().marker;
     std::size_t at = at_;
@@ -325,7 +325,7 @@ class Lexer {
   std::size_t at_ = 0;
   std::vector<Frame> modes_;
   std::vector<Token> tokens_;
-  bool line_start_ = false;  // in a heredoc: at the start of a line of its literal text
+  bool line_start_ = false;  // in a heredoc: at the start of a literal line
   bool unclosed_comment_ = false;
 };
 
@@ -353,7 +353,7 @@ std::vector<Token> tokens_of(const Source& source, TextMode mode) { return Lexer
 void report_invalid_tokens(const Source& source, const std::vector<Token>& tokens, Diagnostics& out) {
   constexpr std::size_t kMostBitOperators = 4;
   std::size_t bit_operators = 0, semicolons = 0, apostrophes = 0, backticks = 0, bad_utf8 = 0;
-  // Quotes come in pairs: the first and the third sighting are two openings (R-HCL-27).
+  // Quotes come in pairs: the first and the third one are openings (R-HCL-27).
   const auto opens = [](std::size_t seen) { return seen == 1 || seen == 3; };
   for (const Token& token : tokens) {
     const Range range{&source, token.begin, token.end};

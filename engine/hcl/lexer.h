@@ -1,5 +1,5 @@
-// Tokens of a text in HCL's native syntax (R-HCL-20 to 37). The whole text becomes tokens at once; a stack of modes
-// stands for the nesting of quoted templates, heredocs and interpolations, so depth costs no machine stack.
+// Tokens of a text in HCL's native syntax (R-HCL-20 to 37). The whole text is tokenised at once. A stack of modes
+// represents nested quoted templates, heredocs and interpolations, so depth needs no recursion.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class TokenKind : std::uint8_t {
   open_quote,
   close_quote,
   quoted_text,     // literal piece of a quoted template, escapes not yet decoded
-  quoted_newline,  // a raw newline there, always an error
+  quoted_newline,  // a raw newline in it, always an error
   open_heredoc,    // `<<X` or `<<-X` with its newline
   close_heredoc,   // the marker's line without its newline
   heredoc_text,    // literal piece of a heredoc; ends after a newline at the latest
@@ -64,16 +64,16 @@ struct Token {
   TokenKind kind;
   std::uint32_t begin;
   std::uint32_t end;
-  std::uint32_t significant;  ///< index of this or the next token that is no newline
+  std::uint32_t significant;  ///< index of this or the next token that is not a newline
 };
 
 enum class TextMode : std::uint8_t { code, quoted_template };
 
-/// Tokens of source.text() from `begin` on; the last is `end`. In the mode quoted_template the text is a bare template
-/// as it stands in a JSON string: no quotes, no escapes (R-HCL-771). Cost: linear.
+/// Tokens of source.text(); the last one is `end`. In the mode quoted_template the text is a bare template as in a JSON
+/// string: no quotes, no escapes (R-HCL-771). Cost: linear.
 [[nodiscard]] std::vector<Token> tokens_of(const Source& source, TextMode mode = TextMode::code);
 
-/// Tokens that are always an error are reported, those of a kind only so many times (R-HCL-20, 26, 27, 30).
+/// Reports tokens that are always an error, each kind at most a fixed number of times (R-HCL-20, 26, 27, 30).
 void report_invalid_tokens(const Source& source, const std::vector<Token>& tokens, Diagnostics& out);
 
 }  // namespace berth::hcl

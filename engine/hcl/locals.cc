@@ -17,7 +17,7 @@ void Locals::collect(const Block& block) {
     if (added) {
       all_.push_back(attribute);
     } else {
-      all_[known->second] = attribute;  // of another block: the later wins (R-HCL-292)
+      all_[known->second] = attribute;  // set again in another block: the later wins (R-HCL-292)
     }
   }
 }
@@ -37,14 +37,14 @@ void Locals::evaluate() {
     }
     queue.push_back(i);
     if (queue.size() > 1 && ++failed_in_a_row < kMostTries) continue;
-    // The first in the text that still fails is reported.
+    // Report the first in source order that still fails.
     std::sort(queue.begin(), queue.end());
     for (const std::size_t left : queue) {
       const std::size_t before = out_.count();
       (void)all_[left].expression.value(out_);
       if (out_.count() > before) return;
     }
-    out_.add(own);  // the budget was spent, which is reported once
+    out_.add(own);  // the budget is spent, which is reported only once
     return;
   }
 }

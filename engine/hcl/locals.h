@@ -12,12 +12,12 @@ namespace berth::hcl {
 
 class Locals {
  public:
-  /// `values` becomes `local`, as one after the other is known.
+  /// `values` becomes `local`; it receives each value once it is known.
   Locals(Root& values, Diagnostics& out) : values_(values), out_(out) {}
 
   void collect(const Block& block);
-  /// In the order of the text; one that fails is tried again behind the others. At most kMostTries attempts fail in
-  /// a row, so the cost is linear.
+  /// Evaluates in source order; one that fails is tried again after the others. At most kMostTries attempts fail in a
+  /// row, so the cost is linear.
   void evaluate();
 
  private:

@@ -16,8 +16,8 @@ struct Module::State {
   std::deque<NativeBody> native;
   std::deque<JsonNode> json;
   Root variable_values, local_values;
-  Context constants;  // of defaults, variable files and arguments
-  Context job;        // of the job and of locals
+  Context constants;  // for defaults, variable files and arguments
+  Context job;        // for the job and for locals
 
   explicit State(FileAccess files) {
     constants.workspace = &workspace;
@@ -70,7 +70,7 @@ tl::expected<void, std::string> parse_variable_files(const ModuleInput& input, M
   return {};
 }
 
-// Exactly one job (R-HCL-221).
+// The only job; reports an error if there is none or more than one (R-HCL-221).
 std::optional<Block> only_job(const Content& root, Diagnostics& out) {
   std::optional<Block> job;
   for (const Block& block : root.blocks) {

@@ -1,5 +1,5 @@
-// A job file read up to its job block: syntax, variables and locals (phases a to c of R-HCL-3). What follows, decoding
-// the job block against field tables, starts from Module::job.
+// Reads a job file up to its job block: syntax, variables and locals (phases a to c of R-HCL-3). The next phase decodes
+// the job block by field tables, starting from Module::job.
 //
 //   auto module = read_module(std::move(input));        // unexpected: the error text of phases a to c
 //   Diagnostics out;
@@ -21,21 +21,21 @@
 
 namespace berth::hcl {
 
-/// A variable file: its path as given and its text, or why it cannot be read, such as "open x: no such file or
-/// directory" (R-HCL-264).
+/// A variable file: its path as given, and its text or the reason why it cannot be read, such as "open x: no such file
+/// or directory" (R-HCL-264).
 struct VariableFile {
   std::string path;
   tl::expected<std::string, std::string> text;
 };
 
-/// All that decides about the job (R-HCL-1).
+/// Everything that determines the job (R-HCL-1).
 struct ModuleInput {
-  std::string name;  ///< of the job file, as errors show it
+  std::string name;  ///< of the job file, for errors
   std::string text;
   FileAccess files;
   std::vector<std::string> arguments;           ///< "name=value" of -var, in order
   std::vector<VariableFile> variable_files;     ///< in order
-  std::optional<std::string> variable_content;  ///< as of /v1/jobs/parse
+  std::optional<std::string> variable_content;  ///< as in /v1/jobs/parse
   std::vector<std::string> environment;         ///< "NAME=value"; only NOMAD_VAR_ counts
   bool strict = true;                           ///< values of undeclared variables are errors (R-HCL-266)
 };
@@ -46,12 +46,12 @@ struct Module {
   Module& operator=(Module&&) noexcept;
   ~Module();
 
-  std::optional<Block> job;  ///< always there in a result of read_module
+  std::optional<Block> job;  ///< always set in a result of read_module
   Diagnostics warnings;      ///< shown only with errors (R-HCL-702)
   /// Declared variables with their final values, in source order (R-HCL-723).
   std::vector<std::pair<std::string, Value>> variables;
 
-  struct State;  // sources, trees and names that all the rest points into
+  struct State;  // sources, trees and names that everything else points into
   std::unique_ptr<State> state;
 };
 

@@ -20,7 +20,7 @@ struct Number::Big {
   mpfr_t value;
 };
 
-/// A number as MPFR reads it: one stored in place is copied for the time of the operation.
+/// A number as MPFR reads it; one stored in place is copied for the operation.
 class Number::Operand {
  public:
   explicit Operand(const Number& number) {
@@ -49,11 +49,11 @@ class Number::Operand {
 namespace {
 
 constexpr int kMaxPrecision = 512;
-constexpr std::size_t kMaxIntegerDigits = 8192;  // of parseint(): more bits than any use of a job file
+constexpr std::size_t kMaxIntegerDigits = 8192;  // of parseint(): more bits than a job file needs
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Digits without trailing zeros and the place of the point: 0.MANTISSA times 10^exponent.
+/// Digits without trailing zeros, and the exponent: 0.MANTISSA times 10^exponent.
 struct Digits {
   bool negative = false;
   std::string mantissa;
@@ -77,8 +77,8 @@ void drop_trailing_zeros(Digits& digits) {
   digits.mantissa.resize(last == std::string::npos ? 0 : last + 1);
 }
 
-/// The fewest digits that read back to the same value at its precision. More digits are never further away, so the
-/// number of digits is found by halving: eight conversions for 512 bits.
+/// The fewest digits that read back to the same value at its precision. More digits are never less exact, so a binary
+/// search finds the number: eight conversions for 512 bits.
 Digits shortest_digits(mpfr_srcptr value) {
   const auto precision = mpfr_get_prec(value);
   std::size_t low = 1;
@@ -105,7 +105,7 @@ Digits shortest_digits(mpfr_srcptr value) {
 std::string plain_text(const Digits& digits, std::size_t fraction_digits) {
   std::string text = digits.negative ? "-" : "";
   const auto& mantissa = digits.mantissa;
-  const auto digit = [&](long place) {  // place 0 is the first of the mantissa
+  const auto digit = [&](long place) {  // place 0 is the first digit of the mantissa
     return place >= 0 && place < static_cast<long>(mantissa.size()) ? mantissa[static_cast<std::size_t>(place)] : '0';
   };
   if (digits.exponent <= 0) text += '0';
@@ -138,7 +138,7 @@ std::string printf_text(const char* format, int precision, mpfr_srcptr value) {
 
 }  // namespace
 
-/// The one place where results are made: bounds the exponent and stores small whole numbers in place.
+/// Makes every result: bounds the exponent and stores small whole numbers in place.
 Number Number::from_big(std::shared_ptr<Big> big) {
   Number result;
   result.precision_ = static_cast<int>(mpfr_get_prec(big->value));
@@ -285,8 +285,8 @@ std::string Number::text(char conversion, int precision) const {
     digits = digits_of(value, static_cast<std::size_t>(std::max(precision, 1)));
     drop_trailing_zeros(digits);
   }
-  // The exponent form is for exponents below -4 and from the number of digits asked for on, or from 6 on where all
-  // digits are wanted (R-HCL-582).
+  // The exponent form applies to exponents below -4, and from the requested number of digits on, or from 6 on if all
+  // digits are requested (R-HCL-582).
   const auto length = static_cast<long>(digits.mantissa.size());
   long least = precision < 0 ? 6 : std::max(precision, 1);
   if (precision >= 0 && least > length && length >= digits.exponent) least = length;
@@ -301,7 +301,7 @@ std::string Number::integer_text(int base) const {
   BERTH_ASSERT(is_whole() && base >= 2 && base <= 36);
   if (is_zero()) return is_negative() ? "-0" : "0";
   const Operand operand(*this);
-  // An integer has as many digits as the place of its point says; the first call finds it, rounded up at most.
+  // The point's place is the number of digits of an integer; the first call finds it, at most rounded up.
   const long places = digits_of(operand.get(), 2, base).exponent;
   const Digits digits = digits_of(operand.get(), static_cast<std::size_t>(std::max(places, 2L)), base);
   return (digits.negative ? "-" : "") + digits.mantissa.substr(0, static_cast<std::size_t>(digits.exponent));
@@ -335,7 +335,7 @@ Number Number::ceil() const {
   return from_big(std::move(big));
 }
 
-/// What the free functions need of the inside of numbers.
+/// Access to the inside of numbers for the free functions.
 struct NumberAccess {
   using Operation = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
 

@@ -1,5 +1,5 @@
-// Numbers of HCL: binary floats of up to 512 bits, each with its own precision (R-HCL-103). Whole numbers that fit in
-// 64 bits, which nearly all are, are stored in place; others share an immutable MPFR number.
+// Numbers of HCL: binary floats of up to 512 bits, each with its own precision (R-HCL-103). Whole numbers that fit into
+// 64 bits, the vast majority, are stored in place; others share an immutable MPFR number.
 #pragma once
 
 #include <compare>
@@ -16,19 +16,19 @@ namespace berth::hcl {
 class Number {
  public:
   static constexpr int kLiteralPrecision = 512;  // bits, R-HCL-103
-  static constexpr int kMachinePrecision = 64;   // of lengths, indices and counts
+  static constexpr int kMachinePrecision = 64;   // for lengths, indices and counts
   /// Larger numbers are infinite and smaller ones zero, so that a text of digits stays below 40,000 characters.
   static constexpr std::int64_t kMaxExponent = 131'072;  // bits
 
   Number() = default;  ///< 0
-  /// A count made by a function has 64 bits, a literal 512.
+  /// A whole number. Counts made by functions have 64 bits, literals 512.
   static Number of(std::int64_t value, int precision = kMachinePrecision);
-  static Number of(double value);  ///< 53 bits; the value is no NaN
+  static Number of(double value);  ///< 53 bits; the value must not be NaN
   static Number infinity(bool negative);
-  /// A decimal number in full, as a literal token or as a string to convert: optional sign, digits, a fraction, an
-  /// exponent; with `words` also "inf" (R-HCL-25, R-HCL-106). nullopt: it is none.
+  /// Parses a whole text as a decimal number, as in a literal token or a string to convert: optional sign, digits,
+  /// fraction, exponent; with `words` also "inf" (R-HCL-25, R-HCL-106). nullopt if it is not one.
   static std::optional<Number> parse(std::string_view text, bool words = false);
-  /// Digits in a base from 2 to 36 of an integer with an optional sign (parseint); nullopt: a digit is not in the base.
+  /// Parses an integer with an optional sign in a base from 2 to 62 (parseint). nullopt: a digit is not in the base.
   static std::optional<Number> parse_integer(std::string_view text, int base);
 
   [[nodiscard]] bool is_infinite() const;
@@ -39,12 +39,13 @@ class Number {
   [[nodiscard]] std::optional<std::uint64_t> to_uint64() const;  ///< nullopt: not whole or out of range
   [[nodiscard]] double to_double() const;
 
-  /// Plain decimal, the shortest digits that read back to the same value at its precision (R-HCL-105); "+Inf", "-Inf".
+  /// Plain decimal: the shortest digits that read back to the same value at its precision (R-HCL-105), or "+Inf",
+  /// "-Inf".
   [[nodiscard]] std::string text() const;
   /// As C's printf with this conversion ('e', 'E', 'f', 'g', 'G'); `precision` -1 is the shortest exact text. Cost and
   /// length are O(precision + digits): the caller bounds `precision`.
   [[nodiscard]] std::string text(char conversion, int precision) const;
-  /// Digits of a whole number in base 2 to 36, lower case, with a sign where negative.
+  /// Digits of a whole number in base 2 to 36, lower case, with a sign if negative.
   [[nodiscard]] std::string integer_text(int base) const;
 
   [[nodiscard]] Number negated() const;
@@ -58,9 +59,9 @@ class Number {
   friend Outcome subtract(const Number& a, const Number& b);
   friend Outcome multiply(const Number& a, const Number& b);
   friend Outcome divide(const Number& a, const Number& b);
-  friend Outcome modulo(const Number& a, const Number& b);  ///< sign of `a`; `a` itself where b = 0 (R-HCL-144)
+  friend Outcome modulo(const Number& a, const Number& b);  ///< sign of `a`; `a` itself if b = 0 (R-HCL-144)
 
-  /// By value, whatever the precision; -0 equals 0.
+  /// By value, independent of precision; -0 equals 0.
   friend bool operator==(const Number& a, const Number& b) { return (a <=> b) == 0; }
   friend std::strong_ordering operator<=>(const Number& a, const Number& b);
 

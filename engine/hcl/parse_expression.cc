@@ -8,7 +8,7 @@
 namespace berth::hcl {
 namespace {
 
-// From the loosest; 0: no binary operator (R-HCL-51).
+// Precedence level, from the loosest; 0: not a binary operator (R-HCL-51).
 int level_of(TokenKind kind) {
   switch (kind) {
     case TokenKind::logical_or:
@@ -46,7 +46,7 @@ std::nullptr_t Parser::missing_expression() {
   }
   fail(range(peek()), "Invalid expression",
        "Expected the start of an expression, but found an invalid expression token.");
-  if (kind() == TokenKind::newline) next();  // so the line that follows is skipped, not reported
+  if (kind() == TokenKind::newline) next();  // so that the next line is skipped, not reported
   return nullptr;
 }
 
@@ -66,13 +66,13 @@ const Expr* Parser::expression() {
   return &tree_.make<ConditionalExpr>(from(condition->range), *condition, *if_true, *if_false);
 }
 
-// Operators by precedence, with stacks of operands and operators; a run of one level becomes one node.
+// Parses operators by precedence, with stacks of operands and operators; a run of one level becomes one node.
 const Expr* Parser::operation() {
   const Expr* first = operand();
   if (first == nullptr || level_of(kind()) == 0) return first;
   struct Operand {
     const Expr* expr;
-    OperationExpr* chain;  // the same, where it is a run that may go on
+    OperationExpr* chain;  // the same, if it is a run that may continue
   };
   std::vector<Operand> operands{{first, nullptr}};
   std::vector<TokenKind> operators;
@@ -176,7 +176,7 @@ const Expr* Parser::call(const Token& first) {
   return &made;
 }
 
-// Up to the closing parenthesis, which is left.
+// Parses up to the closing parenthesis, but does not take it.
 bool Parser::call_arguments(CallExpr& call) {
   while (kind() != TokenKind::close_paren) {
     const Expr* argument = expression();
@@ -376,7 +376,7 @@ const Expr* Parser::for_loop(const Token& open, bool object) {
   return &made;
 }
 
-// The steps after a term. Constant ones directly after a name belong to its reference (R-HCL-310).
+// Parses the steps after a term. Constant ones directly after a name belong to its reference (R-HCL-310).
 const Expr* Parser::steps(const Expr* source) {
   std::vector<Step> found;
   std::size_t constant_count = 0;
@@ -400,7 +400,7 @@ const Expr* Parser::steps(const Expr* source) {
   }
   const Range whole = from(source->range);
   if (source->kind == Expr::Kind::reference && constant_count > 0) {
-    // The reference was made without steps just before.
+    // The reference was just made without steps.
     auto& made = tree_.make<ReferenceExpr>(source->range, static_cast<const ReferenceExpr*>(source)->name);
     made.steps.assign(std::make_move_iterator(found.begin()),
                       std::make_move_iterator(found.begin() + static_cast<std::ptrdiff_t>(constant_count)));
@@ -421,7 +421,7 @@ bool Parser::step(std::vector<Step>& steps, bool& constant) {
   return kind() == TokenKind::dot ? dot_step(steps, constant) : bracket_step(steps, constant);
 }
 
-// `.name`, `.0`, or `.*` with the steps that belong to it (R-HCL-57, 58).
+// Parses `.name`, `.0`, or `.*` with the steps that belong to it (R-HCL-57, 58).
 bool Parser::dot_step(std::vector<Step>& steps, bool& constant) {
   std::size_t splat = steps.size();
   bool in_splat = false;

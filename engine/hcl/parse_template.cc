@@ -9,12 +9,12 @@
 
 namespace berth::hcl {
 
-/// One piece of a template as written; directives are put together afterwards.
+/// One piece of a template as written; directives are assembled later.
 struct Parser::Part {
   enum class Kind : std::uint8_t { text, interpolation, if_, else_, endif, for_, endfor };
   Kind kind;
   Range range;
-  std::string text;            // of a text, escapes decoded
+  std::string text;            // of a text, with decoded escapes
   const Expr* expr = nullptr;  // interpolated value, condition, or collection
   std::string key_name, value_name;
   bool strips_before = false, strips_after = false;
@@ -23,7 +23,7 @@ struct Parser::Part {
 struct Parser::Parts {
   std::vector<Part> items;
   Range close;         // the closing token
-  std::size_t at = 0;  // while putting together
+  std::size_t at = 0;  // while assembling
 };
 
 namespace {
@@ -88,7 +88,7 @@ const Expr* Parser::whole_template() {
   return out_.empty() ? expr : nullptr;
 }
 
-// Removes the least indentation of all lines that have text or a sequence (R-HCL-37).
+// Removes the smallest indentation of all lines with text or a sequence (R-HCL-37).
 void Parser::unindent(Parts& parts) {
   struct Line {
     std::size_t part;
@@ -121,7 +121,7 @@ void Parser::unindent(Parts& parts) {
   }
 }
 
-// Pieces up to and with the closing token; strip markers are applied.
+// Parses pieces up to and including the closing token; applies strip markers.
 bool Parser::template_parts(TokenKind close, Parts& parts) {
   const NewlinesCount count(*this, true);
   const Range first = range(peek());
@@ -149,7 +149,7 @@ bool Parser::template_parts(TokenKind close, Parts& parts) {
         break;
       case TokenKind::quoted_newline:
       case TokenKind::bad_utf8:
-        next();  // reported with the tokens
+        next();  // reported by report_invalid_tokens()
         right = false;
         break;
       default:
@@ -168,7 +168,7 @@ bool Parser::template_parts(TokenKind close, Parts& parts) {
 bool Parser::template_text(const Token& token, std::string& out) {
   const std::string_view piece = text(token);
   if ((piece.front() == '$' || piece.front() == '%') && piece.back() == '{') {
-    out = piece.substr(1);  // one sigil escapes the sequence (R-HCL-32)
+    out = piece.substr(1);  // a doubled sigil escapes the sequence (R-HCL-32)
     return true;
   }
   if (token.kind == TokenKind::heredoc_text || bare_) {
@@ -232,7 +232,7 @@ bool Parser::unescape(const Token& token, std::string& out) {
   return right;
 }
 
-// The `}` of a sequence; `keyword` empty: of an interpolation (R-HCL-194, 195).
+// Parses the `}` of a sequence; `keyword` is empty for an interpolation (R-HCL-194, 195).
 bool Parser::sequence_end(Part& part, Range first, std::string_view keyword) {
   if (kind() == TokenKind::sequence_end) {
     const Token& end = next();
@@ -339,7 +339,7 @@ const Expr* Parser::assemble(Parts& parts, Range where) {
 
 std::string_view Parser::directive_name(const Part& part) { return kDirectives[static_cast<std::size_t>(part.kind)]; }
 
-// Parts up to an else, endif or endfor, which is left, or to the end.
+// Collects parts up to the end, or up to an else, endif or endfor, which it does not take.
 void Parser::collect(Parts& parts, StringExpr& out) {
   while (parts.at < parts.items.size()) {
     Part& part = parts.items[parts.at];

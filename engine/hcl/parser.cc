@@ -67,8 +67,8 @@ bool Parser::too_deep() {
   return true;
 }
 
-// After an error: goes to the next line end outside of all brackets of the attribute, or to the brace that closes the
-// block (R-HCL-93).
+// Resumes after an error: skips to the next line end outside of all brackets of the attribute, or to the brace that
+// closes the block (R-HCL-93).
 void Parser::skip_to_line_end(std::size_t open) {
   const NewlinesCount count(*this, true);
   open_ = open;
@@ -85,7 +85,7 @@ NativeBody Parser::file() {
   return body;
 }
 
-// Items up to the brace that closes the body, which is left, or to the end.
+// Parses items up to the end, or up to the brace that closes the body, which it does not take.
 void Parser::body_items(NativeBody& body, bool nested) {
   const NewlinesCount count(*this, true);
   std::unordered_map<std::string, Range> names;
@@ -100,7 +100,7 @@ void Parser::body_items(NativeBody& body, bool nested) {
     open_ = 0;
     if (!item(body)) {
       skip_to_line_end(open_);
-      // What is wrong may end in a brace of its own, which then is the block's: as good a guess as any.
+      // The faulty text may end in a brace of its own, which is then taken for the block's: an unavoidable guess.
     }
   }
   std::swap(names, names_);
@@ -138,7 +138,7 @@ bool Parser::add_attribute(NativeBody& body, const Token& name, const Expr& expr
     fail(name_range, "Attribute redefined",
          fmt::format("The argument \"{}\" was already set at {}. Each argument may be set only once.", text(name),
                      known->second.text()));
-    return true;  // the syntax is right: what follows is read on
+    return true;  // the syntax is valid: continue reading
   }
   body.attributes.push_back({std::string(text(name)), name_range, {&source_, name.begin, expr.range.end}, &expr});
   return true;
@@ -211,12 +211,12 @@ bool Parser::block_content(NativeBlock& block) {
       return true;
     }
     if (single_attribute(block)) return true;
-    skip_to_line_end(open_ + 1);  // past the block's own brace
-    return true;                  // the block is known; what follows its line is read on
+    skip_to_line_end(open_ + 1);  // past the block's brace
+    return true;                  // the block is known; continue after its line
   }
   body_items(block.body, true);
   if (accept(TokenKind::close_brace)) return true;
-  if (out_.empty()) {  // else what is missing may have been skipped
+  if (out_.empty()) {  // otherwise the missing brace may have been skipped
     fail(block.body.open, "Unclosed configuration block",
          "There is no closing brace for this block before the end of the file. This may be caused by incorrect brace "
          "nesting elsewhere in this file.");
@@ -224,7 +224,7 @@ bool Parser::block_content(NativeBlock& block) {
   return true;
 }
 
-// `{ name = value }` on one line (R-HCL-80 to 83).
+// Parses `{ name = value }` on one line (R-HCL-80 to 83).
 bool Parser::single_attribute(NativeBlock& block) {
   constexpr std::string_view kInvalid = "Invalid single-argument block definition";
   if (kind() != TokenKind::identifier) {

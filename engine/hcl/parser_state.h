@@ -1,5 +1,5 @@
 // The parser's state, shared by its three parts: bodies (parser.cc), expressions (parse_expression.cc) and templates
-// (parse_template.cc). A part that fails reports once and returns null or false up to what can go on after it.
+// (parse_template.cc). A part that fails reports once and returns null or false to the caller that can continue.
 #pragma once
 
 #include <string>
@@ -22,7 +22,8 @@ class Parser {
   const Expr* whole_template();
 
  private:
-  // Newlines count or not, by what encloses: a stack kept by scope (R-HCL-52).
+  // Sets whether newlines are significant, until the end of the scope: that depends on the enclosing construct
+  // (R-HCL-52).
   class NewlinesCount {
    public:
     NewlinesCount(Parser& parser, bool count) : parser_(parser), before_(parser.newlines_count_) {
@@ -59,7 +60,7 @@ class Parser {
     return kind() == TokenKind::identifier && text(peek()) == word;
   }
 
-  // Failure. Returns null, for `return fail(...)`.
+  // Reports a failure. Returns null, for `return fail(...)`.
   std::nullptr_t fail(Range subject, std::string_view summary, std::string detail);
   bool too_deep();
   void skip_to_line_end(std::size_t open);
@@ -120,13 +121,13 @@ class Parser {
   Diagnostics& out_;
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
-  std::size_t last_ = 0;  // the token taken last
-  std::size_t open_ = 0;  // brackets open around the current token within the current attribute
+  std::size_t last_ = 0;  // the last token taken
+  std::size_t open_ = 0;  // open brackets around the current token within the current attribute
   bool bare_;             // a template without quotes: no escapes
   bool newlines_count_ = true;
   int depth_ = 0;
   std::unordered_map<std::string, Range> names_;  // attributes of the body being read
-  bool stopped_ = false;                          // nesting too deep: nothing further is read
+  bool stopped_ = false;                          // nesting too deep: stop reading
 };
 
 }  // namespace berth::hcl

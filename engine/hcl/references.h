@@ -1,4 +1,4 @@
-// Which names an expression refers to from outside of it.
+// Finds the outer names that an expression refers to.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace berth::hcl {
 
-/// References in source order, without those to names that loops inside the expression bind.
+/// References in source order, except to names that loops inside the expression bind.
 [[nodiscard]] std::vector<const ReferenceExpr*> free_references(const Expr& expr);
 
 }  // namespace berth::hcl

@@ -100,9 +100,9 @@ std::string Diagnostics::all_text() const {
 
 namespace {
 
-constexpr std::size_t kFar = 3;  // distances from here on suggest nothing
+constexpr std::size_t kFar = 3;  // distances from this one on give no suggestion
 
-// Levenshtein distance up to kFar. Texts whose lengths differ by less than kFar only, so O(name).
+// Levenshtein distance up to kFar. Only for texts whose lengths differ by less than kFar, so O(name).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;

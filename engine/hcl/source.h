@@ -10,7 +10,7 @@
 
 namespace berth::hcl {
 
-inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< passed over at the beginning of a text
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< skipped at the beginning of a text
 
 /// Line and column from 1; columns count grapheme clusters (R-HCL-21).
 struct Position {
@@ -18,11 +18,11 @@ struct Position {
   std::uint32_t column = 1;
 };
 
-/// A named text. Finding a position costs O(log lines + 1 KiB), whatever the length of its line. Not movable: ranges
-/// point to it.
+/// A named text. Finding a position costs O(log lines + 1 KiB), even in long lines. Not movable, because ranges point
+/// to it.
 class Source {
  public:
-  /// `origin`: where the text starts in the file of that name (a string in a JSON file).
+  /// `origin`: position of the text in the file of that name (for a string in a JSON file).
   Source(std::string name, std::string text, Position origin = {});
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
@@ -38,10 +38,10 @@ class Source {
   };
   std::string name_;
   std::string text_;
-  std::vector<Mark> marks_;  // the start of each line, and every KiB of long lines
+  std::vector<Mark> marks_;  // the start of each line, and every KiB in long lines
 };
 
-/// Half-open range of bytes. Without a source: a text given as an argument, which prints as ":0,0-0" (R-HCL-265).
+/// Half-open range of bytes. Without a source it is in a text given as an argument, and prints as ":0,0-0" (R-HCL-265).
 struct Range {
   const Source* source = nullptr;
   std::uint32_t begin = 0;
@@ -60,7 +60,8 @@ struct Diagnostic {
   [[nodiscard]] std::string text() const;  ///< "<range>: <summary>; <detail>"
 };
 
-/// Diagnostics in the order found. After kMost further ones are only counted, so that a file of errors costs little.
+/// Diagnostics in the order found. After kMost, further ones are only counted, so that a file full of errors costs
+/// little.
 class Diagnostics {
  public:
   static constexpr std::size_t kMost = 10'000;
@@ -75,7 +76,7 @@ class Diagnostics {
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::span<const Diagnostic> items() const { return items_; }
-  /// The first and how many more there are: errors of syntax and of free-form blocks (R-HCL-703).
+  /// The first and the number of further ones: for errors of syntax and of free-form blocks (R-HCL-703).
   [[nodiscard]] std::string first_text() const;
   /// All, one per line, those without subject first, then by position (R-HCL-5, 702).
   [[nodiscard]] std::string all_text() const;
@@ -85,7 +86,7 @@ class Diagnostics {
   std::size_t count_ = 0;
 };
 
-/// The first of `candidates` at an edit distance below 3, for "Did you mean"; empty: none (R-HCL-235). Cost:
+/// The first of `candidates` at an edit distance below 3, for "Did you mean"; empty if there is none (R-HCL-235). Cost:
 /// O(candidates * name).
 [[nodiscard]] std::string_view suggestion(std::string_view name, std::span<const std::string> candidates);
 

@@ -141,7 +141,7 @@ namespace {
 
 bool is_sequence(Kind kind) { return kind == Kind::list || kind == Kind::set || kind == Kind::tuple; }
 
-/// True if every value of type `from` converts to `to`, so that `to` may stand for both.
+/// True if every value of type `from` converts to `to`, so that `to` can replace both.
 bool always_converts(const Type& from, const Type& to) {
   if (from.is_dynamic() || to.is_dynamic() || from == to) return true;
   if (from.is_primitive() && to.is_primitive()) return to.kind() == Kind::string;
@@ -248,7 +248,7 @@ class Unification {
 
 std::optional<Type> unify(std::span<const Type> types) {
   auto type = Unification(types).run();
-  // With a dynamic type among them nothing has to fit: each value keeps its own.
+  // If one type is dynamic, no common type is required: each value keeps its own.
   if (!type && std::ranges::any_of(types, [](const Type& t) { return t.is_dynamic(); })) return Type();
   return type;
 }

@@ -11,7 +11,7 @@
 
 namespace berth::hcl {
 
-/// `dynamic` is the type "any": of a bare null, of failed results, and a wildcard in conversions.
+/// `dynamic` is the type "any": the type of a bare null and of failed results, and a wildcard in conversions.
 enum class Kind : std::uint8_t { dynamic, boolean, number, string, list, set, map, tuple, object };
 
 class Type {
@@ -25,7 +25,7 @@ class Type {
   static Type map(Type element);
   static Type collection(Kind kind, Type element);  ///< list, set or map
   static Type tuple(std::vector<Type> items);
-  static Type object(std::vector<Attribute> attributes);  ///< sorted by name; of equal names the last remains
+  static Type object(std::vector<Attribute> attributes);  ///< sorted by name; the last of equal names wins
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is_dynamic() const { return kind_ == Kind::dynamic; }
@@ -37,9 +37,9 @@ class Type {
   [[nodiscard]] const Type* attribute(std::string_view name) const;
   [[nodiscard]] bool has_dynamic() const;  ///< itself or anywhere in it
 
-  /// As error texts name it: "string", "list of number", "tuple", "object", "dynamic" (R-HCL-109).
+  /// The name in error texts: "string", "list of number", "tuple", "object", "dynamic" (R-HCL-109).
   [[nodiscard]] std::string name() const;
-  /// As type expressions write it: "list(string)", "object({a=number})", "any".
+  /// The type expression: "list(string)", "object({a=number})", "any".
   [[nodiscard]] std::string expression() const;
 
   friend bool operator==(const Type& a, const Type& b);
@@ -56,7 +56,8 @@ struct Type::Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-/// The one type that values of all these types convert to; nullopt: there is none (R-HCL-110). Dynamic decides nothing.
+/// The one type that values of all these types convert to; nullopt if there is none (R-HCL-110). Dynamic types are
+/// ignored.
 [[nodiscard]] std::optional<Type> unify(std::span<const Type> types);
 
 }  // namespace berth::hcl

@@ -1,4 +1,4 @@
-// Types as variables and convert() write them (R-HCL-253, 650).
+// Types as written for variables and in convert() (R-HCL-253, 650).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace berth::hcl {
 
-/// `any` is allowed in the arguments of convert(), not for variables. nullopt: reported.
+/// The type that an expression names. `any` is allowed in the arguments of convert(), not for variables. nullopt:
+/// failed and reported.
 [[nodiscard]] std::optional<Type> type_of_expression(const Expr& expr, bool any_allowed, Diagnostics& out);
 
 }  // namespace berth::hcl

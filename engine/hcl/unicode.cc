@@ -39,7 +39,7 @@ bool is_letter(utf8proc_category_t category) {
   }
 }
 
-// ID_Start as Unicode derives it: letters and letter numbers, Other_ID_Start, without the one letter of Pattern_Syntax.
+// ID_Start as derived by Unicode: letters and letter numbers, Other_ID_Start, without the one letter of Pattern_Syntax.
 bool is_id_start(char32_t c) {
   constexpr std::array<char32_t, 6> kOther = {0x1885, 0x1886, 0x2118, 0x212E, 0x309B, 0x309C};
   if (c == 0x2E2F) return false;
@@ -85,7 +85,7 @@ std::string nfc(std::string_view text) {
   const auto length =
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
                    &composed, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  if (length < 0) return std::string(text);  // out of memory: valid UTF-8 has no other failure
+  if (length < 0) return std::string(text);  // out of memory; valid UTF-8 cannot fail otherwise
   std::string result(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(length));
   std::free(composed);
   return result;

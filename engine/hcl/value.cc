@@ -9,14 +9,14 @@
 namespace berth::hcl {
 namespace {
 
-constexpr std::size_t kValueWeight = 16;  // of each value, beside its text
+constexpr std::size_t kValueWeight = 16;  // of each value, in addition to its text
 
 std::size_t plus(std::size_t a, std::size_t b) {
   std::size_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::size_t>::max() : sum;
 }
 
-/// What a value with parts remembers of them.
+/// Summary of the parts of a value.
 struct Summary {
   std::size_t weight = kValueWeight;
   int depth = 1;

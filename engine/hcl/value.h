@@ -1,8 +1,9 @@
 // Typed values of HCL: null, unknown, bool, number, string in NFC, list, set, map, tuple, object (R-HCL-100 to 110).
 //
-// A Value is immutable and its copies share strings, items and members, so passing one by value is cheap. Sharing lets
-// a few lines describe a huge value ([l, l] repeated), so each value knows its weight(): what writing it out would
-// cost. Whoever builds values checks too_large() on each result and stops with kTooLarge; traversals are then bounded.
+// A Value is immutable and its copies share strings, items and members, so passing one by value is cheap. Through
+// sharing, a few lines can describe a huge value ([l, l] repeated), so each value has a weight(), the cost of
+// writing it out. Code that builds values checks too_large() on each result and stops with kTooLarge; traversals are
+// then bounded.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +23,10 @@
 
 namespace berth::hcl {
 
-/// Most bytes that a value may weigh: its strings, and 16 for every value in it.
+/// Maximum weight of a value in bytes: its strings, and 16 for every value in it.
 inline constexpr std::size_t kMaxWeight = 16U << 20U;
 inline constexpr const char* kTooLarge = "the value would be larger than 16 MiB; make it smaller";
-/// Deepest nesting of a value; conversions and comparisons recurse this deep.
+/// Maximum nesting of a value; conversions and comparisons recurse this deep.
 inline constexpr int kMaxDepth = 1000;
 inline constexpr const char* kTooDeep = "the value would be nested deeper than 1000 levels; make it flatter";
 
@@ -42,20 +43,20 @@ class Value {
   static Value of(std::string_view text);  ///< normalised to NFC (R-HCL-102)
   static Value of(const char* text) { return of(std::string_view(text)); }
   static Value list(Type element, std::vector<Value> items);
-  static Value set(Type element, std::vector<Value> items);  ///< sorted, duplicates dropped (R-HCL-107)
+  static Value set(Type element, std::vector<Value> items);  ///< sorted, without duplicates (R-HCL-107)
   static Value map(Type element, std::vector<Member> members);
   static Value tuple(std::vector<Value> items);
-  static Value object(std::vector<Member> members);  ///< sorted by key; of equal keys the last remains (R-HCL-148)
+  static Value object(std::vector<Member> members);  ///< sorted by key; the last of equal keys wins (R-HCL-148)
   static Value empty_tuple() { return tuple({}); }
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  [[nodiscard]] Type type() const;  ///< O(1) but for tuples and objects, whose type is put together
+  [[nodiscard]] Type type() const;  ///< O(1) except for tuples and objects, whose type is assembled
   [[nodiscard]] bool is_null() const { return state_ == State::null; }
   [[nodiscard]] bool is_known() const { return state_ != State::unknown; }  ///< itself; parts may be unknown
   [[nodiscard]] bool is_wholly_known() const;                               ///< O(1)
   [[nodiscard]] bool is_value() const { return state_ == State::known; }    ///< neither null nor unknown
 
-  // For known values of the kind only (asserted).
+  // Only for known values of the kind (asserted).
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] const Number& number() const;
   [[nodiscard]] const std::string& string() const;
@@ -83,7 +84,7 @@ class Value {
 
   Kind kind_ = Kind::dynamic;
   State state_ = State::null;
-  // Type: of a null or unknown value.
+  // Type: for a null or unknown value.
   std::variant<std::monostate, bool, Number, std::shared_ptr<const std::string>, std::shared_ptr<const Items>,
                std::shared_ptr<const Members>, Type>
       data_;
@@ -94,26 +95,27 @@ struct Value::Member {
   Value value;
 };
 
-/// Either a value or the text of why there is none.
+/// Either a value or an error text.
 using Outcome = tl::expected<Value, std::string>;
 
 /// Converts as attributes, parameters and operands do; errors in the words of R-HCL-106 to 109. Dynamic accepts all;
-/// dynamic inside a collection means that the elements are unified (R-HCL-108). Unknown converts to unknown.
+/// inside a collection, dynamic means that the elements are unified (R-HCL-108). Unknown converts to unknown.
 [[nodiscard]] Outcome convert(const Value& value, const Type& wanted);
-/// Converts to string, number or bool: what templates, operands and keys need.
+/// Converts to string, number or bool, as templates, operands and keys require.
 [[nodiscard]] inline Outcome to_string(const Value& value) { return convert(value, Kind::string); }
 [[nodiscard]] inline Outcome to_number(const Value& value) { return convert(value, Kind::number); }
 [[nodiscard]] inline Outcome to_bool(const Value& value) { return convert(value, Kind::boolean); }
 
-/// Whether some value of type `from` may convert to `to`: the text of why none can, or nullopt (R-HCL-109).
+/// Checks whether values of type `from` can convert to `to` at all: the error text if none can, else nullopt
+/// (R-HCL-109).
 [[nodiscard]] std::optional<std::string> never_converts(const Type& from, const Type& to);
 
-/// `==` of HCL on known values: nothing is converted, types must agree, deep; null equals null (R-HCL-142).
+/// `==` of HCL on known values: deep, without conversion, and types must match; null equals null (R-HCL-142).
 [[nodiscard]] bool equal(const Value& a, const Value& b);
-/// Total order in which sets are kept: strings bytewise, numbers by value, false before true (R-HCL-107).
+/// Total order of the elements of sets: strings bytewise, numbers by value, false before true (R-HCL-107).
 [[nodiscard]] int compare(const Value& a, const Value& b);
 
-/// Whole number of a range, for parameters and attributes: R-HCL-242's text otherwise.
+/// A whole number within a range, for parameters and attributes. The error is the text of R-HCL-242.
 [[nodiscard]] tl::expected<std::int64_t, std::string> to_integer(const Number& number, std::int64_t least = INT64_MIN,
                                                                  std::int64_t most = INT64_MAX);
 [[nodiscard]] tl::expected<std::uint64_t, std::string> to_unsigned(const Number& number, std::uint64_t most);

@@ -61,7 +61,7 @@ void Variables::declare(const Block& block) {
   const bool typed = read_type(content, variable);
   const bool valued = typed && read_default(content, variable);
   for (const Block& rule : content.blocks) read_validation(rule, variable);
-  if (valued) add(std::move(variable));  // else it is dropped (R-HCL-254)
+  if (valued) add(std::move(variable));  // otherwise it is dropped (R-HCL-254)
 }
 
 void Variables::declare_all(const Block& block) {
@@ -173,7 +173,8 @@ void Variables::check_condition(const Expression& condition, const std::string& 
 
 // --- Values ---
 
-// A text stands for itself where the variable is a string, a number or open; else it is an expression (R-HCL-262).
+// A text is the value itself if the variable is a string, a number or has no type; else it is an expression
+// (R-HCL-262).
 std::optional<std::pair<Value, Range>> Variables::value_of_text(const Variable& variable, std::string_view text,
                                                                 std::string_view origin) {
   if (!variable.type || variable.type->kind() == Kind::string || variable.type->kind() == Kind::number) {
@@ -187,7 +188,7 @@ std::optional<std::pair<Value, Range>> Variables::value_of_text(const Variable& 
   return std::pair(std::move(value), expr->range);
 }
 
-// A value that does not convert is reported, and counts as set.
+// A value that does not convert is reported, but counts as set.
 void Variables::set(Variable& variable, Value value, Range where, const char* source) {
   const bool argument = std::string_view(source) == "cmd";
   if (variable.type) {
@@ -246,7 +247,7 @@ void Variables::set_from_file(const Body& body, bool strict) {
 }
 
 void Variables::set_from_arguments(const std::vector<std::string>& arguments, bool strict) {
-  // The last value of a name counts, at the place of the first.
+  // The last value of a name counts, at the position of the first.
   std::vector<std::pair<std::string_view, std::string_view>> last;
   std::unordered_map<std::string_view, std::size_t> position;
   for (const std::string& argument : arguments) {

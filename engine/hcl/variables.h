@@ -15,8 +15,7 @@ namespace berth::hcl {
 
 class Variables {
  public:
-  /// `constants`: what defaults and values may use; `job`: what else the file's expressions see. `values` becomes
-  /// `var`.
+  /// `constants`: names for defaults and values; `job`: names for the file's other expressions. `values` becomes `var`.
   Variables(const Context& constants, const Context& job, Root& values, Diagnostics& out, Diagnostics& warnings)
       : constants_(constants), values_(values), out_(out), warnings_(warnings) {
     validation_.others = Context::Others::unknown;
@@ -26,16 +25,16 @@ class Variables {
 
   void declare(const Block& block);      ///< `variable "name"`
   void declare_all(const Block& block);  ///< `variables`
-  // In this order: a later source wins (R-HCL-260).
+  // Call in this order: a later source wins (R-HCL-260).
   void set_from_environment(const std::vector<std::string>& environment);
   void set_from_file(const Body& body, bool strict);
   void set_from_arguments(const std::vector<std::string>& arguments, bool strict);
-  /// Checks and publishes the final values; returns them in the order of declaration.
+  /// Checks the final values and stores them in `values`; returns them in the order of declaration.
   std::vector<std::pair<std::string, Value>> settle();
 
  private:
   struct Validation {
-    Expression condition;  // seen with validation_
+    Expression condition;  // evaluated with validation_
     std::string message;
     Range rule;
   };
@@ -65,7 +64,7 @@ class Variables {
   Root& values_;
   Diagnostics& out_;
   Diagnostics& warnings_;
-  Root validated_;  // `var` of a validation: the one variable
+  Root validated_;  // `var` of a validation: only its own variable
   Context validation_;
   std::vector<Variable> all_;
   std::unordered_map<std::string, std::size_t> position_;  // in all_
