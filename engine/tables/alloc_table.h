@@ -1,13 +1,13 @@
-// AllocTable: one row per allocation, by column. Rows never move; with a history (history.h) those of removed
-// allocations are used again.
+// AllocTable: one row per allocation, by column. Rows never move; with a history (history.h), rows of removed
+// allocations are reused.
 //
-//   column         bytes  what                                             written by
+//   column         bytes  content                                          written by
 //   id                16  UUID                                             insert
 //   node, job          8  node row; job version row (kNoRow = none)        insert; in-place update
+//   job_key            4  row of the job's key; kNoRow = removed           insert; removal
 //   group              4  symbol of the task group                         insert
 //   name_index         4  index in the standard name, kOddName = see cold  insert
 //   desired, client    2  statuses                                         plan applier; client updates
-//   flags              2  kHas... bits below                               insert, updates
 //   shape              4  resource shape (what it holds)                   insert; in-place update
 //   next_on_node       4  chain of the node's live or ended allocations    insert; end of the allocation
 //   next_of_job        4  chain of the job's allocations, newest first     insert
@@ -15,23 +15,23 @@
 //   relations          -  replaced and replacing allocation, evictor       insert; plan applier
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
-//   cold               -  rest of the API object, null for plain ones      insert, updates
-//   stamp             20  times of making and last change, evaluation      with a history only: insert; every change
-//   logs               8  events of tasks; empty unless they are kept      client reports
-//   planned_jobs      16  the job as the last plan knew it                 plan applier, where it is kept
-//   reported          32  what its client said last, see ReportRow         client reports
-//   reported_more      -  and what few of these say, see ReportMore        client reports
-//   details           16  metrics of its placement                          plan applier, where somebody asks for them
+//   cold               -  rest of the API object, null for plain rows      insert, updates
+//   stamp             20  times of creation and last change, evaluation    with a history only: insert; every change
+//   logs              16  events of tasks; empty unless they are stored    client reports
+//   planned_jobs      16  the job as the last plan had it                  plan applier, if requested
+//   reported          32  its client's last report, see ReportRow          client reports
+//   reported_more      -  rare parts of the report, see ReportMore         client reports
+//   details           16  metrics of its placement                         plan applier, if requested
 //
-// Columns without a number of bytes are sparse (sparse_column.h): they cost what the rows with an entry cost.
+// Columns without a number of bytes are sparse (sparse_column.h): only rows with an entry cost memory.
 //
-// What an allocation holds is a *resource shape*: allocations of one group without ports, devices or cores share one.
-// 10,000,000 plain allocations take about 90 bytes each, as long as no client reports: the column `reported` ends
-// behind the last row whose client did, and `details` behind the last row that has some. Threads as NodeTable.
+// The resources that an allocation holds are a *resource shape*: allocations of one group without ports, devices or
+// cores share one. 10,000,000 plain allocations take about 90 bytes each without client reports: the column `reported`
+// ends after the last row with a report, and `details` after the last row with metrics. Threads as in NodeTable.
 //
-// A row with a cold object is that object, but for the statuses, indexes, node and shape, which are always the
-// columns'; links and `reported` are those of rows without one. What no column holds (alloc states, trackers, states of
-// several tasks) makes a row cold.
+// A row with a cold object is described by that object, except for statuses, indexes, node and shape, which are always
+// in the columns. `links` and `reported` apply only to rows without one. Data without a column (alloc states, trackers,
+// states of several tasks) makes a row cold.
 #pragma once
 
 #include "model/alloc.h"
@@ -51,7 +51,7 @@ using ShapeId = std::uint32_t;
 enum class Desired : std::uint8_t { run, stop, evict };
 enum class Client : std::uint8_t { pending, running, complete, failed, lost, unknown };
 
-/// Why the server ended an allocation: the desired descriptions that schedulers write (R-MODEL-44).
+/// The reason why the server ended an allocation: the desired descriptions that schedulers write (R-MODEL-44).
 enum class Description : std::uint8_t {
   none,
   not_needed,
@@ -69,16 +69,16 @@ enum class Description : std::uint8_t {
 
 inline constexpr std::uint32_t kOddName = ~0u;
 
-/// How an allocation without an API object stands to others: a row of AllocTable::relations.
+/// Relations of an allocation without an API object to others: a row of AllocTable::relations.
 struct AllocRelations {
   AllocRow previous = kNoRow, next = kNoRow;  ///< the one it replaces, and the one that replaces it
   AllocRow preempted_by = kNoRow;
   friend bool operator==(const AllocRelations&, const AllocRelations&) = default;
 };
 
-/// How it stands to its roll-out, and how it came to be or to end: a row of AllocTable::links.
+/// Deployment, health, score and stop reason of an allocation: a row of AllocTable::links.
 struct AllocLink {
-  double score = 0;  ///< final score of its node when it was placed; 0 = not known
+  double score = 0;  ///< final score of its node when it was placed; 0 = unknown
   DeploymentRow deployment = kNoRow;
   Description description = Description::none;
   std::uint8_t health = 0;  ///< bits below
@@ -86,16 +86,16 @@ struct AllocLink {
 };
 static_assert(sizeof(AllocLink) == 16);
 
-/// Both.
+/// Relations and link together.
 struct AllocLinks : AllocRelations, AllocLink {};
 
-/// What schedulers do not decide by, of an allocation with an object or without: clients limit its run time by
-/// `create_time` (R-REG-480), garbage collection goes by the rest.
+/// Data that schedulers do not use, for every allocation. Clients limit its run time by `create_time` (R-REG-480),
+/// garbage collection uses the rest.
 #pragma pack(push, 4)  // no gap behind the row
 struct AllocStamp {
   std::int64_t modify_time = 0;  ///< unix ns
-  std::int64_t create_time = 0;  ///< unix ns; 0: not known
-  StoredEvalRow eval = kNoRow;   ///< that placed it, or updated it last
+  std::int64_t create_time = 0;  ///< unix ns; 0: unknown
+  StoredEvalRow eval = kNoRow;   ///< the evaluation that placed it or updated it last
 };
 #pragma pack(pop)
 static_assert(sizeof(AllocStamp) == 20);
@@ -115,20 +115,20 @@ struct AllocTable {
   SparseColumn<AllocRelations> relations;
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   SparseColumn<std::shared_ptr<const model::Allocation>> cold;
-  CowVector<AllocStamp, 1024> stamp;   ///< empty where no history is kept
+  CowVector<AllocStamp, 1024> stamp;   ///< empty without a history
   CowVector<ReportRow, 512> reported;  ///< rows past its end: nothing reported
   SparseColumn<ReportMore> reported_more;
-  /// Metrics of placements, where they are kept; null or past its end: none.
+  /// Metrics of placements, if stored; null or past its end: none.
   CowVector<std::shared_ptr<const model::AllocMetric>> details;
-  CowVector<TaskLogRef, 1024> logs;  ///< events of tasks, where they are kept; rows past its end: none
-  /// The job as its last plan knew it, with its status of then, where that is kept; null or past its end: not known.
+  CowVector<TaskLogRef, 1024> logs;  ///< events of tasks, if stored; rows past its end: none
+  /// The job as its last plan had it, with its status at that time, if stored; null or past its end: unknown.
   CowVector<std::shared_ptr<const model::Job>, 1024> planned_jobs;
   CowVector<std::shared_ptr<const ResourceShape>> shapes;
-  std::uint32_t port_count_max = 0;  ///< of all shapes
+  std::uint32_t port_count_max = 0;  ///< maximum over all shapes
   std::uint64_t index = 0;           ///< of the last commit that changed an allocation (R-CTRL-617)
 
   [[nodiscard]] std::size_t size() const { return id.size(); }
-  /// False for a row whose allocation was removed (a purge, garbage collection).
+  /// False for a row whose allocation was removed by a purge or garbage collection.
   [[nodiscard]] bool exists(AllocRow row) const { return job_key[row] != ~0u; }
   [[nodiscard]] bool terminal(AllocRow row) const {
     return server_terminal(desired[row]) || client_terminal(client[row]);
@@ -138,16 +138,16 @@ struct AllocTable {
     links.edit(row) = to;
     relations.set(row, to);
   }
-  /// The client of a row without an API object has said something.
+  /// True if the client of a row without an API object has reported.
   [[nodiscard]] bool has_report(AllocRow row) const { return row < reported.size() && reported[row].present; }
-  /// What it said.
+  /// The client's last report.
   [[nodiscard]] std::optional<Reported> report_of(AllocRow row) const {
     if (!has_report(row)) return std::nullopt;
     return to_report(reported[row], reported[row].has_more ? reported_more[row] : ReportMore());
   }
   void set_report(AllocRow row, const Reported& said);
   void clear_report(AllocRow row);
-  /// The metrics of its placement, of a row without an API object; null: not kept.
+  /// Metrics of the placement of a row without an API object; null: not stored.
   [[nodiscard]] const model::AllocMetric* metrics_of(AllocRow row) const {
     return row < details.size() ? details[row].get() : nullptr;
   }

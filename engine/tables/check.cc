@@ -24,7 +24,7 @@ bool claims(const Snapshot& state, AllocRow row) {
   return false;
 }
 
-/// Adds a chain of a node to `use`; false when it does not end within the table's size.
+/// Adds a chain of a node to `use`; false if it does not end within the table's size.
 bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUse& use, Problems& problems) {
   const AllocTable& a = state.allocs;
   std::size_t steps = 0;
@@ -58,7 +58,7 @@ bool walk(const Snapshot& state, NodeRow node, AllocRow head, bool ended, NodeUs
   return true;
 }
 
-/// Counts by priority: as a walk over what runs gives them.
+/// Compares the counts by priority with the node's running allocations.
 void check_priorities(const StateStore& store, NodeRow node, Problems& problems) {
   const Snapshot& state = store.current();
   const PriorityCounts& noted = store.writer_columns().priorities[node];
@@ -71,7 +71,7 @@ void check_priorities(const StateStore& store, NodeRow node, Problems& problems)
   if (!noted.same(sum)) add(problems, "node row {}: what runs there is counted wrong by priority", node);
 }
 
-/// Levels of what evicting would free: as a walk over what runs gives them. The last one's priority is a bound.
+/// Compares the eviction levels with the node's running allocations. The last level's priority is a bound.
 void check_eviction(const Snapshot& state, NodeRow node, Problems& problems) {
   EvictionLevels sum;
   for (AllocRow row = state.nodes.use[node].alloc_head; row != kNoRow; row = state.allocs.next_on_node[row]) {
@@ -98,7 +98,7 @@ void check_eviction(const Snapshot& state, NodeRow node, Problems& problems) {
         noted.largest_disk_mb);
 }
 
-/// The list of held ports, where it tells: those that the node's allocations hold, one by one.
+/// Compares the list of held ports, if usable, with the ports of the node's allocations.
 void check_ports(const Snapshot& state, NodeRow node, Problems& problems) {
   const HeldPorts* const held = state.nodes.held_ports(node);
   if (!held) return;
@@ -116,7 +116,7 @@ void check_ports(const Snapshot& state, NodeRow node, Problems& problems) {
     add(problems, "node row {}: {} ports are listed, {} are held, or they differ", node, noted.size(), should.size());
 }
 
-/// The set of held cores, where it tells: those that the node's allocations hold.
+/// Compares the set of held cores, if usable, with the cores of the node's allocations.
 void check_cores(const Snapshot& state, NodeRow node, Problems& problems) {
   const HeldCores* const held = state.nodes.held_cores(node);
   if (!held) return;
@@ -127,7 +127,7 @@ void check_cores(const Snapshot& state, NodeRow node, Problems& problems) {
     add(problems, "node row {}: the set of held cores is not what its allocations hold", node);
 }
 
-/// The set of held device instances, where it tells: those that the node's allocations hold.
+/// Compares the set of held device instances, if usable, with those of the node's allocations.
 void check_devices(const Snapshot& state, NodeRow node, Problems& problems) {
   const HeldDevices* const held = state.nodes.held_devices(node);
   if (!held) return;
@@ -198,7 +198,7 @@ Problems check_node_table(const Snapshot& state) {
   for (NodeRow row = 0; row < size; ++row) {
     existing += n.exists(row);
     check_node(state, row, problems);
-    if (!problems.empty()) return problems;  // a chain that does not end would be walked again below
+    if (!problems.empty()) return problems;  // a chain without end would be followed again below
     for (AllocRow a = n.use[row].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) {
       ++on_chains;
       special += state.allocs.shape_of(a).ports || !state.allocs.shape_of(a).cores.empty();
@@ -206,7 +206,7 @@ Problems check_node_table(const Snapshot& state) {
     for (AllocRow a = n.use[row].ended_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
   }
   for (AllocRow row = 0; row < state.allocs.size(); ++row) with_node += state.allocs.node[row] != kNoRow;
-  // Chains are acyclic and hold only their node's rows, so equal counts mean that each row is on one.
+  // Chains are acyclic and contain only their node's rows, so equal counts mean that each row is on one.
   if (on_chains != with_node) add(problems, "nodes: {} allocations on chains, {} have a node", on_chains, with_node);
 
   if (special != n.special_allocs)
@@ -290,7 +290,7 @@ Problems check_job_table(const Snapshot& state) {
   const JobTable& jobs = state.jobs;
   check_length("jobs", "stored", jobs.stored, jobs.versions.size(), problems);
   for (VersionRow row = 0; row < jobs.versions.size(); ++row) {
-    if (!jobs.versions[row]) continue;  // given up
+    if (!jobs.versions[row]) continue;  // removed
     const CompiledJob& job = *jobs.versions[row];
     if (job.key >= jobs.keys.size() || jobs.keys[job.key].job_id != job.job_id ||
         jobs.keys[job.key].job_namespace != job.job_namespace)
@@ -322,7 +322,7 @@ Problems check_job_table(const Snapshot& state) {
       }
       if (state.allocs.job_key[a] != row) add(problems, "job key {}: its chain holds another job's allocation", row);
     }
-    // Walking the ring from each of its keys costs the square of the namespaces that share an ID, which are few.
+    // Following the ring from each key is quadratic in the number of namespaces that share an ID, which is small.
     std::size_t steps = 0;
     JobKeyRow other = key.next_same_id;
     for (; other != row && other < jobs.keys.size() && steps <= jobs.keys.size(); ++steps) {
@@ -392,7 +392,7 @@ Problems check_tables(const Snapshot& state) {
   for (auto* check : {check_alloc_table, check_node_table, check_job_table, check_eval_table, check_deployment_table}) {
     Problems some = check(state);
     all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
-    if (!all.empty()) return all;  // later checks follow links that the earlier ones vouch for
+    if (!all.empty()) return all;  // later checks follow links that earlier ones verified
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// The bookkeeping of what may be forgotten, against the same made anew from the tables.
+// Compares the history with one rebuilt from the tables.
 #include <fmt/format.h>
 
 #include <utility>
@@ -35,7 +35,7 @@ std::vector<std::string> StateStore::check_history() {
   for (ShapeId row = 0; row < should.shape_refs.size(); ++row)
     same("shape_refs", row, is.shape_refs[row], should.shape_refs[row]);
   std::vector<std::uint32_t> of_evals(should.evals.size()), chained(should.evals.size());
-  std::vector<std::uint32_t> of_deployments(should.deployment_refs.size());  // that are gone included
+  std::vector<std::uint32_t> of_deployments(should.deployment_refs.size());  // including removed ones
   for (AllocRow row = 0; row < should.allocs.size(); ++row) {
     same("links", row, is.allocs[row].links & ~kQueued, should.allocs[row].links);
     if (!current_.allocs.exists(row)) continue;

@@ -1,5 +1,5 @@
-// Which computed classes an evaluation that waits for capacity found to do, and which not (R-FEAS-1701). One list is
-// shared by all who carry it on: the result of a retry, the tracker's entry, the result of the next one.
+// The computed classes that a waiting evaluation found eligible or not (R-FEAS-1701). One list is shared by all its
+// users: the result of a retry, the tracker's entry, the result of the next retry.
 #pragma once
 
 #include "base/shared_vector.h"

@@ -20,7 +20,7 @@ void ask_for_neighbours(const StateStore& store, const ClientReport& report) {
   const AllocTable& a = state.allocs;
   const AllocRow row = report.row;
   if (client_terminal(a.client[row]) == client_terminal(report.status) || report.node == kNoRow) return;
-  // It leaves one chain of its node for the other, and what it held is free.
+  // The allocation moves from one chain of its node to the other, and its resources become free.
   const NodeUse& use = state.nodes.use[report.node];
   const WriterColumns& writer = store.writer_columns();
   if (const AllocRow next = a.next_on_node[row]; next != kNoRow) base::prefetch(&writer.prev_on_node[next]);

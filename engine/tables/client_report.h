@@ -1,4 +1,4 @@
-// What a client reports of one allocation, on its way to the log.
+// A client's report on one allocation, on its way to the log.
 #pragma once
 
 #include "tables/state.h"
@@ -6,22 +6,22 @@
 namespace berth::tables {
 
 struct ClientReport {
-  base::Uuid id;          ///< of the allocation: by the time it is written the row may be another's
-  AllocRow row = kNoRow;  ///< kNoRow: `object` names it
-  NodeRow node = kNoRow;  ///< whose client it is
+  base::Uuid id;          ///< of the allocation: the row may have been reused when the report is written
+  AllocRow row = kNoRow;  ///< kNoRow: `object` identifies it
+  NodeRow node = kNoRow;  ///< the reporting client's node
   Client status = Client::pending;
   std::uint8_t health = 0;       ///< AllocLinks::kHealthy, kUnhealthy or 0
-  Reported said;                 ///< its indexes are those of the row
+  Reported said;                 ///< its indexes are ignored; the row's apply
   std::int64_t modify_time = 0;  ///< unix ns
-  std::uint32_t object = ~0u;    ///< position of the report as an API object, where it does not fit into a row
+  std::uint32_t object = ~0u;    ///< position of the report as an API object, if it does not fit into a row
 };
 
-// To write a report is to touch some thirty cache lines that lie apart, and some are known by what stands in others. So
-// the cache is asked for them in steps, each when the lines of the one before have come. Nothing is changed.
+// Writing a report touches some thirty scattered cache lines, and the addresses of some are stored in others. So the
+// lines are prefetched in steps, each after the lines of the previous step have arrived. Nothing is changed.
 
-/// What the rows' numbers alone tell, `node` kNoRow: not known. When a client is about to report.
+/// Prefetches what depends on the row numbers alone; `node` kNoRow: unknown. Call when a client is about to report.
 void ask_for_rows(const StateStore& store, AllocRow row, NodeRow node);
-/// What these rows lead to: when the report is received, to be written with its batch.
+/// Prefetches what these rows refer to. Call when the report is received, before it is written with its batch.
 void ask_for_neighbours(const StateStore& store, const ClientReport& report);
 
 }  // namespace berth::tables

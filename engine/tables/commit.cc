@@ -43,7 +43,7 @@ void Commit::remove_node(NodeRow row) {
   nodes.state.edit(row) = kGone;
   store_.unlist_node(row);
   store_.note_ready(row);
-  ++nodes.static_epoch;  // it has no values any more
+  ++nodes.static_epoch;  // its values are gone
   nodes.index = std::max(nodes.index, index_);
   note_node(row);
 }
@@ -135,7 +135,7 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
   const JobKeyRow key = store_.key_row(alloc.namespace_, alloc.job_id);
   std::shared_ptr<const ResourceShape> shape;
   if (alloc.allocated_resources) {
-    // The shape points into the cold object, which it keeps alive.
+    // The shape points into the cold object and keeps it alive.
     shape = make_shape(std::shared_ptr<const model::AllocatedResources>(cold, &*cold->allocated_resources));
   } else {
     static const auto kNothing = std::make_shared<const ResourceShape>();
@@ -211,7 +211,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   note_alloc(row);
   AllocTable& a = store_.current_.allocs;
   const NodeRow node = a.node[row];
-  // A node that joined after its allocations, as an import without it may have, does not get their rows.
+  // Rows of allocations from before their node, as in an import without it, do not refer to that node.
   BERTH_ASSERT(node == kNoRow || node == store_.find_node(alloc->node_id));
   const StateStore::AllocRefs before = store_.refs_of(row);
   const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
@@ -246,12 +246,12 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
     a.cold.edit(row) = std::move(alloc);
     return;
   }
-  const model::Allocation* old = a.cold[row].get();  // most often it names the same evaluation and deployment
+  const model::Allocation* old = a.cold[row].get();  // usually with the same evaluation and deployment
   const StoredEvalRow eval = old && old->eval_id == alloc->eval_id ? before.eval : store_.find_eval(alloc->eval_id);
   const DeploymentRow deployment = old && old->deployment_id == alloc->deployment_id
                                        ? before.deployment
                                        : store_.find_deployment(alloc->deployment_id);
-  if (!old) a.set_links(row, {});  // they are the object's from now on
+  if (!old) a.set_links(row, {});  // the object has them from now on
   a.stamp.edit(row).modify_time = alloc->modify_time;
   a.cold.edit(row) = std::move(alloc);
   store_.move_refs(row, before, eval, deployment);
@@ -261,7 +261,7 @@ std::shared_ptr<model::Allocation> Commit::take_object(AllocRow row) {
   touch_allocs();
   AllocTable& a = store_.current_.allocs;
   if (a.cold[row]) {
-    // After edit() no snapshot shares the cell: one that sees this object has a reference of its own.
+    // After edit() no snapshot shares the cell: a snapshot that sees this object has its own reference.
     auto& cell = a.cold.edit(row);
     if (cell.use_count() == 1) {
       auto object = std::const_pointer_cast<model::Allocation>(std::move(cell));
@@ -313,7 +313,7 @@ void Commit::remove_alloc(AllocRow row) {
     store_.unlink_on_node(use, row);
     if (counts)
       store_.refresh_free(node, use);
-    else  // what has ended held nothing
+    else  // an ended allocation held nothing
       store_.note_ended(node);
   }
   const AllocRow older = a.next_of_job[row];

@@ -1,8 +1,8 @@
-// Commit: one change of the state, however many rows it touches. It holds the store's mutex from begin_commit() to its
+// Commit: one change of the state, of any number of rows. It holds the store's mutex from begin_commit() to its
 // destruction, so that a snapshot shows all of it or nothing.
 //
-// What it changes is visible at once in StateStore::current() on the writer's thread. A commit that changes nothing
-// leaves the latest index alone. Costs are per row touched; a chunk that a living snapshot holds is copied once.
+// Changes are visible at once in StateStore::current() on the writer's thread. A commit that changes nothing does not
+// change the latest index. Costs are per row touched; a chunk that a live snapshot holds is copied once.
 #pragma once
 
 #include "tables/export.h"
@@ -16,107 +16,109 @@ class Commit {
   Commit& operator=(const Commit&) = delete;
   ~Commit();
 
-  // Objects are kept by the 16 bytes of their IDs. One whose ID is no UUID cannot be kept (R-MODEL-590): nothing is
-  // written of it, and kNoRow comes back. Whoever takes clusters in refuses such IDs (io, api).
+  // Objects are stored by the 16 bytes of their IDs. An object whose ID is not a UUID cannot be stored (R-MODEL-590):
+  // it is ignored, and kNoRow is returned. Imports refuse such IDs (io, api).
 
   // --- nodes ---
-  /// Registers or updates a node; a new one is put into ID order at O(nodes).
+  /// Registers or updates a node; inserting a new one in ID order costs O(nodes).
   NodeRow upsert_node(const model::Node& node);
-  /// The row stays, marked gone; its allocations stay as well.
+  /// Marks the row gone; the row and its allocations stay.
   void remove_node(NodeRow row);
   void set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining);
 
   // --- jobs ---
-  /// Compiles the version unless this very object was handed in before; `current` makes it the job's current one.
+  /// Compiles the version unless this very object was passed before; `current` makes it the job's current version.
   VersionRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
-  /// Another object of a stored version, such as one with a new status: allocations may carry either.
+  /// Adds an object of a stored version, such as one with a new status: allocations may carry any of them.
   void alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row);
-  /// As alias_job, of the version that `known`, one of its objects, names.
+  /// The same for the version of which `known` is an object.
   void alias_version(const std::shared_ptr<const model::Job>& job, const model::Job& known);
-  /// A stored version, named by any of its objects, is none any more; allocations keep their copies of it.
+  /// Removes the stored version of which `job` is any object; allocations keep their copies of it.
   void forget_version(const model::Job& job);
-  /// The job has no current version any more (a purge); its allocations stay.
+  /// Removes the job's current version (a purge); its allocations stay.
   void purge_job(JobKeyRow key);
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
 
   // --- allocations ---
   AllocRow insert_alloc(const model::Allocation& alloc);
-  /// Without an API object: about 100 bytes and no heap allocation of its own.
+  /// Inserts an allocation without an API object: about 100 bytes and no heap allocation of its own.
   AllocRow insert_plain(const PlainAlloc& alloc);
-  /// As insert_plain, for the applier: `shape` beside `alloc`, so that no reference is counted for the group's own.
+  /// The same for the applier: `shape` is separate from `alloc`, which saves reference counting for the group's own
+  /// shape.
   AllocRow insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape);
-  /// Writes a stored allocation anew, API object and columns; its node must be the same. Resources and client status
-  /// may differ: the node's use follows. `alloc` brings its own indexes.
+  /// Rewrites a stored allocation, API object and columns; its node must be the same. Resources and client status may
+  /// differ: the node's use is updated. `alloc` has its own indexes.
   void replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc);
-  /// The allocation's API object, to be changed and handed to rewrite_alloc() before anything else is read of the row:
-  /// the stored one itself where nobody else holds it.
+  /// The allocation's API object, to be changed and passed to rewrite_alloc() before anything else reads the row. It is
+  /// the stored object itself if it has no other owners.
   [[nodiscard]] std::shared_ptr<model::Allocation> take_object(AllocRow row);
-  /// As replace_alloc(), of what take_object() gave: job, resources, evaluation and deployment are what they were.
+  /// Like replace_alloc(), for an object from take_object() whose job, resources, evaluation and deployment are
+  /// unchanged.
   void rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc);
-  /// Takes it out of its job and its node; the row stays behind, until it is used again. Without a history it is used
-  /// no more, and this costs O(allocations of the job).
+  /// Removes it from its job and its node; the row stays until it is reused. Without a history it is never reused, and
+  /// the removal costs O(allocations of the job).
   void remove_alloc(AllocRow row);
   void set_desired_status(AllocRow row, Desired status);
-  /// Another version of the job; `shape` null: what it holds stays. The new version must have the row's group.
+  /// Changes to another version of the job, which must have the row's group; `shape` null: the resources stay.
   void update_in_place(AllocRow row, VersionRow job, const std::shared_ptr<const ResourceShape>& shape);
-  /// Links of a row without an API object.
+  /// Sets the links of a row without an API object.
   void set_links(AllocRow row, const AllocLinks& links);
-  /// Only the index of the last change.
+  /// Sets only the index of the last change.
   void set_modify_index(AllocRow row);
-  // What a history keeps of a row without an API object; without one nothing.
+  // History data of a row without an API object; no-op without a history.
   void set_modified(AllocRow row, std::int64_t at_ns);
   void set_eval(AllocRow row, StoredEvalRow eval);
   void set_metrics(AllocRow row, std::shared_ptr<const model::AllocMetric> metrics);
-  /// The events of its tasks, with what its client reports next. No change by itself: no index moves.
+  /// Sets the events of its tasks, together with its client's next report. Not a change by itself: no index moves.
   void set_task_log(AllocRow row, TaskLogRef log);
   void set_planned_job(AllocRow row, std::shared_ptr<const model::Job> job);
-  /// What a client says of a row without an API object: its status, what stands in `reported` (but for its index), and
-  /// how healthy its deployment has to take it for (AllocLinks::health).
+  /// Writes a client's report on a row without an API object: its status, the contents of `reported` except its index,
+  /// and its health for the deployment (AllocLinks::health).
   void write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health, std::int64_t modified_ns);
-  /// Reaching or leaving a client-terminal status gives back or takes the node's resources.
+  /// Reaching or leaving a client-terminal status releases or takes the node's resources.
   void set_client_status(AllocRow row, Client status);
-  /// Desired `stop` for every allocation of the job that still runs or should run; how many that were.
+  /// Sets desired `stop` for every allocation of the job that still runs or should run; returns their number.
   std::uint32_t stop_job(JobKeyRow key);
-  /// The clients report `status` for every allocation of the job that was not client-terminal; how many that were.
+  /// Sets client status `status` for every allocation of the job that was not client-terminal; returns their number.
   std::uint32_t end_job(JobKeyRow key, Client status = Client::complete);
 
-  // --- the rest; an object whose ID is known is replaced; the nil UUID stands for "none" and is no object's ---
-  DeploymentRow upsert_deployment(model::Deployment deployment);  ///< kNoRow: its ID is no UUID
-  /// Another object of the deployment in `row`, of the same ID and job.
+  // --- other objects; an object with a known ID is replaced; the nil UUID means "none" and is never an object's ID ---
+  DeploymentRow upsert_deployment(model::Deployment deployment);  ///< kNoRow: its ID is not a UUID
+  /// Replaces the object of the deployment in `row` by one with the same ID and job.
   void rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment);
   void upsert_eval(const model::Evaluation& eval);
-  /// As above for who knows the row, kNoRow: a new one. The object's job must stay what it was. Returns the row.
+  /// The same for a known row; kNoRow: a new one. The job of the object must not change. Returns the row.
   StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object);
-  /// The row stays behind without an object and without a job; with a history it is used again.
+  /// The row stays without an object and without a job; with a history it is reused.
   void remove_deployment(DeploymentRow row);
-  /// As remove_deployment().
+  /// Like remove_deployment().
   void remove_eval(StoredEvalRow row);
-  /// Of a job that is gone with all that was its own: the row is used again. False: something is left. With a history.
+  /// Releases the row of a purged job for reuse. False: it still owns objects. Requires a history.
   [[nodiscard]] bool release_key(JobKeyRow key);
-  /// A pool with default settings, unless there is one of this name; whether it is new.
+  /// Adds a pool with default settings unless there is one of this name; returns whether it is new.
   bool add_node_pool(const std::string& name);
-  // By name; those that are new are put in its order. Indexes are what the object says.
+  // By name; new ones are inserted in order. The objects have their own indexes.
   void upsert_node_pool(const model::NodePool& pool);
   void remove_node_pool(const std::string& name);
   void upsert_namespace(const model::Namespace& name_space);
   void remove_namespace(const std::string& name);
-  // Host volumes by ID, CSI volumes by namespace and ID, which is their name, plugins by ID.
+  // Host volumes by ID, CSI volumes by namespace and ID (their name), plugins by ID.
   void upsert_host_volume(const model::HostVolume& volume);
   void remove_host_volume(std::string_view id);
   void upsert_csi_volume(const model::CsiVolume& volume);
   void remove_csi_volume(std::string_view name_space, std::string_view id);
   void upsert_csi_plugin(const model::CsiPlugin& plugin);
   void remove_csi_plugin(std::string_view id);
-  /// The claim of that job, group and volume, or one more (R-STORE-222).
+  /// Replaces the claim of that job, group and volume, or adds it (R-STORE-222).
   void upsert_claim(model::HostVolumeClaim claim);
-  /// Cost: O(jobs). The claims of a job that is purged go with it (R-STORE-223).
+  /// Cost: O(jobs). Purging a job removes its claims, too (R-STORE-223).
   void remove_claim(std::string_view id);
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   /// Makes the commit's index the latest one even if nothing else changed.
   void raise_index() { touch(); }
-  /// Last index that wrote the nodes, or else the allocations (R-CTRL-617); for entries that write neither row.
+  /// Sets the last index that wrote the nodes, or else the allocations (R-CTRL-617), for entries that write neither.
   void set_table_index(bool nodes, std::uint64_t index);
-  /// Sets the latest index outright, lower ones included; for loading.
+  /// Sets the latest index, even to a lower one; for loading.
   void set_index(std::uint64_t index);
 
   [[nodiscard]] model::Allocation to_alloc(AllocRow row) const { return tables::to_alloc(store_.current_, row); }
@@ -126,13 +128,13 @@ class Commit {
 
  private:
   friend class StateStore;
-  /// The job's claims, to be changed at once.
+  /// The job's claims for immediate editing.
   [[nodiscard]] VolumeClaims& edit_claims(JobKeyRow key);
   template <class Object, class Key>
   void write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
                     Key (*key_of)(const Object&));
   Commit(StateStore& store, std::uint64_t index);
-  /// Called before every change: whoever takes a snapshot from now on needs a new copy.
+  /// Called before every change: later snapshots need a new copy.
   void touch() {
     if (changed_) return;
     changed_ = true;
@@ -142,17 +144,17 @@ class Commit {
     touch();
     if (index_ > store_.current_.allocs.index) store_.current_.allocs.index = index_;
   }
-  /// The allocation may have come to its end, or left it.
+  /// Updates counts if the allocation became terminal or live again.
   void count_live(AllocRow row, bool before);
-  /// The server changed the row: its client has to look at it again.
+  /// Records a change by the server: the row's client has to read it again.
   void note_server_change(AllocRow row);
-  /// The row's API object says it from now on, or nobody.
+  /// Drops the report; the row's API object, if any, replaces it.
   void forget_report(AllocRow row);
-  /// `object` says from now on what the row's columns said beside it.
+  /// Sets the API object, which replaces the row's columns for links and report.
   void put_object(AllocRow row, std::shared_ptr<const model::Allocation> object);
-  /// The client status of a row, and what the node's chains and use make of it.
+  /// Writes the client status of a row, and updates the node's chains and use.
   void write_client(AllocRow row, Client status);
-  // What StateStore::set_changes() asked for.
+  // Changes requested by StateStore::set_changes().
   void note_node(NodeRow row) {
     if (store_.changes_) store_.changes_->nodes.push_back(row);
   }

@@ -1,5 +1,5 @@
-// Deployments, evaluations, node pools, namespaces and settings: what a commit writes of objects that are no rows of
-// nodes, jobs or allocations.
+// Commits of deployments, evaluations, node pools, namespaces and settings: objects that are not rows of nodes, jobs or
+// allocations.
 #include "tables/commit.h"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ void Commit::remove_eval(StoredEvalRow row) {
   touch();
   EvalTable& e = store_.current_.evals;
   if (store_.history_) {
-    // Who stays still names the evaluation (a purged job's allocations do).
+    // Allocations that remain, for example of a purged job, still refer to the evaluation.
     const base::Chunked<History::Alloc>& allocs = store_.history_->allocs;
     for (AllocRow alloc = store_.history_->evals[row].alloc_head; alloc != kNoRow; alloc = allocs[alloc].next_of_eval)
       if (!store_.current_.allocs.cold[alloc])
@@ -167,12 +167,12 @@ bool Commit::add_node_pool(const std::string& name) {
   return true;
 }
 
-/// One list of the rest, with `object` in it, or without the one whose key is `gone`. It is in the order of the keys.
+/// Writes `object` to one of the lists of ColdState, or removes the one whose key is `gone`. Lists are ordered by key.
 template <class Object, class Key>
 void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* object, const Key& gone,
                           Key (*key_of)(const Object&)) {
   touch();
-  // The state itself where no snapshot shows it.
+  // Edit the state in place if no snapshot shares it.
   auto& held = store_.current_.cold;
   const auto cold =
       held.use_count() == 1 ? std::const_pointer_cast<ColdState>(std::move(held)) : std::make_shared<ColdState>(*held);
@@ -239,7 +239,7 @@ void Commit::remove_csi_plugin(std::string_view id) {
 VolumeClaims& Commit::edit_claims(JobKeyRow key) {
   auto& claims = store_.current_.jobs.claims;
   if (key >= claims.size()) claims.resize(key + 1);
-  auto& cell = claims.edit(key);  // no snapshot shares it: one that sees the list has a reference of its own
+  auto& cell = claims.edit(key);  // not shared: a snapshot that sees the list has its own reference
   if (!cell)
     cell = std::make_shared<VolumeClaims>();
   else if (cell.use_count() != 1)

@@ -1,4 +1,4 @@
-// Compiling a job version: strings become symbols, targets columns, asks numbers. Runs once, at registration.
+// Compiles a job version: strings become symbols, targets columns, requests numbers. Runs once, at registration.
 #include <algorithm>
 #include <limits>
 
@@ -15,7 +15,7 @@ std::int64_t add_saturating(std::int64_t a, std::int64_t b) {  // R-MODEL-374
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-/// R-FEAS-1402: the allowed count, or the error text every node is filtered with.
+/// R-FEAS-1402: sets the allowed count, or the error text that filters every node.
 void set_allowed(CompiledDistinctProperty& out, const std::string& rtarget) {
   if (rtarget.empty()) return;
   if (const auto value = base::parse_uint64(rtarget)) {
@@ -69,7 +69,7 @@ void add_device_needs(const model::RequestedDevice& request, Needs& out) {
   out.add(Need::device_ids, by_id || request.count == 0);
 }
 
-/// The group's own needs; all else of it is compiled.
+/// The group's own needs; everything else of it must be compiled.
 Needs needs_of(const CompiledGroup& group) {
   Needs out;
   if (group.has_network) add_network_needs(group.spec->networks.front(), out);
@@ -212,7 +212,7 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   return out;
 }
 
-/// A version whose groups are those of `job`, compiled to the same: jobs of one form share their task groups.
+/// A version with the groups of `job` and an equal compilation: jobs of one form share their task groups.
 const CompiledJob* StateStore::compiled_like(const CompiledJob& job) const {
   const model::Job& spec = *job.spec;
   const auto known = group_lists_.find(spec.task_groups.list().data());

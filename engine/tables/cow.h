@@ -1,16 +1,16 @@
 // CowVector<T>: a chunked vector whose copies are O(1) and share chunks until one side writes.
 //
-// Layout: root -> pages of 32 references to chunks -> chunks of kChunk elements. A chunk's count of references lies
-// beside it: a chunk of 16 KiB and a bit would take 20 KiB from the allocator. Copying the vector copies one reference
-// to the root. A write copies the root, one page and one chunk, each only if somebody else still holds it, so a commit
-// costs O(rows changed), whatever the table's size; with no snapshot alive it writes in place.
+// Layout: root -> pages of 32 references to chunks -> chunks of kChunk elements. A chunk's reference count is stored
+// beside it: a chunk of slightly more than 16 KiB would take 20 KiB from the allocator. Copying the vector copies one
+// reference to the root. A write copies the root, one page and one chunk, each only if it is shared, so a commit costs
+// O(rows changed), independent of the table's size; with no snapshot alive it writes in place.
 //   read      three dependent loads, or chunk_at() for a contiguous span of a whole chunk
 //   append    one store: rows past a copy's size() are invisible to it, so the shared tail chunk is extended in place
 //             (distinct memory locations; no copy reads them). Only the vector that made the chunk does so; a copy that
 //             is appended to first takes a chunk of its own.
 //   threads   one thread per vector object; copies may live on any number of threads. Reference counts are atomic: the
-//             last release of another holder (acq_rel) pairs with the acquire load in unique(), so whoever writes in
-//             place sees all reads done.
+//             last release of another holder (acq_rel) pairs with the acquire load in unique(), so a thread that writes
+//             in place sees all reads done.
 #pragma once
 
 #include <algorithm>
@@ -34,15 +34,15 @@ class CowVector {
   static_assert((kChunk & (kChunk - 1)) == 0);
   static constexpr std::size_t kFan = 32;
 
-  // Aligned as T is: asked for more, the allocator takes a quarter more room. Blocks of 1 KiB and more begin a cache
-  // line without being asked.
+  // Aligned as T is: with a larger alignment the allocator takes a quarter more memory. Blocks of 1 KiB and more start
+  // at a cache line anyway.
   struct Chunk {
     T data[kChunk];
     Chunk() : data{} {}
-    // The rows past the copying vector's size may be under construction by another one.
+    // Rows past the copying vector's size may be under construction by another vector.
     Chunk(const Chunk& other, std::size_t rows) : data{} { std::copy(other.data, other.data + rows, data); }
   };
-  /// A reference to a chunk, counted as base::Ref counts.
+  /// A counted reference to a chunk, like base::Ref.
   class ChunkRef {
    public:
     ChunkRef() = default;
@@ -55,7 +55,7 @@ class CowVector {
       return *this;
     }
     ~ChunkRef() {
-      // Release our reads and writes; the last owner acquires everybody's before it frees.
+      // Releases our reads and writes; the last owner acquires those of all others before it frees.
       if (chunk_ && references_->fetch_sub(1, std::memory_order_acq_rel) == 1) delete chunk_, delete references_;
     }
     Chunk* operator->() const { return chunk_; }
@@ -75,8 +75,8 @@ class CowVector {
   };
   struct Root {
     std::atomic<std::uint32_t> references{1};
-    /// It is a copy, or has one: pages and chunks may be another root's as well. Else whoever has the root has them,
-    /// and a write need not read their counts, each on a cache line of its own.
+    /// True if the root is a copy or has one, so that other roots may share its pages and chunks. If false, the root's
+    /// owner owns them too, and a write need not read their counts, each on a cache line of its own.
     mutable std::atomic<bool> shares{false};
     std::vector<Ref<Page>> pages;
     Root() = default;
@@ -94,7 +94,7 @@ class CowVector {
         tail_(std::exchange(other.tail_, nullptr)) {}
   CowVector& operator=(const CowVector& other) {
     if (this == &other) return *this;
-    // A column that was only appended to since the copy: no count of references moves.
+    // If the column was only appended to since the copy, no reference count changes.
     if (root_.get() != other.root_.get()) root_ = other.root_;
     size_ = other.size_, tail_ = nullptr;
     return *this;
@@ -113,22 +113,22 @@ class CowVector {
     BERTH_ASSERT(row < size_);
     return root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk];
   }
-  /// Asks for the cache line of an element that will be read soon.
+  /// Prefetches the cache line of an element.
   void prefetch(std::size_t row) const {
     base::prefetch(&root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk]);
   }
-  /// The rows [index * kChunk, ...) of chunk `index` that exist.
+  /// The existing rows [index * kChunk, ...) of chunk `index`.
   [[nodiscard]] std::span<const T> chunk_at(std::size_t index) const {
     const Chunk& chunk = *root_->pages[index / kFan]->chunks[index % kFan];
     return {chunk.data, std::min(kChunk, size_ - index * kChunk)};
   }
   [[nodiscard]] std::size_t chunk_count() const { return (size_ + kChunk - 1) / kChunk; }
 
-  /// The element for writing; copies what is shared on the way to it.
+  /// The element for writing; copies shared parts of the path to it.
   T& edit(std::size_t row) {
     BERTH_ASSERT(row < size_);
-    if (root_.unique()) {                                                   // most often nothing on the way is shared
-      const bool all_own = !root_->shares.load(std::memory_order_relaxed);  // a copy was made before it was let go of
+    if (root_.unique()) {                                                   // usually nothing is shared
+      const bool all_own = !root_->shares.load(std::memory_order_relaxed);  // copies are made before they are released
       const Ref<Page>& page = root_->pages[row / (kChunk * kFan)];
       if (all_own || page.unique()) {
         const ChunkRef& chunk = page->chunks[row / kChunk % kFan];
@@ -149,7 +149,7 @@ class CowVector {
     BERTH_ASSERT(size >= size_);
     while (size_ < size) push_back(T{});
   }
-  /// Becomes as `other`, with chunks of its own: those that it has, where the sizes are equal.
+  /// Becomes a copy of `other` with chunks of its own; keeps its chunks if the sizes are equal.
   void copy_rows(const CowVector& other) {
     if (size_ != other.size_) {
       CowVector out;
@@ -161,9 +161,9 @@ class CowVector {
       std::copy(from.begin(), from.end(), &edit(index * kChunk));
     }
   }
-  /// Chunks that this vector has copied because another holder shared them.
+  /// Number of chunks that this vector copied because they were shared.
   [[nodiscard]] std::uint64_t chunks_copied() const { return chunks_copied_; }
-  /// Memory of chunks and pages; what copies share is counted in each of them.
+  /// Memory of chunks and pages; shared ones are counted in each copy.
   [[nodiscard]] std::size_t bytes() const {
     return chunk_count() * sizeof(Chunk) + (chunk_count() + kFan - 1) / kFan * sizeof(Page);
   }
@@ -187,7 +187,7 @@ class CowVector {
       chunk = ChunkRef(new Chunk(*chunk, std::min(kChunk, size_ - index * kChunk)));
       ++chunks_copied_;
     }
-    if (index == size_ / kChunk) tail_ = chunk->data;  // the chunk that the next append goes to
+    if (index == size_ / kChunk) tail_ = chunk->data;  // the chunk of the next append
     return *chunk;
   }
   void add_chunk() {

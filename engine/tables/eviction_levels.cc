@@ -9,7 +9,7 @@ using Level = EvictionLevels::Level;
 
 bool fits_a_level(std::int64_t amount) { return amount >= 0 && amount <= std::numeric_limits<std::int32_t>::max(); }
 
-/// False when a sum is beyond an int32.
+/// False if a sum exceeds int32.
 bool merge(Level& into, const Level& other) {
   const bool overflow = __builtin_add_overflow(into.cpu_mhz, other.cpu_mhz, &into.cpu_mhz) |
                         __builtin_add_overflow(into.memory_mb, other.memory_mb, &into.memory_mb) |
@@ -17,7 +17,7 @@ bool merge(Level& into, const Level& other) {
   return !overflow;
 }
 
-/// How many of the largest size it takes; 0 = however many, it is not enough.
+/// Number of allocations of the largest size that are needed; 0 = no number is enough.
 std::int64_t needed(std::int64_t room, std::int32_t largest) {
   if (room >= 0) return 1;
   if (largest == 0) return 0;
@@ -62,7 +62,7 @@ bool EvictionLevels::remove(std::int32_t priority, const Amounts& held) {
   level.memory_mb -= static_cast<std::int32_t>(held.memory_mb);
   level.disk_mb -= static_cast<std::int32_t>(held.disk_mb);
   if (!level.holds_nothing()) return true;
-  if (full()) return false;  // what the last level merged has to be told apart again
+  if (full()) return false;  // the allocations merged in the last level have to be separated again
   std::move(levels.begin() + static_cast<std::ptrdiff_t>(after), levels.end(),
             levels.begin() + static_cast<std::ptrdiff_t>(after) - 1);
   levels.back() = {};

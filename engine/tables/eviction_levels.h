@@ -1,11 +1,11 @@
-// What evicting a node's allocations would free, by their priority.
+// Amounts that evicting a node's allocations would free, by priority.
 //
-// Kept up to date with the node's use, so that whether any eviction could make room, and at the cost of which priority
-// and of how many at the least, is answered from one or two cache lines, without a walk over the allocations.
+// Updated with the node's use. One or two cache lines answer, without iterating over the allocations, whether any
+// eviction could make room, up to which priority, and the least number of victims.
 //
-//   largest      12 B   per resource, no allocation holds more; less may be the truth by now
+//   largest      12 B   per resource, the largest amount of any allocation; an upper bound after removals
 //   level 0..5   16 B   the lowest priorities on the node that hold anything, ascending; exact
-//   level 6      16 B   the next one and all above; its priority may be lower than any of theirs by now
+//   level 6      16 B   the next one and all above; after removals its priority may be lower than all of theirs
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace berth::tables {
 
-/// Above every job's priority (R-MODEL-231 has their range); its negative is below.
+/// Above every job's priority (range: R-MODEL-231); its negative is below all.
 inline constexpr std::int32_t kNoPriority = std::numeric_limits<std::int32_t>::max();
 
 /// MHz and MiB.
@@ -25,12 +25,12 @@ struct Amounts {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 
   friend bool operator==(const Amounts&, const Amounts&) = default;
-  /// This minus other, wrapping as the sums of the rules do.
+  /// This minus other, wrapping as the rules' sums do.
   [[nodiscard]] Amounts without(const Amounts& other) const {
     return {base::wrap_sub(cpu_mhz, other.cpu_mhz), base::wrap_sub(memory_mb, other.memory_mb),
             base::wrap_sub(disk_mb, other.disk_mb)};
   }
-  /// Of free minus asked: nothing is missing.
+  /// For free minus requested amounts: true if nothing is missing.
   [[nodiscard]] bool covered() const { return (cpu_mhz | memory_mb | disk_mb) >= 0; }
 };
 
@@ -38,47 +38,48 @@ struct Amounts {
 struct alignas(64) EvictionLevels {
   static constexpr std::size_t kLevels = 7;
   struct Level {
-    std::int32_t priority = kNoPriority;  ///< kNoPriority: not in use, nor are those after it
+    std::int32_t priority = kNoPriority;  ///< kNoPriority: this level and all after it are unused
     std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 
     friend bool operator==(const Level&, const Level&) = default;
     [[nodiscard]] bool holds_nothing() const { return (cpu_mhz | memory_mb | disk_mb) == 0; }
   };
   std::int32_t largest_cpu_mhz = 0, largest_memory_mb = 0, largest_disk_mb = 0;
-  std::uint32_t unsure = 0;  ///< 1: something is held that is negative or beyond an int32; the levels say nothing
+  std::uint32_t unsure = 0;  ///< 1: some amount is negative or exceeds int32; the levels are unusable
   std::array<Level, kLevels> levels;
 
   friend bool operator==(const EvictionLevels&, const EvictionLevels&) = default;
   [[nodiscard]] bool full() const { return levels.back().priority != kNoPriority; }
 
-  /// One allocation of a known job more.
+  /// Adds an allocation of a known job.
   void add(std::int32_t priority, const Amounts& held);
 
-  /// One less. False: the levels have to be built anew from those that stay.
+  /// Removes one. False: rebuild the levels from the remaining allocations.
   [[nodiscard]] bool remove(std::int32_t priority, const Amounts& held);
 };
 static_assert(sizeof(EvictionLevels) == 128);
 
 enum class Room : std::uint8_t {
-  none,    ///< whoever goes, it is not enough
-  unsure,  ///< not to be told from the levels
-  sure,    ///< if all go that may
+  none,    ///< not enough even if all are evicted
+  unsure,  ///< unknown from the levels
+  sure,    ///< enough if all permitted victims are evicted
 };
 
-/// Of every choice of victims that makes room, one has this priority or a higher one, and there are at least so many.
+/// Bound for every set of victims that makes room: one has this priority or a higher one, and there are at least
+/// `victims`.
 struct EvictionBound {
   Room room = Room::unsure;
   std::int32_t priority = kNoPriority;
   std::int64_t victims = 1;
 };
 
-/// The least number of victims where one of the largest size does not cover what is missing: amounts free - ask, where
-/// below 0 missing. 0: nobody holds any of it.
+/// Least number of victims if each has the largest size; `room` is free minus requested, negative if missing. 0: a
+/// missing resource is not held at all.
 [[nodiscard]] std::int64_t least_victims(const EvictionLevels& levels, const Amounts& room);
 
-/// What evicting allocations of a priority up to `highest` can do for `ask` on a node that has `free` (below 0: more is
-/// held than there is). At least one has to go, needed or not (R-PREEMPT-406). `least`, `most`: bounds of the
-/// priorities on the node, as NodeUse has them.
+/// Bound for evicting allocations of priority up to `highest` in favour of `ask`, on a node that has `free` (negative:
+/// overcommitted). At least one must be evicted, needed or not (R-PREEMPT-406). `least`, `most`: bounds of the
+/// priorities on the node, from NodeUse.
 [[nodiscard]] inline EvictionBound bound_eviction(const EvictionLevels& levels, const Amounts& free, const Amounts& ask,
                                                   std::int64_t highest, std::int32_t least, std::int32_t most) {
   if (levels.unsure != 0) return {};
@@ -97,7 +98,7 @@ struct EvictionBound {
     if (level.priority > highest || level.priority == kNoPriority) break;
     room.cpu_mhz += level.cpu_mhz, room.memory_mb += level.memory_mb, room.disk_mb += level.disk_mb;
     if (!room.covered()) continue;
-    // Of the last level, some may be above `highest`.
+    // The last level may include priorities above `highest`.
     const bool all_may_go = i + 1 < EvictionLevels::kLevels || most <= highest;
     return {all_may_go ? Room::sure : Room::unsure, level.priority, victims};
   }

@@ -61,7 +61,7 @@ model::Node to_node(const Snapshot& state, NodeRow row) {
 
 namespace {
 
-/// The name of a row without an API object, which always is a standard one.
+/// Writes the name of a row without an API object, which is always a standard one.
 void write_name(const Snapshot& state, AllocRow row, std::string& out) {
   const AllocTable& a = state.allocs;
   out = state.jobs.versions[a.job[row]]->name_base();
@@ -73,7 +73,7 @@ void write_name(const Snapshot& state, AllocRow row, std::string& out) {
   out += ']';
 }
 
-/// What the client said, if anything.
+/// Writes the client's report, if there is one.
 void write_report(const Snapshot& state, const std::optional<Reported>& report, model::Allocation& out) {
   if (!report) {
     out.client_description.clear();
@@ -190,7 +190,7 @@ void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object)
 
 namespace {
 
-/// The events of tasks, in place of the newest ones that the rules read.
+/// Writes the stored events of tasks instead of the newest ones that rules read.
 void write_logs(const Snapshot& state, AllocRow row, model::Allocation& out) {
   const AllocTable& a = state.allocs;
   if (row >= a.logs.size() || !a.logs[row] || a.job[row] == kNoRow) return;

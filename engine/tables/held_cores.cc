@@ -22,7 +22,7 @@ void HeldCores::remove(std::span<const std::uint16_t> cores) {
 }
 
 CoreTable CoreTable::of(const model::Topology* topology, std::span<const std::uint16_t> usable_cores) {
-  constexpr std::uint64_t kSpeedMost = 1'000'000;  // MHz; all of them together are below 2^31
+  constexpr std::uint64_t kSpeedMost = 1'000'000;  // MHz; the sum over all cores stays below 2^31
   CoreTable out;
   if (topology && !topology->cores.empty()) {  // ascending by id, as the import requires (R-MODEL-442)
     if (topology->cores.back().id / 64 >= out.enabled.size()) return {};

@@ -1,10 +1,10 @@
-// The reserved cores that running allocations hold on one node, as a set: what a placement and the plan applier would
-// otherwise gather by following the node's allocations.
+// The reserved cores that running allocations hold on one node, as a set. It saves a placement and the plan applier
+// from iterating over the node's allocations.
 //
-//   word     56 B   bit id % 64 of word id / 64: somebody holds core `id`
-//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until it holds those that stay
+//   word     56 B   bit id % 64 of word id / 64: core `id` is held
+//   unlisted  1 B   some allocation did not fit into the set; it is unusable until it can hold those that stay
 //
-// What it cannot hold is rare: a core held twice, an id of 448 and above.
+// Cases that do not fit are rare: a core held twice, an id of 448 and above.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct alignas(64) HeldCores {
   bool unlisted = false;
 
   friend bool operator==(const HeldCores&, const HeldCores&) = default;
-  /// Whoever holds `cores`, or `shape`, runs there from now on, or no longer.
+  /// An allocation that holds `cores`, or `shape`, starts or ceases to count.
   void add(std::span<const std::uint16_t> cores);
   void add(const ResourceShape& shape) { add(shape.cores); }
   void remove(std::span<const std::uint16_t> cores);
@@ -31,7 +31,7 @@ struct alignas(64) HeldCores {
   [[nodiscard]] bool holds(std::uint16_t core) const {
     return core / 64 < word.size() && (word[core / 64] >> core % 64 & 1) != 0;
   }
-  /// Calls visit(id) for every core that is held, ascending.
+  /// Calls visit(id) for every held core, ascending.
   template <class Visit>
   void each(Visit visit) const {
     for (std::size_t i = 0; i < word.size(); ++i)
@@ -41,16 +41,16 @@ struct alignas(64) HeldCores {
 };
 static_assert(sizeof(HeldCores) == 64);
 
-/// The cores of a node as HeldCores has them: what somebody gets who asks for some, without a look at its topology.
+/// The cores of a node in the form of HeldCores: computes the cores for a request without reading the topology.
 struct CoreTable {
   using Words = std::array<std::uint64_t, 7>;
-  Words enabled{}, usable{};       ///< not disabled; of these, not reserved
+  Words enabled{}, usable{};       ///< not disabled; and of these not reserved
   std::vector<std::uint32_t> mhz;  ///< by id
   bool has_usable = false;
-  bool tells = false;  ///< ids and speeds are small enough to be here
+  bool tells = false;  ///< ids and speeds are small enough for this table
 
   [[nodiscard]] static CoreTable of(const model::Topology* topology, std::span<const std::uint16_t> usable);
-  /// Whether some core of the set is not usable, where any is (R-RANK-524).
+  /// True if some core of the set is not usable and any core is (R-RANK-524).
   [[nodiscard]] bool exceeded_by(const Words& held) const {
     std::uint64_t beyond = 0;
     for (std::size_t i = 0; i < held.size(); ++i) beyond |= held[i] & ~usable[i];

@@ -1,10 +1,10 @@
-// The device instances that running allocations hold on one node, as a set: what a placement and the plan applier would
-// otherwise gather by following the node's allocations and comparing IDs.
+// The device instances that running allocations hold on one node, as a set. It saves a placement and the plan applier
+// from iterating over the node's allocations and comparing IDs.
 //
-//   word     56 B   bit n % 64 of word n / 64: somebody holds instance n of the node's model::DeviceTable
-//   unlisted  1 B   an allocation came that the set cannot hold; it says nothing until it holds those that stay
+//   word     56 B   bit n % 64 of word n / 64: instance n of the node's model::DeviceTable is held
+//   unlisted  1 B   some allocation did not fit into the set; it is unusable until it can hold those that stay
 //
-// What it cannot hold is rare: an instance held twice, a node with more than 448 of them.
+// Cases that do not fit are rare: an instance held twice, a node with more than 448 of them.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ struct alignas(64) HeldDevices {
   bool unlisted = false;
 
   friend bool operator==(const HeldDevices&, const HeldDevices&) = default;
-  /// `shape` holds devices of `node` and runs there from now on, or no longer.
+  /// An allocation with `shape`, which holds devices of `node`, starts or ceases to count.
   void add(const ResourceShape& shape, const model::DeviceTable& node);
   void remove(const ResourceShape& shape, const model::DeviceTable& node);
-  /// How many instances of the group nobody holds.
+  /// Number of instances of the group that are not held.
   [[nodiscard]] std::uint32_t free_of(const model::DeviceTable::Group& group) const {
     std::uint32_t held = 0;
     for (std::uint32_t i = group.first / 64; i < word.size() && i * 64 < group.first + group.count; ++i) {
@@ -35,7 +35,7 @@ struct alignas(64) HeldDevices {
     }
     return group.count - held;
   }
-  /// Calls visit(number) for every instance that is held, ascending.
+  /// Calls visit(number) for every held instance, ascending.
   template <class Visit>
   void each(Visit visit) const {
     for (std::size_t i = 0; i < word.size(); ++i)

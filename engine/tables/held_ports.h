@@ -1,13 +1,13 @@
-// The ports that running allocations hold on one node, as numbers: what a placement, the plan applier and the search
-// for collisions would otherwise gather by following the node's allocations through half a dozen cold lines each.
+// The ports that running allocations hold on one node, as numbers. They save a placement, the plan applier and the
+// search for collisions from iterating over the node's allocations through half a dozen cold lines each.
 //
-//   ip      16 B   the one address they are held on, as text, padded with zeros
-//   count    2 B   of `port` in use
-//   unlisted 1 B   an allocation came that the list cannot hold; it says nothing until it holds those that stay
-//   port   108 B   2 B each, in no order; a port held twice stands twice
+//   ip      16 B   the only address they are held on, as text, padded with zeros
+//   count    2 B   entries of `port` in use
+//   unlisted 1 B   some allocation did not fit into the list; it is unusable until it can hold those that stay
+//   port   108 B   2 B each, unordered; a port held twice is listed twice
 //
-// What it cannot hold is rare: ports on two addresses, an address of more than 15 characters, mappings that ignore
-// collisions, task networks, more ports than fit. There the allocations themselves are looked at (port_holders.h).
+// Cases that do not fit are rare: ports on two addresses, an address of more than 15 characters, mappings that ignore
+// collisions, task networks, too many ports. Then the allocations themselves are read (port_holders.h).
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct alignas(64) HeldPorts {
   [[nodiscard]] std::span<const std::uint16_t> ports() const { return std::span(port).first(count); }
   [[nodiscard]] bool holds(std::int64_t value) const { return std::ranges::find(ports(), value) != ports().end(); }
 
-  /// `shape` holds ports and runs there from now on, or no longer.
+  /// An allocation with `shape`, which holds ports, starts or ceases to count.
   void add(const ResourceShape& shape);
   void remove(const ResourceShape& shape);
 };

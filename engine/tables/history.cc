@@ -28,7 +28,7 @@ void RowLists::take(RowLists& other) {
   append(versions, other.versions), append(keys, other.keys);
 }
 
-// ---------------------------------------------------------------- from the tables
+// ---------------------------------------------------------------- built from the tables
 
 void StateStore::keep_history() {
   if (history_) return;
@@ -70,7 +70,7 @@ void StateStore::rebuild_history() {
   }
 }
 
-// ---------------------------------------------------------------- what a row refers to
+// ---------------------------------------------------------------- references of a row
 
 StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
   AllocRefs out;
@@ -84,8 +84,8 @@ StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
   return out;
 }
 
-/// The row referred to `before` and refers to what its columns say, to `eval` and to `deployment` from now on. New
-/// references come first: what stays is not let go of in between.
+/// The row referred to `before`; from now on it refers to what its columns name, to `eval` and to `deployment`. New
+/// references are added first, so that objects that stay are not released in between.
 void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment) {
   if (!history_) return;
   History& h = *history_;
@@ -113,7 +113,7 @@ void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
   History::Alloc& alloc = h.allocs[row];
   const StoredEvalRow before = current_.allocs.stamp[row].eval;
   if (before == eval) return;
-  const bool ended = current_.allocs.terminal(row);  // the columns of a row that is removed keep that
+  const bool ended = current_.allocs.terminal(row);  // the columns of a removed row keep that
   if (before != kNoRow) {
     count_ended(before, ended, false);
     if (alloc.next_of_eval != kNoRow) h.allocs[alloc.next_of_eval].prev_of_eval = alloc.prev_of_eval;
@@ -146,7 +146,7 @@ void StateStore::link_eval(StoredEvalRow row, const model::Evaluation& object) {
   read_eval(row, object);
 }
 
-/// What is kept of its object; after link_eval() and whenever it is written.
+/// Reads the history's copy of the object; call after link_eval() and after every write.
 void StateStore::read_eval(StoredEvalRow row, const model::Evaluation& object) {
   History::Eval& eval = history_->evals[row];
   const bool open = !model::is_terminal_evaluation(object.status);
@@ -188,7 +188,7 @@ void StateStore::drop_shape(ShapeId shape) {
   history_->free_shapes.push_back(shape);
 }
 
-// ---------------------------------------------------------------- rows that are used again
+// ---------------------------------------------------------------- reuse of rows
 
 RowLists& StateStore::removed_rows() {
   History& h = *history_;
@@ -236,14 +236,14 @@ void StateStore::give_up_version(VersionRow row) {
   removed_rows().versions.push_back(row);
 }
 
-/// Moves rows on that wait for less than before. Called under a commit that has been touched.
+/// Advances rows whose conditions for reuse are met. Called under a commit with changes.
 void StateStore::settle() {
   History& h = *history_;
   if (!h.waiting.empty() && h.holders.expired()) free_waiting();
   if (collect_waiting()) free_waiting();
 }
 
-/// Whether nobody holds what was told of by now and waits from now on.
+/// Starts the wait for snapshots and holds; true if none are left.
 bool StateStore::collect_waiting() {
   History& h = *history_;
   if (!h.fresh.empty() && (!changes_ || changes_->rounds > h.fresh_round)) h.told.take(h.fresh);
@@ -261,7 +261,7 @@ void StateStore::let_go() {
   if (collect_waiting()) drop_versions();
 }
 
-/// The objects of versions that wait, which nobody can find any more.
+/// Destroys the objects of waiting versions, which can no longer be found.
 void StateStore::drop_versions() {
   History& h = *history_;
   if (std::exchange(h.dropped, true)) return;
@@ -297,8 +297,8 @@ void StateStore::free_waiting() {
   drop_versions();
   h.dropped = false;
   for (const JobKeyRow row : h.waiting.keys) symbols_.release(std::exchange(h.jobs[row].released, kEmptySymbol));
-  // The lowest rows are used again first, one beside the other: a plan's allocations share cache lines of every column,
-  // as in a table that only grows.
+  // The lowest rows are reused first, so that they are adjacent: a plan's allocations share cache lines of every
+  // column, as in a table that only grows.
   std::vector<AllocRow>& allocs = h.free.allocs;
   const auto known = static_cast<std::ptrdiff_t>(allocs.size());
   h.free.take(h.waiting);

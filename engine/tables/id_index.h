@@ -1,10 +1,10 @@
-// IdIndex: finds rows of a column of IDs. It catches up with rows that were appended when somebody asks: commits pay
-// nothing for it, and a bulk run in which nobody asks by ID never builds it. Of rows that are used again it is told,
-// and takes them in then as well: one after the other they wait for memory together, between two rows of a plan alone.
+// IdIndex: finds rows of a column of IDs. It indexes appended rows at the next look-up: commits pay nothing for it, and
+// a bulk run without look-ups by ID never builds it. Reused rows are reported to it and indexed then as well: in one
+// batch their cache misses overlap, between two rows of a plan they would not.
 //
-// Layout: linear hashing. A row number per bucket and one per row, which chain the rows of a bucket, newest first: 8
-// bytes a row. The IDs stay in the column. There are as many buckets as rows; each new row splits one bucket, so that
-// the index grows with the table and never doubles at once.
+// Layout: linear hashing. One row number per bucket and one per row, which chains the rows of a bucket, newest first: 8
+// bytes a row. The IDs stay in the column. There are as many buckets as rows; each new row splits one bucket, so the
+// index grows with the table and never doubles at once.
 // Threads: the writer's only.
 #pragma once
 
@@ -23,7 +23,7 @@ class IdIndex {
  public:
   explicit IdIndex(const Ids& ids) : ids_(ids) {}
 
-  /// Row of the ID, the newest if several have it. Costs what was appended since the last call.
+  /// Row of the ID, the newest if several have it. Costs the number of rows appended since the last call.
   [[nodiscard]] Row find(base::Uuid id) {
     catch_up();
     if (heads_.size() == 0) return Row(base::kNoRow);
@@ -31,20 +31,20 @@ class IdIndex {
     while (row != base::kNoRow && ids_[row] != id) row = next_[row];
     return Row(row);
   }
-  /// The row's object is gone; its ID is in the column still.
+  /// Removes a row whose object is gone; its ID must still be in the column.
   void forget(std::uint32_t row) {
     catch_up();
     std::uint32_t* link = &heads_[bucket_of(ids_[row])];
     while (*link != base::kNoRow && *link != row) link = &next_[*link];
     if (*link == row) *link = next_[row];
   }
-  /// Asks for what forget() will look at first; the row's ID has to be in the cache.
+  /// Prefetches what forget() reads first; the row's ID must be in the cache.
   void ask_for(std::uint32_t row) const {
     if (row >= next_.size()) return;
     base::prefetch(&heads_[bucket_of(ids_[row])]);
     base::prefetch(&next_[row]);
   }
-  /// The row has another ID now than the one that was forgotten.
+  /// The row has a new ID; the old one was removed by forget().
   void reused(std::uint32_t row) { again_.push_back(row); }
   [[nodiscard]] std::size_t bytes() const { return heads_.bytes() + next_.bytes(); }
 
@@ -70,7 +70,7 @@ class IdIndex {
     next_[row] = head;
     head = row;
   }
-  /// The last bucket takes what is its own from the one that it was a part of. Both keep their order.
+  /// The new last bucket takes its rows from the bucket that it splits. Both keep their order.
   void add_bucket() {
     heads_.push_back(base::kNoRow);
     const auto added = static_cast<std::uint32_t>(heads_.size() - 1);
@@ -87,8 +87,8 @@ class IdIndex {
 
   const Ids& ids_;
   base::Chunked<std::uint32_t> heads_;  // by bucket
-  base::Chunked<std::uint32_t> next_;   // by row that was taken in
-  std::vector<std::uint32_t> again_;    // rows below its end that have another ID, not taken in yet
+  base::Chunked<std::uint32_t> next_;   // by indexed row
+  std::vector<std::uint32_t> again_;    // reused rows that are not indexed yet
 };
 
 }  // namespace berth::tables

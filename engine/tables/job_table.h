@@ -1,7 +1,7 @@
 // JobTable: one row per job version, compiled once at registration so that an evaluation touches no string.
 //
-// A compiled job holds its asks as numbers, its constraints as ids into the ConstraintTable and its targets as column
-// ids. The rows are immutable; a job's key row says which version is current and chains the job's allocations.
+// A compiled job has its requests as numbers, its constraints as ids into the ConstraintTable and its targets as column
+// ids. Rows are immutable; a job's key row has its current version and the chain of its allocations.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ namespace berth::tables {
 
 using ConstraintId = std::uint32_t;
 
-/// A target with the column that holds it: kNoColumn for literals, the node's ID and what no node resolves.
+/// A target with its column: kNoColumn for literals, the node's ID and unresolvable targets.
 struct ColumnTarget {
   match::Target target;
   ColumnId column = kNoColumn;
@@ -27,7 +27,7 @@ struct ColumnTarget {
 /// A constraint or affinity test (left, operand, right), interned: equal triples share one id and one verdict cache.
 struct CompiledConstraint {
   match::Constraint test;
-  ColumnId left = kNoColumn, right = kNoColumn;  ///< columns of the two targets, where they have one
+  ColumnId left = kNoColumn, right = kNoColumn;  ///< columns of the two targets, if they have one
   Symbol reason = kEmptySymbol;                  ///< `LTarget Operand RTarget` (R-FEAS-701)
   bool escapes = false;                          ///< R-FEAS-405
 };
@@ -53,7 +53,7 @@ struct CompiledDistinctProperty {
   ColumnTarget target;
   Symbol target_text = kEmptySymbol;
   std::uint64_t allowed = 1;
-  std::string error;  ///< RTarget is no number (R-FEAS-1402)
+  std::string error;  ///< RTarget is not a number (R-FEAS-1402)
 };
 
 struct CompiledTask {
@@ -69,21 +69,21 @@ struct CompiledGroup {
   std::int64_t count = 0;
   std::vector<ConstraintId> constraints;     ///< group's, then each task's (R-FEAS-308)
   std::vector<CompiledAffinity> affinities;  ///< job, group, tasks (R-RANK-731)
-  std::vector<CompiledSpread> spreads;       ///< group level; the job's stand in the job
+  std::vector<CompiledSpread> spreads;       ///< group level; the job's are in the job
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false;
   bool escapes = false;        ///< R-FEAS-406
-  std::uint32_t ask = kNoRow;  ///< equal for groups that ask the same of a node's kind (kinds.h); kNoRow: of more
+  std::uint32_t ask = kNoRow;  ///< equal for groups whose checks are equal per node kind (kinds.h); kNoRow: not by kind
   std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
-  bool dynamic_ports_only = false;  ///< its network asks for no static port, and for no address that a node names
+  bool dynamic_ports_only = false;  ///< its network requests no static port and no address that a node names
   bool has_network = false, has_task_network = false, has_devices = false, has_cores = false, has_host_volumes = false,
        has_csi_volumes = false, claims_alone = false;
-  /// What a placement holds when it asks no ports, devices or cores: flattened, and the shared shape.
+  /// The resources of a placement without ports, devices or cores: flattened, and the shared shape.
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::uint64_t cores = 0;                ///< of all its tasks
-  std::int64_t cpu_beside_cores_mhz = 0;  ///< what the tasks without cores ask for: the others get their cores' speed
+  std::uint64_t cores = 0;                ///< sum over all tasks
+  std::int64_t cpu_beside_cores_mhz = 0;  ///< sum over the tasks without cores; the others get their cores' speed
   std::shared_ptr<const ResourceShape> shape, shape_oversubscribed;  ///< memory_max only with oversubscription
   ShapeId shape_id = 0, shape_oversubscribed_id = 0;
   std::vector<CompiledTask> tasks;
@@ -103,34 +103,34 @@ struct CompiledJob {
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false, escapes = false;
   std::uint32_t base_set = 0;  ///< interned (datacenters, pool): key of the ready-node list cache
-  std::shared_ptr<const std::vector<CompiledGroup>> group_list;  ///< one for versions that share their task groups
-  std::span<const CompiledGroup> groups;                         ///< of it
-  Needs needs;                                                   ///< that every group has
+  std::shared_ptr<const std::vector<CompiledGroup>> group_list;  ///< shared by versions with the same task groups
+  std::span<const CompiledGroup> groups;                         ///< of group_list
+  Needs needs;                                                   ///< needs of every group
 
-  /// What the names of its allocations begin with: the job's Name for system and sysbatch, else its ID (R-MODEL-591,
-  /// 592, R-SCHED-127).
+  /// Prefix of the names of its allocations: the job's Name for system and sysbatch, else its ID (R-MODEL-591, 592,
+  /// R-SCHED-127).
   [[nodiscard]] const std::string& name_base() const { return is_of_system(type) ? spec->name : spec->id; }
 };
 
 struct JobKey {
   Symbol job_namespace = kEmptySymbol, job_id = kEmptySymbol;
-  VersionRow current = kNoRow;             ///< kNoRow: no such job in state
+  VersionRow current = kNoRow;             ///< kNoRow: the job does not exist
   AllocRow alloc_head = kNoRow;            ///< newest first
   DeploymentRow deployment_head = kNoRow;  ///< newest first
   JobKeyRow next_same_id = kNoRow;         ///< ring of the jobs with this ID in all namespaces (R-RANK-711)
-  std::uint64_t changes = 0;               ///< of its current version, allocations and deployments; grows only
+  std::uint64_t changes = 0;               ///< of its current version, allocations and deployments; never decreases
   friend bool operator==(const JobKey&, const JobKey&) = default;
 };
 
-/// Claims of a job's groups on sticky host volumes, one for each group and volume (R-STORE-220).
+/// Claims of a job's groups on sticky host volumes, one per group and volume (R-STORE-220).
 using VolumeClaims = std::vector<std::shared_ptr<const model::HostVolumeClaim>>;
 
-/// What changes when a job is registered, and the claims of its allocations. Copies share it.
+/// Data that changes when a job is registered, and the claims of its allocations. Copies share it.
 struct JobVersions {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by VersionRow
-  CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocs
-  /// By JobKeyRow: the job as it is stored now, null without one. A version's row stays what it was when it came; the
-  /// stored object's status, stability and ModifyIndex move on (R-CTRL-720).
+  CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocations
+  /// By JobKeyRow: the job as stored now, null without one. A version's row never changes; the stored object's status,
+  /// stability and ModifyIndex do (R-CTRL-720).
   CowVector<std::shared_ptr<const model::Job>, 32> objects;
   CowVector<std::shared_ptr<const VolumeClaims>, 32> claims;  ///< by JobKeyRow, up to the last with claims; null: none
 
@@ -141,7 +141,7 @@ struct JobVersions {
 };
 
 struct JobTable : JobVersions {
-  /// By JobKeyRow. Each plan writes a row: beside a snapshot that is 1 KiB to copy. A worker's view has its own copy.
+  /// By JobKeyRow. Each plan writes a row: with a snapshot alive that copies 1 KiB. A worker's view has its own copy.
   CowVector<JobKey, 32> keys;
 };
 

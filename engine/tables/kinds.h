@@ -1,10 +1,10 @@
-// What the checks of a node read of it beside its computed class, and what the checks of a task group ask, as texts: a
+// Texts of what the checks of a node read besides its computed class, and of what the checks of a task group require: a
 // verdict of (group, node) is one of (ask, kind) and outlives evaluations.
 //
 //   kind   number of (computed class, the two profiles): NodeCapacity::kind
 //   ask    number of ask_text(): CompiledGroup::ask
-// Both are numbered as they come and never again, so that whoever remembers a verdict needs no word of what changes: a
-// node that changes is of another kind.
+// Both are numbered in order of appearance, and numbers are never reused. So cached verdicts need no invalidation: a
+// node that changes gets another kind.
 #pragma once
 
 #include <string>
@@ -18,8 +18,9 @@ namespace berth::tables {
 void append_check_profile(const model::Node& node, std::string& out);
 /// Appends what device and host network checks read: R-FEAS-901 to 935, 1006 to 1010.
 void append_other_profile(const model::Node& node, std::string& out);
-/// What job and group ask of a node's class, drivers, devices, network and secrets; empty where the answer takes more
-/// of a node than its kind: what escapes its class, a device's ID, a host network that the node names.
+/// The job's and group's requirements on a node's class, drivers, devices, network and secrets. Empty if the answer
+/// depends on more than the node's kind: constraints that escape the class, a device's ID, a host network that the node
+/// names.
 [[nodiscard]] std::string ask_text(const CompiledJob& job, const CompiledGroup& group);
 
 }  // namespace berth::tables

@@ -1,6 +1,7 @@
-// What a Select requires, as a set of bits. A source of candidates lists the needs that it serves, and may answer a
-// Select that has no others: a feature that a source does not know is a bit that it does not list. So a forgotten
-// feature is slow, never wrong. Those of a group and its job are found once, when a job version is compiled.
+// The requirements of a Select, as a set of bits. A source of candidates lists the needs that it serves, and may answer
+// a Select that has no others. A feature that a source does not know is a bit that it does not list, so a forgotten
+// feature costs time but never correctness. The needs of a group and its job are computed once, when a job version is
+// compiled.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace berth::tables {
 
 enum class Need : std::uint8_t {
   // Of the group and its job.
-  network,                ///< a group network, whatever its ports
+  network,                ///< a group network, with any ports
   dynamic_ports,          ///< of a host network that the job names, or of none
   several_host_networks,  ///< dynamic ports of more than one
   static_ports,           ///< by number
@@ -32,16 +33,16 @@ enum class Need : std::uint8_t {
   secrets,
   several_groups,
   wide_amounts,   ///< below 0 or above 32 bits
-  no_ask_number,  ///< CompiledGroup::ask
+  no_ask_number,  ///< see CompiledGroup::ask
   // Of the Select.
   evict,
-  evict_follows,  ///< an evicting Select comes if this one finds nothing
+  evict_follows,  ///< an evicting Select follows if this one finds nothing
   penalties,
   odd_spread,  ///< its scores by value are not in a table
   // Of the attempt, its mode and its state.
-  inherited_network,   ///< of an earlier group, other than none (R-FEAS-309)
-  host_networks,       ///< the network parameters in force name some
-  several_versions,    ///< of the job were given
+  inherited_network,   ///< network of an earlier group, other than none (R-FEAS-309)
+  host_networks,       ///< the effective network parameters name some
+  several_versions,    ///< several versions of the job are placed
   plan_stops,          ///< the plan stops or evicts allocations
   plan_updates,        ///< the plan updates allocations
   exhaustive,          ///< the best of all nodes
@@ -52,7 +53,7 @@ enum class Need : std::uint8_t {
   mixed_profiles,      ///< nodes of one computed class differ in drivers or network modes
   mixed_kinds,         ///< nodes of one computed class are of different kinds
   registered_volumes,  ///< host volumes of the state
-  special_allocs,      ///< some allocation holds ports, devices or cores
+  special_allocs,      ///< some allocation holds ports or cores (NodeTable::special_allocs)
   invalid_nodes,       ///< the reserved ports of some node cannot be parsed
   classes_by_node,     ///< without the quirk verdicts_per_class
 };
@@ -63,7 +64,7 @@ class Needs {
   constexpr Needs(std::initializer_list<Need> list) {
     for (const Need need : list) add(need);
   }
-  /// Need `bit` alone, which may have no name: how a test adds a feature that no source knows.
+  /// The need of this bit alone, named or not: lets a test add a feature that no source knows.
   [[nodiscard]] static constexpr Needs of_bit(std::uint32_t bit) {
     Needs out;
     out.bits_ = std::uint64_t{1} << bit;
@@ -79,7 +80,7 @@ class Needs {
     a.bits_ |= b.bits_;
     return a;
   }
-  /// Those of the first set that the second one lacks.
+  /// The needs of the first set that are missing in the second one.
   friend constexpr Needs operator-(Needs a, Needs b) {
     a.bits_ &= ~b.bits_;
     return a;
@@ -98,10 +99,10 @@ class Needs {
   std::uint64_t bits_ = 0;
 };
 
-/// Whether a source that lists `served` may answer a Select with these needs.
+/// True if a source that lists `served` may answer a Select with these needs.
 [[nodiscard]] constexpr bool serves(Needs served, Needs needs) { return (needs - served).empty(); }
 
-/// What a reader is told of each need, by its number.
+/// Name of each need in output, by its number.
 inline constexpr std::array<const char*, static_cast<std::size_t>(Need::classes_by_node) + 1> kNeedNames = {
     "group network",
     "dynamic ports",

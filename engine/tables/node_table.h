@@ -12,9 +12,9 @@
 //   state           bits            1  base set                   node status changes
 //   keyed columns   code            4  constraints, spread, ...   node upsert
 //
-// `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode looks at a dozen nodes
-// in random order and needs every figure of each; at 1,000,000 nodes a column per figure costs eight misses a node, a
-// row two. The scan for nodes with room reads nodes in order and has columns of its own (FreeBlock).
+// `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode visits a dozen nodes in
+// random order and needs every amount of each. At 1,000,000 nodes a column per amount costs eight misses a node, a row
+// two. The scan for nodes with room reads nodes in order and has columns of its own (FreeBlock).
 //
 // A keyed column is one attribute, meta key, or node field (datacenter, pool, class, computed class) as dictionary
 // codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per
@@ -48,22 +48,22 @@ using base::NodeRow;
 
 enum class NodeStatus : std::uint8_t { initializing, ready, down, disconnected };
 
-/// What a node offers, after reservations (R-RANK-521 to 523). One cache line.
+/// The resources that a node offers, after reservations (R-RANK-521 to 523). One cache line.
 struct alignas(64) NodeCapacity {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< capacity - reserved; may be negative
   double cpu_score = 0, memory_score = 0;                ///< f64(capacity) - f64(reserved) (R-RANK-651)
   std::int32_t max_allocs = 0;                           ///< 0 = unlimited; a negative limit admits nothing
   std::uint32_t class_code = 0;                          ///< code in the node class column
   std::uint32_t computed_class_code = 0;
-  Symbol check_profile = 0;          ///< equal for nodes that driver and network mode checks cannot tell apart
-  std::uint32_t kind = 0;            ///< equal for nodes that no check can tell apart (kinds.h)
+  Symbol check_profile = 0;          ///< equal for nodes that are equal for driver and network mode checks
+  std::uint32_t kind = 0;            ///< equal for nodes that are equal for all checks (kinds.h)
   std::uint8_t network_invalid = 0;  ///< reserved port text does not parse (R-RANK-604)
-  std::uint8_t has_cores = 0;        ///< some usable core is left after reservations (R-RANK-524)
+  std::uint8_t has_cores = 0;        ///< some usable core remains after reservations (R-RANK-524)
 };
 static_assert(sizeof(NodeCapacity) == 64);
 
-/// What runs on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
-/// Ended allocations have a chain of their own, so that walking what runs costs what runs, however long the history.
+/// Resources in use on a node: sums over its allocations that are not client-terminal (R-RANK-533). One cache line.
+/// Ended allocations have a separate chain, so that iterating over running ones is independent of the history's length.
 struct alignas(64) NodeUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   AllocRow alloc_head = kNoRow;               ///< first of the allocations on the node that are not client-terminal
@@ -72,27 +72,27 @@ struct alignas(64) NodeUse {
   std::uint32_t port_allocs = 0;              ///< of these, with networks or ports
   std::uint32_t device_allocs = 0;            ///< of these, with devices
   std::uint32_t core_allocs = 0;              ///< of these, with reserved cores
-  std::uint32_t sole_claims = 0;              ///< of these, whose group asks for a volume for a single writer
-  std::int32_t least_priority = kNoPriority;  ///< of these, of jobs that are known: bounds what could be evicted
-  std::uint32_t least_count = 0;              ///< how many of these have it
-  std::int32_t most_priority = -kNoPriority;  ///< none is above; kNoPriority where the job of one is not known
+  std::uint32_t sole_claims = 0;              ///< of these, whose group requests a volume for a single writer
+  std::int32_t least_priority = kNoPriority;  ///< of these, of known jobs: bounds what could be evicted
+  std::uint32_t least_count = 0;              ///< number of those with least_priority
+  std::int32_t most_priority = -kNoPriority;  ///< upper bound; kNoPriority if the job of one is unknown
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 static_assert(sizeof(NodeUse) == 64);
 
-/// Everything about a node that placement reads rarely. Shared by all nodes of one shape in generated clusters.
+/// Node data that placement rarely reads. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
-  model::Node node;     ///< canonical; of a shared spec the fields that differ per node are those of the first node
-  std::string profile;  ///< what checks read of it beside its class, as text (kinds.h)
+  model::Node node;     ///< canonical; for a shared spec, fields that differ per node are the first node's
+  std::string profile;  ///< what checks read of it besides its class, as text (kinds.h)
   std::size_t check_profile_size = 0;  ///< its first part: drivers, driver attributes and network modes
   bool shared = false;                 ///< id, name and keyed columns of the row override `node`
   std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending
-  CoreTable core_table;                ///< all of them
+  CoreTable core_table;                ///< table of these cores
   model::DeviceTable devices;          ///< of `node`
 };
 
-/// Columns of the scan for nodes with room: what so many rows have free, capacity - use, in MHz and MiB and single
-/// precision. They are written together, so they are one column of blocks to a snapshot.
+/// Columns of the scan for nodes with room: free amounts of a block of rows, capacity - use, in MHz and MiB, in single
+/// precision. They are written together, so for snapshots they are one column of blocks.
 struct FreeBlock {
   static constexpr std::size_t kRows = 256;
   alignas(64) std::array<float, kRows> cpu{}, memory{}, disk{};
@@ -100,11 +100,11 @@ struct FreeBlock {
 
 enum class KeyKind : std::uint8_t { datacenter, pool, node_class, computed_class, name, attribute, meta };
 
-/// One keyed column: codes per row and the distinct values behind them.
+/// One keyed column: codes per row, and their distinct values.
 struct KeyedColumn {
   KeyKind kind = KeyKind::attribute;
   Symbol key = kEmptySymbol;             ///< attribute or meta key
-  CowVector<std::uint32_t, 1024> codes;  ///< 0 = missing; rows past size() are missing as well
+  CowVector<std::uint32_t, 1024> codes;  ///< 0 = missing, as are rows past size()
   CowVector<Symbol> values;              ///< values[code - 1]
 
   [[nodiscard]] std::uint32_t code(NodeRow row) const { return row < codes.size() ? codes[row] : 0; }
@@ -125,8 +125,8 @@ struct NodeStatic {
   std::vector<KeyedColumn> columns;
   std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
   std::shared_ptr<RowLog> use_log;                    ///< rows whose use changed; room for half of all nodes or more
-  std::shared_ptr<RowLog> ended_log;  ///< rows whose chain of ended allocations changed and their use did not
-  std::shared_ptr<RowLog> ready_log;  ///< rows whose state or registration changed; another one where all may have
+  std::shared_ptr<RowLog> ended_log;  ///< rows whose chain of ended allocations changed, but not their use
+  std::shared_ptr<RowLog> ready_log;  ///< rows whose state or registration changed; replaced when all may have
 
   NodeStatic() = default;
   NodeStatic(const NodeStatic& o)
@@ -148,12 +148,12 @@ inline constexpr std::uint8_t kStatusMask = 3, kEligible = 4, kDraining = 8, kGo
                                    (draining ? kDraining : 0u));
 }
 
-/// Rows of a chunk in columns of whole cache lines that placements write all over. A commit copies the chunks it writes
-/// while somebody holds a snapshot, as another worker does nearly always: 2 to 4 KiB a node then, not 16 to 32.
+/// Rows per chunk in columns of whole cache lines to which placements write in random order. A commit copies the chunks
+/// it writes while a snapshot exists, as another worker's nearly always does: so 2 to 4 KiB a node, not 16 to 32.
 inline constexpr std::size_t kWideChunk = 32;
 
-/// What every placement and every end of an allocation writes. A worker has its own copy of these columns, which
-/// follows `use_log` and `ended_log` (worker_view.h): whoever writes one of them appends the node's row to a log.
+/// Columns written by every placement and every end of an allocation. A worker has its own copy of them, which follows
+/// `use_log` and `ended_log` (worker_view.h): every write to one of them must append the node's row to a log.
 struct NodeUseColumns {
   CowVector<NodeUse, kWideChunk> use;
   CowVector<FreeBlock, 1> free;                ///< by row / FreeBlock::kRows
@@ -161,9 +161,9 @@ struct NodeUseColumns {
   CowVector<HeldCores, kWideChunk> cores;      ///< empty until an allocation holds cores
   CowVector<HeldDevices, kWideChunk> devices;  ///< empty until an allocation holds devices
   CowVector<EvictionLevels, kWideChunk>
-      eviction;  ///< empty until it says more than `use` or the configuration asks for it
+      eviction;  ///< empty until it has more than `use` or the configuration requires it
 
-  /// Calls visit(column of `a`, the same column of `b`) for each of them but `free`.
+  /// Calls visit(column of `a`, the same column of `b`) for each of them except `free`.
   template <class A, class B, class Visit>
   static void each_pair(A& a, B& b, Visit visit) {
     visit(a.use, b.use), visit(a.ports, b.ports), visit(a.cores, b.cores), visit(a.devices, b.devices);
@@ -172,25 +172,26 @@ struct NodeUseColumns {
 };
 static_assert(sizeof(NodeUseColumns) == 6 * sizeof(CowVector<FreeBlock, 1>), "each_pair() lists all columns");
 
-/// The rest: it changes rarely, or is a number. Copies share it.
+/// The other columns and values, which change rarely or are single numbers. Copies share them.
 struct NodeSharedColumns {
   Ref<NodeStatic> fixed;
   CowVector<std::uint8_t, 1024> state;
-  std::uint64_t use_changes = 0;       ///< entries of `use_log` when this state was current
-  std::uint64_t ended_changes = 0;     ///< likewise of `ended_log`
-  std::uint64_t ready_changes = 0;     ///< likewise of `ready_log`
+  std::uint64_t use_changes = 0;       ///< length of `use_log` at this state
+  std::uint64_t ended_changes = 0;     ///< length of `ended_log` at this state
+  std::uint64_t ready_changes = 0;     ///< length of `ready_log` at this state
   std::uint64_t epoch = 0;             ///< changes whenever the set of ready nodes or a static column changes
-  std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node goes
+  std::uint64_t static_epoch = 0;      ///< changes whenever a static column changes or a node is removed
   std::uint32_t empty_class_code = 0;  ///< code of the node class ""; 0 if no node has it
-  /// Nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration do
-  /// (R-FEAS-402). Imported states may carry stale classes; then no verdict may be taken over from class to node.
+  /// True if nodes of equal computed class agree on every non-unique keyed column, as classes computed at registration
+  /// do (R-FEAS-402). Imported states may carry stale classes; then no verdict may be transferred from a class to a
+  /// node.
   bool classes_exact = true;
-  /// Nodes of equal computed class agree on `check_profile` as well: whichever of a class is looked at first, checks
-  /// that are decided once per class (R-FEAS-414) answer the same.
+  /// True if nodes of equal computed class agree on `check_profile` as well: checks that are decided once per class
+  /// (R-FEAS-414) then give the same answer whichever node is visited first.
   bool class_profiles_exact = true;
-  bool class_kinds_exact = true;     ///< they agree on `kind` now: all checks answer the same
-  std::uint64_t kinds_left = 0;      ///< how often a kind lost its last node: else an exact class is of the kind it was
-  std::uint32_t invalid_nodes = 0;   ///< rows that had, or have, reserved ports that do not parse
+  bool class_kinds_exact = true;     ///< they agree on `kind` now: all checks give the same answer
+  std::uint64_t kinds_left = 0;      ///< times a kind lost its last node; unchanged: exact classes kept their kinds
+  std::uint32_t invalid_nodes = 0;   ///< rows that have or had reserved ports that do not parse
   std::uint32_t special_allocs = 0;  ///< live allocations on nodes that hold ports or cores
   std::uint64_t index = 0;           ///< of the last commit that changed a node (R-CTRL-617)
 };
@@ -205,7 +206,7 @@ struct NodeTable : NodeUseColumns, NodeSharedColumns {
            (static_cast<std::uint8_t>(NodeStatus::ready) | kEligible);
   }
   [[nodiscard]] const NodeCapacity& capacity(NodeRow row) const { return fixed->capacity[row]; }
-  /// What evicting would free there. Without the column all that runs on a node is of one priority, or of no known job.
+  /// What evicting would free there. Without the column all allocations on a node have one priority, or no known job.
   [[nodiscard]] EvictionLevels eviction_levels(NodeRow row) const {
     if (!eviction.empty()) return eviction[row];
     EvictionLevels out;
@@ -213,19 +214,19 @@ struct NodeTable : NodeUseColumns, NodeSharedColumns {
     if (u.least_priority != kNoPriority) out.add(u.least_priority, {u.cpu_mhz, u.memory_mb, u.disk_mb});
     return out;
   }
-  /// The list of the ports held there; null where it does not tell and the allocations have to be looked at.
+  /// The ports held there; null if the list is unusable and the allocations have to be read.
   [[nodiscard]] const HeldPorts* held_ports(NodeRow row) const {
     static constexpr HeldPorts kNone;
     if (ports.empty()) return &kNone;
     return ports[row].unlisted ? nullptr : &ports[row];
   }
-  /// The set of the cores held there; null where it does not tell and the allocations have to be looked at.
+  /// The cores held there; null if the set is unusable and the allocations have to be read.
   [[nodiscard]] const HeldCores* held_cores(NodeRow row) const {
     static constexpr HeldCores kNone;
     if (cores.empty()) return &kNone;
     return cores[row].unlisted ? nullptr : &cores[row];
   }
-  /// The set of the device instances held there; null where it does not tell and the allocations have to be looked at.
+  /// The device instances held there; null if the set is unusable and the allocations have to be read.
   [[nodiscard]] const HeldDevices* held_devices(NodeRow row) const {
     static constexpr HeldDevices kNone;
     if (devices.empty()) return &kNone;
@@ -234,7 +235,7 @@ struct NodeTable : NodeUseColumns, NodeSharedColumns {
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }
   [[nodiscard]] const KeyedColumn& column(ColumnId id) const { return fixed->columns[id]; }
-  /// The computed class behind a code of its column; empty for 0, a node without one.
+  /// The computed class of a code of its column; empty for 0, a node without one.
   [[nodiscard]] Symbol computed_class(std::uint32_t code) const {
     return code == 0 ? kEmptySymbol : column(kComputedClassColumn).value(code);
   }

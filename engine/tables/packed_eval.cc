@@ -19,7 +19,7 @@ constexpr std::uint64_t model::DesiredUpdates::*kUpdates[] = {
     &model::DesiredUpdates::reschedule_now,  &model::DesiredUpdates::reschedule_later};
 static_assert(std::size(kUpdates) * sizeof(std::uint64_t) == sizeof(model::DesiredUpdates));
 
-/// What has no place in a row is not there.
+/// True if all members without a place in the packed form are empty.
 bool says_no_more(const model::Evaluation& eval) {
   return eval.node_id.empty() && eval.node_modify_index == 0 && eval.status_description.empty() && eval.wait == 0 &&
          eval.wait_until == base::Time() && eval.next_eval.empty() && eval.previous_eval.empty() &&
@@ -29,7 +29,7 @@ bool says_no_more(const model::Evaluation& eval) {
          eval.extra.is_null();
 }
 
-/// The text of a UUID as it is written; else it has to be kept as it came.
+/// True if the text is the canonical form of the UUID; else it has to be stored as it is.
 bool is_text_of(const std::string& text, base::Uuid id) { return base::to_text(id) == text; }
 
 bool pack_queued(const model::Evaluation& eval, SymbolTable& symbols, PackedEval& out) {

@@ -1,4 +1,4 @@
-// Who holds ports on a node.
+// Iterates over the holders of ports on a node.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace berth::tables {
 
 /// Calls `visit(row, shape)` for the allocations on the node that are not client-terminal and hold networks or ports;
-/// ends with the last of them.
+/// stops after the last of them.
 template <class Visit>
 void each_port_holder(const Snapshot& state, NodeRow node, Visit visit) {
   std::uint32_t left = state.nodes.use[node].port_allocs;
@@ -22,7 +22,7 @@ void each_port_holder(const Snapshot& state, NodeRow node, Visit visit) {
   }
 }
 
-/// Appends the ports that an allocation with such resources holds, as holds_port() counts them.
+/// Appends the ports that an allocation with these resources holds, counted as in holds_port().
 inline void list_ports(const model::AllocatedResources& held, std::vector<std::uint16_t>& out) {
   const auto put = [&](std::int64_t value) {
     if (value >= 0 && value <= 65'535) out.push_back(static_cast<std::uint16_t>(value));
@@ -38,8 +38,8 @@ inline void list_ports(const model::AllocatedResources& held, std::vector<std::u
     if (!task.networks.empty()) list(task.networks.front());
 }
 
-/// Whether an allocation with such resources holds the port on some address, as the network index counts it
-/// (R-MODEL-480): ports of the group hide all other network use; of a task its first network counts.
+/// True if an allocation with these resources holds the port on some address, as the network index counts it
+/// (R-MODEL-480): a group's ports hide all other network use; of a task only its first network counts.
 [[nodiscard]] inline bool holds_port(const model::AllocatedResources& held, std::int64_t value) {
   if (!held.shared.ports.empty())
     return std::any_of(held.shared.ports.begin(), held.shared.ports.end(),

@@ -1,8 +1,8 @@
-// How many allocations run on a node, by the priority of their jobs: what NodeUse knows only of the lowest one. When
-// the last of these ends, the next priority is found here, without a walk over all that runs.
+// The number of allocations on a node by their jobs' priority; NodeUse has it only for the lowest one. When the last of
+// these ends, the next priority is found here, without iterating over all running allocations.
 //
-// Up to five priorities, ascending; kNoPriority, the last, is that of unknown jobs. A node with more of them is not
-// listed, until it is counted anew.
+// Up to five priorities, ascending; kNoPriority, the last, is that of unknown jobs. A node with more priorities is not
+// listed until it is recounted.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ class PriorityCounts {
     std::uint32_t allocs = 0;
   };
   [[nodiscard]] bool listed() const { return !unlisted_; }
-  /// Of the lowest priority of known jobs, and how many have it; {kNoPriority, 0}: there is none.
+  /// The lowest priority of known jobs and its number of allocations; {kNoPriority, 0} if there is none.
   [[nodiscard]] Count least() const {
     return used_ == 0 || priorities_[0] == kNoPriority ? Count{} : Count{priorities_[0], counts_[0]};
   }
-  /// The highest one; -kNoPriority: nothing runs.
+  /// The highest priority; -kNoPriority: nothing runs.
   [[nodiscard]] std::int32_t most() const { return used_ == 0 ? -kNoPriority : priorities_[used_ - 1u]; }
 
-  /// The same counts.
+  /// True if the counts are equal.
   [[nodiscard]] bool same(const PriorityCounts& other) const {
     if (used_ != other.used_ || unlisted_ != other.unlisted_) return false;
     for (std::size_t i = 0; i < used_; ++i)

@@ -8,9 +8,9 @@
 namespace berth::tables {
 namespace {
 
-/// With more changes than one in so many nodes, looking at all of them costs less than finding each.
+/// If more than one in so many nodes changed, visiting all nodes costs less than finding each.
 constexpr std::size_t kNodesPerChange = 16;
-constexpr std::size_t kAhead = 8;  ///< nodes whose cache lines are asked for before they are read
+constexpr std::size_t kAhead = 8;  ///< nodes to prefetch ahead
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void ReadyNodes::follow(const NodeTable& nodes, const SymbolTable& symbols, cons
   count_available();
 }
 
-/// Decides once per distinct datacenter and pool, so that a node is looked up by code.
+/// Matches each distinct datacenter and pool once, so that nodes are looked up by code.
 void ReadyNodes::match_codes(const NodeTable& nodes, const SymbolTable& symbols, const BaseSetKey& key) {
   const KeyedColumn& datacenters = nodes.column(kDatacenterColumn);
   if (in_datacenter_.empty()) in_datacenter_.push_back(-1);
@@ -63,7 +63,7 @@ std::uint32_t ReadyNodes::capacity_of(const NodeCapacity& capacity) {
   return known->second;
 }
 
-/// The node is a member from now on; its place in the list is the caller's.
+/// Makes the node a member; the caller puts it into the list.
 ReadyNodes::Candidate ReadyNodes::enter(const NodeTable& nodes, NodeRow row) {
   members_[row / 64] |= std::uint64_t{1} << row % 64;
   datacenter_[row] = nodes.code(kDatacenterColumn, row);
@@ -87,7 +87,7 @@ void ReadyNodes::leave(NodeRow row, std::uint32_t position) {
   members_[row / 64] &= ~(std::uint64_t{1} << row % 64);
   --in_datacenter_[datacenter_[row]];
   const std::uint32_t place = class_place_[candidate.computed_class] - 1;
-  if (--class_count_[place] == 0) {  // the last one takes its place
+  if (--class_count_[place] == 0) {  // move the last one to its place
     class_place_[of_class.back().computed_class] = place + 1;
     of_class[place] = of_class.back(), class_count_[place] = class_count_.back();
     of_class.pop_back(), class_count_.pop_back();
@@ -117,7 +117,7 @@ void ReadyNodes::make(const NodeTable& nodes) {
   }
 }
 
-/// Follows the log. False when it does not reach back, or too much changed.
+/// Follows the log. False if the log does not reach back far enough, or too much changed.
 bool ReadyNodes::edit(const NodeTable& nodes, const RowLog& log) {
   if (nodes.ready_changes - changes_ > candidates.size() / kNodesPerChange + 1) return false;
   changed_.clear();

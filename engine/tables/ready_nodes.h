@@ -1,14 +1,14 @@
-// The nodes that jobs of one base set may use now: of its pool, in its datacenters, ready (R-FEAS-102 to 108).
+// The nodes that jobs of one base set may use now: in its pool and datacenters, and ready (R-FEAS-102 to 108).
 //
 //   candidates   16 B  per such node, ascending by ID
 //   members       1 b  per node row
 //   datacenter    4 B  per node row, of members: code
-//   capacities         distinct in the figures that fit and score read
+//   capacities         distinct values of the amounts that fit and score read
 //   of_class           one candidate of each computed class
-// The state makes the list of a base set when a job first asks for it, and snapshots share it: a worker's first
-// evaluation finds it there. Once nodes change, who needs a list of now takes a copy and brings it up to date from
-// state to state: changes are looked at one by one and what is behind them in the list moves, 16 B a candidate, without
-// a look at any other node. Threads: an object has one owner until it is shared, then it is only read.
+// The state makes the list of a base set when a job first needs it, and snapshots share it: a worker's first evaluation
+// finds it there. After nodes change, a user of the current list copies it and updates it from state to state: it
+// visits each changed node and moves the entries after it, 16 B a candidate, without visiting any other node. Threads:
+// an object has one owner until it is shared, then it is read-only.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -20,7 +20,7 @@
 
 namespace berth::tables {
 
-/// Distinct (datacenter patterns, pool) of jobs: what the list of ready nodes depends on.
+/// Distinct (datacenter patterns, pool) of jobs, which determine the list of ready nodes.
 struct BaseSetKey {
   std::vector<std::string> datacenters;
   std::string pool;
@@ -29,7 +29,7 @@ struct BaseSetKey {
 
 class ReadyNodes {
  public:
-  /// What preparing a node reads of it, in one place as nodes are met in random order.
+  /// The node data that candidate preparation reads, in one place because nodes are visited in random order.
   struct Candidate {
     NodeRow row;
     std::uint32_t computed_class, node_class;  ///< column codes
@@ -38,12 +38,12 @@ class ReadyNodes {
   };
   struct Available {
     std::uint32_t datacenter;  ///< code
-    std::int32_t count;        ///< of the candidates
+    std::int32_t count;        ///< number of candidates
   };
 
-  /// Brings the list up to `nodes`, whatever it was: O(changed nodes) looks, or all of them where too many changed.
+  /// Updates the list to `nodes`: visits O(changed nodes), or all of them if too many changed.
   void follow(const NodeTable& nodes, const SymbolTable& symbols, const BaseSetKey& key);
-  /// Whether it is the list of the nodes as they are there.
+  /// True if the list matches these nodes.
   [[nodiscard]] bool is_of(const NodeTable& nodes) const { return epoch_ == nodes.epoch; }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }  ///< of those nodes
 
@@ -51,13 +51,13 @@ class ReadyNodes {
   [[nodiscard]] bool has(NodeRow row) const {
     return row / 64 < members_.size() && (members_[row / 64] >> row % 64 & 1) != 0;
   }
-  /// Candidates per datacenter that a pattern matches and that has any, ascending by code.
+  /// Candidates per datacenter that a pattern matches and that has candidates, ascending by code.
   [[nodiscard]] std::span<const Available> available() const { return available_; }
 
   std::vector<Candidate> candidates;
-  std::vector<NodeCapacity> capacities;  ///< some may be of nobody any more
+  std::vector<NodeCapacity> capacities;  ///< some may be unused
   std::vector<Candidate> of_class;
-  /// How many candidates there are of the class of of_class[i].
+  /// Number of candidates of the class of of_class[i].
   [[nodiscard]] std::uint32_t class_count(std::size_t i) const { return class_count_[i]; }
 
  private:
@@ -66,8 +66,8 @@ class ReadyNodes {
     std::size_t operator()(const CapacityKey& key) const noexcept;
   };
   struct Edit {
-    std::uint32_t position;  ///< in the list before
-    bool joins;              ///< before the candidate at that position; else that one leaves
+    std::uint32_t position;  ///< in the old list
+    bool joins;              ///< before the candidate at that position; else that candidate leaves
     Candidate candidate;
   };
 
@@ -82,16 +82,16 @@ class ReadyNodes {
   void count_available();
 
   std::uint64_t epoch_ = ~0ULL;  // of the node table
-  std::uint64_t changes_ = 0;    // of the log, that are in
+  std::uint64_t changes_ = 0;    // entries of the log that are included
   std::shared_ptr<const RowLog> log_;
   std::vector<std::uint64_t> members_;
   std::vector<std::uint32_t> datacenter_;
   std::vector<Available> available_;
   std::vector<std::int32_t> in_datacenter_;  // by code: candidates, -1: no pattern matches
   bool every_pool_ = false;
-  std::uint32_t pool_ = 0, pools_seen_ = 0;  // code; how many codes there were
+  std::uint32_t pool_ = 0, pools_seen_ = 0;  // code; number of codes examined
   std::vector<std::uint32_t> class_place_;   // computed class -> position in of_class + 1
-  std::vector<std::uint32_t> class_count_;   // beside of_class
+  std::vector<std::uint32_t> class_count_;   // parallel to of_class
   tsl::robin_map<CapacityKey, std::uint32_t, CapacityHash> capacity_ids_;
   // Scratch of edit().
   std::vector<NodeRow> changed_;
@@ -101,7 +101,7 @@ class ReadyNodes {
 
 struct BaseSet {
   BaseSetKey key;
-  std::shared_ptr<const ReadyNodes> ready;  ///< as of when it was made; null: there were no nodes then
+  std::shared_ptr<const ReadyNodes> ready;  ///< as of its creation; null: there were no nodes then
 };
 
 }  // namespace berth::tables

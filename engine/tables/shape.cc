@@ -6,7 +6,7 @@
 namespace berth::tables {
 namespace {
 
-/// ResourceShape::plain_ports of what holds ports, or none. Ports of the group hide all other networks (R-MODEL-480).
+/// Sets ResourceShape::plain_ports if they apply. Ports of the group hide all other networks (R-MODEL-480).
 void note_plain_ports(ResourceShape& shape, const std::vector<model::AllocatedPort>& ports) {
   if (ports.empty() || ports.size() > shape.plain_ports.size() || ports.front().host_ip.size() > 15) return;
   for (std::size_t i = 0; i < ports.size(); ++i) {

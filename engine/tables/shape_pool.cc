@@ -9,7 +9,7 @@ namespace berth::tables {
 
 struct ShapePool::Returned {
   std::atomic<Held*> head{nullptr};
-  std::atomic<std::size_t> owners{1};  // the pool, and every shape that is out
+  std::atomic<std::size_t> owners{1};  // the pool, and every shape in use
 
   static void delete_all(Held* held) {
     while (held) delete std::exchange(held, held->next);
@@ -29,8 +29,8 @@ struct ShapePool::Returned {
 
 namespace {
 
-/// Puts the block of counts into its Held, which goes back when that block goes: after the last owner, and after the
-/// last that only watches.
+/// Allocates the control block inside its Held. The Held returns when the block is freed: after the last owner and the
+/// last weak reference.
 template <class T>
 struct InHeld {
   using value_type = T;
@@ -76,7 +76,7 @@ void ShapePool::refill(std::uint8_t kind) {
   Held* const held = new Held;
   held->kind = kind;
   held->home = returned_;
-  // The shape goes with its resources, so it need not own them.
+  // The shape is freed with its resources, so it need not own them.
   held->shape.resources = std::shared_ptr<const model::AllocatedResources>(std::shared_ptr<void>(), &held->resources);
   free_[kind] = held;
 }

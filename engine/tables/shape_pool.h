@@ -1,13 +1,14 @@
-// Shapes with resources of their own, in memory that is used again: what an allocation with ports, devices or cores
-// holds, as an API object and flattened, and the block that counts its owners. A state that forgets the allocation
-// gives all three back, strings and lists with their memory; so placements allocate nothing once as many came and went.
+// Shapes with resources of their own, in reused memory: the resources of an allocation with ports, devices or cores, as
+// an API object and flattened, and the control block that counts its owners. When a state drops the allocation, all
+// three return, strings and lists with their memory. So placements allocate nothing once enough allocations have come
+// and gone.
 //
-//   Held      the resources, the shape that points to them, room for the block of counts
-//   free_     by kind of ask: what is like the last one needs least besides
-//   Returned  what came back since; pushed by whichever thread lets go of the last owner
+//   Held      the resources, the shape that points to them, room for the control block
+//   free_     by kind of request: one like the last needs the fewest changes
+//   Returned  returned since; pushed by the thread that releases the last owner
 //
-// Threads: a pool is one worker's. Shapes outlive it: Returned goes with the last of them. The release of a push pairs
-// with the acquire of take_returned(), so a worker sees a Held as its last owner left it.
+// Threads: a pool belongs to one worker. Shapes may outlive it: Returned is freed with the last of them. The release of
+// a push pairs with the acquire of take_returned(), so a worker sees a Held as its last owner left it.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace berth::tables {
 
-/// Writes what `resources` come to, flattened. `out` keeps its memory; its `resources` are left as they are.
+/// Writes the flattened `resources` to `out`, which keeps its memory; does not change its member `resources`.
 void fill_shape(const model::AllocatedResources& resources, ResourceShape& out);
 
 class ShapePool {
@@ -41,12 +42,12 @@ class ShapePool {
   ShapePool(const ShapePool&) = delete;
   ShapePool& operator=(const ShapePool&) = delete;
 
-  /// The resources that share() hands out next, for an ask of that kind: as somebody left them, to be written over.
+  /// The resources that share() returns next for that kind of request, with their old contents, to be overwritten.
   [[nodiscard]] model::AllocatedResources& next(std::uint8_t kind) {
     if (!free_[kind]) refill(kind);
     return free_[kind]->resources;
   }
-  /// Asks for what writing over them touches first.
+  /// Prefetches what overwriting them touches first.
   void ask_ahead(std::uint8_t kind) const {
     const Held* const held = free_[kind];
     if (!held) return;
@@ -56,7 +57,7 @@ class ShapePool {
     if (!shared.networks.empty()) base::prefetch_to_write(shared.networks.data());
     if (!shared.ports.empty()) base::prefetch_to_write(shared.ports.data());
   }
-  /// The resources that next() gave, as a shape.
+  /// The resources from next(), as a shape.
   [[nodiscard]] std::shared_ptr<const ResourceShape> share(std::uint8_t kind);
 
  private:

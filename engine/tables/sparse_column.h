@@ -1,12 +1,12 @@
-// SparseColumn<T>: a column of which nearly every row is T{}. Chunks of 8 rows are there where one is not.
+// SparseColumn<T>: a column in which nearly every row is T{}. Only chunks of 8 rows with another value exist.
 //
-// Layout: a CowVector of references to chunks; no chunk: all its rows are T{}. Rows without a chunk cost a byte, so
-// what few rows have takes room for those alone: where one in fifty has an entry, a seventh of all chunks is there.
-// Chunks that nobody needs any more are used again, so that entries that come and go leave the heap alone. Copies cost
-// one reference; a write copies what is shared, as CowVector does.
+// Layout: a CowVector of references to chunks; no chunk: all its rows are T{}. Rows without a chunk cost a byte, so the
+// memory depends on the rows with an entry: if one row in fifty has one, a seventh of all chunks exists. Unused chunks
+// are reused, so that entries that come and go cause no heap allocation. Copies cost one reference; a write copies what
+// is shared, as in CowVector.
 //   read      four dependent loads
-//   set       T{} in a row that has it already costs a read; the last other value of a chunk takes the chunk with it
-//   threads   as CowVector
+//   set       T{} in a row that has it already costs a read; removing a chunk's last other value removes the chunk
+//   threads   as in CowVector
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class SparseColumn {
     if (chunk >= chunks_.size() || !chunks_[chunk]) return kNone;
     return chunks_[chunk]->data[row % kRows];
   }
-  /// Asks for the cache line that leads to the element's chunk.
+  /// Prefetches the cache line with the reference to the element's chunk.
   void prefetch(std::size_t row) const {
     if (row / kRows < chunks_.size()) chunks_.prefetch(row / kRows);
   }
@@ -60,7 +60,7 @@ class SparseColumn {
       --chunk_count_;
     }
   }
-  /// The element for writing; what becomes T{} this way keeps its room until set() writes one beside it.
+  /// The element for writing. A chunk that becomes all T{} through it stays until set() writes T{} to it.
   T& edit(std::size_t row) {
     const std::size_t at = row / kRows;
     if (at >= chunks_.size()) chunks_.resize(at + 1);
@@ -87,7 +87,7 @@ class SparseColumn {
 
   CowVector<Ref<Chunk>, 256> chunks_;
   std::size_t chunk_count_ = 0;
-  std::vector<Ref<Chunk>> spare_;  // all T{}; no copy has them
+  std::vector<Ref<Chunk>> spare_;  // all T{}; not shared with copies
 };
 
 }  // namespace berth::tables

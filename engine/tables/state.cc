@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLeastUseLog = 1024;
 constexpr std::size_t kLeastEndedLog = 1024;
-constexpr std::size_t kLeastReadyLog = 64;  ///< whoever fell behind by more looks at all nodes
+constexpr std::size_t kLeastReadyLog = 64;  ///< a reader that is further behind visits all nodes
 
 bool holds_any(const ResourceShape& shape, const HeldPorts&) { return shape.ports; }
 bool holds_any(const ResourceShape& shape, const HeldCores&) { return !shape.cores.empty(); }
@@ -117,7 +117,7 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
     row = take_row(&RowLists::versions);
     if (row == kNoRow) {
       row = static_cast<VersionRow>(current_.jobs.versions.size());
-      // With its value at once: to edit it beside a view would copy its chunk, up to 256 counts of references.
+      // Append it with its value: editing it while a view exists would copy its chunk, up to 256 reference counts.
       current_.jobs.versions.push_back(compiled);
       current_.jobs.stored.push_back(stored);
       if (history_) history_->version_refs.push_back(0);
@@ -147,16 +147,16 @@ void StateStore::set_object(JobKeyRow key, std::shared_ptr<const model::Job> job
     keep_alias(row->second, std::move(before));
 }
 
-/// A further object of the version, whose address stays its own. Those that nobody else has any more go.
+/// Adds a further object of the version, so that its address stays unique. Drops objects without other owners.
 void StateStore::keep_alias(VersionRow row, std::shared_ptr<const model::Job> job) {
-  if (job.use_count() == 1 && !job_aliases_.contains(row)) {  // most often
+  if (job.use_count() == 1 && !job_aliases_.contains(row)) {  // the usual case
     job_rows_.erase(job.get());
     return;
   }
   auto& aliases = job_aliases_[row];
   aliases.push_back(std::move(job));
   std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
-    if (alias.use_count() != 1) return false;  // somebody may still name the version by it
+    if (alias.use_count() != 1) return false;  // other owners may still use it to name the version
     job_rows_.erase(alias.get());
     return true;
   });
@@ -182,7 +182,7 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   return id;
 }
 
-/// kNoPriority: the job is not known.
+/// kNoPriority if the job is unknown.
 std::int32_t StateStore::priority_of(VersionRow job) const {
   if (job == kNoRow) return kNoPriority;
   return static_cast<std::int32_t>(
@@ -196,9 +196,9 @@ void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
   if (priority == use.least_priority) ++use.least_count;
 }
 
-/// The allocation is one more or one less of the `holders` on its node, whose `column` says what they hold. Where it
-/// could not, as while an evicted allocation still holds what its successor has, those that stay are listed again:
-/// O(allocations there).
+/// Counts the allocation among the `holders` on its node, and in `column`, which has what they hold. Where `column`
+/// could not hold it all, as while an evicted allocation still holds what its successor has, those that stay are listed
+/// again: O(allocations there).
 template <class Held, class... Of>
 void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign,
                             const Of&... of) {
@@ -246,8 +246,8 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
     count_eviction(use, row, sign);
 }
 
-/// The last allocation of the lowest priority leaves the node. The highest one is a bound: it is looked for anew only
-/// when the lowest one is.
+/// Called when the last allocation of the lowest priority leaves the node. The highest priority is only a bound: it is
+/// searched again only together with the lowest one.
 void StateStore::find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts) {
   if (counts && counts->listed()) {
     const PriorityCounts::Count least = counts->least();
@@ -440,7 +440,7 @@ void StateStore::load(const model::ClusterState& state) {
   Commit commit = begin_commit();
   commit.touch();
   const bool keeps = history_ != nullptr;
-  history_.reset();  // it is read off the tables afterwards: what belongs together comes in no order
+  history_.reset();  // it is rebuilt from the tables afterwards, because input is not in dependency order
   auto cold = std::make_shared<ColdState>();
   cold->scheduler_config = state.scheduler_config;
   cold->node_pools = state.node_pools;

@@ -1,10 +1,10 @@
-// StateStore: all tables, and the only writer of them. Snapshot: an immutable view of all tables at one commit.
+// StateStore: all tables, and their only writer. Snapshot: an immutable view of all tables at one commit.
 //
-// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (46 of them);
-// until the next commit every further one shares that copy. Committing copies only the chunks that it touches, and only
-// while a snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from
-// its beginning to its end, so a snapshot never shows half a commit.
-// Threads: snapshot() from any thread; everything else belongs to the writer's thread.
+// Reading a snapshot needs no lock. The first snapshot() after a commit copies one reference per column (about 50);
+// until the next commit all others share that copy. Committing copies only the chunks that it touches, and only while a
+// snapshot holds them (cow.h). All changes go through a Commit (commit.h), which holds the store's mutex from beginning
+// to end, so a snapshot never shows half a commit. Threads: snapshot() from any thread; everything else belongs to the
+// writer's thread.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace berth::tables {
 
-/// Deployments and evaluations: the columns that schedulers filter by, and the API object behind each row. Evaluations
-/// that are over have none if a row of numbers says the same (packed_eval.h): Snapshot::eval() makes it.
+/// Deployments and evaluations: the columns that schedulers filter by, and the API object of each row. A finished
+/// evaluation has none if a packed row is equivalent (packed_eval.h); Snapshot::eval() then makes it.
 struct DeploymentTable {
   CowVector<base::Uuid> id;
   CowVector<JobKeyRow> job_key;
@@ -42,7 +42,7 @@ struct EvalTable {
   CowVector<std::int32_t> priority;
   CowVector<std::uint8_t> status;  ///< index into kEvalStatuses
   CowVector<std::uint64_t> create_index, modify_index;
-  CowVector<std::shared_ptr<const model::Evaluation>> object;  ///< null where there is none or `packed` has it
+  CowVector<std::shared_ptr<const model::Evaluation>> object;  ///< null if there is none or `packed` has it
   CowVector<PackedEval> packed;
   [[nodiscard]] std::size_t size() const { return id.size(); }
   [[nodiscard]] bool exists(StoredEvalRow row) const { return object[row] || packed[row].present; }
@@ -53,7 +53,7 @@ struct EvalTable {
 inline constexpr const char* kEvalStatuses[] = {"blocked", "pending", "complete", "failed", "canceled"};
 inline constexpr std::uint8_t kEvalBlocked = 0, kEvalComplete = 2, kEvalCanceled = 4;
 
-/// What is small, rarely changes and is read as API objects: volumes, pools, configuration.
+/// Small, rarely changed data that is read as API objects: volumes, pools, configuration.
 struct ColdState {
   std::optional<model::SchedulerConfiguration> scheduler_config;
   std::vector<model::NodePool> node_pools;
@@ -63,7 +63,7 @@ struct ColdState {
   std::vector<model::CsiPlugin> csi_plugins;
 };
 
-/// All of a state but its nodes and jobs.
+/// All of a state except its nodes and jobs.
 struct StateTables {
   AllocTable allocs;
   DeploymentTable deployments;
@@ -72,7 +72,7 @@ struct StateTables {
   CowVector<std::shared_ptr<const BaseSet>> base_sets;
   std::shared_ptr<const ColdState> cold;
   const SymbolTable* symbols = nullptr;  ///< outlives every snapshot
-  RowHold hold;                          ///< rows that go after this state are not used again while it is there
+  RowHold hold;                          ///< while it exists, rows removed after this state are not reused
   std::uint64_t index = 0;               ///< latest index of the state (R-FEAS-202)
 };
 
@@ -88,16 +88,16 @@ struct Snapshot : StateTables {
     return code == 0 ? nullptr : &symbols->text(c.value(code));
   }
 
-  /// The evaluation as an API object, made of numbers where it is kept as such; null: there is none.
+  /// The evaluation as an API object, made from its packed form if necessary; null: there is none.
   [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(StoredEvalRow row) const;
-  /// Of one that exists.
+  /// Of an existing evaluation.
   [[nodiscard]] const std::string& namespace_of_eval(StoredEvalRow row) const {
     return evals.object[row] ? evals.object[row]->namespace_ : text(jobs.keys[evals.job_key[row]].job_namespace);
   }
   [[nodiscard]] const std::string& job_of_eval(StoredEvalRow row) const {
     return evals.object[row] ? evals.object[row]->job_id : text(jobs.keys[evals.job_key[row]].job_id);
   }
-  /// What the columns say of it.
+  /// Its values in the columns.
   [[nodiscard]] EvalColumns eval_columns(StoredEvalRow row) const {
     const JobKey& key = jobs.keys[evals.job_key[row]];
     return {evals.id[row],          text(key.job_namespace),          text(key.job_id),
@@ -105,7 +105,7 @@ struct Snapshot : StateTables {
             evals.modify_index[row]};
   }
 
-  // What an allocation says, with an API object or without one.
+  // Facts about an allocation, with or without an API object.
   [[nodiscard]] bool is_canary(AllocRow row) const {
     const auto& object = allocs.cold[row];
     return object ? object->deployment_status && object->deployment_status->canary
@@ -121,7 +121,7 @@ struct Snapshot : StateTables {
     return object ? object->deployment_status && object->deployment_status->healthy.value_or(false)
                   : (allocs.links[row].health & AllocLinks::kHealthy) != 0;
   }
-  /// Of which deployment it is a part; nil: of none.
+  /// The deployment that it belongs to; nil: none.
   [[nodiscard]] base::Uuid deployment_of(AllocRow row) const {
     if (const auto& object = allocs.cold[row]) return base::parse_uuid(object->deployment_id).value_or(base::Uuid{});
     const DeploymentRow deployment = allocs.links[row].deployment;
@@ -129,7 +129,7 @@ struct Snapshot : StateTables {
   }
 };
 
-/// A shared hold on the tables of one commit. Copies cost one reference; the store must outlive them.
+/// Shared ownership of the tables of one commit. Copies cost one reference; the store must outlive them.
 class SnapshotRef {
  public:
   SnapshotRef() = default;
@@ -138,14 +138,14 @@ class SnapshotRef {
   const Snapshot* operator->() const { return tables_.get(); }
   operator const Snapshot&() const { return *tables_; }  // NOLINT: it is one, held
   explicit operator bool() const { return tables_ != nullptr; }
-  /// Lets go. A commit that nobody looks over the shoulder of writes in place.
+  /// Releases the snapshot. A commit writes in place while no snapshots exist.
   void reset() { tables_.reset(); }
 
  private:
   std::shared_ptr<const Snapshot> tables_;
 };
 
-/// Columns that only the writer reads: they are in no Snapshot, so that no commit copies them.
+/// Columns that only the writer reads. They are in no Snapshot, so commits never copy them.
 struct WriterColumns {
   base::Chunked<AllocRow> prev_on_node;      ///< by AllocRow: AllocTable::next_on_node backwards
   base::Chunked<PriorityCounts> priorities;  ///< by NodeRow; as long as NodeTable::eviction
@@ -163,7 +163,7 @@ struct NodeVariant {
   std::string_view computed_class;  ///< empty: computed from the spec and the overrides (R-MODEL-540)
 };
 
-/// A plain allocation for bulk loading and for the applier: no API object behind it.
+/// A plain allocation for bulk loading and for the applier, without an API object.
 struct PlainAlloc {
   base::Uuid id;
   NodeRow node = kNoRow;
@@ -171,8 +171,8 @@ struct PlainAlloc {
   std::uint32_t group = 0;  ///< position in the job's group list
   std::uint32_t name_index = 0;
   Client client = Client::pending;
-  StoredEvalRow eval = kNoRow;   ///< that placed it; only with a history
-  std::int64_t modify_time = 0;  ///< unix ns; likewise
+  StoredEvalRow eval = kNoRow;   ///< the evaluation that placed it; only with a history
+  std::int64_t modify_time = 0;  ///< unix ns; only with a history
   AllocLinks links;
   std::shared_ptr<const ResourceShape> shape;     ///< null: the group's own shape
   std::shared_ptr<const model::Allocation> cold;  ///< null for plain ones
@@ -192,11 +192,11 @@ class StateStore {
   StateStore& operator=(const StateStore&) = delete;
 
   [[nodiscard]] SnapshotRef snapshot() const;
-  /// Makes the view one of the state as it is now (worker_view.h); any thread, the view's owner. False, and the view is
-  /// of no state: its columns would take more than `bytes_max`.
+  /// Updates the view to the current state (worker_view.h). Any thread may call it for a view of its own. False if the
+  /// view's columns would exceed `bytes_max`; the view is then empty.
   [[nodiscard]] bool bring_up(WorkerView& view, std::size_t bytes_max = SIZE_MAX) const;
 
-  /// Starts a commit at `index`; 0 leaves the latest index as it is. One at a time: it holds the mutex.
+  /// Starts a commit at `index`; 0 does not change the latest index. One at a time: it holds the mutex.
   [[nodiscard]] Commit begin_commit(std::uint64_t index = 0);
 
   // --- loading; nothing is canonicalised, recomputed or validated here ---
@@ -206,7 +206,7 @@ class StateStore {
   NodeRow add_variant(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant);
   void sort_nodes();
 
-  // --- commits of one change; see commit.h for what they do ---
+  // --- commits of one change; see commit.h for their meaning ---
   void set_scheduler_config(std::optional<model::SchedulerConfiguration> config);
   VersionRow upsert_job(const std::shared_ptr<const model::Job>& job, bool current);
   AllocRow insert_plain(const PlainAlloc& alloc, std::uint64_t index);
@@ -215,12 +215,13 @@ class StateStore {
   void set_client_status(AllocRow row, Client status, std::uint64_t index);
   JobKeyRow job_key(std::string_view job_namespace, std::string_view job_id);
 
-  // --- look-ups at the border ---
+  // --- look-ups by ID ---
   [[nodiscard]] NodeRow find_node(base::Uuid id) const;        ///< kNoRow: no such node
   [[nodiscard]] AllocRow find_alloc(base::Uuid id);            ///< kNoRow: no such allocation; see IdIndex for the cost
   [[nodiscard]] StoredEvalRow find_eval(base::Uuid id);        ///< row, or kNoRow; the nil UUID is no evaluation's
   [[nodiscard]] DeploymentRow find_deployment(base::Uuid id);  ///< row, or kNoRow; the nil UUID is no deployment's
-  // By text, in letters of either case. What is no UUID names nothing: such an ID cannot be stored (R-MODEL-590).
+  // By text, in upper or lower case. A text that is not a UUID is never found: such an ID cannot be stored
+  // (R-MODEL-590).
   [[nodiscard]] NodeRow find_node(std::string_view id) const;
   [[nodiscard]] AllocRow find_alloc(std::string_view id);
   [[nodiscard]] StoredEvalRow find_eval(std::string_view id);
@@ -229,25 +230,25 @@ class StateStore {
   [[nodiscard]] std::uint64_t index() const { return current_.index; }
   SymbolTable& symbols() { return symbols_; }
 
-  /// The tables as they are now, for the writer's own thread: costs nothing and makes no commit copy anything.
+  /// The current tables, for the writer's own thread: costs nothing and causes no copies by commits.
   [[nodiscard]] const Snapshot& current() const { return current_; }
   [[nodiscard]] const WriterColumns& writer_columns() const { return writer_; }
-  /// Chunks of job keys and of the columns that placements write which commits have copied, as a snapshot held them.
+  /// Number of chunks of job keys and placement columns that commits copied because a snapshot held them.
   [[nodiscard]] std::uint64_t use_chunks_copied() const;
-  /// From now on commits list in `changes` which rows they write; null: nowhere. It must live until then.
+  /// From now on commits list the rows they write in `changes`; null: nowhere. It must outlive its use.
   void set_changes(Changes* changes) { changes_ = changes; }
-  /// From now on the writer knows who belongs to whom (history.h), and rows of what is removed are used again. Costs
-  /// about 40 bytes an allocation; for owners of a state machine. StateLog asks for it.
+  /// Starts maintaining a history (history.h), so that rows of removed objects are reused. Costs about 40 bytes an
+  /// allocation; for owners of a state machine. StateLog calls it.
   void keep_history();
   [[nodiscard]] const History* history() const { return history_.get(); }  ///< null: none is kept
-  /// What does not agree with the tables, or between rows that are used again; empty is right. Reads everything.
+  /// Disagreements of the history with the tables, or between rows to be reused; empty if correct. Reads everything.
   [[nodiscard]] std::vector<std::string> check_history();
-  /// Versions that were removed are destroyed now, if nothing holds them, and not by the next commit that changes
-  /// something. When rows are used again stays as it is.
+  /// Destroys removed versions now if nothing holds them, instead of at the next commit with changes. Does not change
+  /// when rows are reused.
   void let_go();
-  /// Asks for what leads on from a row that was asked for (ask_for_rows()) and will be removed soon. With a history.
+  /// After ask_for_rows(): prefetches what removing the row touches next. Requires a history.
   void ask_to_remove(AllocRow row) const;
-  /// For whoever keeps row numbers from now on until later. Only with a history.
+  /// For users that store row numbers for some time. Requires a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
   [[nodiscard]] std::size_t bytes() const;
@@ -255,14 +256,14 @@ class StateStore {
  private:
   friend class Commit;
 
-  // What follows expects the mutex to be held.
-  /// The only way to write a row of JobTable::keys: views are told.
+  // The following functions require the mutex to be held.
+  /// The only way to write a row of JobTable::keys: it logs the row for views.
   JobKey& edit_key(JobKeyRow row) {
     note_key(row);
     return current_.jobs.keys.edit(row);
   }
   void note_key(JobKeyRow row) {
-    if (row == noted_key_) return;  // by this commit
+    if (row == noted_key_) return;  // already logged by this commit
     key_log_.append(row);
     noted_key_ = row;
   }
@@ -276,28 +277,29 @@ class StateStore {
   void list_node(NodeRow row);
   void unlist_node(NodeRow row);
   void sort_rows();
-  /// The node may have become, or ceased to be, one that jobs use.
+  /// Records that the node may have joined or left the nodes that jobs use.
   void note_ready(NodeRow row);
   void refresh_free(NodeRow row, const NodeUse& use);
-  /// NodeUse::ended_head changed and nothing else of the node's use.
+  /// Records that NodeUse::ended_head changed, but nothing else of the node's use.
   void note_ended(NodeRow row);
-  /// One live allocation more (1) or less (-1) on its node, with what its row says; less: before the row changes.
+  /// Adds (1) or removes (-1) a live allocation of its node by the contents of its row; call it for -1 before the row
+  /// changes.
   void count_use(NodeUse& use, AllocRow row, int sign);
-  /// As count_use(), for those that hold ports, cores or devices: a count of NodeUse and the column of NodeTable that
-  /// says what they hold, `of` the node.
+  /// Like count_use(), for holders of ports, cores or devices: updates a count of NodeUse and the column of NodeTable
+  /// with what they hold. `of`: the node.
   template <class Held, class... Of>
   void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign, const Of&... of);
-  /// The node registers again: its device instances may be other ones.
+  /// Recounts after a registration, which may have changed the node's device instances.
   void recount_devices(NodeRow row);
   static void add_priority(NodeUse& use, std::int32_t priority);
   void find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts);
-  /// As count_use(), for NodeTable::eviction.
+  /// Like count_use(), for NodeTable::eviction.
   void count_eviction(const NodeUse& use, AllocRow row, int sign);
-  /// Makes that column and WriterColumns::priorities, from all live allocations but `without`.
+  /// Builds that column and WriterColumns::priorities from all live allocations except `without`.
   void keep_eviction(AllocRow without);
-  /// Whether the configuration lets service or batch jobs evict, who choose between nodes by whom they evict there.
+  /// True if the configuration lets service or batch jobs preempt; they choose between nodes by their victims there.
   [[nodiscard]] bool may_rank_victims() const;
-  /// Levels of all live allocations on the node's chain but `without`.
+  /// Levels of all live allocations on the node's chain except `without`.
   [[nodiscard]] EvictionLevels eviction_levels(const NodeUse& use, AllocRow without) const;
   [[nodiscard]] std::int32_t priority_of(VersionRow job) const;
   void link_on_node(NodeUse& use, AllocRow row, bool ended);
@@ -320,7 +322,7 @@ class StateStore {
   AllocRow append_alloc(const NewAlloc& alloc, const AllocLinks& links, std::shared_ptr<const model::Allocation> cold);
 
   // history.cc
-  /// What an allocation's row refers to, for the counts of references.
+  /// The rows that an allocation's row refers to, for the reference counts.
   struct AllocRefs {
     VersionRow version = kNoRow;
     ShapeId shape = kNoRow;
@@ -350,7 +352,7 @@ class StateStore {
   void drop_versions();
   void free_waiting();
   [[nodiscard]] bool release_key(JobKeyRow row);
-  /// A row to be used again; kNoRow: there is none.
+  /// A row to be reused; kNoRow: there is none.
   template <class Row>
   [[nodiscard]] Row take_row(std::vector<Row> RowLists::*rows) {
     if (!history_) return kNoRow;
@@ -360,20 +362,20 @@ class StateStore {
     of.pop_back();
     return row;
   }
-  /// `before`: codes of the row by column, where the node registers again.
+  /// `before`: the row's codes by column, if the node registers again.
   void check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before);
   std::uint32_t kind_of(Symbol profiles, std::uint32_t computed_class);
-  /// A node of that class and kind more (1) or less (-1).
+  /// Adds (1) or removes (-1) a node of that class and kind.
   void count_kind(const NodeCapacity& of, std::int32_t sign);
   ShapeId shape_id(const std::shared_ptr<const ResourceShape>& shape);
-  /// `object`: that a new row begins with.
+  /// `object`: the initial object of a new row.
   JobKeyRow key_row(std::string_view job_namespace, std::string_view job_id,
                     const std::shared_ptr<const model::Job>& object = nullptr);
   VersionRow job_row(const std::shared_ptr<const model::Job>& job, bool current, bool stored);
   std::shared_ptr<const CompiledJob> compile(const std::shared_ptr<const model::Job>& job, bool current);
-  /// The parts of `compile`. Lists are added to: a group's affinities are its job's, its own, its tasks'.
+  /// The parts of `compile`. Lists are appended to: a group's affinities are its job's, its own, its tasks'.
   [[nodiscard]] const CompiledJob* compiled_like(const CompiledJob& job) const;
-  /// JobTable::objects; what stood there may still be named by somebody.
+  /// Sets JobTable::objects; the old object may still be used to name the version.
   void set_object(JobKeyRow key, std::shared_ptr<const model::Job> job);
   void keep_alias(VersionRow row, std::shared_ptr<const model::Job> job);
   void compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group);
@@ -386,7 +388,7 @@ class StateStore {
   ColumnId column_of(const match::Target& target);
   ConstraintId constraint_id(const std::string& ltarget, const std::string& operand, const std::string& rtarget);
   std::uint32_t base_set_id(const model::Job& job);
-  /// The base set with the list of its ready nodes as they are now.
+  /// The base set with its current list of ready nodes.
   [[nodiscard]] std::shared_ptr<const BaseSet> list_ready(const BaseSetKey& key) const;
 
   mutable base::SpinningMutex mutex_;
@@ -395,9 +397,9 @@ class StateStore {
   Snapshot current_;
   WriterColumns writer_;
   BasicRowLog<JobKeyRow> key_log_{4096, 0};  // rows of JobTable::keys that commits wrote
-  JobKeyRow noted_key_ = kNoRow;             // the last one, of the commit under way
+  JobKeyRow noted_key_ = kNoRow;             // the last one, by the current commit
   std::unique_ptr<History> history_;
-  mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ that snapshots share; null after a change
+  mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ shared by snapshots; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
   IdIndex<AllocRow, decltype(AllocTable::id)> alloc_rows_;
   IdIndex<DeploymentRow, decltype(DeploymentTable::id)> deployment_rows_;
@@ -406,7 +408,7 @@ class StateStore {
   tsl::robin_map<Symbol, JobKeyRow> same_id_;                              // job ID -> oldest key row with it
   tsl::robin_map<const model::Job*, VersionRow, base::BitHash> job_rows_;  // versions by identity
   tsl::robin_map<VersionRow, std::vector<std::shared_ptr<const model::Job>>>
-      job_aliases_;  // objects of versions beside the one compiled and the one in JobTable::objects
+      job_aliases_;  // objects of versions besides the compiled one and the one in JobTable::objects
   tsl::robin_map<const model::TaskGroup*, VersionRow, base::BitHash> group_lists_;  // newest version with that list
   tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;               // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;                        // per column: value symbol -> code
@@ -418,15 +420,15 @@ class StateStore {
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles
   tsl::robin_map<std::string, std::uint32_t> ask_ids_;                    // by ask_text()
   std::vector<std::uint32_t> nodes_of_kind_;                              // by kind
-  std::vector<std::uint32_t> kinds_of_class_;                             // that have nodes, by computed class
-  std::size_t mixed_classes_ = 0;                                         // with several of them
+  std::vector<std::uint32_t> kinds_of_class_;                             // number of those with nodes, by class
+  std::size_t mixed_classes_ = 0;                                         // number of classes with several kinds
   struct {
     std::shared_ptr<const NodeSpec> spec;
     Symbol check, both;
-  } profiles_{};  // of the spec seen last
+  } profiles_{};  // of the last spec seen
 };
 
-/// True when a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).
+/// True if a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).
 [[nodiscard]] bool network_invalid(const model::Node& node);
 
 }  // namespace berth::tables

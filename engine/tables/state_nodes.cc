@@ -16,18 +16,18 @@ namespace berth::tables {
 namespace {
 
 constexpr std::size_t kUsualProfile = 128;  ///< bytes
-/// A column takes 6 KiB and more. Registrations of nodes make columns for the first keys only, those of real clusters:
-/// nodes there have 100 to 200 attributes and meta keys, mostly alike. A key beyond gets its column when a job first
-/// names it. From so many columns on, keys of nodes may have none.
+/// A column takes at least 6 KiB. Registrations of nodes make columns only for the first keys, enough for real
+/// clusters: their nodes have 100 to 200 attributes and meta keys, mostly the same ones. Any further key gets its
+/// column when a job first names it. From this number of columns on, keys of nodes may lack one.
 constexpr std::size_t kColumnsOfNodes = 512;
-/// Read by system jobs, whether a job names it or not (R-SCHED-145): it always has a column.
+/// Read by system jobs even if no job names it (R-SCHED-145): always has a column.
 constexpr std::string_view kVersionKey = "nomad.version";
 
 const std::map<std::string, std::string>& values_of(const model::Node& node, KeyKind kind) {
   return kind == KeyKind::attribute ? node.attributes : node.meta;
 }
 
-/// Whether two nodes agree on all that is part of a computed class by its key (R-MODEL-541).
+/// True if two nodes agree on all keys that are part of a computed class (R-MODEL-541).
 bool same_shared_values(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b) {
   const auto unique = [](const auto& entry) { return entry.first.starts_with("unique."); };
   auto x = a.begin(), y = b.begin();
@@ -38,7 +38,7 @@ bool same_shared_values(const std::map<std::string, std::string>& a, const std::
   }
 }
 
-/// What the node has, less what it reserves. What the columns say of it (class, profile) is added by the caller.
+/// The node's resources minus its reservations. The caller adds the values from columns (class, profile).
 NodeCapacity capacity_of(const model::Node& node) {
   NodeCapacity capacity;
   if (node.node_resources) {
@@ -67,7 +67,7 @@ NodeCapacity capacity_of(const model::Node& node) {
   return capacity;
 }
 
-/// The part of "of one class, so equal in each key" that columns cannot tell.
+/// Compares the keys without columns for "nodes of one class are equal in each key".
 bool same_without_columns(const NodeTable& nodes, const NodeSpec& a, const NodeSpec& b) {
   return &a == &b || nodes.fixed->columns.size() < kColumnsOfNodes ||
          (same_shared_values(a.node.attributes, b.node.attributes) && same_shared_values(a.node.meta, b.node.meta));
@@ -91,7 +91,7 @@ ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
   codes_.emplace_back();
   column_ids_.emplace(id, column);
   if (column < kColumnsOfNodes || (kind != KeyKind::attribute && kind != KeyKind::meta)) return column;
-  const std::string name(key);  // nodes that registered before may have it
+  const std::string name(key);  // nodes registered before may have it
   for (NodeRow row = 0; row < current_.nodes.size(); ++row) {
     const NodeSpec* const spec = current_.nodes.fixed->spec[row].get();
     if (!spec || !current_.nodes.exists(row)) continue;
@@ -167,7 +167,7 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
 
 void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
   const model::Node& node = spec->node;
-  std::vector<std::uint32_t> before;  // where it registers again
+  std::vector<std::uint32_t> before;  // if it registers again
   const std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
   if (current_.nodes.fixed->spec[row])
     for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
@@ -181,7 +181,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   set_code(kNameColumn, row, code_for(kNameColumn, variant ? variant->name : std::string_view(node.name)));
   for (ColumnId column = kFirstKeyColumn; column < current_.nodes.fixed->columns.size(); ++column)
     set_code(column, row, 0);
-  // kNoColumn: of a key that gets none yet. A shared spec does not have the values of its nodes: columns have all.
+  // kNoColumn: a key without a column so far. A shared spec lacks the values of its nodes, so columns have all of them.
   const auto column_of = [&](KeyKind kind, std::string_view key) {
     if (spec->shared || current_.nodes.fixed->columns.size() < kColumnsOfNodes || key == kVersionKey)
       return column_for(kind, key);
@@ -208,7 +208,7 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   NodeCapacity capacity = capacity_of(node);
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
-  if (profiles_.spec != spec)  // generated clusters share few
+  if (profiles_.spec != spec)  // generated clusters have few specs
     profiles_ = {spec, symbols_.intern(std::string_view(spec->profile).substr(0, spec->check_profile_size)),
                  symbols_.intern(spec->profile)};
   capacity.check_profile = profiles_.check;
@@ -279,10 +279,10 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
       if (columns[id].code(row) != code_of_other(id)) current_.nodes.classes_exact = false;
     }
   };
-  if (!before.empty() && before[kComputedClassColumn] == computed_class)  // of the class it was of, as it was
+  if (!before.empty() && before[kComputedClassColumn] == computed_class)  // still in its previous class
     compare([&](ColumnId id) {
       if (id < before.size()) return before[id];
-      return id < kColumnsOfNodes ? 0 : columns[id].code(row);  // the node may have had the key without a column
+      return id < kColumnsOfNodes ? 0 : columns[id].code(row);  // the key may not have had a column then
     });
   if (sample == kNoRow) {
     sample = row;
@@ -313,7 +313,7 @@ void StateStore::note_ended(NodeRow row) {
 
 std::string StateStore::variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant) {
   if (!variant.computed_class.empty()) return std::string(variant.computed_class);
-  // Attributes and meta named `unique.` are no part of the class (R-MODEL-541): most variants share theirs.
+  // Attributes and meta keys named `unique.` are not part of the class (R-MODEL-541): most variants share theirs.
   const auto unique = [](const auto& entry) { return entry.first.starts_with("unique."); };
   if (variant.datacenter.empty() && !spec->node.computed_class.empty() &&
       std::all_of(variant.attributes.begin(), variant.attributes.end(), unique) &&

@@ -48,8 +48,7 @@ Symbol SymbolTable::add(std::string_view text, std::uint32_t uses) {
   std::string* texts = segments_[segment].load(std::memory_order_relaxed);
   if (!texts) {
     texts = new std::string[segment == 0 ? kFirst : kFirst << (segment - 1)];
-    // Publish the segment: pairs with the acquire load in text(). A symbol itself reaches other threads through a
-    // table.
+    // Publish the segment: pairs with the acquire load in text(). A symbol reaches other threads through a table.
     segments_[segment].store(texts, std::memory_order_release);
   }
   texts[offset] = std::string(text);

@@ -1,9 +1,9 @@
-// Interned strings: every name that enters the engine becomes a 32-bit symbol at the border.
+// Interned strings: every name that enters the engine becomes a 32-bit symbol on entry.
 //
-// Most stay for ever. Names that come and go, the IDs of jobs, are counted: a symbol that was only ever counted, and
-// whose last use is over, is given to another text.
+// Most symbols are permanent. Temporary names, the IDs of jobs, are counted: a symbol that was only ever counted is
+// reused for another text after its last use ends.
 //
-// Threads: one writer interns; any thread may read the text of a symbol it was given. Texts never move: segments double
+// Threads: one writer interns; any thread may read the text of a symbol it received. Texts never move: segments double
 // in size and are published by an atomic pointer (release store in intern(), acquire load in text()).
 #pragma once
 
@@ -31,18 +31,18 @@ class SymbolTable {
   SymbolTable& operator=(const SymbolTable&) = delete;
 
   Symbol intern(std::string_view text);
-  /// As intern(), for as long as release() is not called as often.
+  /// Like intern(), but only until release() was called as often.
   Symbol intern_use(std::string_view text);
-  /// One use less. After the last nobody may have the symbol any more, on no thread.
+  /// Ends one use. After the last one, no thread may hold the symbol any more.
   void release(Symbol symbol);
-  /// The symbol of a text that was interned before, or kUnknown. Writer's side only.
+  /// The symbol of a text that was interned before, or kUnknown. Writer's thread only.
   [[nodiscard]] Symbol find(std::string_view text) const;
   [[nodiscard]] const std::string& text(Symbol symbol) const {
     const auto [segment, offset] = locate(symbol);
     return segments_[segment].load(std::memory_order_acquire)[offset];
   }
-  [[nodiscard]] std::uint32_t size() const { return size_; }  ///< those that wait for another text included
-  /// Memory of the texts and the index, without what texts of more than 15 bytes hold outside.
+  [[nodiscard]] std::uint32_t size() const { return size_; }  ///< includes symbols that wait for reuse
+  /// Memory of the texts and the index, without the heap memory of texts longer than 15 bytes.
   [[nodiscard]] std::size_t bytes() const {
     std::size_t texts = kFirst;
     while (texts < size_) texts *= 2;

@@ -38,7 +38,7 @@ const char* type_of(Kind kind) {
 
 constexpr const char* kSetupMessage = "Building Task Directory";
 
-/// The values that are not zero, as texts.
+/// The values that are not zero, as text.
 void set_details(const TaskLogEvent& event, json::Value& out) {
   json::Value details = json::Value::object();
   const std::string number = std::to_string(event.number);

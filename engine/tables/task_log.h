@@ -1,4 +1,4 @@
-// The events of tasks that a client reported with an allocation (R-API-355), beside what rules read of them.
+// The events of tasks that a client reported with an allocation (R-API-355), besides those that rules read.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ struct TaskLogEvent {
     received,
     setup,
     started,
-    driver_failure,  ///< text: why
+    driver_failure,  ///< text: reason
     terminated,      ///< number: exit code, signal; text: exit message
     restarting,      ///< number: delay in ns; text: reason
     not_restarting,  ///< text: reason
     killing,         ///< number: kill timeout in ns, 0: the task did not run
     killed,
-    sibling_failed,  ///< text: which
+    sibling_failed,  ///< text: name of that task
     leader_dead,
     main_tasks_dead,
     restart_signaled,  ///< text: reason
     signaling,         ///< text: signal
-    alloc_unhealthy,   ///< text: why
+    alloc_unhealthy,   ///< text: reason
     reconnected,
     restoring_failed,
     setup_failure,
     max_run_exceeded,
-    failed_validation,  ///< text: why
+    failed_validation,  ///< text: reason
   };
   Kind kind = Kind::received;
   std::int32_t signal = 0;
@@ -40,10 +40,10 @@ struct TaskLogEvent {
   std::string text;
 };
 
-/// As a client reports it: only what is not zero, without a message to display.
+/// The event in a client's report: only values that are not zero, without a display message.
 [[nodiscard]] json::Value to_json(const TaskLogEvent& event);
 
-/// By the task's place in its group, oldest first.
+/// By the task's position in its group, oldest first.
 using TaskLog = std::vector<std::vector<TaskLogEvent>>;
 using TaskLogRef = std::shared_ptr<const TaskLog>;
 

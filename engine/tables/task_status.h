@@ -1,4 +1,4 @@
-// What clients say of the tasks of an allocation: the values, their texts, and the row that a state keeps of them.
+// Reports of clients on the tasks of an allocation: the values, their texts, and the row in which a state stores them.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ inline constexpr std::int64_t kNoTime = base::Time::kUnset;
 
 enum class TaskState : std::uint8_t { pending, running, dead };
 
-/// The newest event of a task, of those that rules name. Each is a change that is worth a report.
+/// The newest event of a task, among those that rules name. Each is a change that causes a report.
 enum class TaskEvent : std::uint8_t {
   none,
   started,
-  not_started,  ///< a start that failed
+  not_started,  ///< a start failed
   exited,
   restarting,
   not_restarting,
@@ -31,9 +31,9 @@ enum class TaskEvent : std::uint8_t {
   setup_failed,      ///< R-CTRL-1512
   max_run_exceeded,  ///< R-CTRL-1519
 };
-[[nodiscard]] std::string_view to_text(TaskEvent event);  ///< as Nomad types it: `Sibling Task Failed`
+[[nodiscard]] std::string_view to_text(TaskEvent event);  ///< Nomad's type text: `Sibling Task Failed`
 
-/// The reported half of a task; times in unix ns, kNoTime where there is none.
+/// The reported part of a task; times in unix ns, kNoTime if there is none.
 struct TaskStatus {
   std::int64_t started_at = kNoTime, finished_at = kNoTime, last_restart = kNoTime;
   std::int64_t event_at = kNoTime;
@@ -45,7 +45,7 @@ struct TaskStatus {
   [[nodiscard]] bool successful() const { return state == TaskState::dead && !failed; }  // R-MODEL-154
 };
 
-/// Why an allocation has its client status.
+/// The reason for an allocation's client status.
 enum class ClientDescription : std::uint8_t {
   none,
   failed_tasks,
@@ -58,18 +58,18 @@ enum class ClientDescription : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_text(ClientDescription description);
 
-/// The reported half of a task as an API object; `out` is a new one. Without its event.
+/// Writes the reported part of a task, without its event, to a new API object.
 void write_task(const TaskStatus& status, model::TaskState& out);
-/// The newest event of a task, as the list of its events; null where there is none.
+/// The newest event of a task as a list of events; null if there is none.
 [[nodiscard]] json::Value task_events(TaskEvent event, std::int64_t at);
 
-/// What a client said last of an allocation that has no API object and one task at most.
+/// The last report on an allocation that has no API object and at most one task.
 struct Reported {
   std::int64_t started_at = 0, finished_at = 0, last_restart = 0,
-               event_at = 0;       ///< unix ns, kNoTime where there is none
-  std::int64_t health_at = 0;      ///< timestamp of the deployment status, where AllocLinks::health says healthy or not
-  std::uint64_t health_index = 0;  ///< its ModifyIndex
-  std::uint64_t alloc_modify_index = 0;  ///< the last change that was no report: what clients compare (R-CTRL-1504)
+               event_at = 0;             ///< unix ns, kNoTime where there is none
+  std::int64_t health_at = 0;            ///< timestamp of the deployment status, if AllocLinks::health has a result
+  std::uint64_t health_index = 0;        ///< its ModifyIndex
+  std::uint64_t alloc_modify_index = 0;  ///< the last change that was not a report: clients compare it (R-CTRL-1504)
   Symbol task = kEmptySymbol;            ///< name of the task; empty: no task has a state
   std::uint16_t restarts = 0;
   TaskState state = TaskState::pending;
@@ -82,10 +82,10 @@ struct Reported {
   [[nodiscard]] TaskStatus status() const;
 };
 
-/// A row of AllocTable::reported: Reported without what few have, which stands in AllocTable::reported_more. All zero:
-/// its client has said nothing yet.
+/// A row of AllocTable::reported: Reported without its rare members, which are in AllocTable::reported_more. All zero:
+/// its client has not reported yet.
 struct ReportRow {
-  /// Which time the event has. Most often it is the one at which the task started or ended.
+  /// The source of the event's time: usually that of the task's start or end.
   enum class EventAt : std::uint8_t { none, started, finished, more };
 
   std::int64_t started_at = 0, finished_at = 0;
@@ -102,14 +102,14 @@ struct ReportRow {
 };
 static_assert(sizeof(ReportRow) == 32);
 
-/// What a report says of tasks that were restarted or ended otherwise, and of health in a deployment.
+/// The rare parts of a report: restarts, other event times, and health in a deployment.
 struct ReportMore {
   std::int64_t last_restart = 0, event_at = 0, health_at = 0;
   std::uint64_t health_index = 0;
   friend bool operator==(const ReportMore&, const ReportMore&) = default;
 };
 
-/// A report as its row; `more` gets the rest, where the row has_more.
+/// A report as its row; `more` gets the rest if the row has_more.
 [[nodiscard]] ReportRow to_row(const Reported& said, ReportMore& more);
 [[nodiscard]] Reported to_report(const ReportRow& row, const ReportMore& more);
 

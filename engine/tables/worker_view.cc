@@ -7,9 +7,9 @@
 namespace berth::tables {
 namespace {
 
-/// A row costs about three times as much when it is copied alone.
+/// Copying a row alone costs about three times as much as within a column.
 constexpr std::size_t kRowsOfAll = 3;
-/// Nodes up to which debug builds compare a view with the state after each bring_up().
+/// Debug builds compare a view of up to so many nodes with the state after each bring_up().
 [[maybe_unused]] constexpr std::size_t kComparedMax = 4096;
 
 /// In the order of NodeUseColumns::each_pair().
@@ -40,7 +40,7 @@ void WorkerView::follow(const NodeTable& now) {
                kRowsOfAll * changed_.size() <= now.size();
   const auto bring = [&](auto& view, const auto& column) {
     if (known && view.size() == column.size()) return;
-    view.copy_rows(column);  // its first rows came at once, or nodes joined
+    view.copy_rows(column);  // the column was just created, or nodes joined
     ++columns_copied_;
   };
   NodeUseColumns::each_pair(own, now, bring);
