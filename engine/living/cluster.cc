@@ -1,4 +1,4 @@
-// The clock of a living cluster and the order of what is due (R-CTRL-1701, 1702).
+// The clock of a simulated cluster and the order of its due work (R-CTRL-1701, 1702).
 #include <algorithm>
 #include <limits>
 
@@ -29,7 +29,7 @@ client::ClientsConfig clients_config(const Config& config, const Outcomes& outco
   return out;
 }
 
-/// What a new leader stores where nothing is (R-CTRL-1603).
+/// Stores the default scheduler configuration, as a new leader does if none is stored (R-CTRL-1603).
 void keep_configuration(tables::StateStore& store) {
   if (store.current().cold->scheduler_config) return;
   model::SchedulerConfiguration configuration;
@@ -38,8 +38,8 @@ void keep_configuration(tables::StateStore& store) {
   store.set_scheduler_config(configuration);
 }
 
-/// What the node's client registers with: the table's own object where that says it all, so that there is no second one
-/// of each node.
+/// The node object that the client registers. Shares the table's object if that is complete, so that nodes are not
+/// stored twice.
 std::shared_ptr<const model::Node> machine_of(const fsm::StateLog& log, const tables::Snapshot& state,
                                               tables::NodeRow row) {
   model::Node node = *log.node(base::to_text(state.nodes.id(row)));
@@ -97,7 +97,7 @@ void Cluster::load(const model::ClusterState& state) {
   if (!configuration || !configuration->pause_eval_broker) server_->enable_queues();
 }
 
-/// The events of tasks that the state has, for reports to come to go on from.
+/// Stores the task events of the loaded state, so that later client reports append to them.
 void Cluster::keep_logs(const model::ClusterState& state) {
   tables::Commit commit = server_->store().begin_commit();
   for (const model::Allocation& alloc : state.allocs) {
@@ -130,9 +130,9 @@ void Cluster::stop_workers() {
   works_ = false;
 }
 
-/// Free workers go on for a moment; false: nothing is left for them.
+/// Lets the free workers run for at most kMoment ns. False if they have no work left.
 bool Cluster::let_work() {
-  constexpr std::int64_t kMoment = 200'000;  // that a request may wait
+  constexpr std::int64_t kMoment = 200'000;  // ns that a request may wait
   if (server_->at_rest()) return false;
   turn_.reset();
   server_->wait_at_rest(kMoment);
@@ -147,7 +147,7 @@ std::int64_t Cluster::next_deadline() {
   if (is_free() && !server_->at_rest()) return now();
   const std::int64_t at = std::min({clients_->next_deadline(), batch_due_, watchers_->next_deadline(), leader_due_,
                                     server_->next_deadline().value_or(kNever)});
-  return std::max(at, now());  // what changed is due at once
+  return std::max(at, now());  // a deadline in the past is due now
 }
 
 void Cluster::run_until(std::int64_t t) {
@@ -197,12 +197,12 @@ bool Cluster::checked_step() {
   return true;
 }
 
-/// The whole state is looked at. So that a life's cost does not grow with the square of its length, one with many rows
-/// is looked at less often.
+/// A check reads the whole state. It runs less often when there are many rows, so that the cost of a simulation does
+/// not grow with the square of its length.
 bool Cluster::check_is_due() {
-  if (checked_ && checked_->index == state().index) return false;  // it wrote nothing
+  if (checked_ && checked_->index == state().index) return false;  // the step wrote nothing
   if (is_free() && !server_->at_rest()) return false;              // an evaluation is half written
-  constexpr std::uint64_t kSmall = 500;                            // rows that are looked at after every step
+  constexpr std::uint64_t kSmall = 500;                            // up to this many rows: check after every step
   return ++unchecked_steps_ * kSmall >= state().allocs.size() + state().evals.size();
 }
 
@@ -229,7 +229,7 @@ void Cluster::check_plan(const server::Lane& lane) {
   check_commit(state(), lane.result.plan, lane.applied, server_->store(), problems_);
 }
 
-/// One thing of the lowest class that is due; false: nothing is before `next_due_`.
+/// Does one piece of due work, of the lowest class (R-CTRL-1701). False if nothing is due before `next_due_`.
 bool Cluster::step() {
   start_workers();
   const std::int64_t now = this->now();
@@ -261,7 +261,7 @@ bool Cluster::step() {
   return true;
 }
 
-/// What a watcher or a client's message wrote.
+/// Passes on the log entries and hooks of a watcher or of a client's message.
 void Cluster::take(lifecycle::Outbox& out) {
   for (const lifecycle::Outbox::Entry& entry : out.entries)
     recorder_->written({entry.at, entry.index, entry.kind, entry.error});

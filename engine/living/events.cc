@@ -1,4 +1,4 @@
-// What happens from outside (R-CTRL-E1 to E19).
+// Applies events from outside the cluster (R-CTRL-E1 to E19).
 #include "living/living.h"
 
 namespace berth::living {
@@ -17,7 +17,7 @@ fsm::Answer refused(std::string why) {
 
 fsm::Answer no_client(const std::string& node_id) { return refused("no client runs on node " + node_id); }
 
-/// Whether only a leader can do it.
+/// True if the event needs a leader.
 bool needs_leader(const Event& event) {
   return std::visit(
       []<class E>(const E&) {
@@ -37,7 +37,7 @@ fsm::Answer Cluster::apply(const Event& event) {
   return answer;
 }
 
-/// The node's row if a client runs there; else kNoRow.
+/// The node's row if a client runs on the node; else kNoRow.
 NodeRow Cluster::client_of(const std::string& node_id) const {
   const NodeRow node = server_->store().find_node(node_id);
   return node != kNoRow && clients_->has(node) ? node : kNoRow;
@@ -121,7 +121,7 @@ fsm::Answer Cluster::happen(const JobStability& event) {
 fsm::Answer Cluster::happen(const JobDispatch& event) { return server_->requests().dispatch_job(event, now()); }
 
 fsm::Answer Cluster::happen(const PeriodicForce& event) {
-  watchers_->tell(now());  // of a job that was registered at this instant
+  watchers_->tell(now());  // the job may have been registered at this instant
   return watchers_->periodic().force(event.name_space, event.job_id, now());
 }
 
@@ -139,7 +139,7 @@ fsm::Answer Cluster::happen(const AllocSignal& event) {
   const AllocRow row = server_->store().find_alloc(event.alloc_id);
   if (row == kNoRow) return refused("Unknown allocation \"" + event.alloc_id + "\"");
   if (clients_->has_runner(row)) return refused(clients_->signal_tasks(row, event.task, event.signal, now()));
-  std::vector<std::string> ended;  // its client is over with it
+  std::vector<std::string> ended;  // the client no longer runs the allocation
   const model::Allocation alloc = server_->log().stored_alloc(row);
   if (const model::TaskGroup* group = alloc.job ? alloc.job->group(alloc.task_group) : nullptr)
     for (const model::Task& task : group->tasks)
@@ -147,7 +147,7 @@ fsm::Answer Cluster::happen(const AllocSignal& event) {
   return refused(client::not_running(ended));
 }
 
-/// Only while the broker is paused: else it may still have them (R-API-404).
+/// Only while the broker is paused; otherwise it may still hold the evaluations (R-API-404).
 fsm::Answer Cluster::happen(const EvalDelete& event) {
   if (server_->queues_enabled()) return refused("eval broker is enabled; eval broker must be paused to delete evals");
   return server_->requests().delete_evals(event.eval_ids);
@@ -158,7 +158,7 @@ fsm::Answer Cluster::happen(const DeploymentOp& event) {
   lifecycle::DeploymentWatcher& deployments = watchers_->deployments();
   switch (event.kind) {
     case DeploymentOp::Kind::promote:
-      return deployments.promote(event.deployment_id, event.groups, 0, now());  // nobody gives a PromotedAt
+      return deployments.promote(event.deployment_id, event.groups, 0, now());  // 0: no PromotedAt given
     case DeploymentOp::Kind::fail:
       return deployments.fail(event.deployment_id, now());
     case DeploymentOp::Kind::pause:
@@ -178,7 +178,7 @@ fsm::Answer Cluster::happen(const TaskOutcome& event) {
 
 // ---------------------------------------------------------------- the server
 
-/// Free workers end before; the next step starts them again.
+/// Stops free workers first; the next step starts them again.
 void Cluster::set_queues(bool enabled) {
   if (is_free()) stop_workers();
   if (enabled)
@@ -187,7 +187,7 @@ void Cluster::set_queues(bool enabled) {
     server_->disable_queues();
 }
 
-/// Triggers no evaluation, but un-pausing restores those that wait (R-CTRL-346, 1603).
+/// Triggers no evaluation, but un-pausing the broker restores the waiting ones (R-CTRL-346, 1603).
 fsm::Answer Cluster::happen(const SetSchedulerConfig& event) {
   fsm::StateLog& log = server_->log();
   const std::uint64_t index = log.next_index();
@@ -220,7 +220,7 @@ fsm::Answer Cluster::happen(const CollectGarbage& event) {
   return {};
 }
 
-/// R-CTRL-1602: queues and heartbeat timers go; what clients report meanwhile fails.
+/// R-CTRL-1602: drops queues and heartbeat timers; client reports fail until the next leader begins.
 fsm::Answer Cluster::happen(const LeaderChange& event) {
   if (server_->queues_enabled()) set_queues(false);
   watchers_->stop_leading();

@@ -1,5 +1,5 @@
-// What happens to a living cluster from outside: one struct per row of R-CTRL-E1 to E19. Nodes, allocations and
-// deployments are named by their IDs as text, as an operator names them.
+// Events from outside a simulated cluster: one struct per row of R-CTRL-E1 to E19. Nodes, allocations and deployments
+// are named by their IDs as text, as an operator names them.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace berth::living {
 
-/// E1. A machine with its client joins; or, of a node whose client runs, what the machine is changes: the client tells
-/// so after R-CTRL-1543.
+/// E1. A machine with its client joins. If the node's client already runs, the machine's description changes, and the
+/// client reports that according to R-CTRL-1543.
 struct NodeRegister {
   model::Node node;
 };
-struct NodeUnreachable {  ///< E2; its tasks go on
+struct NodeUnreachable {  ///< E2; its tasks keep running
   std::string node_id;
 };
 struct NodeReachable {  ///< E3
@@ -29,7 +29,7 @@ struct ClientRestart {  ///< E4
   std::int64_t down_ns = 0;
   client::Recovery recovery = client::Recovery::by_model;
 };
-/// E5. A client that still runs registers again (R-CTRL-1541), unless its machine is gone with all that runs on it.
+/// E5. A client that still runs registers again (R-CTRL-1541), unless its machine is gone too.
 struct NodeDeregister {
   std::vector<std::string> node_ids;
   bool machine_gone = true;
@@ -64,17 +64,17 @@ struct DeploymentOp {  ///< E15
 struct SetSchedulerConfig {  ///< E16
   model::SchedulerConfiguration configuration;
   std::optional<std::uint64_t> only_after =
-      {};  ///< the ModifyIndex of the stored one; any other: an entry without effect
+      {};  ///< expected ModifyIndex of the stored one; if it differs, the entry has no effect
 };
-struct CollectGarbage {  ///< E17; none: everything that is garbage, whatever its age (R-CTRL-1414)
+struct CollectGarbage {  ///< E17; without a kind: all garbage, of any age (R-CTRL-1414)
   std::optional<lifecycle::GcKind> kind;
 };
-/// E18. What the tasks that it selects do when they start. Of several that match a start the one given last counts.
+/// E18. What the selected tasks do when they start. If several match a start, the last one given counts.
 struct TaskOutcome {
   std::string name_space, job_id;
-  std::string group, task;                   ///< empty: every one
-  std::optional<std::uint32_t> alloc_index;  ///< the number in `job.group[i]`; none: every allocation
-  std::optional<std::uint32_t> run;          ///< 0 for the first start; none: every one
+  std::string group, task;                   ///< empty: every group, every task
+  std::optional<std::uint32_t> alloc_index;  ///< i of `job.group[i]`; nullopt: every allocation
+  std::optional<std::uint32_t> run;          ///< 0 for the first start; nullopt: every start
   client::Outcome outcome;
 };
 /// E19. Another server leads, after a time without any leader.
@@ -97,13 +97,13 @@ struct NodeEvaluate {
 };
 /// An operator restarts tasks of an allocation, or sends them a signal, through their client (R-API-705).
 struct AllocRestart {
-  std::string alloc_id, task;  ///< "": every running one
-  bool all = false;            ///< and those that ended
+  std::string alloc_id, task;  ///< task "": every running task
+  bool all = false;            ///< also tasks that ended
 };
 struct AllocSignal {
   std::string alloc_id, task, signal;
 };
-/// A client whose reports leave that much later than they would (0: in time).
+/// Delays a client's reports by `lag_ns` (0: no delay).
 struct ReportLag {
   std::string node_id;
   std::int64_t lag_ns = 0;

@@ -1,4 +1,4 @@
-// What clients and the server say to each other (R-CTRL-1501 to 1543, 746 to 749).
+// Messages between clients and the server (R-CTRL-1501 to 1543, 746 to 749).
 #include <algorithm>
 #include <span>
 
@@ -22,7 +22,7 @@ void Cluster::start_client(NodeRow node, std::shared_ptr<const model::Node> mach
   clients_->start(node, now());
 }
 
-/// Everything that clients have to say now.
+/// Handles all messages that clients send now.
 void Cluster::exchange() {
   sent_.clear();
   clients_->advance(now(), sent_);
@@ -71,14 +71,14 @@ void Cluster::answer_pull(const client::Outbox::Pull& pull) {
     std::sort(news.begin(), news.end());
     news.erase(std::unique(news.begin(), news.end()), news.end());
     const tables::AllocTable& allocs = state().allocs;
-    for (const AllocRow row : news)  // by now it may be another allocation's, elsewhere
+    for (const AllocRow row : news)  // the row may since have been reused for another node
       if (!allocs.exists(row) || allocs.node[row] == pull.node) client::read_alloc(server_->store(), row, pulled_);
   }
   news.clear();
   clients_->deliver(pull.node, pulled_, now());
 }
 
-/// Received now, written with the batch (R-CTRL-748, 749); the client hears of it then.
+/// Receives reports now; they are written, and answered, with the batch (R-CTRL-748, 749).
 void Cluster::take_reports(const client::Outbox::Request& request) {
   ++counts_.requests;
   if (!has_leader()) return clients_->report_answered(request.node, false, now());
@@ -114,7 +114,7 @@ void Cluster::flush_reports() {
   answer_senders(flushed_.error.empty());
 }
 
-/// The events of tasks, just before the reports that tell of them: what listens to those sees both.
+/// Writes the task events just before the reports that contain them, so that listeners to the reports see both.
 void Cluster::write_logs() {
   if (!config_.journal) return;
   logs_.clear();
@@ -127,14 +127,14 @@ void Cluster::write_logs() {
 void Cluster::answer_senders(bool ok) {
   for (const NodeRow node : senders_) {
     clients_->report_answered(node, ok, now());
-    // A node that comes back waits for nothing else (R-CTRL-922, 931): recorded clusters have it ready within a second.
+    // A returning node waits only for this (R-CTRL-922, 931): in recorded clusters it is ready within a second.
     if (ok && state().nodes.exists(node) && state().nodes.status(node) == tables::NodeStatus::initializing)
       clients_->heartbeat_soon(node, now());
   }
   senders_.clear();
 }
 
-/// What a server's long polls return with.
+/// Tells clients about changed allocations, as a server's long polls do.
 void Cluster::tell_clients(const tables::Changes& changes) {
   const tables::AllocTable& allocs = state().allocs;
   if (!by_clients_ && changes.allocs.size() > 1)

@@ -93,11 +93,11 @@ void check_deployments(const Snapshot& state, Problems& problems) {
     const tables::VersionRow version = state.jobs.keys[key].current;
     const bool is_system = version != kNoRow && state.jobs.versions[version]->type == model::JobType::system;
     for (const auto& [name, group] : deployment->task_groups)
-      // A flip counts an allocation on the other side without placing it (R-RECON-236), so their sum may be above what
-      // was placed. Who is unhealthy, then healthy and unhealthy again is taken from the healthy ones, to whom it was
-      // never added (R-CTRL-727): these may be fewer than none, and the others more than were placed. System jobs only
-      // from below: what is updated in place in the same deployment, as in a failed one that stays (R-SCHED-138), loses
-      // its health and gains it again (R-SCHED-118).
+      // The sum may exceed the placed count: a change of health counts an allocation again without placing it
+      // (R-RECON-236). An allocation that is unhealthy, healthy and unhealthy again is subtracted from the healthy
+      // count, to which it was never added (R-CTRL-727). So that count may be negative, and the unhealthy one larger
+      // than the placed count. System jobs have no upper limit: an update in place in the same deployment, as in a
+      // failed one that stays (R-SCHED-138), resets health, which is then counted again (R-SCHED-118).
       if (const std::int64_t sum = group ? group->healthy_allocs + group->unhealthy_allocs : 0;
           group && (sum < 0 || group->unhealthy_allocs < 0 ||
                     (!is_system && sum > group->placed_allocs &&
@@ -133,7 +133,7 @@ void Exceptions::note(const Snapshot& before, const Snapshot& after) {
 
 void check_state(const Snapshot& state, std::uint64_t since, const Exceptions& exceptions, Problems& problems) {
   for (std::string& problem : tables::check_tables(state)) problems.push_back(std::move(problem));
-  if (!problems.empty()) return;  // what follows walks the tables
+  if (!problems.empty()) return;  // the checks below rely on sound tables
   check_capacity(state, problems);
   for (AllocRow row = 0; row < state.allocs.size(); ++row)
     if (state.allocs.exists(row) && state.allocs.modify_index[row] > since)
@@ -186,8 +186,8 @@ void check_change(const Snapshot& before, const Snapshot& after, Problems& probl
     const bool same_amounts = held.cpu_mhz == holds.cpu_mhz && held.memory_mb == holds.memory_mb &&
                               held.disk_mb == holds.disk_mb && held.cores.size() == holds.cores.size() &&
                               (other_cores || held.cores == holds.cores);
-    // R-CTRL-710: what became unknown has got a newer job with its old amounts; the next update in place finds nothing
-    // to differ between the jobs and gives it the new ones.
+    // R-CTRL-710: an allocation that became unknown got the newer job but kept its old amounts. The next update in
+    // place finds no difference between the jobs and gives it the new amounts.
     const bool same = a.id[row] == b.id[row] && a.node[row] == b.node[row] && a.job_key[row] == b.job_key[row] &&
                       a.group[row] == b.group[row] && a.name_index[row] == b.name_index[row] &&
                       (same_amounts || was_unknown(before, row));
@@ -222,8 +222,8 @@ void check_commit(const Snapshot& after, const plan::PlanRows& plan, const plan:
 void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unsettled,
                  const std::set<tables::JobKeyRow>& once_refused, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
-  // R-RECON-167, 170: a canary takes the place of its namesake only where more run than are asked for; until a failed
-  // one of the group is replaced, both stay, also after the promotion.
+  // R-RECON-167, 170: a canary replaces its namesake only if more allocations run than the group's count. Until a
+  // failed one of the group is replaced both stay, even after the promotion.
   const auto waits_for_surplus = [&](AllocRow row, const model::Allocation& alloc) {
     const auto deployments = deployments_of(state);
     const bool was_canary = std::any_of(deployments.begin(), deployments.end(), [&](const auto& deployment) {
@@ -258,8 +258,8 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
     std::string name = alloc.name;
     if (version != kNoRow && is_of_system(state.jobs.versions[version]->type)) name += " " + alloc.node_id;
     const auto [other, added] = seen.emplace(std::pair(allocs.job_key[row], name), row);
-    // R-RECON-122, trap 18: where a link of the chain was stopped, one that came back and its replacement both stay.
-    // R-RECON-195: while canaries are out, a rescheduled one may be placed twice.
+    // R-RECON-122, trap 18: if a link of the chain was stopped, a returning allocation and its replacement both stay.
+    // R-RECON-195: while canaries are out, a rescheduled allocation may be placed twice.
     const bool twins = !added && !alloc.previous_allocation.empty() &&
                        alloc.previous_allocation == tables::to_alloc(state, other->second).previous_allocation;
     const bool left_behind = !added && once_refused.contains(allocs.job_key[row]) &&
@@ -275,13 +275,13 @@ void check_names(const Snapshot& state, const std::set<tables::JobKeyRow>& unset
 void check_counts(const Snapshot& state, tables::JobKeyRow key, const model::Job& job, Problems& problems) {
   if (job.stop || (job.type != "service" && job.type != "batch")) return;
   const tables::AllocTable& allocs = state.allocs;
-  std::map<std::string, std::pair<std::int64_t, std::int64_t>> counts;  // by group: taken slots, working allocations
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> counts;  // by group: used slots, working allocations
   for (AllocRow row = 0; row < allocs.size(); ++row) {
     if (!allocs.exists(row) || allocs.job_key[row] != key) continue;
     const model::Allocation alloc = tables::to_alloc(state, row);
     auto& [slots, working] = counts[alloc.task_group];
-    // What ended keeps its slot for a batch job (R-RECON-113), and what failed for a service when its attempts are used
-    // up or its time has not come (R-RECON-112). A drained batch allocation is not replaced (R-RECON-245).
+    // An ended allocation of a batch job keeps its slot (R-RECON-113). So does a failed one of a service whose
+    // attempts are used up or not yet due (R-RECON-112). A drained batch allocation is not replaced (R-RECON-245).
     const bool runs = alloc.desired_status == "run" && !model::is_client_terminal(alloc);
     slots += runs || (alloc.desired_status == "run" && (job.type == "batch" || alloc.client_status == "failed")) ||
              (job.type == "batch" && (model::is_set(alloc.desired_transition.migrate_disable_placement) ||
@@ -301,10 +301,10 @@ void check_queue(server::Server& server, Problems& problems) {
   server::EvalBook& book = server.book();
   const auto id_of = [&](EvalRow row) { return base::to_text(book[row].id); };
   const broker::Contents held = server.broker().contents();
-  std::set<EvalRow> again;  // given back
+  std::set<EvalRow> again;  // delivered before and given back
   for (const auto& known : held.known)
     if (known.deliveries > 0) again.insert(known.row);
-  std::map<base::Uuid, int> places;  // of the broker, in which an evaluation stands
+  std::map<base::Uuid, int> places;  // number of broker queues that hold the evaluation
   std::map<tables::JobKeyRow, int> active;
   const auto stands = [&](EvalRow row, bool is_active) {
     ++places[book[row].id];

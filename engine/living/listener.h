@@ -1,6 +1,5 @@
-// Who looks on while a cluster lives: a report of it, a test. Each call tells of one thing that has just happened, in
-// the order in which it did; nothing has to be asked for. What is not overridden costs a call that does nothing, and
-// without a listener the rows that changed are not even looked at.
+// Listener: receives the events of a simulated cluster, for a report or a test. Each call reports one event, in order.
+// A call that is not overridden does nothing. Without a listener the changed rows are not examined at all.
 #pragma once
 
 #include "lifecycle/timers.h"
@@ -17,14 +16,14 @@ struct WrittenEntry {
 };
 
 struct DecidedEval {
-  const server::Lane& lane;  ///< record, result, and its last plan with what was applied
+  const server::Lane& lane;  ///< record, result, last plan and its apply result
   std::string_view trigger;
-  std::int64_t waited_ns = 0;  ///< on the virtual clock, from when it could have run
+  std::int64_t waited_ns = 0;  ///< on the virtual clock, since it could have run
 };
 
 struct AllocChange {
   tables::AllocRow row = 0;
-  bool is_new = false, removed = false;  ///< removed: nothing of the row is left to read
+  bool is_new = false, removed = false;  ///< removed: the row can no longer be read
   tables::Desired desired_before = tables::Desired::run;
   tables::Client client_before = tables::Client::pending;
 };
@@ -39,20 +38,20 @@ struct NodeChange {
 struct DrainEnd {
   tables::NodeRow node = 0;
   std::int64_t began_at = 0;
-  bool completed = false;  ///< by the drainer, not by an operator
+  bool completed = false;  ///< ended by the drainer, not by an operator
 };
 
-/// Also what a server tells of its evaluations (server::Listener).
+/// Extends server::Listener, which reports evaluations.
 class Listener : public server::Listener {
  public:
   virtual void entry_written(const WrittenEntry&) {}
   virtual void evaluation_decided(const DecidedEval&) {}
-  virtual void evaluation_over() {}  ///< what it came to is written, too
+  virtual void evaluation_over() {}  ///< after the step that decided it; its result is written
   virtual void alloc_changed(const AllocChange&) {}
-  /// It will change soon, most likely: who keeps a row of it may ask the cache for it.
+  /// The allocation will probably change soon: a listener may prefetch its own data about it.
   virtual void alloc_expected(tables::AllocRow) {}
   virtual void node_changed(const NodeChange&) {}
-  virtual void job_changed(tables::JobKeyRow) {}  ///< another current version, or purged
+  virtual void job_changed(tables::JobKeyRow) {}  ///< new current version, or purged
   virtual void deployment_ended(const model::Deployment&) {}
   virtual void drain_ended(const DrainEnd&) {}
 };

@@ -1,26 +1,26 @@
-// A living cluster: a server, what its leader does by itself, and the clients of all nodes, on one virtual clock.
+// Cluster: a simulated cluster. A server, its leader's timers and the clients of all nodes, on one virtual clock.
 //
-// How it is driven
+// Use
 //   Cluster cluster(config, &listener or nullptr);
 //   cluster.load(state);                    clients start on the nodes that are ready
 //   cluster.run_before(t);                  everything due before t; now() is t
-//   fsm::Answer answer = cluster.apply(JobRegister{...});     what happens from outside, now
+//   fsm::Answer answer = cluster.apply(JobRegister{...});     an event from outside, now
 //   cluster.run_until(t);                   everything due up to t, t included
 //
-// Events of one instant go by the classes of R-CTRL-1701: what comes from outside, clients, the leader's timers, the
-// broker's, evaluations. A lower class that becomes due while a higher one is at work comes next. Evaluations are
-// decided one after the other and take no time, so that every decision, and the log, depend on configuration, seed and
-// events alone; digest() is their fingerprint. Threads may decide them ahead of their turn (server::Execution::ahead):
-// the same decisions.
+// Events of one instant are ordered by the classes of R-CTRL-1701: from outside, clients, the leader's timers, the
+// broker's timers, evaluations. If a lower class becomes due while a higher one is at work, it comes next. Evaluations
+// are decided one after the other and take no virtual time. So all decisions, and the log, depend only on
+// configuration, seed and events; digest() is their fingerprint. Threads may decide evaluations ahead of their turn
+// (server::Execution::ahead), with the same decisions.
 //
-// With free workers (server::Execution::free) the order of decisions is the workers', and differs from run to run. The
-// clock waits for them all the same. The driver has the Turn but while it waits, so that what it reads and writes
-// between two calls of a Cluster stands still.
+// With free workers (server::Execution::free) the order of decisions differs from run to run. The clock still waits for
+// the workers. The driver holds the Turn except while it waits, so that the state does not change between two calls of
+// a Cluster.
 //
 //   engine/living  cluster.cc   the clock and its order
 //                  events.cc    R-CTRL-E1 to E19
-//                  exchange.cc  what clients and server say to each other
-//                  recorder.h   digest, and what a listener is told
+//                  exchange.cc  messages between clients and server
+//                  recorder.h   digest, and the calls of the listener
 // Threads: the driver's, always the same one from the first step to stop_workers().
 #pragma once
 
@@ -39,20 +39,20 @@
 namespace berth::living {
 
 struct Config {
-  server::Config server;              ///< its history is objects, whatever it says
-  lifecycle::WatcherConfig watchers;  ///< its seed is `seed`'s
+  server::Config server;              ///< its `history` is always set to objects
+  lifecycle::WatcherConfig watchers;  ///< its seed is derived from `seed`
   client::Timing clients;
-  /// What tasks do that no TaskOutcome tells of; null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
+  /// Behaviour of tasks without a TaskOutcome. Null: R-CTRL-1710, batch tasks run for `batch_run_ns`.
   client::TaskModel tasks;
   std::int64_t batch_run_ns = 60 * base::kSecond;
-  /// Instead of that: tasks do what their drivers' configurations say.
+  /// If set, tasks without an outcome follow their drivers' configurations.
   std::optional<client::DriverDefaults> drivers;
   std::uint64_t seed = 1;
-  std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix; the clock at the beginning
-  bool journal = false;                                   ///< reports tell of the events of tasks (R-API-355)
-  bool resume = false;          ///< load(): what runs by the state goes on running; else its tasks start anew
-  bool object_reports = false;  ///< clients report API objects, as over a network, not rows: the same, only slower
-  /// R-CTRL-1720 to 1735 after every step, less often where the state is large, and when the clock stops; slow.
+  std::int64_t start_ns = 1'700'000'000 * base::kSecond;  ///< unix ns; initial clock
+  bool journal = false;                                   ///< reports include task events (R-API-355)
+  bool resume = false;          ///< load(): tasks running in the state keep running; else they start again
+  bool object_reports = false;  ///< clients report API objects, not rows: the same results, slower
+  /// Check R-CTRL-1720 to 1735 after every step, less often if the state is large, and when the clock stops. Slow.
   bool check = false;
 };
 
@@ -66,21 +66,21 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Fills the empty cluster; a leader begins.
+  /// Fills the empty cluster and makes the server its leader.
   void load(const model::ClusterState& state);
 
   [[nodiscard]] std::int64_t now() const { return clock_.now_ns(); }
-  /// When something is due; kNever: nothing ever will be.
+  /// Time of the next due work, unix ns; kNever: none.
   [[nodiscard]] std::int64_t next_deadline();
-  /// Everything due up to `t`, then the clock is at `t`.
+  /// Does everything due up to `t`, then sets the clock to `t`.
   void run_until(std::int64_t t);
-  /// As run_until(t), but leaves off after a step for which `enough` says so; whether it got to `t`.
+  /// Like run_until(t), but stops after a step for which `enough` returns true. Returns true if it reached `t`.
   bool run_until(std::int64_t t, const std::function<bool()>& enough);
-  /// Everything due before `t`, then the clock is at `t`: what happens from outside at `t` comes first there.
+  /// Does everything due before `t`, then sets the clock to `t`, so that outside events at `t` come first.
   void run_before(std::int64_t t);
-  /// Ends the server's threads, if it has any; the next step starts them again. By the driver, before it ends.
+  /// Stops the server's threads, if any; the next step starts them again. The driver calls it before it ends.
   void stop_workers();
-  /// Something happens now. Its answer is Nomad's; `error` is "" where it succeeded.
+  /// Applies an event now. Returns Nomad's answer; `error` is "" on success.
   fsm::Answer apply(const Event& event);
 
   [[nodiscard]] server::Server& server() { return *server_; }
@@ -88,10 +88,10 @@ class Cluster {
   [[nodiscard]] client::Clients& clients() { return *clients_; }
   [[nodiscard]] bool has_leader() const { return has_leader_; }
   [[nodiscard]] const tables::Snapshot& state() const { return server_->store().current(); }
-  /// Of all decisions and log entries so far.
+  /// Fingerprint of all decisions and log entries so far.
   [[nodiscard]] std::uint64_t digest() const { return recorder_->digest.value(); }
 
-  /// With Config::check: what was found broken, at most at one step.
+  /// With Config::check: the broken invariants of the first step that broke any.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
   struct Counts {
@@ -162,33 +162,33 @@ class Cluster {
   Outcomes outcomes_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<server::Server> server_;
-  std::optional<server::Server::Turn> turn_;  // of free workers: the driver has it
+  std::optional<server::Server::Turn> turn_;  // held by the driver while it runs
   bool works_ = false;                        // the threads were started
   std::unique_ptr<lifecycle::Watchers> watchers_;
   std::unique_ptr<client::Clients> clients_;
   base::Random ids_;
 
-  std::vector<std::shared_ptr<const model::Node>> machines_;  // by NodeRow: what its client registers
-  std::vector<bool> is_registered_;  // by NodeRow: the answer to its next registration is known
-  std::vector<bool> is_restarted_;   // by NodeRow: its client process started anew and has not registered
-  std::vector<std::vector<tables::AllocRow>> news_;  // by NodeRow: what the next pull has to name
-  std::vector<bool> resumes_;                        // by NodeRow: its client's first pull goes on with what runs
+  std::vector<std::shared_ptr<const model::Node>> machines_;  // by NodeRow: node object that its client registers
+  std::vector<bool> is_registered_;                           // by NodeRow: its next registration changes nothing
+  std::vector<bool> is_restarted_;                   // by NodeRow: its client restarted and has not registered yet
+  std::vector<std::vector<tables::AllocRow>> news_;  // by NodeRow: allocations to return with the next pull
+  std::vector<bool> resumes_;                        // by NodeRow: its client's first pull resumes running tasks
   client::Outbox sent_;
   client::ServerAllocs pulled_;
   lifecycle::Outbox written_;
-  fsm::ClientUpdateEntry batch_;  // reports that wait to be written, from these clients (R-CTRL-749)
-  fsm::Answer flushed_;           // to the batch before
+  fsm::ClientUpdateEntry batch_;  // reports waiting to be written, sent by senders_ (R-CTRL-749)
+  fsm::Answer flushed_;           // answer to the previous batch
   std::vector<tables::NodeRow> senders_;
-  std::vector<std::pair<tables::AllocRow, tables::TaskLogRef>> logs_;  // that the batch tells of
+  std::vector<std::pair<tables::AllocRow, tables::TaskLogRef>> logs_;  // task events of the batch
   std::int64_t batch_due_ = lifecycle::kNever;
-  bool by_clients_ = false;  // the rows that changed are what clients reported: no news to them
+  bool by_clients_ = false;  // the change in progress is a client report, which clients need not hear of
   bool has_leader_ = true;
-  std::int64_t leader_due_ = lifecycle::kNever;  // when the next one begins
-  std::int64_t next_due_ = lifecycle::kNever;    // after a step that found nothing to do: when there is something
+  std::int64_t leader_due_ = lifecycle::kNever;  // when the next leader begins
+  std::int64_t next_due_ = lifecycle::kNever;    // after a step without work: time of the next work
   Counts counts_;
   // Config::check.
   std::vector<std::string> problems_;
-  tables::SnapshotRef checked_;  // the state that was looked at last
+  tables::SnapshotRef checked_;  // the state checked last
   std::uint64_t unchecked_steps_ = 0;
   Exceptions exceptions_;
 };

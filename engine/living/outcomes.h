@@ -1,5 +1,6 @@
-// What tasks do: outcomes that were declared or injected (R-CTRL-E18, 1710, 1711), else a model's, else their drivers',
-// else the rule's: a service or system task runs for ever, one of a batch or sysbatch job for a given time.
+// What tasks do. The first source that applies decides: a declared or injected outcome (R-CTRL-E18, 1710, 1711), a
+// model, the task's driver, the default. By default a service or system task runs for ever, and a task of a batch or
+// sysbatch job for a given time.
 #pragma once
 
 #include <map>
@@ -18,7 +19,7 @@ class Outcomes {
   Outcomes(const Outcomes&) = delete;
 
   void add(const TaskOutcome& outcome);
-  /// What clients ask; refers to this.
+  /// The model that clients call. It refers to this object.
   [[nodiscard]] client::TaskModel model() const;
 
  private:
@@ -27,7 +28,7 @@ class Outcomes {
   client::TaskModel otherwise_;
   std::int64_t batch_run_ns_;
   std::optional<client::DriverDefaults> drivers_;
-  /// By namespace, job and position in `job.group[i]`, those of every allocation under kEvery; the newest last.
+  /// Rules by namespace, job and i of `job.group[i]` (kEvery: all allocations), newest last.
   static constexpr std::uint32_t kEvery = ~0u;
   struct Rule {
     std::uint64_t number = 0;

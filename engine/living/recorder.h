@@ -1,7 +1,6 @@
-// Recorder: looks on for the cluster. It takes every decision and log entry into the digest, and turns the rows that
-// changed into what a listener is told.
+// Recorder: adds every decision and log entry to the digest, and turns changed rows into calls of the listener.
 //
-// With a listener it keeps a byte per allocation and per node row: the statuses that it last told of.
+// With a listener it keeps a byte per allocation row and per node row: the statuses it reported last.
 #pragma once
 
 #include <functional>
@@ -29,9 +28,9 @@ class Recorder final : public server::Listener {
     if (listener_) listener_->evaluation_over();
   }
   void changed(const tables::Changes& changes);
-  /// A client is about to report of the allocation.
+  /// A client is about to report on the allocation.
   void expected(tables::AllocRow row) const;
-  /// What is there at the beginning is not news.
+  /// Reports all loaded rows to the listener as new.
   void loaded();
 
   void lane_made(server::Lane& lane) override {
@@ -70,10 +69,10 @@ class Recorder final : public server::Listener {
   living::Listener* const listener_;
   const fsm::StateLog* log_ = nullptr;
   std::uint64_t evaluations_ = 0;
-  // What was told; 0: not there.
+  // Reported statuses by row; 0: no such row.
   static constexpr std::uint8_t kThere = 0x80;
   std::vector<std::uint8_t> allocs_, nodes_;
-  std::map<tables::NodeRow, std::int64_t> drains_;                                 // since when
+  std::map<tables::NodeRow, std::int64_t> drains_;                                 // begin of the drain, unix ns
   std::map<std::uint32_t, std::shared_ptr<const model::Deployment>> deployments_;  // active
 };
 
