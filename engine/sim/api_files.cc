@@ -1,4 +1,4 @@
-// Nodes and jobs from files as Nomad's API shows them.
+// Reads nodes and jobs from files in the JSON of Nomad's API.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,16 +14,17 @@
 namespace berth::sim {
 namespace {
 
-/// A file that is a list, or an object that holds one.
+/// A file that is a list, or an object that contains one.
 struct ListFile {
   json::Value document;
-  std::string prefix;  ///< place of the list in it, as a JSON pointer
+  std::string prefix;  ///< JSON pointer to the list
   [[nodiscard]] const json::Value& list() const {
     return prefix.empty() ? document : *document.find(std::string_view(prefix).substr(1));
   }
 };
 
-/// `key`: of the list in an object. Error: none, or an empty one; `remedy` says what to write.
+/// Reads the list, or the one under `key` of an object. A missing or empty list is an error with this problem and
+/// remedy.
 Result<ListFile> read_list(const std::string& path, const std::string& key, std::string problem, std::string remedy) {
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
@@ -67,7 +68,7 @@ Result<GeneratedCluster> read_cluster_file(const std::string& path) {
         std::none_of(out.pools.begin(), out.pools.end(), [&](const auto& pool) { return pool.name == node.node_pool; }))
       out.pools.push_back({.name = node.node_pool});
     node.id.clear(), node.name.clear();
-    // Equal nodes share a shape; files list them in runs, so looking at the last one finds most.
+    // Equal nodes share a shape. Files list them in runs, so comparing with the last shape finds most.
     if (!out.shapes.empty() && out.shapes.back() == node)
       record.shape = static_cast<std::uint32_t>(out.shapes.size() - 1);
     else
@@ -79,7 +80,7 @@ Result<GeneratedCluster> read_cluster_file(const std::string& path) {
 
 namespace {
 
-/// The first rule of a job that Nomad would refuse: its place below the job, and what is wrong.
+/// The first rule of a job that Nomad would refuse: its place within the job, and the problem.
 std::optional<std::pair<std::string, std::string>> bad_rule(const model::Job& job) {
   std::optional<std::pair<std::string, std::string>> out;
   const auto look = [&](const auto& rules, const std::string& place) {

@@ -55,7 +55,7 @@ void RunClock::idle_until(std::int64_t due_ns, std::int64_t max_sleep_ns) {
   if (kind_ == Clock::skip) {
     skipped_ns_ += gap;
   } else if (gap > 200'000) {
-    // A sleeping thread wakes up about 60 us late; the last stretch is spent polling instead.
+    // A sleeping thread wakes up about 60 us late, so the last 150 us are spent polling.
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(gap - 150'000, max_sleep_ns)));
   }
 }

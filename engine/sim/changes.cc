@@ -18,7 +18,7 @@ std::optional<toml::table> parsed(const std::string& text) {
   }
 }
 
-/// The one entry of `v = VALUE`; nothing where VALUE is no TOML, or more than a value.
+/// The parsed table `v = VALUE`; nullopt if VALUE is not exactly one TOML value.
 std::optional<toml::table> value_of(std::string_view value) {
   auto out = parsed(fmt::format("v = {}", value));
   if (value.find('\n') != std::string_view::npos || !out || out->size() != 1 || !out->contains("v"))
@@ -26,7 +26,7 @@ std::optional<toml::table> value_of(std::string_view value) {
   return out;
 }
 
-/// The parts of a dotted key; empty where it is none.
+/// The parts of a dotted key; empty if it is malformed.
 std::vector<std::string> parts_of(const std::string& key) {
   std::vector<std::string> out;
   const auto tree = key.find('\n') == std::string::npos ? parsed(key + " = 0") : std::nullopt;
@@ -49,7 +49,7 @@ std::string names_in(const toml::array& list) {
   return out;
 }
 
-/// The table of a list that `part` names or numbers; null for none.
+/// The table of a list with the name or number `part`; null if there is none.
 toml::table* element_of(toml::array& list, const std::string& part) {
   for (toml::node& item : list)
     if (toml::table* table = item.as_table())
@@ -83,7 +83,7 @@ std::optional<InputError> apply_change(toml::table& root, const Change& change) 
     at = next->as_table();
     if (!at) return bad(fmt::format("goes on below '{}', which is no table", parts[i]), "shorten it");
   }
-  // Copied, because copies have no line: an error then names the key, not line 1 of the file.
+  // Copies have no line, so that an error names the key, not line 1 of the file.
   at->erase(parts.back());
   if (const auto value = value_of(change.value))
     value->get("v")->visit([&](const auto& node) { at->insert(parts.back(), node); });

@@ -1,5 +1,5 @@
-// Changes of single keys of a workload: `cluster.nodes=200`, as a study varies them. They are laid over the file after
-// its label, before anything is checked, so a changed key is held to the same rules as one that the file has.
+// Changes of single keys of a workload, such as `cluster.nodes=200`, as made by a study. They are applied after the
+// label and before any check, so a changed key obeys the same rules as one in the file.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 namespace berth::sim {
 
 struct Change {
-  /// A dotted key as TOML writes it. In a list of tables the next part is the `name` of one of them, or its number from
-  /// 0: jobs.mix.web.cpu_mhz, jobs.mix.0.cpu_mhz.
+  /// A dotted TOML key. After a list of tables, the next part is the `name` of one of them, or its number from 0:
+  /// jobs.mix.web.cpu_mhz, jobs.mix.0.cpu_mhz.
   std::string key;
-  /// TOML: 5, 0.5, true, "text", [1, 2]; anything that is no TOML is taken as a text: best-fit.
+  /// TOML: 5, 0.5, true, "text", [1, 2]. Anything else is taken as text: best-fit.
   std::string value;
   friend bool operator==(const Change&, const Change&) = default;
 };
@@ -23,7 +23,7 @@ struct Change {
 /// "nodes=5, strategy=best-fit"; "" for none.
 [[nodiscard]] std::string to_text(const std::vector<Change>& changes);
 
-/// `value` as the text that two ways of writing it share: 5 and 5, "a" and a.
+/// Returns the canonical text of `value`: "a" and a give the same.
 [[nodiscard]] std::string normal_value(std::string_view value);
 
 }  // namespace berth::sim

@@ -94,7 +94,7 @@ void add_load(GeneratedCluster& out, const LoadSpec& spec, std::uint64_t seed) {
       out.load.push_back({static_cast<std::uint32_t>(row), pick, next_index[pick]++});
     }
   }
-  // The jobs want what is there, so that an evaluation of one of them has nothing to do.
+  // Each job's count is what already runs, so that an evaluation of it has nothing to do.
   for (std::size_t i = 0; i < asks.size(); ++i) {
     auto job = std::make_shared<model::Job>(*out.load_jobs[i]);
     job->task_groups.front().count = next_index[i];
@@ -155,7 +155,7 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
   }
   const Quantity pick = Quantity::choices(spec_index, weights);
   Random random(seed, "nodes");
-  // Node IDs of different seeds differ; seed 0 has those of the recorded grid.
+  // Node IDs differ between seeds; seed 0 gives those of the recorded grid.
   const std::uint64_t salt = seed == 0 ? 0 : mix64(seed);
   out.nodes.resize(static_cast<std::size_t>(spec.nodes));
   for (std::size_t row = 0; row < out.nodes.size(); ++row) {
@@ -165,7 +165,7 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
     NodeRecord& record = out.nodes[row];
     record.id = generated_id(kNodeKind, static_cast<std::uint32_t>(row), salt);
     record.shape = static_cast<std::uint32_t>(first_variant[shape] + variant);
-    // A rack stands in one datacenter.
+    // A rack belongs to one datacenter.
     if (spec.racks > 0) record.rack = static_cast<std::uint32_t>(row % static_cast<std::size_t>(spec.racks));
     record.datacenter = static_cast<std::uint32_t>((spec.racks > 0 ? record.rack : row) % out.datacenters.size());
   }

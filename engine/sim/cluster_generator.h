@@ -1,4 +1,4 @@
-// Clusters: heterogeneous ones from shapes, Nomad's grid, and nodes from a file. The ones of openb are in openb.h.
+// Clusters: heterogeneous ones from shapes, Nomad's grid, and nodes from a file. For openb see openb.h.
 #pragma once
 
 #include "sim/generated_cluster.h"

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The nearest `folder`/`relative` for a folder at or above `start`.
+/// Returns `folder`/`relative` for the nearest folder at or above `start` that contains it.
 std::optional<fs::path> above(const fs::path& start, const fs::path& relative) {
   std::error_code error;
   fs::path folder = fs::absolute(start, error);
@@ -24,7 +24,7 @@ std::optional<fs::path> above(const fs::path& start, const fs::path& relative) {
   }
 }
 
-/// A file of a checkout, and the same file where data is installed.
+/// Path of a file in a checkout, and of the same file in installed data.
 struct DataFile {
   fs::path checkout, installed;
 };

@@ -1,9 +1,9 @@
-// Where workloads and their data lie. A relative path is looked up
+// Finds workloads and their data. A relative path is looked up
 //   1. from the workload file upwards,
-//   2. from the current folder upwards: the checkout that one works in,
-//   3. in the folder that BERTH_DATA names, a checkout or one laid out like what is installed,
-//   4. in what was installed with the program: share/berth with `workloads` (bench/macro of a checkout) and `datasets`,
-//   5. from the program upwards: the checkout that it was built in.
+//   2. from the current folder upwards: the checkout in use,
+//   3. in the folder named by BERTH_DATA: a checkout, or laid out like the installed data,
+//   4. in the installed data: share/berth with `workloads` (bench/macro of a checkout) and `datasets`,
+//   5. from the program upwards: the checkout it was built in.
 #pragma once
 
 #include <string>
@@ -18,17 +18,17 @@ namespace berth::sim {
 [[nodiscard]] Result<std::string> committed_data(const std::string& workload_path, const std::string& file);
 
 /// The path of a fetched file, e.g. dataset "openb", file "openb_pod_list_default.csv" for
-/// datasets/data/openb/openb_pod_list_default.csv. When it is missing the error says which command brings it.
+/// datasets/data/openb/openb_pod_list_default.csv. If it is missing, the error names the command that fetches it.
 [[nodiscard]] Result<std::string> fetched_data(const std::string& workload_path, const std::string& dataset,
                                                const std::string& file);
 
-/// `name` as given when it is a file or "-", else the workload of that name, found in the same way.
+/// Returns `name` if it is a file or "-", else the path of the workload of that name.
 [[nodiscard]] Result<std::string> find_workload(const std::string& name);
 
-/// The paths of the shipped workloads, sorted by name; empty where none are found.
+/// The paths of the shipped workloads, sorted by name; empty if none are found.
 [[nodiscard]] std::vector<std::string> workload_files();
 
-/// The files that a workload is read from: its own, and those that it names.
+/// The files that a workload is read from: the workload file and those it names.
 [[nodiscard]] std::vector<std::string> files_of(const Workload& workload);
 
 }  // namespace berth::sim

@@ -1,4 +1,4 @@
-// The fingerprint of decisions of base under the name that workloads use.
+// Makes base's decision digest available in namespace sim.
 #pragma once
 
 #include "base/digest.h"

@@ -1,4 +1,4 @@
-// A strategy that a workload names as the fit component of its run (R-STRAT-007).
+// The strategy that a workload uses as the fit component of its run (R-STRAT-007).
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace berth::sim {
 
 struct FitStrategy {
   std::shared_ptr<const strategy::Ranker> ranker;  ///< its fit() is not empty
-  std::vector<std::string> models;                 ///< of device groups, behind NodeState::model; [0] = none
-  std::int64_t device_shares = 1;                  ///< instances that are one device
+  std::vector<std::string> models;                 ///< of device groups, indexed by NodeState::model; [0] = none
+  std::int64_t device_shares = 1;                  ///< instances per device
 };
-/// workload.strategy, which is not "nomad". What strategies compare with (greatest capacities, mean ask, typical
-/// workload) is that of the whole workload, as in `berth compare`.
+/// Makes workload.strategy, which must not be "nomad". Its reference values (largest capacities, mean request, typical
+/// workload) are those of the whole workload, as in `berth compare`.
 [[nodiscard]] Result<FitStrategy> fit_strategy(const Workload& workload, const GeneratedCluster& cluster,
                                                const JobStream& jobs);
 

@@ -16,7 +16,7 @@ model::Node GeneratedCluster::node(std::size_t node) const {
   out.name = node_name(node);
   if (!datacenters.empty()) out.datacenter = datacenters[record.datacenter];
   if (record.rack != NodeRecord::kNoRack) out.meta["rack"] = racks[record.rack];
-  // The address of Nomad's recorded grid, kept for every generator: unique.* attributes never enter a class.
+  // The address of Nomad's recorded grid, used by every generator: unique.* attributes do not affect the class.
   if (names.empty()) out.attributes["unique.advertise.address"] = fmt::format("192.168.{}.{}", node % 10, node % 120);
   return out;
 }

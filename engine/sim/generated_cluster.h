@@ -1,10 +1,10 @@
-// A generated cluster in the form the tables are loaded from: a few shapes with all strings, and one small record per
-// node, so that a million nodes cost 32 MB and no per-node string.
+// A generated cluster, from which the tables are loaded: a few shapes with all strings, and one small record per node,
+// so that a million nodes take 32 MB and no string per node.
 //
-//   shapes       one model::Node per shape: everything nodes of the shape share. ID, Name, Datacenter, Meta["rack"] and
-//                the attribute `unique.advertise.address` are left out: they follow from the record
+//   shapes       one model::Node per shape: everything that its nodes share. ID, Name, Datacenter, Meta["rack"] and the
+//                attribute `unique.advertise.address` are not set: they follow from the record
 //   nodes        per node: ID, shape, datacenter, rack (32 bytes)
-//   load_jobs    jobs of the allocations that are there before the run starts; one group, one task
+//   load_jobs    jobs of the allocations that exist before the run starts; one group, one task
 //   load         per such allocation: node, job, name index (12 bytes)
 //
 // The row of a node is its position in `nodes`; all indexes are positions in the lists here. Written once by a
@@ -31,7 +31,7 @@ struct NodeRecord {
   std::uint32_t shape = 0;
   std::uint32_t datacenter = 0;
   std::uint32_t rack = kNoRack;
-  std::uint32_t reserved = 0;  ///< 0; fills the record to 32 bytes
+  std::uint32_t reserved = 0;  ///< always 0; pads the record to 32 bytes
 
   static constexpr std::uint32_t kNoRack = 0xffffffff;  ///< the node has no Meta["rack"]
 };
@@ -40,18 +40,18 @@ static_assert(sizeof(NodeRecord) == 32);
 struct LoadRecord {
   std::uint32_t node = 0;
   std::uint32_t job = 0;
-  std::uint32_t name_index = 0;  ///< the allocation is called "<job>.<group>[name_index]"
+  std::uint32_t name_index = 0;  ///< the allocation's name is "<job>.<group>[name_index]"
 };
 
 struct GeneratedCluster {
   std::vector<model::Node> shapes;
   std::vector<std::string> datacenters, racks;
-  std::string name_prefix = "node-";  ///< node i is called "<prefix>i"
+  std::string name_prefix = "node-";  ///< node i is named "<prefix>i"
   std::vector<NodeRecord> nodes;
   std::vector<std::shared_ptr<const model::Job>> load_jobs;
   std::vector<LoadRecord> load;
   std::vector<model::NodePool> pools;  ///< besides the built-in `default` and `all`
-  /// Files name every node themselves: when set, it has one name per node and `name_prefix` is not used.
+  /// Node names from a file. If set, there is one per node, and `name_prefix` is not used.
   std::vector<std::string> names;
 
   [[nodiscard]] std::string node_name(std::size_t node) const;

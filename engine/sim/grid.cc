@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRemedy = "take the file from the repository again";
 
-/// One line of the file, or the place and problem of its first defect.
+/// Reads one line of the file; the error names the place and problem of its first defect.
 Result<GridCell> read_cell(const json::Value& from, const std::string& path, const std::string& line) {
   std::optional<InputError> error;
   const auto fail = [&](const std::string& key, std::string problem) {

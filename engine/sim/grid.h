@@ -1,4 +1,4 @@
-// Nomad's own benchmark with what Nomad decided: 120 cells of one evaluation each (datasets/README.md).
+// Nomad's own benchmark with Nomad's decisions: 120 cells of one evaluation each (datasets/README.md).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct GridCell {
   std::uint64_t state_index = 0;         ///< with the evaluation ID, the seed of the visiting order (R-FEAS-202)
   std::int64_t nomad_ns = 0;             ///< the fastest of Nomad's repetitions
   std::vector<std::int32_t> placements;  ///< node number of allocation k, -1 = not placed
-  std::vector<double> scores;            ///< final score of that node, 0 where nothing was placed
+  std::vector<double> scores;            ///< final score of that node, 0 if not placed
   bool free_runs_equal = false;          ///< Nomad's runs in map order gave the same placements
 };
 
-/// Reads the cells of datasets/nomad-grid.jsonl.gz; errors name the line and what is wrong with it.
+/// Reads the cells of datasets/nomad-grid.jsonl.gz; errors name the line and the problem.
 [[nodiscard]] Result<std::vector<GridCell>> read_grid(const std::string& path);
 
 }  // namespace berth::sim

@@ -76,7 +76,7 @@ double Histogram::standard_deviation() const {
 
 std::int64_t Histogram::percentile(double percent) const {
   if (count_ == 0) return 0;
-  // Less a hair: 99.9 % of 1,000 values are 999, however 99.9 is rounded.
+  // Subtracts a rounding margin: 99.9 % of 1,000 values must be 999, however 99.9 is rounded.
   const double wanted = std::ceil(percent * static_cast<double>(count_) / 100 - 1e-6);
   const auto rank = static_cast<std::uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(count_)));
   std::uint64_t seen = 0;
@@ -89,7 +89,7 @@ std::int64_t Histogram::percentile(double percent) const {
 
 std::string Histogram::percentile_text(int ticks) const {
   std::string out = "       Value     Percentile TotalCount 1/(1-Percentile)\n\n";
-  // As HdrHistogram: the step halves with the distance that is left to 100 %.
+  // As in HdrHistogram: the step halves with the remaining distance to 100 %.
   double level = 0;  // percent
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < kBuckets && count_ > 0; ++i) {

@@ -15,7 +15,7 @@ namespace berth::sim {
 
 namespace {
 
-/// Reads what a workload names, and remembers which files that were.
+/// Reads the inputs of a workload and records which files it read.
 class InputReader {
  public:
   explicit InputReader(const Workload& workload) : workload_(workload) {}
@@ -92,7 +92,7 @@ class InputReader {
     return JobStream{};
   }
 
-  /// The text and the path of a file of the openb data.
+  /// Text and path of a file of the openb data.
   Result<std::pair<std::string, std::string>> read_fetched(const std::string& file) {
     auto path = fetched_data(workload_.path, "openb", file);
     if (!path) return tl::unexpected(path.error());
@@ -107,7 +107,7 @@ class InputReader {
   }
 
   const Workload& workload_;
-  OpenbSummary summary_;  ///< empty where nothing needs it
+  OpenbSummary summary_;  ///< empty if not needed
   Inputs out_;
 };
 

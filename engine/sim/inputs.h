@@ -1,4 +1,4 @@
-// What a workload file stands for: its cluster and its jobs in the order of their arrival.
+// The inputs of a workload: its cluster, and its jobs in order of arrival.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@ namespace berth::sim {
 struct Inputs {
   GeneratedCluster cluster;
   JobStream jobs;
-  std::vector<std::string> data_files;  ///< read for them, in this order
+  std::vector<std::string> data_files;  ///< files read for the inputs, in this order
 };
 
-/// Generates, or reads the data of, everything but nomad-grid, which has neither. Errors are those of the data.
+/// Generates or reads the cluster and jobs of a workload; not for nomad-grid, which has neither. Errors come from the
+/// data.
 [[nodiscard]] Result<Inputs> make_inputs(const Workload& workload);
 
-/// The same, for a workload without a life whose nodes and jobs are mixes.
+/// The same for a workload without [life] whose nodes and jobs are mixes; it cannot fail.
 [[nodiscard]] Inputs generate_inputs(const Workload& workload);
 
 }  // namespace berth::sim

@@ -12,7 +12,7 @@ namespace {
 constexpr model::Duration kMinute = 60 * base::kSecond, kHour = 60 * kMinute;
 
 bool hit(Random& random, std::int64_t percent) {
-  // Always one draw, so that changing a percentage leaves the other draws alone.
+  // Always one draw, so that changing a percentage does not change other draws.
   return static_cast<std::int64_t>(random.below(100)) < percent;
 }
 
@@ -39,7 +39,7 @@ std::vector<model::Affinity> draw_affinities(Random& random, const std::vector<R
   return out;
 }
 
-/// The blocks that a kind has in a life; its tasks are the group's first ones.
+/// Adds the blocks that a kind has only in a simulation. Its tasks come first in the group.
 void add_life(const JobLife& life, model::TaskGroup& group) {
   if (life.update) group.update = life.update;
   if (life.restart) group.restart_policy = life.restart;
@@ -66,7 +66,7 @@ void ask_ports(Random& random, const JobKindSpec& kind, model::TaskGroup& group)
   group.networks.push_back(std::move(network));
 }
 
-/// Reserved cores, whose speed is the node's, and host volumes.
+/// Adds reserved cores, which run at the node's speed, and host volumes.
 void ask_beyond_figures(Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
   if (const std::int64_t cores = kind.cores.draw(random); cores > 0) {
     group.tasks.front().resources->cores = cores;
@@ -125,7 +125,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
   return job;
 }
 
-/// Turns some arrivals into new versions of jobs of their kind that arrived not long before.
+/// Turns some arrivals into new versions of recently arrived jobs of their kind.
 void draw_updates(const JobsSpec& spec, JobStream& stream, std::uint64_t seed) {
   constexpr std::size_t kLast = 32;
   Random random(seed, "updates");
@@ -155,8 +155,8 @@ model::Job registered_job(const std::string& id, const std::string& type, std::i
   job.priority = priority;
   job.datacenters = {"*"};
   job.status = "pending";
-  // Update blocks have max_parallel 0: no deployment, as in Nomad's own benchmark. A deployment would make every later
-  // evaluation of the job wait for health reports that nobody sends here.
+  // Update blocks have max_parallel 0: no deployment, as in Nomad's own benchmark. With a deployment, every later
+  // evaluation of the job would wait for health reports, which a replay does not send.
   return job;
 }
 

@@ -1,4 +1,4 @@
-// Jobs: mixes of kinds, the cells of Nomad's grid, and jobs from a file. The ones of openb are in openb.h.
+// Jobs: mixes of kinds, the cells of Nomad's grid, and jobs from a file. For openb see openb.h.
 #pragma once
 
 #include "sim/job_stream.h"
@@ -17,13 +17,13 @@ namespace berth::sim {
 /// Jobs in API JSON in their registered form: a list, or an object with a list `Jobs`. `path` may be gzip.
 [[nodiscard]] Result<JobStream> read_jobs_file(const std::string& path);
 
-/// What Nomad says of a constraint's or affinity's value that is no regular expression or no version, where its operand
-/// asks for one; "" otherwise.
+/// Nomad's error if the value of a constraint or affinity is not the regular expression or version that its operand
+/// needs; else "".
 [[nodiscard]] std::string rule_problem(const model::Constraint& rule);
 
 /// A registered job of one type with server defaults (R-MODEL-225, 226, 240, 241), without groups.
 [[nodiscard]] model::Job registered_job(const std::string& id, const std::string& type, std::int64_t priority);
-/// A group of it with one task called like the group, and the defaults of the job's type.
+/// A group for such a job with one task of the group's name, and the defaults of the job's type.
 [[nodiscard]] model::TaskGroup registered_group(const std::string& type, const std::string& name, std::int64_t count,
                                                 const std::string& driver, std::int64_t cpu_mhz, std::int64_t memory_mb,
                                                 std::int64_t disk_mb);

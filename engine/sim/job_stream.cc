@@ -3,7 +3,7 @@
 namespace berth::sim {
 namespace {
 
-/// What a new version asks for more than the one before: its allocations are replaced, not changed in place.
+/// Extra memory of each new version, so that its allocations are replaced, not updated in place.
 constexpr std::int64_t kMemoryOfUpdateMb = 8;
 
 }  // namespace

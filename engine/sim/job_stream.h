@@ -1,4 +1,4 @@
-// The jobs of a run as templates and arrivals: what differs between two jobs of a template is the ID and the times.
+// The jobs of a run as templates and arrivals. Jobs of one template differ only in their ID and times.
 //
 //   templates    whole jobs in registered form; the ID is a stem
 //   arrivals     in order of due_ns, ties in order of number: template, number, due time, run time (40 bytes)
@@ -24,18 +24,18 @@ struct JobArrival {
   std::uint32_t template_index = 0;
   std::uint32_t number = 0;   ///< unique within the stream
   std::uint32_t version = 0;  ///< of the job
-  std::uint32_t renews = 0;   ///< of a version after the first: number of the arrival that the job came with
+  std::uint32_t renews = 0;   ///< if version > 0: number of the arrival that registered the job
   bool fails = false;         ///< its allocations end as failed, not complete
 };
 
 struct JobStream {
   std::vector<std::shared_ptr<const model::Job>> templates;
-  std::vector<bool> single;  ///< per template: it is one job, whose ID has no number
+  std::vector<bool> single;  ///< per template: stands for one job, whose ID has no number
   std::vector<JobArrival> arrivals;
-  std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: of no mix
-  std::vector<std::uint32_t> kind_of;  ///< by template, where there are kinds
+  std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: not a mix
+  std::vector<std::uint32_t> kind_of;  ///< by template, if there are kinds
 
-  /// The job that arrives: a copy of the template under its own ID.
+  /// The arriving job: a copy of the template with its own ID.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;
 };
 

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::int64_t kMaxJobs = 100'000'000;
 
-/// Nomad's operands (R-FEAS-601 to 607); others would filter every node without a word.
+/// Accepts only Nomad's operands (R-FEAS-601 to 607); others would silently filter every node.
 void check_operand(TomlSection& in, const std::string& operand, bool affinity) {
-  // R-FEAS-662: an affinity cannot ask whether something is set, nor for distinct values.
+  // R-FEAS-662: an affinity cannot test whether something is set, nor for distinct values.
   if (!affinity && operand == "distinct_property") return;
   if (affinity && operand.starts_with("is_"))
     return in.fail("operator", "an affinity cannot use '" + operand.substr(0, 40) + "'", "use another operator");
@@ -144,7 +144,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   if (out.life.named) out.templates = 1;
   if (out.life.named || !out.life.rate.empty()) out.weight = 0;
   const bool system = out.type == "system" || out.type == "sysbatch";
-  // R-MODEL-250 ff.: what registration refuses is refused here, where the line is known.
+  // R-MODEL-250 ff.: registration would refuse these; here the line is known.
   if (system && !out.affinities.empty()) in.fail("affinities", "system jobs cannot have affinities", "remove them");
   if (system && !out.spreads.empty()) in.fail("spreads", "system jobs cannot have spreads", "remove them");
   if (system && in.has("count")) in.fail("count", "system jobs run once on every node", "remove 'count'");
@@ -177,7 +177,7 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
   if (out.source == Source::nomad_grid) refuse(in, {"count"}, why);
   if (out.source != Source::files) refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);
-  // Named jobs and those that arrive by a curve are not counted.
+  // `count` does not cover named jobs and those that arrive by a curve.
   const bool counted = std::any_of(out.kinds.begin(), out.kinds.end(),
                                    [](const JobKindSpec& kind) { return !kind.life.named && kind.life.rate.empty(); });
   if (((out.source == Source::mix && (counted || out.kinds.empty())) || out.source == Source::openb_like) &&

@@ -9,9 +9,9 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kDrawn = 8;  // templates of a kind that are looked at
+constexpr std::int64_t kDrawn = 8;  // checked templates per kind
 
-/// Of Nomad's words, which may be a list on several lines, the first thing it says, on one.
+/// The first of Nomad's error messages, which may be a list over several lines, as one line.
 std::string first_of(const model::ErrorList& errors) {
   std::string out;
   for (const char c : errors.items().front()) {
@@ -43,7 +43,7 @@ std::optional<InputError> refused_kind(const Workload& workload) {
     drawn.kinds.front().templates = std::min(kind.templates, kDrawn);
     for (const auto& drawn_job : generate_jobs(drawn, workload.seed).templates) {
       model::Job job = *drawn_job;
-      for (model::TaskGroup& group : job.task_groups)  // a workload says nothing of logs, which must fit on the disk
+      for (model::TaskGroup& group : job.task_groups)  // workloads do not set logs, which must fit on the disk
         if (group.ephemeral_disk) group.ephemeral_disk->size_mb = kMaxAmount;
       if (const model::ErrorList errors = model::validate(job); !errors.empty())
         return at(kind.line, "Nomad refuses jobs of the kind '" + kind.name + "': " + first_of(errors),

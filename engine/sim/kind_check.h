@@ -1,11 +1,11 @@
-// Kinds of jobs that cannot be meant: Nomad would refuse them at registration, which a workload does not go through.
+// Finds job kinds that Nomad would refuse at registration, a step that workloads skip.
 #pragma once
 
 #include "sim/workload.h"
 
 namespace berth::sim {
 
-/// The first kind that draws jobs which Nomad refuses, or whose periodic jobs never come, with its line.
+/// The first kind with its line whose jobs Nomad refuses, or whose periodic jobs never launch.
 [[nodiscard]] std::optional<InputError> refused_kind(const Workload& workload);
 
 }  // namespace berth::sim

@@ -14,11 +14,11 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kLater = INT64_MAX;
-constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // of a plan: some 4,000,000 events
+constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // limit of a plan: about 4,000,000 events
 
 std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
 
-/// Where the kinds' templates begin.
+/// Position of each kind's first template.
 std::vector<std::uint32_t> first_templates(const JobsSpec& spec) {
   std::vector<std::uint32_t> out;
   std::uint32_t next = 0;
@@ -30,7 +30,7 @@ std::vector<std::uint32_t> first_templates(const JobsSpec& spec) {
 template <class Happens>
 void arrive_by(const std::vector<std::pair<std::int64_t, double>>& curve, std::int64_t end_ns, Random& random,
                Happens&& happens) {
-  double left = random.exponential(1);  // arrivals that the rate still has to add up to
+  double left = random.exponential(1);  // integral of the rate until the next arrival
   for (std::size_t i = 0; i < curve.size(); ++i) {
     const bool last = i + 1 == curve.size();
     const std::int64_t begin = curve[i].first, until = std::min(end_ns, last ? end_ns : curve[i + 1].first);
@@ -75,10 +75,10 @@ class Planner {
  private:
   struct NodeState {
     std::int64_t joins_ns = 0;
-    std::int64_t away_until = 0;  ///< not to be disturbed again before; kLater: never back by itself
+    std::int64_t away_until = 0;  ///< disturbed until then; kLater: does not return by itself
     bool gone = false, unreachable = false, drained = false;
     std::int64_t set_at = -1;   ///< when its eligibility or drain was last set
-    std::int64_t link_at = -1;  ///< when an event last cut it off or brought it back
+    std::int64_t link_at = -1;  ///< when an event last disconnected or reconnected it
     std::uint32_t set_line = 0, link_line = 0;
   };
   struct JobState {
@@ -138,7 +138,7 @@ class Planner {
     }
   }
 
-  /// Every time of every step, in the order of time and file.
+  /// All times of all steps, ordered by time, then by place in the file.
   std::vector<std::pair<std::int64_t, std::uint32_t>> occurrences() {
     std::vector<std::pair<std::int64_t, std::uint32_t>> out;
     for (std::uint32_t s = 0; s < life_.steps.size(); ++s) {
@@ -156,7 +156,7 @@ class Planner {
 
   // ---------------------------------------------------------------- nodes
 
-  /// `disturbs`: only machines that are up can be.
+  /// The nodes of a step. `disturbs`: only machines that are up.
   std::vector<std::uint32_t> nodes_of(const LifeStep& step, std::int64_t at, bool disturbs) {
     std::vector<std::uint32_t> out;
     std::set<std::string_view> named;
@@ -220,7 +220,7 @@ class Planner {
          "keep one of the two");
   }
 
-  /// Whether the step can be done to a node that it names.
+  /// True if the step can be applied to a node that it names.
   bool can(std::uint32_t n, const LifeStep& step, std::int64_t at, bool disturbs) {
     NodeState& node = nodes_[n];
     const std::string name = cluster_.node_name(n);
@@ -282,7 +282,7 @@ class Planner {
     return error_ ? nullptr : &job;
   }
 
-  /// What a job must have for the step.
+  /// Checks that a job has what the step needs.
   void check_job(const LifeStep& step, JobState& job, std::int64_t at) {
     const model::Job& form = form_of(job);
     const bool per_node = form.type == "system" || form.type == "sysbatch";
@@ -359,7 +359,7 @@ class Planner {
     return out;
   }
 
-  // ---------------------------------------------------------------- what happens
+  // ---------------------------------------------------------------- happenings
 
   Happening& add(std::int64_t at, Deed deed, std::uint32_t step, std::uint32_t fault,
                  std::vector<std::uint32_t> nodes) {
@@ -372,7 +372,7 @@ class Planner {
     return h;
   }
 
-  /// Two events may set different parts of the scheduler's configuration at one time.
+  /// Events at one time may set different parts of the scheduler configuration, but not one part to two values.
   void check_configuration(const LifeStep& step, std::int64_t at) {
     if (at != configured_at_) configured_ = {};
     configured_at_ = at;
@@ -434,7 +434,7 @@ class Planner {
     return static_cast<std::uint32_t>(out_.faults.size() - 1);
   }
 
-  /// A step at one of its times, with the nodes it hits.
+  /// A step at one of its times, with the affected nodes.
   struct Hit {
     std::int64_t at;
     std::uint32_t step_index;
@@ -493,7 +493,7 @@ class Planner {
     }
   }
 
-  /// What is one event on the nodes, and ends by itself at most.
+  /// Steps that are one event on the nodes, or one that ends by itself.
   void happen_once(const Hit& hit) {
     Happening& h = add_first(hit, hit.step.deed);
     switch (hit.step.deed) {
@@ -538,7 +538,7 @@ class Planner {
       add(hit, t, Deed::unreachable).begins = std::exchange(begins, false);
       add(hit, t + hit.step.down_ns, Deed::reachable);
     }
-    if (t < hit.until) t += (hit.until - t + round - 1) / round * round;  // after the end of the life
+    if (t < hit.until) t += (hit.until - t + round - 1) / round * round;  // after the end of the simulation
     keep_away(hit, t), end_fault(hit, t - hit.step.up_ns);
   }
 
@@ -568,7 +568,7 @@ class Planner {
   const JobStream& jobs_;
   Random random_;
   LifePlan out_;
-  std::size_t bytes_ = 0;  // of its happenings
+  std::size_t bytes_ = 0;  // of out_.happenings
   std::int64_t configured_at_ = -1;
   std::array<std::pair<std::string, std::uint32_t>, 6>
       configured_;  // at that time: what each setting was set to, where
@@ -577,7 +577,7 @@ class Planner {
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::map<std::string, std::vector<std::uint32_t>> by_rack_;
   std::map<std::string, JobState> named_;
-  std::vector<std::vector<std::uint32_t>> of_kind_;  // arrivals
+  std::vector<std::vector<std::uint32_t>> of_kind_;  // arrivals by kind
   std::set<std::uint32_t> stopped_;
 };
 

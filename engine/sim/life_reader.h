@@ -1,4 +1,4 @@
-// How the parts of a life are read; a part of workload.cc.
+// Reads the parts of a workload that describe a simulation; used by workload.cc.
 #pragma once
 
 #include "sim/life_spec.h"
@@ -8,7 +8,7 @@ namespace berth::sim {
 
 /// [life], [[events]], [[faults]] and [[tasks]] of a workload that has a [life].
 [[nodiscard]] LifeSpec read_life(TomlReader& reader, TomlSection& root);
-/// The keys of a kind of job that only a life knows.
+/// The keys of a job kind that only simulations use.
 [[nodiscard]] JobLife read_job_life(TomlReader& reader, TomlSection& in, const std::string& type);
 
 }  // namespace berth::sim

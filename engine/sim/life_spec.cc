@@ -10,8 +10,8 @@ namespace berth::sim {
 namespace {
 
 constexpr double kLongestSeconds = 1e9;         // 31 years
-constexpr double kLatestStart = 4'102'444'800;  // 2100-01-01: the end of a life and what waits there fit into 64 bits
-constexpr std::int64_t kMostTimes = 1'000'000;  // of all events and faults of a life
+constexpr double kLatestStart = 4'102'444'800;  // 2100-01-01, so that the end and later deadlines fit into 64 bits
+constexpr std::int64_t kMostTimes = 1'000'000;  // of all events and faults
 
 enum Section : unsigned { kEvents = 1, kFaults = 2, kInner = 0 };
 struct DeedRow {
@@ -184,7 +184,7 @@ void read_how_it_fails(TomlSection& in, LifeStep& step) {
   }
 }
 
-/// What is said of a step beside its time and whom it hits.
+/// Reads the keys of a step other than its time and its targets.
 void read_how(TomlSection& in, LifeStep& step) {
   switch (step.deed) {
     case Deed::client_restart:
@@ -337,7 +337,7 @@ LifeSpec read_life(TomlReader& reader, TomlSection& root) {
 
 namespace {
 
-/// What a job is, as far as the keys of its life depend on it.
+/// Properties of a job that decide which simulation keys it may have.
 struct JobTraits {
   bool service = false, system = false, per_node = false;
 };
@@ -419,7 +419,7 @@ model::PeriodicConfig read_periodic(TomlSection& at, const JobTraits& job) {
   return p;
 }
 
-/// When jobs of the kind come: once, at a time and under their own name, or at a rate.
+/// Reads when jobs of the kind arrive: once, at a time and under the kind's name, or at a rate.
 void read_coming(TomlSection& in, JobLife& out) {
   out.named = in.boolean("named", false);
   if (in.has("at_s")) out.at_ns = seconds(in, "at_s", 0);

@@ -1,10 +1,10 @@
-// The life of a workload: how its cluster lives, and what happens to it meanwhile, as plain values. The keys of the
+// The simulation that a workload describes with [life], as plain values: its timing, events and faults. The keys of the
 // file are documented in bench/macro/README.md and have the same names here.
 //
 //   LifeSpec    [life]                        duration, timing of clients and servers
-//   LifeStep    [[events]] and [[faults]]     what, to whom, when and how often; nothing is drawn yet
+//   LifeStep    [[events]] and [[faults]]     kind, targets, times and repetition; nothing is drawn yet
 //   TaskTrace   [[tasks]]                     what one task does (R-CTRL-E18)
-// life_plan.h draws from the seed what becomes of the steps, and finds what does not exist or contradicts itself.
+// life_plan.h turns the steps into events, with draws from the seed, and finds contradictions and unknown names.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace berth::sim {
 
-/// What happens. Faults are made of events: of those above them.
+/// Kind of a step. A fault consists of the events listed above it.
 enum class Deed : std::uint8_t {
   // events: one row of R-CTRL-E2 to E19 each
   unreachable,
@@ -41,7 +41,7 @@ enum class Deed : std::uint8_t {
   configure,
   gc,
   leader_change,
-  // events that only faults are made of
+  // events that occur only as parts of faults
   report_lag,
   task_failures,
   // faults
@@ -56,7 +56,7 @@ enum class Deed : std::uint8_t {
 
 inline constexpr std::int64_t kForGood = -1;
 
-/// A table of [[events]] or [[faults]]. Times and lengths in ns.
+/// One table of [[events]] or [[faults]]. Times and lengths in ns.
 struct LifeStep {
   Deed deed = Deed::gc;
   bool fault = false;
@@ -66,19 +66,19 @@ struct LifeStep {
   std::vector<std::int64_t> at;
   std::int64_t every_ns = 0, from_ns = 0, until_ns = 0, times = 0;
 
-  // Which nodes: these, those of these racks, `some` or `percent` of the nodes or racks (drawn), or the one that runs
-  // allocation `index` of the job `node_of` by then.
+  // Which nodes: these, those of these racks, `some` or `percent` of the nodes or racks (drawn), or the one that then
+  // runs allocation `index` of the job `node_of`.
   std::vector<std::string> nodes, racks;
   std::int64_t some = 0;
   double percent = 0;
   bool whole_racks = false;  ///< `some` counts racks
   std::string node_of;
 
-  // Which job: the named one, or `percent` of those of a kind that were registered by then.
+  // Which job: the named one, or `percent` of the jobs of a kind registered by then.
   std::string job, kind, group = "g0";
   std::int64_t index = 0;
 
-  // How.
+  // Details.
   std::optional<Quantity> for_s;                    ///< seconds; absent: for good
   std::int64_t down_ns = 0, up_ns = 0, lag_ns = 0;  ///< client-restart, rolling-reboot, flapping; slow-clients
   std::int64_t batch = 1, pause_ns = 0;             ///< rolling-reboot: nodes at a time, time between
@@ -86,13 +86,13 @@ struct LifeStep {
   bool ignore_system_jobs = false, clear = false;   ///< drain
   bool eligible = false, recovered = true;          ///< eligibility, drain clear; client-restart
   bool purge = false, force_reschedule = false;
-  std::optional<bool> reschedule;  ///< alloc-stop; absent: of batch jobs, as the command line has it
-  std::int64_t count = -1, cpu_mhz = 0, memory_mb = 0, canary = -1;  ///< scale, update; < 0 or 0: as it was
+  std::optional<bool> reschedule;  ///< alloc-stop; absent: only for batch jobs, as Nomad's command line does
+  std::int64_t count = -1, cpu_mhz = 0, memory_mb = 0, canary = -1;  ///< scale, update; < 0 or 0: unchanged
   std::string health;         ///< update: "", "never" or "unhealthy" from this version on
-  double fail_percent = 100;  ///< task-failures: of the runs that start meanwhile
+  double fail_percent = 100;  ///< task-failures: of the task runs that start during the fault
   std::int64_t fail_after_ns = 0;
   std::vector<std::pair<std::int64_t, double>> curve;  ///< scale-curve: time, factor of the first count
-  std::string algorithm;                               ///< configure: "" as it was
+  std::string algorithm;                               ///< configure: "" = unchanged
   std::optional<bool> preempt_system, preempt_sysbatch, preempt_batch, preempt_service, pause_broker;
 };
 
@@ -100,15 +100,15 @@ struct LifeStep {
 struct TaskTrace {
   std::uint32_t line = 0;
   std::string job, group = "g0";
-  std::int64_t task = 0, index = -1, run = -1;                               ///< -1: every one
-  std::int64_t start_delay_ns = 0, run_ns = -1, kill_ns = 0, exit_code = 0;  ///< run_ns < 0: as the job's kind says
+  std::int64_t task = 0, index = -1, run = -1;                               ///< -1: every task, allocation, run
+  std::int64_t start_delay_ns = 0, run_ns = -1, kill_ns = 0, exit_code = 0;  ///< run_ns < 0: run time of the job's kind
   std::string start_error, health;  ///< "", recoverable, fatal; "", never, unhealthy
   std::optional<bool> recovered;
 };
 
 struct LifeSpec {
   std::int64_t duration_ns = 0;
-  std::int64_t start_unix_ns = 1'767'225'600'000'000'000;  ///< 2026-01-01 00:00 UTC: what periodic jobs go by
+  std::int64_t start_unix_ns = 1'767'225'600'000'000'000;  ///< 2026-01-01 00:00 UTC; used by periodic jobs
   bool collapsed = false;                                  ///< no batching, no polling (R-CTRL-1707)
   std::int64_t min_ttl_ns = 10'000'000'000, grace_ns = 10'000'000'000;
   double heartbeats_per_s = 50;
@@ -122,12 +122,12 @@ struct LifeSpec {
   std::vector<TaskTrace> tasks;
 };
 
-/// What a kind of job has in a life only.
+/// Keys of a job kind that only simulations use.
 struct JobLife {
   std::uint32_t line = 0, periodic_line = 0;
-  bool named = false;                                 ///< one job, called like the kind
+  bool named = false;                                 ///< one job with the name of the kind
   std::int64_t at_ns = 0;                             ///< when a named one is registered
-  std::vector<std::pair<std::int64_t, double>> rate;  ///< time, jobs per second: it arrives by a curve
+  std::vector<std::pair<std::int64_t, double>> rate;  ///< arrival curve: time, jobs per second
   std::optional<model::UpdateStrategy> update;
   std::optional<model::RestartPolicy> restart;
   std::optional<model::ReschedulePolicy> reschedule;

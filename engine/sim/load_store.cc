@@ -43,7 +43,7 @@ void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
     auto& spec = specs[{record.shape, record.datacenter, record.rack}];
     if (!spec) {
       model::Node node = cluster.node(i);
-      node.attributes.erase("unique.advertise.address");  // the record's, not the spec's
+      node.attributes.erase("unique.advertise.address");  // differs per node, so it is not in the shared spec
       model::canonicalize(node);
       node.computed_class = model::computed_class(node);
       spec = store.make_spec(node, true);

@@ -1,4 +1,4 @@
-// A generated cluster into the tables.
+// Loads a generated cluster into the tables.
 #pragma once
 
 #include "sim/generated_cluster.h"
@@ -8,15 +8,15 @@
 namespace berth::sim {
 
 /// Adds all nodes, pools and allocations of the load; node i gets row i. Nodes of one shape, datacenter and rack share
-/// one spec, so a million of them cost their columns and no API object. The store must be empty.
+/// one spec, so a million of them take their columns and no API object each. The store must be empty.
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster);
 
 /// Healthy device instances of a node.
 [[nodiscard]] std::int64_t healthy_instances(const model::Node& node);
-/// Device instances that the allocations of a node hold. Costs a walk over them.
+/// Device instances held by the allocations of a node. Iterates over them.
 [[nodiscard]] std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node);
 
-/// The columns of all ready nodes of a snapshot, for measure_packing. Costs one pass over nodes, and over the
+/// The columns of all ready nodes of a snapshot, for measure_packing. Cost: one pass over the nodes, and over the
 /// allocations of nodes with devices.
 struct PackingTable {
   std::vector<std::int64_t> cpu_usable_mhz, cpu_used_mhz, memory_usable_mb, memory_used_mb, disk_usable_mb,

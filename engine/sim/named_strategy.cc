@@ -12,7 +12,7 @@ Result<void> check_strategy(const Workload& workload) {
   return {};
 }
 
-/// The workload, unless Nomad would refuse its jobs.
+/// Returns the workload, or an error if Nomad would refuse its jobs.
 Result<Workload> with_valid_jobs(Result<Workload> workload) {
   if (!workload) return workload;
   if (auto problem = refused_kind(*workload)) return tl::unexpected(std::move(*problem));

@@ -1,4 +1,4 @@
-// Which strategies a workload names.
+// Looks up the strategies that a workload may name.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-/// A sum that the workload file defines, or a strategy of the registry, "name:key=value". Errors list both.
+/// Finds a sum defined in the workload file, or a registered strategy, "name:key=value". Errors list both.
 [[nodiscard]] Result<strategy::StrategySpec> named_strategy(const Workload& workload, const std::string& text);
 
 }  // namespace berth::sim

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t kMaxSeconds = 9'000'000'000, kMaxGpus = 1'024;
 constexpr std::int64_t kDiskMb = 1 << 20;
 
-/// A comma separated file with a header and no quoting. Fields of the current row are read by column name; the first
-/// problem is kept.
+/// Reads a comma-separated file with a header and without quoting. Fields of the current row are read by column; the
+/// first problem is kept.
 class CsvRows {
  public:
   CsvRows(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {
@@ -95,7 +95,7 @@ class CsvRows {
   std::optional<InputError> error_;
 };
 
-/// R-STRAT-103: what a row may say about GPUs.
+/// R-STRAT-103: checks the GPU columns of a row.
 const char* gpu_contradiction(std::int64_t gpus, std::int64_t gpu_milli) {
   if (gpus > 0 && gpu_milli <= 0) return "asks nothing of its GPUs";
   if (gpus > 1 && gpu_milli < 1000) return "asks parts of several GPUs";
@@ -106,7 +106,7 @@ const char* gpu_contradiction(std::int64_t gpus, std::int64_t gpu_milli) {
 model::Node node_of(const OpenbNode& from, std::int64_t gpu_shares) {
   model::Node node =
       ready_node(std::max<std::int64_t>(1, from.cpu_milli / 1000), 1000, from.memory_mib, kDiskMb, 10'000);
-  // The recorded total where it is not a multiple of a core.
+  // The recorded total, if it is not a multiple of a core.
   node.node_resources->cpu.cpu_shares = from.cpu_milli;
   if (from.cpu_milli % 1000 != 0 || from.cpu_milli < 1000)
     node.node_resources->processors->topology->override_total_compute = static_cast<std::uint64_t>(from.cpu_milli);
@@ -133,7 +133,7 @@ model::Job job_of(const OpenbTask& task, const std::string& id, std::int64_t gpu
   const std::int64_t priority = task.qos == "LS" || task.qos == "Guaranteed" ? 70 : task.qos == "BE" ? 20 : 50;
   model::Job job = registered_job(id, "batch", priority);
   model::TaskGroup group = registered_group("batch", "task", 1, "exec", task.cpu_milli, task.memory_mib, 0);
-  group.reschedule_policy = model::ReschedulePolicy{};  // a recorded failure is an end, not the start of a retry
+  group.reschedule_policy = model::ReschedulePolicy{};  // no retries: a recorded failure is final
   if (task.gpus > 0) {
     const std::int64_t per_gpu = (std::min<std::int64_t>(task.gpu_milli, 1000) * gpu_shares + 999) / 1000;
     model::RequestedDevice ask{.name = "alibaba/gpu",
@@ -155,10 +155,10 @@ model::Job job_of(const OpenbTask& task, const std::string& id, std::int64_t gpu
   return job;
 }
 
-/// Key of everything a node's shape depends on.
+/// All values that define a node's shape.
 auto shape_key(const OpenbNode& node) { return std::tie(node.model, node.gpus, node.cpu_milli, node.memory_mib); }
 
-/// Key of everything a job depends on but its ID.
+/// All values that define a job, except its ID.
 auto class_key(const OpenbTask& task) {
   return std::tie(task.cpu_milli, task.memory_mib, task.gpus, task.gpu_milli, task.gpu_spec, task.qos);
 }
@@ -276,7 +276,7 @@ JobStream openb_jobs(const std::vector<OpenbTask>& tasks, std::int64_t gpu_share
 
 namespace {
 
-/// Reads the summary's JSON; the first thing that is wrong is kept, what follows has values that do no harm.
+/// Reads the summary's JSON. Keeps the first error; later reads then return harmless values.
 class SummaryReader {
  public:
   SummaryReader(const json::Value& root, const std::string& path) : root_(root), path_(path) {}

@@ -1,12 +1,12 @@
 // The real GPU cluster and task list of openb, and clusters of any size like it.
 //
-// Units: 1 vCPU = 1000 MHz, so cpu_milli is MHz; memory_mib is MiB; no disk in the data: nodes get 1 TiB, tasks ask 0.
-// GPUs: a node has one device group alibaba/gpu/<model> with `gpu_shares` instances per physical GPU, and a task asks
-// ceil(gpu_milli * gpu_shares / 1000) instances per GPU. Nomad shares no devices, so
-//   whole (1)          a partial task takes a whole GPU, as it would under Nomad;
-//   hundredths (100)   all sizes of the data are multiples of 10 milli-GPU, so every sum is exact. A partial task may
-//                      hold shares of two GPUs, which the real cluster forbids: packing looks slightly better than it
-//                      is.
+// Units: 1 vCPU = 1000 MHz, so cpu_milli is MHz; memory_mib is MiB. The data has no disk: nodes get 1 TiB, tasks
+// request 0.
+// GPUs: a node has one device group alibaba/gpu/<model> with `gpu_shares` instances per physical GPU. A task requests
+// ceil(gpu_milli * gpu_shares / 1000) instances per GPU. Nomad shares no devices, so `gpu_shares` is one of
+//   1     whole: a task that needs part of a GPU takes a whole one, as under Nomad
+//   100   hundredths: all sizes in the data are multiples of 10 milli-GPU, so every sum is exact. Such a task may get
+//         shares of two GPUs, which the real cluster forbids: packing looks slightly better than it is.
 #pragma once
 
 #include "sim/generated_cluster.h"
@@ -23,7 +23,7 @@ struct OpenbNode {
 struct OpenbTask {
   std::string name, gpu_spec, qos, phase;
   std::int64_t cpu_milli = 0, memory_mib = 0, gpus = 0, gpu_milli = 0;
-  std::int64_t created_s = 0, deleted_s = 0, scheduled_s = 0;  ///< scheduled_s is created_s when the list has none
+  std::int64_t created_s = 0, deleted_s = 0, scheduled_s = 0;  ///< scheduled_s: created_s if not in the list
 };
 
 /// Reads a node or task list. Columns are bound by their header; errors name file, line and column. `text` is the
@@ -35,7 +35,7 @@ struct OpenbTask {
 
 [[nodiscard]] GeneratedCluster openb_cluster(const std::vector<OpenbNode>& nodes, std::int64_t gpu_shares,
                                              std::uint64_t seed);
-/// One batch job of one task per row, due at creation_time, with the run time deletion - scheduled; QoS gives the
+/// One batch job of one task per row, due at creation_time, with the run time deletion - scheduled. QoS determines the
 /// priority: LS and Guaranteed 70, Burstable 50, BE 20. A task of phase Failed fails. `count` 0 = all rows.
 [[nodiscard]] JobStream openb_jobs(const std::vector<OpenbTask>& tasks, std::int64_t gpu_shares, std::int64_t count);
 
@@ -61,8 +61,7 @@ struct OpenbSummary {
 [[nodiscard]] Result<OpenbSummary> parse_openb_summary(std::string_view text, const std::string& path);
 [[nodiscard]] GeneratedCluster openb_like_cluster(const OpenbSummary& summary, std::int64_t nodes, std::int64_t racks,
                                                   std::int64_t gpu_shares, std::uint64_t seed);
-/// Tasks drawn by class. Their recorded times are sums of drawn gaps, shortened as the cluster is larger than the
-/// recorded one.
+/// Tasks drawn by class. Their recorded times are sums of drawn gaps, scaled by recorded / actual cluster size.
 [[nodiscard]] JobStream openb_like_jobs(const OpenbSummary& summary, std::int64_t nodes, std::int64_t count,
                                         std::int64_t gpu_shares, std::uint64_t seed);
 

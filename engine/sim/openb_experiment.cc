@@ -190,7 +190,8 @@ Result<OpenbOrder> openb_order(const OpenbInput& input, std::int64_t seed, std::
   for (const OpenbTask& task : input.tasks) demand += demand_of(task);
   const std::int64_t target = tune_milli * input.gpus;
   if (tune_milli > 0 && demand > 0 && demand < target) {
-    // Cloned from the list in name order. The test takes one device of the drawn task, the sum all of them.
+    // Clones tasks from the list in name order. As in the reference, the test counts one device of the drawn task, the
+    // sum all of them.
     for (;;) {
       const std::uint32_t task = out.stream.bounded(n);
       if (demand + input.tasks[task].gpu_milli > target) break;
@@ -208,7 +209,7 @@ Result<OpenbOrder> openb_order(const OpenbInput& input, std::int64_t seed, std::
     }
   }
   out.demand_milli = demand;
-  // The reference's background watchers consume these before the nodes are ordered.
+  // The reference's background watchers consume these draws before the nodes are ordered.
   for (int i = 0; i < 10; ++i) static_cast<void>(u63(out.stream));
   out.rank.resize(input.nodes.size());
   for (std::uint32_t i = 0; i < out.rank.size(); ++i) {

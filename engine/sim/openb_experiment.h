@@ -1,10 +1,10 @@
-// The published openb experiment of Weng et al., USENIX ATC 2023 (R-STRAT-401 to 508): tasks arrive one by one on an
-// empty cluster until they have asked for 130 % of its GPUs; nobody leaves, nobody is retried. One run = one strategy
-// and one seed; the seed gives the order of arrivals, the tasks that are cloned and the visiting order of the nodes.
+// The published openb experiment of Weng et al., USENIX ATC 2023 (R-STRAT-401 to 508). Tasks arrive one by one on an
+// empty cluster until they have requested 130 % of its GPUs. No task leaves, none is retried. A run has one strategy
+// and one seed. The seed determines the order of arrivals, the cloned tasks and the visiting order of the nodes.
 //
 //   OpenbInput       a node list and a task list, sorted by name, tasks in classes; read by all runs
-//   OpenbOrder       what a seed makes of it, the same for every strategy
-//   OpenbRun         what one run gave: series over the arrived percentage, counts, a digest of all placements
+//   OpenbOrder       the orders drawn from a seed, the same for every strategy
+//   OpenbRun         result of a run: series over the arrived percentage, counts, a digest of all placements
 //
 // GPU amounts are thousandths. Everything here is pure: same input, strategy and seed, same run, on any thread.
 #pragma once
@@ -37,8 +37,8 @@ struct OpenbInput {
   [[nodiscard]] std::int64_t capacity_milli() const { return gpus * 1000; }
 };
 
-/// Sorts, groups, measures the typical workload (from the list as it is: R-STRAT-201). Fails on lists the experiment
-/// has no meaning for: no GPU at all, a node with more than 64.
+/// Sorts and groups the lists and measures the typical workload (from the unchanged list: R-STRAT-201). Fails if there
+/// is no GPU, or a node has more than 64.
 [[nodiscard]] Result<OpenbInput> openb_input(std::vector<OpenbNode> nodes, const std::string& nodes_path,
                                              std::vector<OpenbTask> tasks);
 
@@ -49,16 +49,16 @@ struct OpenbOrder {
   base::GoRand stream;                  ///< continues where the policy's own draws begin
 };
 
-/// R-STRAT-403 to 409. `tune_milli` is the arrived demand wanted, in thousandths of the GPU capacity; 0 = the list as
-/// it is. A list that asks for no GPU is not cloned. Fails when cloning would need more than 20 million arrivals.
+/// R-STRAT-403 to 409. `tune_milli` is the target demand in thousandths of the GPU capacity; 0 = the unchanged list. A
+/// list without GPU requests is not cloned. Fails if cloning would need more than 20 million arrivals.
 [[nodiscard]] Result<OpenbOrder> openb_order(const OpenbInput& input, std::int64_t seed,
                                              std::int64_t tune_milli = 1300);
 
-/// Columns 0..percent_max: arrived GPU demand in percent of the capacity (R-STRAT-506). NaN where no arrival came near.
+/// Columns 0..percent_max: arrived GPU demand in percent of the capacity (R-STRAT-506). NaN: no arrival near it.
 struct OpenbSeries {
   std::vector<double> allocation;       ///< % of the GPU capacity, 2 decimals
   std::vector<double> fragment_amount;  ///< % of the GPU capacity, 2 decimals
-  std::vector<double> fragment_ratio;   ///< % of what is unallocated
+  std::vector<double> fragment_ratio;   ///< % of the unallocated GPUs
 };
 
 struct OpenbRun {
@@ -73,7 +73,7 @@ struct OpenbRun {
   strategy::FragmentCases cases{};  ///< of the last row
   OpenbSeries series;
   std::string digest;   ///< 16 hex digits (R-STRAT-608)
-  double decide_s = 0;  ///< time in choosing and placing
+  double decide_s = 0;  ///< time spent choosing and placing
   Histogram latency;    ///< ns per arrival
 };
 
@@ -82,7 +82,7 @@ struct OpenbRun {
                                          const strategy::Registry& strategies, const strategy::StrategySpec& spec,
                                          bool keep_latency = true);
 
-/// Rounded to two decimals from the exact binary value, ties to even, as printf does it (R-STRAT-505).
+/// Rounds the exact binary value to two decimals, ties to even, as printf does (R-STRAT-505).
 [[nodiscard]] double rounded_to_cents(double value);
 /// numpy's pairwise summation (R-STRAT-506).
 [[nodiscard]] double pairwise_sum(std::span<const double> values);

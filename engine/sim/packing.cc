@@ -7,7 +7,7 @@
 namespace berth::sim {
 namespace {
 
-/// How many asks fit into the free amounts; 0 when something that is asked is overdrawn.
+/// Number of requests that fit into the free amounts; 0 if a requested amount is overdrawn.
 std::int64_t fits(const Amounts& free, const Amounts& ask) {
   std::int64_t count = INT64_MAX;
   const auto limit = [&](std::int64_t have, std::int64_t want) {
@@ -40,9 +40,9 @@ Packing measure_packing(const PackingColumns& columns, const Amounts& reference)
     const Amounts usable{std::max<std::int64_t>(0, columns.cpu_usable_mhz[row]),
                          std::max<std::int64_t>(0, columns.memory_usable_mb[row]),
                          std::max<std::int64_t>(0, columns.disk_usable_mb[row]), columns.devices_usable[row]};
-    // Reservations may exceed what there is; then nothing is usable. What is held may be more than there is: an evicted
-    // allocation until its client has ended it, with what waits for its place, or a client that came back smaller. More
-    // than all of a node is never in use, and less than 0 not free.
+    // Reservations may exceed the total; then nothing is usable. Used amounts may exceed the usable ones: an evicted
+    // allocation counts until its client ends it, along with its successor, or a client returned with less. So used
+    // amounts are limited to the usable ones.
     const Amounts used{
         std::min(columns.cpu_used_mhz[row], usable.cpu_mhz), std::min(columns.memory_used_mb[row], usable.memory_mb),
         std::min(columns.disk_used_mb[row], usable.disk_mb), std::min(columns.devices_used[row], usable.devices)};

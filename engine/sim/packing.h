@@ -1,9 +1,9 @@
-// How well a cluster is packed, from columns of usable and used amounts.
+// Measures how well a cluster is packed, from columns of usable and used amounts.
 //
-//   utilisation     used / usable, over all ready nodes; of a node no more than all of it
-//   stranded        free amounts on nodes that cannot hold a reference ask: there, but of no use to a typical task
-//   fragmentation   1 - (reference asks that fit, node by node) / (reference asks the free total could hold if it were
-//                   one node): 0 = all free capacity is usable, 1 = none is
+//   utilisation     used / usable, over all ready nodes; at most 1 per node
+//   stranded        free amounts on nodes that cannot hold the reference request: useless for a typical task
+//   fragmentation   1 - (reference requests that fit node by node) / (those that would fit into the free total as one
+//                   node): 0 = all free capacity is usable, 1 = none is
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,20 @@ struct Packing {
   std::uint64_t nodes = 0, nodes_used = 0;
   Amounts usable, used, stranded;
   double fragmentation = 0;
-  Amounts reference;  ///< the ask that stranded and fragmentation refer to
+  Amounts reference;  ///< the request that stranded and fragmentation refer to
 
   [[nodiscard]] double cpu_utilisation() const { return share(used.cpu_mhz, usable.cpu_mhz); }
   [[nodiscard]] double memory_utilisation() const { return share(used.memory_mb, usable.memory_mb); }
   [[nodiscard]] double disk_utilisation() const { return share(used.disk_mb, usable.disk_mb); }
   [[nodiscard]] double device_utilisation() const { return share(used.devices, usable.devices); }
 
-  /// part / whole; 0 when there is nothing.
+  /// part / whole; 0 if the whole is 0.
   static double share(std::int64_t part, std::int64_t whole) {
     return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
   }
 };
 
-/// One pass over the columns. `reference` is a typical ask, e.g. the mean of the workload's; a zero amount is not
-/// asked.
+/// One pass over the columns. `reference` is a typical request, e.g. the workload's mean; amounts of 0 are ignored.
 [[nodiscard]] Packing measure_packing(const PackingColumns& columns, const Amounts& reference);
 
 }  // namespace berth::sim

@@ -25,7 +25,7 @@ std::array<std::int64_t, kDimensions> amounts_of(const strategy::TaskClass& task
 
 using ClassCounts = std::vector<std::uint64_t>;
 
-/// Walks over the arrivals in their order: `arrives(index)`, before it `ends(index)` for what has ended by then.
+/// Iterates over the arrivals in order: first `ends(index)` for tasks that ended by then, then `arrives(index)`.
 template <class Arrives, class Ends>
 void walk(const PackingProblem& problem, Arrives arrives, Ends ends) {
   using End = std::pair<std::int64_t, std::size_t>;
@@ -38,7 +38,7 @@ void walk(const PackingProblem& problem, Arrives arrives, Ends ends) {
   }
 }
 
-/// Tasks per class that are there at the moments at which one of the dimensions is asked most.
+/// Running tasks per class at the moments of greatest demand in each dimension.
 std::vector<ClassCounts> busiest(const PackingProblem& problem, bool departures) {
   if (problem.arrivals.empty()) return {};
   ClassCounts alive(problem.classes.size(), 0);
@@ -73,9 +73,9 @@ std::vector<ClassCounts> busiest(const PackingProblem& problem, bool departures)
   return out;
 }
 
-/// Volumes of the tasks that are there at one moment.
+/// Total amounts of the tasks running at one moment.
 using Demand = std::array<std::uint64_t, kDimensions>;
-using Sizes = std::map<std::int64_t, std::uint64_t>;  ///< size -> tasks of it
+using Sizes = std::map<std::int64_t, std::uint64_t>;  ///< size -> number of tasks
 
 std::vector<SizeCount> list(const Sizes& from) {
   std::vector<SizeCount> items;
@@ -83,7 +83,7 @@ std::vector<SizeCount> list(const Sizes& from) {
   return items;
 }
 
-/// Nodes in the order in which they are taken; when all are, the order begins anew.
+/// Nodes in the order in which they are taken. After the last one the order repeats.
 class NodesInOrder {
  public:
   NodesInOrder(const PackingProblem& problem, std::span<const std::uint32_t> nodes) : problem_(problem), nodes_(nodes) {
@@ -95,11 +95,11 @@ class NodesInOrder {
   }
   [[nodiscard]] std::int64_t greatest(std::size_t d) const { return greatest_[d]; }
 
-  /// Nodes from the front until their capacities reach `demand`; 0 when they never do.
+  /// Number of nodes from the front whose capacities reach `demand`; 0 if that is impossible.
   [[nodiscard]] std::uint64_t reach(std::size_t d, std::uint64_t demand) const {
     return reach_where(d, demand, all_[d], [](std::uint32_t) { return true; });
   }
-  /// The same, where only the nodes that `may` hold it count.
+  /// The same, with only the capacity of nodes for which `may` is true.
   template <class May>
   [[nodiscard]] std::uint64_t reach_of(std::size_t d, std::uint64_t demand, May may) const {
     std::uint64_t all = 0;
@@ -107,7 +107,7 @@ class NodesInOrder {
       if (demand > 0 && may(node)) all += static_cast<std::uint64_t>(capacity(node, d));
     return reach_where(d, demand, all, may);
   }
-  /// Nodes up to the first that could hold the task empty; 0: none could.
+  /// Number of nodes up to the first that, if empty, could hold the task; 0: none could.
   [[nodiscard]] std::uint64_t up_to_holder(const strategy::TaskClass& task) const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       bool holds = task.may_run_on(nodes_[i]) && task.gpus <= problem_.nodes[nodes_[i]].devices;
@@ -138,12 +138,12 @@ class NodesInOrder {
   Demand all_{};
 };
 
-/// Raises the bounds to what the tasks of one moment need.
+/// Raises the bounds to the needs of the tasks running at one moment.
 void raise(NodeBound& bound, const PackingProblem& problem, const NodesInOrder& nodes, const ClassCounts& counts) {
   std::array<Sizes, kDimensions> sizes;
   Sizes parts;
   Demand demand{};
-  // Of tasks with the same eligible nodes; the class stands for the set.
+  // Demand by set of eligible nodes, with one class that has this set.
   std::map<std::vector<std::uint64_t>, std::pair<std::size_t, Demand>> of_set;
   for (std::size_t id = 0; id < counts.size(); ++id) {
     if (counts[id] == 0) continue;
@@ -180,7 +180,7 @@ void raise(NodeBound& bound, const PackingProblem& problem, const NodesInOrder& 
 std::uint64_t dual_feasible_bound(std::vector<SizeCount> items, std::int64_t capacity) {
   if (capacity <= 0) return 0;
   std::sort(items.begin(), items.end(), [](const SizeCount& a, const SizeCount& b) { return a.size < b.size; });
-  // Sums over the smallest items: count[i], volume[i] of items [0, i).
+  // Prefix sums over the items by size: count[i], volume[i] of items [0, i).
   const std::size_t m = items.size();
   std::vector<std::uint64_t> count(m + 1, 0), volume(m + 1, 0);
   for (std::size_t i = 0; i < m; ++i) {
@@ -194,7 +194,7 @@ std::uint64_t dual_feasible_bound(std::vector<SizeCount> items, std::int64_t cap
                          [](std::int64_t value, const SizeCount& item) { return value < item.size; }) -
         items.begin());
   };
-  const std::size_t half = first_over(capacity / 2);  // items over C/2: whole numbers over floor(C/2) are over C/2
+  const std::size_t half = first_over(capacity / 2);  // items > C/2, which for integers means > floor(C/2)
   std::uint64_t best = divide_up(volume[m], c);
   for (std::size_t i = 0; i <= half; ++i) {
     const std::int64_t a = i == half ? 0 : items[i].size;
@@ -237,7 +237,7 @@ NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32
   if (nodes.empty()) return out;
   const NodesInOrder in_order(problem, nodes);
   for (const ClassCounts& counts : busiest(problem, departures)) raise(out, problem, in_order, counts);
-  // Whenever it comes: a task needs the first node that could hold it empty.
+  // At any time, a task needs the first node that could hold it when empty.
   std::vector<bool> seen(problem.classes.size(), false);
   std::map<std::uint32_t, std::uint64_t> hosts;
   for (const PackingArrival& arrival : problem.arrivals) {

@@ -32,11 +32,11 @@ std::int64_t healthy(const model::NodeDevice& device) {
   return std::count_if(device.instances.begin(), device.instances.end(), [](const auto& i) { return i.healthy; });
 }
 
-/// Nodes of one shape, datacenter and rack differ in what is unique to a node only.
+/// Nodes of one shape, datacenter and rack differ only in unique attributes.
 using NodeKind = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 NodeKind kind_of(const NodeRecord& record) { return {record.shape, record.datacenter, record.rack}; }
 
-/// One group of a job, compiled: everything that decides about a node but amounts.
+/// The compiled checks of a job's group on a node, without amounts.
 class GroupEligibility {
  public:
   GroupEligibility(const model::Job& job, const model::TaskGroup& group, match::Patterns& patterns)
@@ -68,7 +68,7 @@ class GroupEligibility {
       return false;
     if (!feasible::has_drivers(node, drivers_)) return false;
     if (requests_.empty()) return true;
-    // Only a node's first device group takes part.
+    // Only a node's first device group is used.
     if (!node.node_resources || node.node_resources->devices.empty()) return false;
     return std::all_of(requests_.begin(), requests_.end(), [&](const match::DeviceRequest& request) {
       const auto fits = match::matches(request, node.node_resources->devices.front(), patterns_);
@@ -76,7 +76,7 @@ class GroupEligibility {
     });
   }
 
-  bool unique = false;  ///< looks at what is unique to a node
+  bool unique = false;  ///< depends on unique attributes of a node
 
  private:
   const model::Job& job_;
@@ -145,7 +145,7 @@ strategy::Context PackingProblem::context() const {
   std::vector<strategy::ShapeCount> shapes;
   for (const PackingArrival& a : arrivals) {
     const strategy::TaskClass& task = classes[a.task];
-    // Which models a class accepts, as the text the measure reads.
+    // The models that a class accepts, in the format of the fragment measure.
     std::string spec;
     if (task.gpus > 0 && !task.eligible.empty()) {
       std::vector<bool> accepted(models.size(), false);

@@ -1,15 +1,14 @@
-// A workload as ranking strategies see it: nodes with amounts and devices, classes of equal tasks, arrivals.
+// A workload in the form that ranking strategies use: nodes with amounts and devices, classes of equal tasks, arrivals.
 //
 //   nodes       in the order of the generated cluster; a run permutes them into its visiting order
-//   classes     one per distinct (ask, devices, eligible nodes, priority); eligible bits are by node, not by row
-//   load        tasks that are there before the run
+//   classes     one per distinct (request, devices, eligible nodes, priority); eligible bits are by node, not by row
+//   load        tasks that run before the start
 //   arrivals    in order of due time; `count` tasks of one class, of one job
 //
-// What feasibility covers: node status, datacenter, pool, drivers, constraints of job, group and tasks, device groups
-// and their constraints, cpu, memory, disk, devices, and distinct_hosts. What it leaves out is said in `left_out`:
-// ports, reserved cores, volumes, distinct_property, and the preferences (spread, affinity) that are Nomad's own score
-// components. A physical GPU split into shares (gpu_sharing) is one device of 1000 thousandths again, so shares never
-// straddle two.
+// Feasibility covers node status, datacenter, pool, drivers, constraints of job, group and tasks, device groups and
+// their constraints, cpu, memory, disk, devices, and distinct_hosts. It ignores, and `left_out` lists: ports, reserved
+// cores, volumes, distinct_property, and the preferences (spread, affinity) that are Nomad's own score components. A
+// physical GPU split into shares (gpu_sharing) is one device of 1000 thousandths here, so no share is on two devices.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +35,7 @@ struct PackingArrival {
 
 struct PackingProblem {
   std::vector<strategy::Fleet::NodeSpec> nodes;
-  std::vector<std::string> node_classes;  ///< per node: its shape, what --minimum-nodes counts
+  std::vector<std::string> node_classes;  ///< per node: its shape, by which --minimum-nodes counts
   std::vector<strategy::TaskClass> classes;
   struct Load {
     std::uint32_t node;
@@ -44,8 +43,8 @@ struct PackingProblem {
   };
   std::vector<Load> load;
   std::vector<PackingArrival> arrivals;
-  std::vector<std::string> models;  ///< of device groups, behind NodeSpec::model; 0 = none
-  std::set<std::string> left_out;   ///< what the workload asks and feasibility does not look at
+  std::vector<std::string> models;  ///< of device groups, indexed by NodeSpec::model; 0 = none
+  std::set<std::string> left_out;   ///< requests of the workload that feasibility ignores
   std::uint32_t jobs = 0;
 
   [[nodiscard]] std::uint64_t asked() const {
@@ -53,22 +52,22 @@ struct PackingProblem {
     for (const PackingArrival& a : arrivals) sum += a.count;
     return sum;
   }
-  /// Mean ask over all arriving tasks, what packing quality refers to.
+  /// Mean request of all arriving tasks, the reference for packing quality.
   [[nodiscard]] std::array<double, strategy::kDimensions> demand_mean() const;
-  /// What strategies may know of it: capacities, mean ask, fragment tables of the typical workload.
+  /// What strategies may use: capacities, mean request, fragment tables of the typical workload.
   [[nodiscard]] strategy::Context context() const;
 };
 
-/// `gpu_shares`: instances one physical GPU was split into. Fails when a node has more than 64 devices of one group;
-/// a node's device groups after the first are left out.
+/// `gpu_shares`: instances per physical GPU. Fails if a node has more than 64 devices in its first group; further
+/// groups of a node are ignored.
 [[nodiscard]] Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const JobStream& jobs,
                                                      std::int64_t gpu_shares, const std::string& path);
 
-/// The problem of one seed: inputs of the workload under that seed. For all but nomad-grid.
+/// The problem from the workload's inputs with this seed. Not for nomad-grid.
 [[nodiscard]] Result<PackingProblem> packing_problem(Workload workload, std::int64_t seed);
 
-/// A fleet whose row r is node order[r]; nodes that `order` does not name are not there. Classes are added, eligible
-/// bits moved to rows; the load is placed where it fits.
+/// A fleet whose row r is node order[r]; nodes not in `order` are absent. Adds the classes with their eligible bits by
+/// row, and places the load where it fits.
 [[nodiscard]] strategy::Fleet fleet_of(const PackingProblem& problem, const std::vector<std::uint32_t>& order,
                                        bool with_load = true);
 

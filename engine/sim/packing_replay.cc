@@ -182,7 +182,7 @@ Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Co
   };
   const auto asks_nothing = [](const strategy::TaskClass& t) { return t.ask == strategy::Amounts{} && t.gpus == 0; };
   if (task) {
-    // A task that asks nothing fits without end.
+    // A task that requests nothing fits without limit.
     if (asks_nothing(*task))
       return tl::unexpected(InputError{"--task", "", "asks nothing", "name an amount, e.g. cpu=1000"});
     const strategy::ClassId id = fleet.add_class(*task);

@@ -15,17 +15,18 @@ namespace berth::sim {
 /// How well a fleet is packed. Percentages of the capacity; a dimension without capacity is 0.
 struct PackingQuality {
   std::array<double, strategy::kDimensions> used_percent{};
-  std::array<double, strategy::kDimensions> stranded_percent{};  ///< free on nodes that cannot hold the mean ask
-  double fragmentation_percent = 0;  ///< 1 - mean asks that fit node by node / in one node of the free total
+  std::array<double, strategy::kDimensions> stranded_percent{};  ///< free on nodes that cannot hold the mean request
+  double fragmentation_percent = 0;  ///< 1 - mean requests that fit node by node / in one node with all free amounts
   double gpu_fragment_percent = 0;   ///< F of R-STRAT-216 in % of all GPUs
   double nodes_used_percent = 0;
-  double balance = 0;  ///< standard deviation over nodes of the greatest used share, in points
+  double balance = 0;  ///< standard deviation over nodes of the largest used share, in points
 };
 [[nodiscard]] PackingQuality measure_quality(const strategy::Fleet& fleet, const strategy::Context& context);
 
-/// Looks at a run, evenly spaced over the arrivals, the last one included; fewer where fewer arrive.
+/// Number of measurements during a run, evenly spaced over the arrivals, the last one included. Fewer if fewer tasks
+/// arrive.
 inline constexpr std::size_t kMoments = 20;
-/// One: when so much of the arrivals had been dealt with.
+/// A measurement after `arrived_percent` of the arrivals.
 struct PackingMoment {
   double arrived_percent = 0;
   double placed_percent = 0;  ///< of the tasks that arrived
@@ -35,7 +36,7 @@ struct PackingMoment {
 struct PackingRun {
   std::uint64_t asked = 0, placed = 0;
   double priority_placed_percent = 0;  ///< placed share, each task weighted by its priority
-  PackingQuality quality;              ///< after the last arrival; with departures the mean of 20 moments
+  PackingQuality quality;              ///< after the last arrival; with departures the mean of all moments
   std::string digest;                  ///< of all placements, 16 hex digits
   double decide_s = 0;
   Histogram latency;                   ///< ns per decision
@@ -55,25 +56,24 @@ struct PlacedTask {
 };
 
 struct ReplayOptions {
-  std::int64_t seed = 1;             ///< of strategies that draw
-  bool departures = false;           ///< tasks end after their run time
-  bool with_load = true;             ///< place the problem's load first
-  bool moments = false;              ///< look at the fleet on the way, too (with departures it is looked at anyway)
-  bool stop_at_miss = false;         ///< end at the first task that fits nowhere, unmeasured: does all of it fit?
-  strategy::Fleet* after = nullptr;  ///< where to put the fleet after the last arrival
-  std::vector<PlacedTask>* placed = nullptr;  ///< where to put what was placed, in this order
+  std::int64_t seed = 1;                      ///< of strategies that draw
+  bool departures = false;                    ///< tasks end after their run time
+  bool with_load = true;                      ///< place the problem's load first
+  bool moments = false;                       ///< measure the fleet during the run (always done with departures)
+  bool stop_at_miss = false;                  ///< end at the first task that fits nowhere, and do not measure
+  strategy::Fleet* after = nullptr;           ///< out, if set: the fleet after the last arrival
+  std::vector<PlacedTask>* placed = nullptr;  ///< out, if set: the placed tasks in order
 };
-/// Rows of the fleet are the nodes in `order`, of which one may be named several times (copies of a node).
+/// Rows of the fleet are the nodes in `order`. A node may occur several times, as copies.
 [[nodiscard]] Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
                                                 const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                                 const strategy::Registry& strategies,
                                                 const strategy::StrategySpec& spec);
 
-/// How many more tasks fit: `task` repeated until it fits nowhere, or (nullptr) tasks drawn from the workload in
-/// proportion to their frequency, until `misses_max` of them found no room (then small ones go on filling gaps, which
-/// says nothing any more).
+/// How many more tasks fit. Repeats `task` until it fits nowhere. If null, draws tasks from the workload in proportion
+/// to their frequency until `misses_max` of them found no room; after that small tasks would only fill gaps.
 struct CapacityRun {
-  std::uint64_t fitted = 0;  ///< in all
+  std::uint64_t fitted = 0;  ///< in total
   std::uint64_t until_first_miss = 0;
 };
 [[nodiscard]] Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Context context,

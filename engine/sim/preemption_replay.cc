@@ -28,20 +28,20 @@ using strategy::TaskClass;
 using Steady = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNobody = UINT32_MAX;
-constexpr std::size_t kBatch = 64;  // nodes a rule is asked about at once
+constexpr std::size_t kBatch = 64;  // nodes evaluated by one call of a rule
 
 /// One task that arrived.
 struct Task {
   strategy::ClassId task = 0;
   std::uint32_t job = 0;
-  std::uint32_t group = kNobody;  ///< whose budget counts; kNobody = of none
+  std::uint32_t group = kNobody;  ///< group with a disruption budget; kNobody = no budget
   bool distinct_hosts = false;
   std::int64_t run_time_ns = kNeverEnds;
   Row row = 0;
   DeviceMask devices = 0;
   bool placed = false, finished = false;
   std::int64_t start_ns = 0;
-  std::uint32_t life = 0;  ///< which placement; ends of earlier ones are void
+  std::uint32_t life = 0;  ///< number of the placement; ends of earlier ones are ignored
 };
 
 class Replay {
@@ -61,7 +61,7 @@ class Replay {
         random_(static_cast<std::uint64_t>(options.seed), "preemption") {}
 
   PreemptionRun run() {
-    // The load is there from the start, as tasks that can be evicted.
+    // The load runs from the start and can be evicted.
     std::vector<std::uint32_t> row_of(problem_.nodes.size(), kNobody);
     for (Row row = 0; row < order_.size(); ++row) row_of[order_[row]] = row;
     for (const PackingProblem::Load& load : problem_.load) {
@@ -112,15 +112,15 @@ class Replay {
     strategy::NodeKey key{};
     strategy::EvictionCost cost;
   };
-  /// One set of devices of one node, about which the rule is asked.
+  /// A question to the rule: one node with one set of devices.
   struct Question {
     Row row;
     DeviceMask devices;
-    std::size_t first, count;  ///< of its candidates
+    std::size_t first, count;  ///< range of its candidates
   };
   struct Group {
     std::int32_t budget = 0;
-    std::int32_t away = 0;  ///< tasks that should run and do not
+    std::int32_t away = 0;  ///< tasks that should run but do not
   };
 
   static bool has_place(const Task& task) { return task.placed || task.finished; }
@@ -141,7 +141,7 @@ class Replay {
     groups_.push_back({.budget = budgets.of_each.value_or(arrival.migrates), .away = 0});
     return static_cast<std::uint32_t>(groups_.size() - 1);
   }
-  /// How many more tasks of its group may go.
+  /// How many more tasks of its group may be evicted.
   [[nodiscard]] std::int32_t may_go(const Task& task) const {
     if (task.group == kNobody) return strategy::kNoBudget;
     return std::max(0, groups_[task.group].budget - groups_[task.group].away);
@@ -187,8 +187,8 @@ class Replay {
     }
   }
 
-  /// Those without a place: highest priority first, then by class, then in the order in which they came to wait. Where
-  /// one of a class fits nowhere the others do not either, unless they keep hosts apart.
+  /// Retries waiting tasks: highest priority first, then by class, then in order of waiting. If one of a class fits
+  /// nowhere the others do not either, except with distinct hosts.
   void try_waiting() {
     for (auto& [key, queue] : waiting_) {
       std::size_t kept = 0, at = 0;
@@ -216,7 +216,7 @@ class Replay {
     return ranker_.choose(fleet_, task.task, exclusion_of(task));
   }
 
-  /// Places a task, and after it those it evicts, those they evict, and so on. Priorities fall along such a chain, so
+  /// Places a task, then the tasks it evicts, then those they evict, and so on. Priorities fall along such a chain, so
   /// it ends.
   void place(std::uint32_t first) {
     std::deque<std::pair<std::uint32_t, std::uint32_t>> todo = {{first, 0}};  // task, depth
@@ -298,7 +298,7 @@ class Replay {
     return best;
   }
 
-  /// The best answer for the row of question `q`, which moves on to the next row.
+  /// The best answer for the row of question `q`. Advances `q` to the next row.
   std::optional<Decision> best_of_row(std::size_t& q) {
     const Row row = questions_[q].row;
     std::optional<std::size_t> best;
@@ -315,7 +315,7 @@ class Replay {
     return out;
   }
 
-  /// Would the task run here, were nobody else?
+  /// True if the node could hold the task when empty.
   [[nodiscard]] bool may_help(Row row, const TaskClass& task) const {
     const strategy::NodeState& state = fleet_.node(row).state;
     for (std::size_t d = 0; d < kDimensions; ++d)
@@ -323,7 +323,7 @@ class Replay {
     return task.gpus <= state.device_count;
   }
 
-  /// Adds the questions about one node: whom to evict, for each set of devices that the task could get there.
+  /// Adds the questions about one node, one for each set of devices that the task could get there.
   void ask(Row row, const Task& asker, const TaskClass& task) {
     here_.clear();
     for (const std::uint32_t id : on_row_[row])
@@ -395,12 +395,12 @@ class Replay {
   const strategy::Evictor& evictor_;
   strategy::Fleet fleet_;
   std::vector<Task> tasks_;
-  std::size_t first_ = 0;  ///< of those that arrived; before it is what was there
+  std::size_t first_ = 0;  ///< first arrived task; before it is the load
   std::vector<std::vector<std::uint32_t>> on_row_;
-  std::map<std::uint32_t, std::vector<Row>> hosts_;  ///< of jobs with distinct hosts
-  /// By minus priority and class; distinct hosts apart from the others.
+  std::map<std::uint32_t, std::vector<Row>> hosts_;  ///< rows used by jobs with distinct hosts
+  /// Waiting tasks by (-priority, class, distinct hosts).
   std::map<std::tuple<std::int32_t, strategy::ClassId, bool>, std::vector<std::uint32_t>> waiting_;
-  std::set<std::uint32_t> evicted_;  ///< now without a place
+  std::set<std::uint32_t> evicted_;  ///< evicted and not placed again
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Group> groups_;
   Random random_;
@@ -410,8 +410,8 @@ class Replay {
   PreemptionRun out_;
   std::vector<std::uint64_t> excluded_;
   std::vector<Row> rows_;
-  std::vector<std::uint32_t> here_;  ///< who may be evicted on one node
-  // One batch: questions, shortages and answers side by side; candidates and their tasks side by side.
+  std::vector<std::uint32_t> here_;  ///< tasks that may be evicted on one node
+  // One batch: questions_, shortages_ and answers_ are parallel, and so are candidates_ and ids_.
   std::vector<Question> questions_;
   std::vector<strategy::Shortage> shortages_;
   std::vector<std::optional<strategy::Eviction>> answers_;

@@ -1,9 +1,9 @@
 // A packing problem replayed with preemption: a task that fits nowhere evicts others of lower priority, by a rule.
 //
-// Tasks are placed one by one in the order of their arrival by a ranking strategy. Where that finds no node, every node
-// is looked at for victims, and the best node by the rule's own order takes the task. The evicted are placed again at
-// once, with the same strategy and rule (so they may evict in turn: a cascade); those that fit nowhere wait, and are
-// tried again whenever tasks have left, highest priority first.
+// A ranking strategy places the tasks one by one in order of arrival. If it finds no node, nodes are searched for
+// victims, and the best node by the rule's own order takes the task. Evicted tasks are placed again at once with the
+// same strategy and rule, so they may evict in turn: a cascade. Tasks that fit nowhere wait, and are tried again
+// whenever tasks have left, highest priority first.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,10 @@ enum class Eligibility : std::uint8_t {
   kubernetes,  ///< lower priority
 };
 
-/// Disruption budgets: how many tasks of a group may be away, evicted or not yet placed, at a time. Kubernetes' rules
-/// spare who is beyond; the others do not look at them. What is there before the run has none.
+/// Disruption budgets: how many tasks of a group may be evicted or not yet placed at a time. Kubernetes' rules avoid
+/// evictions beyond the budget; the others ignore it. Tasks of the initial load have no budget.
 struct Budgets {
-  bool by_migrate = false;  ///< the group's migrate block says it with max_parallel; none where there is none
+  bool by_migrate = false;              ///< max_parallel of the group's migrate block; no block: no budget
   std::optional<std::int32_t> of_each;  ///< the same number for every group
 };
 
@@ -36,7 +36,7 @@ struct PreemptionOptions {
   Budgets budgets{};
 };
 
-/// A look at a run: when so much of the arrivals had been dealt with.
+/// A measurement after `arrived_percent` of the arrivals.
 struct PreemptionMoment {
   double arrived_percent = 0;
   double priority_running_percent = 0;
@@ -46,27 +46,27 @@ struct PreemptionMoment {
 
 struct PreemptionRun {
   std::uint64_t asked = 0;
-  std::uint64_t running = 0;            ///< have a place at the end, or had until their end
+  std::uint64_t running = 0;            ///< tasks that run at the end or have finished
   double priority_running_percent = 0;  ///< the same, each task weighted by its priority
   std::uint64_t preemptions = 0;        ///< decisions that evicted
   std::uint64_t victims = 0;            ///< evictions; a task evicted twice counts twice
   std::int64_t victim_priorities = 0;
   std::int32_t victim_priority_max = 0;
-  double lost_cpu_ghz_h = 0, lost_memory_gib_h = 0;  ///< run time of victims until then, times what they used
-  double overshoot = 0;                              ///< sum over decisions, in nodes: what was freed in vain
+  double lost_cpu_ghz_h = 0, lost_memory_gib_h = 0;  ///< run time of victims times their amounts
+  double overshoot = 0;                              ///< sum over decisions, in nodes: freed beyond the need
   std::uint64_t cascades = 0;                        ///< decisions made for a task that had been evicted
   std::uint32_t cascade_depth_max = 0;               ///< 1 = an evicted task evicted others
   std::uint64_t placed_again = 0;                    ///< evictions whose task found a place again
   std::uint64_t beyond_budget = 0;                   ///< evictions from a group that was at its disruption budget
   std::uint64_t looked_for = 0;                      ///< decisions that looked for victims
-  std::uint64_t unproven = 0;                        ///< of these, with an exact search that was cut off somewhere
+  std::uint64_t unproven = 0;                        ///< of these, with an exact search that was cut off
   Histogram latency;                                 ///< ns per decision that looked for victims
   double decide_s = 0;
   std::vector<PreemptionMoment> moments;  ///< at most kMoments
   std::string digest;
 };
 
-/// Errors are those of the ranking strategy and of the rule. Rows of the fleet are the nodes in `order`.
+/// Errors come from the ranking strategy and the rule. Rows of the fleet are the nodes in `order`.
 [[nodiscard]] Result<PreemptionRun> replay_preemption(
     const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
     const PreemptionOptions& options, const strategy::Registry& strategies, const strategy::StrategySpec& spec,

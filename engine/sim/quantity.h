@@ -1,4 +1,4 @@
-// A quantity of a workload: always the same number, a uniform range, weighted choices, or a curve of quantiles.
+// A quantity of a workload: a constant, a uniform range, weighted choices, or a curve of quantiles.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-/// Amounts of cpu (MHz), memory and disk (MiB) in workloads and traces stay below it.
+/// Limit of amounts of cpu (MHz), memory and disk (MiB) in workloads and traces.
 inline constexpr std::int64_t kMaxAmount = 1'000'000'000;
 
 /// An integer drawn by inverting its cumulative distribution. Value semantics; drawing allocates nothing.
@@ -22,7 +22,7 @@ class Quantity {
   static Quantity quantiles(std::vector<double> cumulative, std::vector<std::int64_t> values);
 
   [[nodiscard]] std::int64_t draw(Random& random) const;
-  /// Whether it is a number or a range, all of whose numbers are meant.
+  /// True for a constant or a uniform range, whose values are all possible.
   [[nodiscard]] bool is_range() const { return kind_ == Kind::constant || kind_ == Kind::uniform; }
   [[nodiscard]] std::int64_t min() const;
   [[nodiscard]] std::int64_t max() const;

@@ -1,4 +1,4 @@
-// The seeded random numbers of base under the names that workloads use.
+// Makes base's seeded random numbers available in namespace sim.
 #pragma once
 
 #include "base/random.h"

@@ -1,4 +1,4 @@
-// Placements over time: does the rate hold as a cluster fills up?
+// Placements over time, to see whether the rate holds as a cluster fills up.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace berth::sim {
 
-/// What was placed by when, thinned evenly to at most kPoints points as it grows. One writer.
+/// Total placements over time, thinned evenly to at most kPoints points as it grows. One writer.
 class RateSeries {
  public:
   static constexpr std::size_t kPoints = 1024;
@@ -15,12 +15,12 @@ class RateSeries {
     std::uint64_t placed = 0;
   };
 
-  /// `placed` in all by `seconds`; neither may decrease.
+  /// Adds the total `placed` at `seconds`; neither may decrease.
   void add(double seconds, std::uint64_t placed);
-  /// From nothing at time 0 to the last one added.
+  /// The points from (0, 0) to the last one added.
   [[nodiscard]] std::vector<Point> points() const;
-  /// Placements per second from the `from`-th to the `to`-th part of all placements, 0 <= from < to <= 1, linear
-  /// between points. 0 when nothing was placed or no time passed.
+  /// Placements per second between the shares `from` and `to` of all placements, 0 <= from < to <= 1, linear between
+  /// points. 0 if nothing was placed or no time passed.
   [[nodiscard]] double rate(double from, double to) const;
 
  private:

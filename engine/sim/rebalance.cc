@@ -119,7 +119,7 @@ class Chooser {
     });
     std::transform(keyed.begin(), keyed.end(), rows.begin(), [](const auto& one) { return one.second; });
   }
-  /// Between (cpu, gpu) of the task and of what is free once it left; 1 where either is nothing.
+  /// Cosine of the angle between (cpu, gpu) of the task and of the free amounts without it; 1 if either is zero.
   [[nodiscard]] double cosine_after(Row row, std::uint32_t i) const {
     const strategy::TaskClass& task = fleet_.task_class(placed_[i].task);
     const strategy::Node node = fleet_.node(row);
@@ -132,7 +132,7 @@ class Chooser {
     const strategy::Node node = fleet_.node(row);
     return fragments_->exact(node.state.model, node.free(kCpu), node.devices);
   }
-  /// The task whose leaving takes most off F, in whole thousandths, if that is more than nothing.
+  /// The task whose removal reduces F most, in whole thousandths; nullopt if none reduces it.
   [[nodiscard]] std::optional<std::uint32_t> best_of(Row row) const {
     const strategy::Node node = fleet_.node(row);
     const double now = fragment(row);
@@ -167,7 +167,7 @@ std::vector<std::uint32_t> choose_evictions(RebalanceRule rule, Fleet fleet, std
                                             std::span<const std::uint32_t> name_rank, std::size_t budget) {
   Chooser chooser(std::move(fleet), placed, fragments, name_rank);
   if (rule == RebalanceRule::cosine) return chooser.by_cosine(budget);
-  if (!fragments) return {};  // nothing asks for devices
+  if (!fragments) return {};  // no task requests devices
   return rule == RebalanceRule::fragments_one ? chooser.one_per_node(budget) : chooser.many_per_node(budget);
 }
 

@@ -1,9 +1,8 @@
-// Moving tasks that run to gather what is free: which to evict, and what placing them again brings (R-STRAT-831 to
-// 834).
+// Rebalancing: evicts and re-places running tasks to join free capacity (R-STRAT-831 to 834).
 //
-// All victims leave first, then they are placed again in the order of eviction by the active ranking strategy; those
-// that fit nowhere are lost. The rules look at devices, so on clusters without any nothing is evicted. Ties: nodes by
-// their place in the cluster's list, tasks by the order in which they were placed.
+// All victims leave first. Then the active ranking strategy places them again in the order of eviction; those that fit
+// nowhere are lost. The rules consider devices, so nothing is evicted on clusters without devices. Ties: nodes by their
+// place in the cluster's list, tasks by the order in which they were placed.
 #pragma once
 
 #include <span>
@@ -19,7 +18,7 @@ namespace berth::sim {
 enum class RebalanceRule : std::uint8_t {
   cosine,          ///< R-STRAT-832. O(m + n log n)
   fragments_one,   ///< R-STRAT-833. O(m classes + n log n)
-  fragments_many,  ///< R-STRAT-834, on the state as it is by then. O((m + e tasks of a node) classes + e log n)
+  fragments_many,  ///< R-STRAT-834, on the current state. O((m + e tasks of a node) classes + e log n)
 };
 struct RebalanceInfo {
   const char* name;
@@ -28,8 +27,8 @@ struct RebalanceInfo {
 };
 [[nodiscard]] std::span<const RebalanceInfo> rebalance_rules();
 
-/// Positions in `placed` of at most `budget` victims, in order of eviction. `fleet` holds what is placed;
-/// `name_rank[row]` orders nodes that are equal otherwise. `fragments` may be null for `cosine`.
+/// Positions in `placed` of at most `budget` victims, in order of eviction. `fleet` contains the placed tasks.
+/// `name_rank[row]` breaks ties between nodes. `fragments` may be null for `cosine`.
 [[nodiscard]] std::vector<std::uint32_t> choose_evictions(RebalanceRule rule, strategy::Fleet fleet,
                                                           std::span<const PlacedTask> placed,
                                                           const strategy::FragmentTables* fragments,
@@ -37,10 +36,10 @@ struct RebalanceInfo {
 
 struct RebalanceRun {
   std::uint64_t asked = 0, placed = 0;              ///< before
-  std::uint64_t evicted = 0, again = 0, moved = 0;  ///< moved: of those placed again, to another node
+  std::uint64_t evicted = 0, again = 0, moved = 0;  ///< again: placed again; moved: of these, to another node
   PackingQuality before, after;
   double choose_us_each = 0;  ///< time to choose the victims, per eviction
-  std::string digest;         ///< of all placements, those made again included
+  std::string digest;         ///< of all placements, including repeated ones
 };
 
 struct RebalanceOptions {
@@ -49,7 +48,7 @@ struct RebalanceOptions {
 };
 
 /// Packs the problem without departures, then rebalances once. Tasks of the problem's load stay where they are. Errors
-/// are those of the ranking strategy.
+/// come from the ranking strategy.
 [[nodiscard]] Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strategy::Context& context,
                                                     const std::vector<std::uint32_t>& order,
                                                     const RebalanceOptions& options,

@@ -1,4 +1,4 @@
-// Lays changes of single keys over a parsed workload file; apart from changes.h, so that only readers of TOML see
+// Applies changes of single keys to a parsed workload file. Separate from changes.h, so that only TOML readers include
 // toml++.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace berth::sim {
 
-/// What is wrong with the first change that cannot be laid over, as problem and remedy; nothing when all were.
+/// Applies the changes. Returns problem and remedy of the first one that cannot be applied; nullopt on success.
 [[nodiscard]] std::optional<InputError> apply_changes(toml::table& root, const std::vector<Change>& changes);
 
 }  // namespace berth::sim

@@ -21,7 +21,7 @@ const char* kind_of(const toml::node& node) {
   return "a date or time";
 }
 
-/// Of a node that is a number. toml++ itself gives a double only where it is exact, which 2^63 - 1 is not.
+/// The value of a numeric node. toml++ itself returns a double only if it is exact, which 2^63 - 1 is not.
 double number_of(const toml::node& node) {
   if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
   return node.as_floating_point()->get();
@@ -317,7 +317,7 @@ void merge_toml(toml::table& base, toml::table&& changes) {
       merge_toml(*old, std::move(*change.as_table()));
       continue;
     }
-    // Erased first, so that the key's line is the one of the change; moved, because copies lose their lines.
+    // Erased first, so that the key gets the line of the change. Moved, because copies lose their lines.
     base.erase(key.str());
     change.visit([&, &name = key](auto& node) { base.insert(name, std::move(node)); });
   }

@@ -1,6 +1,6 @@
-// Strict reading of TOML tables: each key is taken once with its type and range, and what nobody took is an error with
-// its line. The first error wins, except that a wrong key wins over a missing one: a misspelt key is both. Reading goes
-// on with defaults, so callers check once at the end.
+// Strict reading of TOML tables. Each key is read once with its type and range. A key that was not read is an error
+// with its line. The first error is reported, but a wrong key before a missing one, because a misspelt key is both.
+// Reading continues with defaults after an error, so callers check once at the end.
 #pragma once
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -21,20 +21,20 @@ namespace berth::sim {
 struct TomlReader {
   std::string path;
   std::optional<InputError> error;
-  bool missing = false;  ///< `error` says that something is missing
+  bool missing = false;  ///< `error` is about a missing key
 
   void fail(std::size_t line, std::string problem, std::string remedy, bool is_missing = false);
 };
 
 class TomlSection {
  public:
-  /// `name` is how errors call the table, e.g. "[cluster]"; a null table behaves as an empty one.
+  /// `name` is the table's name in errors, e.g. "[cluster]". A null table behaves like an empty one.
   TomlSection(TomlReader& reader, const toml::table* table, std::string name, std::size_t line);
   TomlSection(const TomlSection&) = delete;
   TomlSection& operator=(const TomlSection&) = delete;
 
   [[nodiscard]] bool has(std::string_view key) const;
-  [[nodiscard]] std::size_t line(std::string_view key = "") const;  ///< of the key, else of the table
+  [[nodiscard]] std::size_t line(std::string_view key = "") const;  ///< line of the key, else of the table
   void fail(std::string_view key, std::string problem, std::string remedy);
   void fail_at(std::size_t line, std::string problem, std::string remedy) {
     reader_.fail(line, std::move(problem), std::move(remedy));
@@ -43,7 +43,7 @@ class TomlSection {
   std::int64_t integer(std::string_view key, std::int64_t fallback, std::int64_t min, std::int64_t max);
   double number(std::string_view key, double fallback, double min, double max);
   std::vector<double> numbers(std::string_view key, double min, double max);  ///< a number or a list of numbers
-  /// A list of pairs, the first of which rises; absent = empty.
+  /// A list of pairs (x, y) with rising x; absent = empty.
   std::vector<std::pair<double, double>> curve(std::string_view key, double x_max, double y_max);
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, std::string fallback);
@@ -67,13 +67,13 @@ class TomlSection {
     return fallback;
   }
 
-  /// Reports keys nobody asked for.
+  /// Reports keys that were not read.
   void finish();
 
  private:
   const toml::node* take(std::string_view key);
   std::optional<std::int64_t> whole(const toml::node& node) const;
-  /// Whether a text has no control characters; else it is an error.
+  /// True if the text has no control characters; else reports an error.
   bool is_one_line(std::string_view key, std::string_view value);
 
   TomlReader& reader_;
@@ -83,7 +83,7 @@ class TomlSection {
   std::vector<std::string> known_;
 };
 
-/// Moves the entries of `changes` over those of `base`; tables are merged key by key, everything else is replaced.
+/// Moves the entries of `changes` into `base`. Tables are merged key by key, everything else is replaced.
 void merge_toml(toml::table& base, toml::table&& changes);
 
 }  // namespace berth::sim

@@ -48,7 +48,7 @@ ArrivalSpec read_arrivals(TomlReader& reader, const toml::table* table, std::siz
   return out;
 }
 
-/// Which labels there are, and that `label` is one of them.
+/// Reads the labels and checks that `label` is one of them.
 void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
   TomlSection in(reader, &root, "the workload", 1);
   out.labels = in.texts("labels");
@@ -77,7 +77,7 @@ void read_labels(TomlReader& reader, const toml::table& root, Workload& out) {
     }
 }
 
-/// What the label changes takes the place of what stands there.
+/// Replaces keys by the values that the label sets.
 void apply_label(toml::table& root, const std::string& label) {
   toml::table* changes = root.get_as<toml::table>("label");
   if (!changes) return;
@@ -87,7 +87,7 @@ void apply_label(toml::table& root, const std::string& label) {
   merge_toml(root, std::move(own));
 }
 
-/// [strategies], and that the one that is named exists.
+/// Reads [strategies] and checks that the workload's strategy exists.
 void read_strategies(TomlReader& reader, TomlSection& in, StrategyCheck check, Workload& out) {
   if (const toml::table* sums = in.table("strategies"))
     for (const auto& [name, parts] : *sums) {
@@ -126,7 +126,7 @@ void read_options(TomlReader& reader, const toml::table* options, model::Options
       reader.fail(static_cast<std::size_t>(key.source().begin.line), done.error(),
                   "see [options] in bench/macro/README.md");
   };
-  // As read, keys are sorted: `compat` comes before the single quirks, which are read as a table of their own.
+  // Keys are sorted: `compat` comes before the single quirks, which are a separate table.
   for (const auto& [name, value] : *options) {
     const std::string key(name.str());
     const toml::table* quirks = value.as_table();
@@ -137,7 +137,7 @@ void read_options(TomlReader& reader, const toml::table* options, model::Options
   }
 }
 
-/// Settings that contradict each other.
+/// Reports settings that contradict each other.
 void check_together(TomlSection& in, const Workload& out) {
   const bool grid_cluster = out.cluster.source == Source::nomad_grid, grid_jobs = out.jobs.source == Source::nomad_grid;
   if (grid_cluster != grid_jobs)
@@ -265,7 +265,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
 
   check_together(in, out);
   if (!reader.error) return out;
-  // The file alone may be fine: then the changes are what is wrong, and lines of the file would mislead.
+  // If the file alone is valid, the changes are wrong, and lines of the file would mislead.
   if (!changes.empty() && parse_workload(text, path, label, {}, check))
     reader.error->place = "with " + to_text(changes);
   return tl::unexpected(*reader.error);
@@ -276,7 +276,7 @@ Result<Workload> read_workload(const std::string& path, const std::string& label
   const tl::unexpected<InputError> refused(
       InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
   struct stat info {};
-  // Refused before reading: a device has no end, and no workload is this long.
+  // Refused before reading: a device may have no end, and no workload is this long.
   if (path != "-" && stat(path.c_str(), &info) == 0 &&
       (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) || (S_ISREG(info.st_mode) && info.st_size > kMaxWorkloadBytes)))
     return refused;

@@ -1,5 +1,5 @@
-// A workload: what `berth run` replays, as plain values, and its reader. The file format is documented in
-// bench/macro/README.md; every key here has the same name there.
+// A workload, the input of `berth run`, as plain values, and its reader. The file format is documented in
+// bench/macro/README.md; every key has the same name there.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace berth::sim {
 
-/// No event is due later than this, so that a time of a workload plus a run time fits into 64 bits: 127 years.
+/// Latest due time of an event, so that it plus a run time fits into 64 bits: 127 years.
 inline constexpr double kLatestNs = 4e18;
 
 enum class Mode : std::uint8_t { sampled, exhaustive };
@@ -28,11 +28,11 @@ enum class Source : std::uint8_t { mix, nomad_grid, openb, openb_like, files };
 enum class Process : std::uint8_t { backlog, fixed, poisson, trace };
 /// How the plans of several workers are committed.
 enum class CommitOrder : std::uint8_t {
-  deterministic,  ///< in turn: the decisions of one worker, whatever the number of workers
-  free,           ///< as they come: Nomad's optimistic concurrency, with refusals and retries
+  deterministic,  ///< in turn: the decisions of one worker, for any number of workers
+  free,           ///< in any order: Nomad's optimistic concurrency, with refusals and retries
 };
 enum class Clock : std::uint8_t {
-  skip,  ///< idle time is skipped: the clock jumps to the next event when there is nothing to do
+  skip,  ///< idle time is skipped: the clock jumps to the next event
   wait,  ///< idle time is waited for
 };
 
@@ -44,26 +44,26 @@ struct DeviceSpec {
 
 /// One kind of node of a mixed cluster. Units: MHz, MiB, Mbit/s.
 struct ShapeSpec {
-  std::string name;   ///< also the node class unless node_class says otherwise
+  std::string name;   ///< also the node class, unless node_class is set
   double weight = 1;  ///< share of the nodes, relative to the other shapes
   std::int64_t variants = 1;
   std::int64_t cores = 0, mhz_per_core = 0, memory_mb = 0, disk_mb = 0, network_mbits = 0;
   std::int64_t reserved_cpu_mhz = 0, reserved_memory_mb = 0, reserved_disk_mb = 0;
   std::string reserved_ports, node_class, pool = "default";
-  /// Per attribute one or several values; variant v of the shape has value v mod their number.
+  /// Per attribute one or several values; variant v of the shape has value number v mod their count.
   std::map<std::string, std::vector<std::string>> attributes, meta;
   std::vector<std::string> drivers, host_volumes;
   std::vector<DeviceSpec> devices;
 };
 
-/// Allocations that are there before the run starts.
+/// Allocations that exist before the run starts.
 struct LoadSpec {
   Quantity percent = 0;  ///< of the usable cpu or memory of a node, whichever is reached first
   Quantity cpu_mhz = 500, memory_mb = 512, disk_mb = 150, priority = 50;
-  std::int64_t jobs = 16;  ///< distinct asks
+  std::int64_t jobs = 16;  ///< distinct resource requests
 };
 
-/// Nodes that are not there at the start: the last ones of the cluster, one after the other.
+/// Nodes that join after the start: the last ones of the cluster, one after the other.
 struct JoinSpec {
   std::int64_t nodes = 0;
   double start_s = 0, rate_per_s = 1;
@@ -81,7 +81,7 @@ struct ClusterSpec {
   JoinSpec joins;
   std::string nodes_file;       ///< source files: a JSON array of nodes, from the workload's folder
   std::string list;             ///< source openb: which node list, "gpu_node" or "all_node"
-  std::int64_t gpu_shares = 1;  ///< instances one physical GPU is split into
+  std::int64_t gpu_shares = 1;  ///< instances per physical GPU
 };
 
 /// A constraint, an affinity (weight not 0) or a device constraint that a percentage of the templates carries.
@@ -112,10 +112,10 @@ struct JobKindSpec {
   std::int64_t templates = 16;
   Quantity priority = 50, count = 1, groups = 1, tasks = 1;
   Quantity cpu_mhz = 100, memory_mb = 300, disk_mb = 300, ports = 0;
-  Quantity static_port = 0;                         ///< asked for by number; 0: none
+  Quantity static_port = 0;                         ///< requested port number; 0: none
   Quantity cores = 0;                               ///< reserved for the first task, in place of cpu_mhz
-  std::vector<std::string> host_volumes;            ///< that each allocation mounts
-  std::optional<Quantity> run_time_s, run_time_ms;  ///< one or none of them; none: never ends
+  std::vector<std::string> host_volumes;            ///< mounted by each allocation
+  std::optional<Quantity> run_time_s, run_time_ms;  ///< at most one of them; none: never ends
   std::int64_t fail_percent = 0;
   std::int64_t update_percent = 0;  ///< arrivals that are a new version of one of the kind's last jobs
   bool distinct_hosts = false;
@@ -133,8 +133,8 @@ struct JobKindSpec {
 
 struct JobsSpec {
   Source source = Source::mix;
-  std::int64_t count = 0;  ///< arrivals; 0 = all that the source has
-  double rate_scale = 1;   ///< of the kinds that arrive by a curve
+  std::int64_t count = 0;  ///< arrivals; 0 = all of the source
+  double rate_scale = 1;   ///< factor for kinds that arrive by a curve
   std::vector<JobKindSpec> kinds;
   std::string file;  ///< source files: a JSON array of jobs, from the workload's folder
   std::string list;  ///< source openb: default, cpu050, gpushare40, gpuspec33, multigpu20
@@ -163,7 +163,7 @@ struct Preemption {
 struct Workload {
   std::string path, name, description;
   std::vector<std::string> labels;
-  std::string label;  ///< the one that was asked for
+  std::string label;  ///< the label in use
   std::uint64_t seed = 1;
   Mode mode = Mode::sampled;
   Algorithm algorithm = Algorithm::binpack;
@@ -173,16 +173,16 @@ struct Workload {
   Order order = Order::nomad;
   std::int64_t workers = 1;
   CommitOrder commits = CommitOrder::deterministic;
-  bool departures = false;  ///< allocations end when their run time is over
+  bool departures = false;  ///< allocations end after their run time
   Preemption preemption;
   model::Options options;         ///< [options]: compat and earlier behaviour
-  sched::EnabledSources sources;  ///< no key of a file: decisions do not depend on it
+  sched::EnabledSources sources;  ///< not a key of the file: decisions do not depend on it
   ClusterSpec cluster;
   JobsSpec jobs;
   ArrivalSpec arrivals;
   LimitSpec limits;
   GridSpec grid;
-  std::optional<LifeSpec> life;  ///< [life]: clients, faults and time, instead of a replay
+  std::optional<LifeSpec> life;  ///< [life]: a simulation with clients, faults and time instead of a replay
 };
 
 [[nodiscard]] const char* to_text(Mode);
@@ -193,9 +193,8 @@ struct Workload {
 [[nodiscard]] const char* to_text(Clock);
 [[nodiscard]] const char* to_text(CommitOrder);
 
-/// Reads a workload file and applies the changes of `label`, then `changes`. Errors name the file, the line, the
-/// problem and a remedy; unknown keys and labels, values out of range and settings that contradict each other are
-/// errors.
+/// Reads a workload file and applies the changes of `label`, then `changes`. Unknown keys and labels, values out of
+/// range and contradicting settings are errors. Errors name the file, the line, the problem and a remedy.
 [[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label = "full",
                                              const std::vector<Change>& changes = {});
 /// The same from text; `path` is for errors and for the relative files the workload names.
@@ -203,9 +202,9 @@ struct Workload {
                                               const std::string& label = "full",
                                               const std::vector<Change>& changes = {});
 
-/// Whether there is the strategy that a workload names, which is not "nomad".
+/// Checks that the strategy of a workload exists, if it is not "nomad".
 using StrategyCheck = Result<void> (*)(const Workload& workload);
-/// The same for a program without all the strategies, which are much code.
+/// The same with the caller's check, for programs that do not link all strategies.
 [[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label,
                                              const std::vector<Change>& changes, StrategyCheck check);
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,

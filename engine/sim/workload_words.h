@@ -1,4 +1,4 @@
-// What the files that read parts of a workload share: words of enums, names, amounts.
+// Shared by the readers of a workload's parts: words of enums, names, amounts.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::vector<std::pair<const char*, E>> list_of(const std::pair<const char*, E> (
   return {std::begin(words), std::end(words)};
 }
 
-/// Names end up in job and node IDs: letters, digits and -_. only (R-MODEL-250 refuses spaces and NUL in job IDs).
+/// Names become parts of job and node IDs: letters, digits and -_. only (R-MODEL-250 refuses spaces and NUL).
 inline void check_name(TomlSection& in, std::string_view key, const std::string& name) {
   const bool fine = !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
@@ -44,7 +44,7 @@ inline std::int64_t amount(TomlSection& in, const char* key, std::int64_t fallba
   return in.integer(key, fallback, min, kMaxAmount);
 }
 
-/// "all of these keys belong to another source": reports the first one that is set.
+/// Reports the first of these keys that is set; `why` explains that it belongs to another source.
 inline void refuse(TomlSection& in, std::initializer_list<const char*> keys, const std::string& why) {
   for (const char* key : keys)
     if (in.has(key)) return in.fail(key, fmt::format("'{}' does not go with {}", key, why), "remove one of the two");
