@@ -32,7 +32,7 @@ void append_scale(std::vector<ParameterInfo>& to, const char* norm) {
     to.push_back(
         {fmt::format("w-{}", name), "-1", "weight of the dimension; -1 = 1 / number of dimensions", {}, -1, 1e9});
 }
-/// Default weights are 1 / |D|, D the dimensions in which any node has capacity.
+/// Default weights are 1 / |D|, D = the dimensions in which any node has capacity.
 Scale scale_of(const Context& context, const Parameters& p, bool unit_weights = false) {
   Scale out;
   const std::string& norm = p.word("norm");
@@ -224,7 +224,7 @@ void add_kubernetes(Registry& into, const char* name, const char* formula) {
                         }});
 }
 
-/// Strategies that have scores, hence can be sampled or summed.
+/// Strategies with scores, which can be sampled or summed.
 const std::vector<std::string> kInner = {"best-fit",
                                          "worst-fit",
                                          "least-max",

@@ -1,4 +1,4 @@
-// Berth's own strategies by name. `berth compare --list` prints them with formula, source and cost.
+// Berth's built-in strategies by name. `berth compare --list` prints them with formula, source and cost.
 #pragma once
 
 #include "berth/strategy.h"

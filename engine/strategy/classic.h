@@ -1,11 +1,11 @@
-// The classic ranking formulas (R-STRAT-704 to 713) and Kubernetes' scores (R-STRAT-721 to 725). Cost of all of them:
-// O(dimensions) per node that is scored; Nomad's two take two powers of ten. Names, parameters, formulas, sources and
-// costs for the reader of a terminal: builtin.cc (`berth compare --list-strategies`).
+// The classic ranking formulas (R-STRAT-704 to 713) and Kubernetes' scores (R-STRAT-721 to 725). Cost of each:
+// O(dimensions) per scored node; Nomad's two also take two powers of ten. Names, parameters, formulas, sources and
+// costs for users: builtin.cc (`berth compare --list-strategies`).
 //
-// Notation: F free, C capacity, U = C - F used before, a ask, N normaliser. A dimension with N = 0 is skipped. "min X"
-// is score = -X. component() is what a score is worth as the fit component of Nomad's scoring (R-STRAT-007), where it
-// is neither hundredths nor in 0..1 by itself: costs of 0..1 become 1 - cost, weights are divided by their sum. Example
-// of every formula with numbers: tests/strategy/classic_test.cc.
+// Notation: F free, C capacity, U = C - F used before, a request, N normaliser. A dimension with N = 0 is skipped.
+// "min X" is score = -X. component() converts a score to the fit component of Nomad's scoring (R-STRAT-007), if it is
+// neither hundredths nor in 0..1 by itself: a cost in 0..1 becomes 1 - cost, weights are divided by their sum. Examples
+// with numbers: tests/strategy/classic_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@
 
 namespace berth::strategy {
 
-/// What amounts are divided by, and what the dimensions weigh.
+/// Normalisers of amounts and weights of dimensions.
 struct Scale {
   enum class Norm : std::uint8_t {
     node,       ///< the node's capacity
-    max,        ///< the greatest capacity of any node
+    max,        ///< the largest capacity of any node
     reference,  ///< fixed amounts
   };
   Norm norm = Norm::node;
   Amounts fixed{};                           ///< N of max and reference; 0 = no node has the dimension
   std::array<double, kDimensions> weight{};  ///< 0 = the dimension does not count
 
-  /// What weighted sums of shares are divided by to lie in 0..1 (R-STRAT-007): the weights of the dimensions that some
-  /// node has; 1 where nothing counts.
+  /// Divisor that brings weighted sums of shares to 0..1 (R-STRAT-007): the sum of the weights of the dimensions that
+  /// some node has; 1 if that is 0.
   [[nodiscard]] double total() const {
     double sum = 0;
     for (std::size_t d = 0; d < kDimensions; ++d) sum += fixed[d] > 0 ? weight[d] : 0;
@@ -47,7 +47,7 @@ struct Scale {
   }
 };
 
-/// R-STRAT-704: min sum w (F - a) / N: what is left, least first. Source: Johnson et al., SIAM J. Comput. 3, 1974; in
+/// R-STRAT-704: min sum w (F - a) / N: least remaining first. Source: Johnson et al., SIAM J. Comput. 3, 1974; in
 /// several dimensions folklore.
 struct BestFit {
   Scale scale;
@@ -56,7 +56,7 @@ struct BestFit {
     scale.each(node, [&](std::size_t d, double n, double w) { left += w * ((node.state.free[d] - task.ask[d]) / n); });
     return -left;
   }
-  double component(double score) const { return 1 + score / scale.total(); }  // the share that is in use
+  double component(double score) const { return 1 + score / scale.total(); }  // the used share
 };
 /// R-STRAT-705: max sum w (F - a) / N: the opposite of best-fit. Source: as best-fit.
 struct WorstFit {
@@ -64,7 +64,7 @@ struct WorstFit {
   double score(const Node& node, const TaskClass& task) const { return -BestFit{scale}.score(node, task); }
   double component(double score) const { return score / scale.total(); }
 };
-/// R-STRAT-706: min over nodes of the greatest (U + a) / C. The load-balancing rule. Source: folklore, "least loaded".
+/// R-STRAT-706: min over nodes of the largest (U + a) / C. The load-balancing rule. Source: folklore, "least loaded".
 struct LeastMax {
   double score(const Node& node, const TaskClass& task) const {
     double most = 0;
@@ -113,8 +113,8 @@ struct L2 {
   }
   double component(double score) const { return 1 + score / scale.total(); }
 };
-/// R-STRAT-711: the greatest a / (C - a) over the capacities, times 100, rounded half away from zero. Looks at no use:
-/// it prefers the smallest node shape that fits. The reference's rescaling to 0..100 keeps the order and is left out.
+/// R-STRAT-711: the largest a / (C - a) over the capacities, times 100, rounded half away from zero. Ignores usage: it
+/// prefers the smallest node shape that fits. The reference's rescaling to 0..100 keeps the order and is omitted.
 /// Source: open-simulator.
 struct DominatingShare {
   std::int32_t score(const Node& node, const TaskClass& task) const {
@@ -125,7 +125,7 @@ struct DominatingShare {
     }
     return static_cast<std::int32_t>(std::round(std::min(most, 1e7) * 100));
   }
-  /// a / (C - a) has no greatest value: a / C, which has the same order.
+  /// a / C, which has the same order, because a / (C - a) is unbounded.
   double component(std::int32_t score) const { return score > 0 ? score / (100.0 + score) : 0; }
 };
 /// R-STRAT-712, 713: Nomad's fit component over cpu and memory, with phi = 1 - (U + a) / C: clamp(20 - 10^phi_cpu -
@@ -139,14 +139,14 @@ struct NomadFit {
   }
 };
 
-// Kubernetes. R = used + ask over the resources; integers 0..100. `old` = version 1.20. Source of the formulas:
+// Kubernetes. R = used + request over the resources; integers 0..100. `old` = version 1.20. Source of the formulas:
 // kube-scheduler, NodeResourcesFit and NodeResourcesBalancedAllocation (its idea: Huang et al., IMIS 2013).
 
-/// Weights per dimension; 0 = the resource is not looked at.
+/// Weights per dimension; 0 = the resource is ignored.
 struct KubernetesResources {
   std::array<std::int32_t, kDimensions> weight{1, 1, 0, 0};
   bool old = false;
-  /// A task without request counts this much (R-STRAT-721 to 724, not for the balance).
+  /// Amounts of a task without a request (R-STRAT-721 to 724, not for the balance).
   static constexpr std::int32_t kCpuDefault = 100, kMemoryDefault = 200;
   [[nodiscard]] static std::int64_t request(const TaskClass& task, std::size_t d) {
     if (task.ask[d] == 0 && d == kCpu) return kCpuDefault;
@@ -189,7 +189,7 @@ struct BalancedAllocation {
 };
 /// Utilisations 0..100, ascending, and their scores 0..10; at least one.
 using UtilisationPoints = std::vector<std::pair<std::int32_t, std::int32_t>>;
-/// "0-0/60-10/100-0"; nothing where it is no such list.
+/// Parses a list such as "0-0/60-10/100-0"; nullopt if malformed.
 [[nodiscard]] std::optional<UtilisationPoints> parse_points(std::string_view text);
 
 /// R-STRAT-724: a broken line over utilisation, constant outside its points, scores times 10, integer interpolation.
@@ -198,7 +198,7 @@ struct RequestedToCapacityRatio {
   UtilisationPoints points{{0, 0}, {100, 10}};
   std::int32_t score(const Node& node, const TaskClass& task) const;
 };
-/// R-STRAT-725: LeastAllocated + BalancedAllocation, what of kube-scheduler's default profile has a counterpart.
+/// R-STRAT-725: LeastAllocated + BalancedAllocation, the parts of kube-scheduler's default profile that apply here.
 struct KubernetesDefault {
   KubernetesResources resources;
   std::int32_t score(const Node& node, const TaskClass& task) const {
@@ -207,15 +207,15 @@ struct KubernetesDefault {
   double component(std::int32_t score) const { return score / 200.0; }  // of two scores of 0..100
 };
 
-/// R-STRAT-707: the order in which tasks are packed off-line, greatest first; then first-fit. Ties keep their order.
+/// R-STRAT-707: the order in which tasks are packed off-line, largest first; then first-fit. Ties keep their order.
 /// Source: Panigrahy et al., Microsoft Research 2011. Cost: O(tasks log tasks) once.
 enum class OfflineOrder : std::uint8_t {
-  arrival,  ///< as they come
+  arrival,  ///< unchanged
   sum,      ///< FFDSum: sum of w a, w = total demand / total capacity
-  product,  ///< FFDProd: product of a over the dimensions that anybody asks
-  max,      ///< the greatest a / N, N the greatest capacity of any node
+  product,  ///< FFDProd: product of a over the requested dimensions
+  max,      ///< the largest a / N, N the largest capacity of any node
 };
-/// The size of each class of `fleet` under `order`; all 0 for `arrival`. `tasks`: what is to be packed, for the demand.
+/// The size of each class of `fleet` under `order`; all 0 for `arrival`. `tasks`: the tasks to pack, for the demand.
 [[nodiscard]] std::vector<double> packing_sizes(const Fleet& fleet, OfflineOrder order, std::span<const ClassId> tasks);
 
 }  // namespace berth::strategy

@@ -16,7 +16,7 @@ namespace {
 using Positions = Victims;
 using Wide = std::array<std::int64_t, kDimensions>;
 
-/// What is missing, negative where there is more than enough.
+/// Missing amounts; negative: more than enough is free.
 Wide missing_of(const Shortage& s) {
   Wide out{};
   for (std::size_t d = 0; d < kDimensions; ++d) out[d] = std::int64_t{s.ask[d]} - s.free[d];
@@ -32,7 +32,7 @@ bool met(const Wide& missing) {
   return std::all_of(missing.begin(), missing.end(), [](std::int64_t m) { return m <= 0; });
 }
 
-/// How much of what is missing a candidate brings, in parts of the ask.
+/// How much of the missing amounts a candidate frees, as a share of the request, summed over dimensions.
 double worth(const Shortage& s, const Wide& missing, const Evictable& candidate) {
   double sum = 0;
   for (std::size_t d = 0; d < kDimensions; ++d)
@@ -57,7 +57,7 @@ Positions all_of(const Shortage& s) {
   return out;
 }
 
-/// Lets those go that are not needed, in this order; what stays is inclusion-minimal.
+/// Drops victims that are not needed, in this order. The result is inclusion-minimal.
 Positions reprieve_in_order(const Shortage& s, const Positions& victims) {
   Wide missing = missing_of(s);
   for (const std::uint32_t v : victims) subtract(missing, s.candidates[v].amounts);
@@ -72,7 +72,7 @@ Positions reprieve_in_order(const Shortage& s, const Positions& victims) {
   return out;
 }
 
-/// The most important first.
+/// The same, most important first.
 Positions reprieve(const Shortage& s, const Positions& victims) {
   return reprieve_in_order(s, by_importance(s, victims));
 }
@@ -84,7 +84,7 @@ Positions kubernetes(const Shortage& s) {
   return reprieve_in_order(s, order);
 }
 
-/// Takes the candidate with the least `cost(candidate, worth)` of those that bring something, until it is enough.
+/// Repeatedly takes the candidate of least `cost(candidate, worth)` that frees a missing amount, until it is enough.
 template <class Cost>
 Positions greedy(const Shortage& s, const Positions& from, Cost cost) {
   Wide missing = missing_of(s);
@@ -113,7 +113,7 @@ Positions greedy_priority(const Shortage& s, const Positions& from) {
   return greedy(s, from, [](const Evictable& c, double brings) { return (double(c.priority) + 1) / brings; });
 }
 Positions greedy_lexicographic(const Shortage& s) {
-  // The lowest priority up to which everybody together is enough.
+  // The lowest priority up to which all candidates together are enough.
   Positions sorted = all_of(s);
   std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
     return s.candidates[a].priority < s.candidates[b].priority;
@@ -131,7 +131,7 @@ Positions greedy_lexicographic(const Shortage& s) {
 Positions nomads(const Shortage& s) {
   Positions out;
   Wide missing = missing_of(s);
-  // Devices first, by priority; then what engine/preempt chooses for the other amounts.
+  // Devices first, by priority; then engine/preempt chooses for the other amounts.
   Positions rest = all_of(s);
   std::stable_sort(rest.begin(), rest.end(), [&](std::uint32_t a, std::uint32_t b) {
     return s.candidates[a].priority < s.candidates[b].priority;
@@ -191,9 +191,9 @@ Positions by_fragments(const Shortage& s) {
 
 using Objective = std::tuple<double, double, double, double>;
 
-/// Depth-first over candidates by position, with each one first: the smallest list of positions comes first among
-/// equals. Left out are branches that cannot be enough, that cannot be better than the best so far, and those that take
-/// a candidate whose equal was left out before it.
+/// Depth-first search over candidates by position. Tries each candidate as a victim first, so that the smallest list of
+/// positions comes first among equals. Skips branches that cannot be enough, that cannot improve on the best so far,
+/// and those that take a candidate after an equal one was left out.
 class Exact {
  public:
   Exact(VictimRule rule, const Shortage& s)
@@ -206,7 +206,7 @@ class Exact {
           equal_before_[i] = j;
     }
   }
-  /// `start`: a choice that is enough; its objective bounds the search.
+  /// `start`: a sufficient choice; its objective bounds the search.
   Positions solve(Positions start) {
     limited_ = s_.candidates.size() > kExactCandidates;
     for (const std::uint32_t v : start) take(v);
@@ -222,10 +222,10 @@ class Exact {
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  /// Of the candidates from one position on.
+  /// Aggregates of the candidates from one position on.
   struct Rest {
-    Wide sum{}, most{};                            ///< amounts: all together, the greatest
-    std::array<double, kDimensions> least_cost{};  ///< per unit of the amount; infinite where nobody brings any
+    Wide sum{}, most{};                            ///< amounts: sum, maximum
+    std::array<double, kDimensions> least_cost{};  ///< per unit of the amount; infinite if no candidate has any
     Rest() { least_cost.fill(std::numeric_limits<double>::infinity()); }
     void take(const Evictable& candidate, double extra) {
       for (std::size_t d = 0; d < kDimensions; ++d) {
@@ -236,11 +236,11 @@ class Exact {
       }
     }
   };
-  /// What a victim costs beside its priority.
+  /// Cost of a victim in addition to its priority.
   [[nodiscard]] double extra() const { return rule_ == VictimRule::exact_priority ? 1 : 0; }
 
   [[nodiscard]] Objective objective(double overshoot) const { return objective_of(0, 0, overshoot); }
-  /// Of the victims so far and at least `count` more, of at least `cost` more.
+  /// Objective of the victims so far plus at least `count` more with at least `cost` more.
   [[nodiscard]] Objective objective_of(double count, double cost, double overshoot) const {
     count += static_cast<double>(taken_.size());
     switch (rule_) {
@@ -252,8 +252,8 @@ class Exact {
         return {highest_, sum_ + cost, count, overshoot};
     }
   }
-  /// No choice that goes on from here is better than this. Without the overshoot, which is no lower bound before the
-  /// end. The cost is rounded down to whole priorities, which all costs are, a little above what rounding may add.
+  /// Lower bound of all choices that extend the present one. Excludes the overshoot, which is no lower bound before the
+  /// end. The cost is rounded up to whole priorities, as all costs are whole; 1e-6 absorbs rounding errors.
   [[nodiscard]] Objective bound(const Rest& rest, const Wide& missing) const {
     double count = 0, cost = 0;
     for (std::size_t d = 0; d < kDimensions; ++d) {
@@ -268,7 +268,7 @@ class Exact {
     sum_ += s_.candidates[v].priority;
     highest_ = std::max<double>(highest_, s_.candidates[v].priority);
   }
-  /// Better than what there is, or, before the search has found anything itself, as good.
+  /// True if better than the best so far, or equal to it while that is still `start`.
   [[nodiscard]] bool improves(const Objective& here) const {
     return found_ ? here < best_objective_ : here <= best_objective_;
   }
@@ -281,7 +281,7 @@ class Exact {
         if (s_.capacity[d] > 0) overshoot += static_cast<double>(-missing[d]) / s_.capacity[d];
       if (const Objective here = objective(overshoot); improves(here))
         best_ = taken_, best_objective_ = here, found_ = true;
-      return;  // a victim more is never better
+      return;  // more victims are never better
     }
     const Rest& rest = rest_[i];
     for (std::size_t d = 0; d < kDimensions; ++d)
@@ -358,7 +358,7 @@ std::vector<bool> beyond_budget(const Shortage& s) {
   const auto has_budget = [](const Evictable& candidate) { return candidate.may_go != kNoBudget; };
   if (std::none_of(s.candidates.begin(), s.candidates.end(), has_budget)) return {};
   std::vector<bool> out(s.candidates.size(), false);
-  std::map<std::uint32_t, std::int32_t> counted;  // of a group
+  std::map<std::uint32_t, std::int32_t> counted;  // candidates by group
   for (const std::uint32_t v : by_importance(s, all_of(s)))
     if (const Evictable& candidate = s.candidates[v]; has_budget(candidate))
       out[v] = ++counted[candidate.group] > candidate.may_go;
@@ -418,7 +418,7 @@ NodeKey node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
   const double highest = cost.highest;
   switch (rule) {
     case NodeRule::nomad: {
-      // R-PREEMPT-701: highest + sum / highest; without priorities above 0 there is nothing to divide by.
+      // R-PREEMPT-701: highest + sum / highest; 0 if no priority is above 0.
       const double net = highest > 0 ? highest + sum / highest : 0;
       return {-(fit_score + rank::preemption_score(net)) / 2};
     }

@@ -11,7 +11,7 @@
 namespace berth::strategy {
 namespace {
 
-/// The order of R-STRAT-202 is total, so nothing depends on how the shapes came in.
+/// The order of R-STRAT-202 is total, so the result does not depend on the order of input.
 bool more_popular(const ShapeCount& a, const ShapeCount& b) {
   return std::tie(a.count, a.cpu, a.gpu_milli, a.gpus, a.spec) > std::tie(b.count, b.cpu, b.gpu_milli, b.gpus, b.spec);
 }
@@ -86,7 +86,7 @@ FragmentTables::FragmentTables(std::vector<TypicalClass> typical, std::vector<st
   for (const std::string& model : models)
     for (const TypicalClass& m : typical_) accepts_.push_back(m.gpu_milli == 0 || spec_accepts(m.spec, model));
 
-  // W and V. A class of several devices always asks whole ones, so only the number of free devices matters to it.
+  // W and V. A class of several devices always requests whole ones, so only the number of free devices matters to it.
   size_stride_ = sizes_.size() + 1;
   const std::size_t cpu_stride = cpus_.size() + 1;
   one_device_.assign(models.size() * cpu_stride * size_stride_, 0);
@@ -118,7 +118,7 @@ FragmentTables::FragmentTables(std::vector<TypicalClass> typical, std::vector<st
 
 FragmentCases FragmentTables::cases(std::uint16_t model, std::int32_t cpu,
                                     std::span<const std::int16_t> devices) const {
-  // Per size: how many devices have that much left, and how much lies on those that have not.
+  // Per size: number of devices with that much left, and total amount on devices with less.
   std::array<std::int32_t, kWholeDevice + 1> fitting, too_small;  // the first sizes_.size() are used
   std::int32_t idle = 0;
   for (const std::int16_t g : devices) idle += g;
@@ -155,7 +155,7 @@ FragmentCases FragmentTables::cases(std::uint16_t model, std::int32_t cpu,
 }
 
 std::size_t FragmentTables::cpu_step(std::int32_t cpu) const {
-  // Branch-free: which ask a node's cpu lies between is as good as random.
+  // Branch-free search, because the position of a node's cpu among the requests is unpredictable.
   const std::int32_t* base = cpus_.data();
   std::size_t length = cpus_.size();
   if (length == 0) return 0;
@@ -174,7 +174,7 @@ std::int32_t FragmentTables::step_of(double gain) const {
   if (cell >= 0 && cell < static_cast<double>(cells_.size()))
     score = cells_[static_cast<std::size_t>(cell)];
   else if (cell >= 0)
-    return -1;  // far above any gain of a node with 8 devices
+    return -1;  // beyond any gain of a node with 8 devices
   const auto at = static_cast<std::size_t>(score);
   score += gain >= edges_[at + 1];
   const auto now = static_cast<std::size_t>(score);
@@ -184,7 +184,7 @@ std::int32_t FragmentTables::step_of(double gain) const {
 std::int32_t FragmentTables::score(std::uint16_t model, std::int32_t cpu, std::int32_t cpu_asked,
                                    std::span<const std::int16_t> devices, DeviceMask taken, std::int32_t milli) const {
   const std::size_t before = cpu_step(cpu), after = cpu_step(cpu - cpu_asked);
-  // Nothing that any class looks at has changed: F' is F to the last bit.
+  // Nothing that matters to any class has changed: F' is F to the last bit.
   if (before == after && taken == 0) return 50;
   const std::size_t stride = cpus_.size() + 1;
   const std::size_t row_before = model * stride + before, row_after = model * stride + after;
@@ -203,7 +203,7 @@ std::int32_t FragmentTables::score(std::uint16_t model, std::int32_t cpu, std::i
   }
   lost += many_devices_[row_before * (kDevicesMax + 1) + free_before] -
           many_devices_[row_after * (kDevicesMax + 1) + free_after];
-  // F - F' = (I - usable) - (I' - usable') with I weighted by the sum of the popularities, 1 but for rounding.
+  // F - F' = (I - usable) - (I' - usable') with I weighted by the sum of the popularities, which is 1 up to rounding.
   const std::int32_t score = step_of(static_cast<double>(taken_milli) * popularity_sum_ - lost);
   return score >= 0 ? score : exact_score(model, cpu, cpu_asked, devices, taken, milli);
 }

@@ -1,12 +1,12 @@
 // The typical workload and the fragment measure (R-STRAT-201 to 217): how much idle GPU a typical task cannot use.
 //
-//   exact()      F of a node with the seven accumulators of R-STRAT-215, in their order of additions: what is reported,
-//                and what decides where a score is near a step. O(classes + devices * sizes)
-//   gain()       F before - F after a hypothetical placement, by tables, right to about 1e-9. O(devices):
+//   exact()      F of a node with the seven accumulators of R-STRAT-215, in their order of additions. Used for reports
+//                and if a score is near a step. O(classes + devices * sizes)
+//   gain()       F before - F after a hypothetical placement, by tables, exact to about 1e-9. O(devices):
 //                  a class of one device that fits uses every device with enough left, so
 //                  F = I - sum over devices of g * W(cpu, g) - V(cpu, free devices)
 //                  W   popularity of the one-device classes whose cpu fits and whose share is at most g
-//                  V   the same of the classes of several devices, times what they can use
+//                  V   the same for the classes of several devices, times what they can use
 //
 // Values are thousandths of a GPU. Built once per run, then read only, from any thread.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace berth::strategy {
 
-/// A task shape as the measure sees it; memory plays no part (R-STRAT-105). `spec` is the raw text.
+/// A task shape for the measure, which ignores memory (R-STRAT-105). `spec` is the raw text.
 struct ShapeCount {
   std::int32_t cpu = 0, gpus = 0, gpu_milli = 0;
   std::string spec;
@@ -41,11 +41,11 @@ struct TypicalOptions {
   double whole_gpu_weight = 0;  ///< a task of k whole devices counts 1 + weight * k
 };
 
-/// R-STRAT-201 to 205. Equal shapes are added up first. Empty when there are no tasks.
+/// R-STRAT-201 to 205. Merges equal shapes first. Empty if there are no tasks.
 [[nodiscard]] std::vector<TypicalClass> typical_workload(std::vector<ShapeCount> shapes,
                                                          const TypicalOptions& options = {});
 
-/// R-STRAT-104: is `model` one of the '|'-separated parts of `spec`, or is there no part?
+/// R-STRAT-104: true if `model` is one of the '|'-separated parts of `spec`, or `spec` has no part.
 [[nodiscard]] bool spec_accepts(std::string_view spec, std::string_view model);
 
 enum FragmentCase : std::uint8_t { kQ1, kQ2, kQ3, kQ4, kXL, kXR, kNA };
@@ -53,7 +53,7 @@ using FragmentCases = std::array<double, 7>;
 
 class FragmentTables {
  public:
-  /// `models`: the names behind NodeState::model.
+  /// `models`: names, indexed by NodeState::model.
   FragmentTables(std::vector<TypicalClass> typical, std::vector<std::string> models);
 
   /// R-STRAT-215: the accumulators of one node; F = Q1 + Q2 + Q4 + XL + XR + NA in this order.
@@ -71,26 +71,26 @@ class FragmentTables {
                                    std::span<const std::int16_t> devices, DeviceMask taken, std::int32_t milli) const;
 
  private:
-  [[nodiscard]] std::size_t cpu_step(std::int32_t cpu) const;  ///< how many of the classes' cpu asks `cpu` covers
+  [[nodiscard]] std::size_t cpu_step(std::int32_t cpu) const;  ///< number of distinct cpu requests that `cpu` covers
   [[nodiscard]] std::int32_t exact_score(std::uint16_t model, std::int32_t cpu, std::int32_t cpu_asked,
                                          std::span<const std::int16_t> devices, DeviceMask taken,
                                          std::int32_t milli) const;
-  /// trunc(100 * sigmoid(gain / 1000)), or -1 when `gain` is so near a step that only exact values can tell.
+  /// trunc(100 * sigmoid(gain / 1000)), or -1 if `gain` is so near a step that exact values must decide.
   [[nodiscard]] std::int32_t step_of(double gain) const;
   [[nodiscard]] double device_worth(const double* row, std::int16_t g) const {
     return static_cast<double>(g) * row[size_step_[static_cast<std::size_t>(g)]];
   }
 
-  struct Row {  // of typical_, what the hot loop reads
+  struct Row {  // the parts of typical_ that the hot loop reads
     double popularity;
     std::int32_t cpu, gpus, size;  // size: index into sizes_, -1 without GPU
   };
   std::vector<TypicalClass> typical_;
   std::vector<Row> rows_;
   std::vector<std::uint8_t> accepts_;                       // model x class
-  std::vector<std::int32_t> cpus_;                          // distinct asks, ascending
+  std::vector<std::int32_t> cpus_;                          // distinct requests, ascending
   std::vector<std::int32_t> sizes_;                         // distinct gpu_milli, ascending
-  std::array<std::uint8_t, kWholeDevice + 1> size_step_{};  // g -> how many of sizes_ are at most g
+  std::array<std::uint8_t, kWholeDevice + 1> size_step_{};  // g -> number of sizes_ that are at most g
   std::vector<double> one_device_;                          // W: model x cpu step x size step
   std::vector<double> many_devices_;                        // V: model x cpu step x free devices
   std::size_t size_stride_ = 0;

@@ -78,7 +78,7 @@ DotProductBy::Best DotProductBy::best(const Node& node, const TaskClass& task) c
       break;
     }
     case Method::extend: {
-      // One component per partly used device and one for the free ones together; the ask is moved through them.
+      // One component per partly used device and one for all free ones; the request is tried on each.
       double components = 1 + (free_count > 0);
       for (const std::int16_t g : node.devices) components += g > 0 && g < kWholeDevice;
       const double base = term(kCpu, cpu, ask_cpu);

@@ -1,6 +1,5 @@
-// The GPU policies of Weng et al., USENIX ATC 2023, as the artifact defines them (R-STRAT-301 to 323), which is the
-// source of all of them: integer scores 0..100 on the state before the placement. Random is in sampling.h. Costs are
-// per node that is scored.
+// The GPU policies of Weng et al., USENIX ATC 2023, as defined by their artifact (R-STRAT-301 to 323): integer scores
+// 0..100 on the state before the placement. Random is in sampling.h. Costs are per scored node.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,8 @@ namespace berth::strategy {
 
 inline constexpr double kCpuReference = 128'000, kGpuReference = 8'000;  // R-STRAT-301, thousandths
 
-/// DotProd, dimension method merge, normalisation max (R-STRAT-311): trunc(100 (1 - d / 2)) with d = free . ask over
-/// cpu and GPU, each by its reference. The smaller the product the better. Cost: O(1).
+/// DotProd, dimension method merge, normalisation max (R-STRAT-311): trunc(100 (1 - d / 2)) with d = free . request
+/// over cpu and GPU, each divided by its reference. The smaller the product the better. Cost: O(1).
 struct DotProduct {
   std::int32_t score(const Node& node, const TaskClass& task) const {
     const double cpu = node.free(kCpu) / kCpuReference * (task.ask[kCpu] / kCpuReference);
@@ -25,8 +24,8 @@ struct DotProduct {
   }
 };
 
-/// DotProd with the other dimension methods and normalisations (R-STRAT-321, 322). In the methods other than merge the
-/// winning pair also chooses the device. Cost: O(devices).
+/// DotProd with the other dimension methods and normalisations (R-STRAT-321, 322). Except with merge, the winning pair
+/// also chooses the device. Cost: O(devices).
 class DotProductBy {
  public:
   enum class Method : std::uint8_t { merge, share, divide, extend };
@@ -64,15 +63,15 @@ struct GpuClustering {
   }
 };
 
-/// GpuPacking (R-STRAT-313): fill devices in use before free ones on nodes in use before free nodes. 0 where fewer
-/// devices fit than are asked, which is met in Nomad's pipeline only: it hands out shares of several devices. Cost:
+/// GpuPacking (R-STRAT-313): fill devices in use before free ones on nodes in use before free nodes. 0 if fewer devices
+/// fit than requested, which happens only in Nomad's pipeline, where one share may come from several devices. Cost:
 /// O(devices).
 struct GpuPacking {
   std::int32_t score(const Node& node, const TaskClass& task) const;
 };
 
-/// BestFit (R-STRAT-314): trunc(100 (1 - r)), r = the mean of what is left of cpu and GPU by their references. The
-/// rescaling of the reference does not change the choice; sums of policies apply it. Cost: O(1).
+/// BestFit (R-STRAT-314): trunc(100 (1 - r)), r = the mean of the remaining cpu and GPU divided by their references.
+/// The artifact's rescaling does not change the choice; sums of policies apply it. Cost: O(1).
 struct GpuBestFit {
   std::int32_t score(const Node& node, const TaskClass& task) const {
     const double cpu = (node.free(kCpu) - task.ask[kCpu]) / kCpuReference * 0.5;
@@ -83,8 +82,8 @@ struct GpuBestFit {
 
 /// Fragmentation gradient descent (R-STRAT-315): the node and device on which a typical task loses least:
 /// trunc(100 / (1 + e^(-(F - F') / 1000))), F the fragment amount before and F' after. A task with part of a device
-/// tries each; the lowest device of the greatest integer wins. Cost: O(devices) per distinct device fill by tables; the
-/// exact sums only within 1e-6 of a step (fragments.h).
+/// tries each; the lowest device with the largest integer wins. Cost: O(devices) per distinct device fill, by tables;
+/// the exact sums only within 1e-6 of a step (fragments.h).
 class Fgd {
  public:
   explicit Fgd(std::shared_ptr<const FragmentTables> tables) : tables_(std::move(tables)) {}
@@ -101,7 +100,7 @@ class Fgd {
   }
 
  private:
-  /// The device and its score. Devices filled alike have equal scores, so only the first of them is tried.
+  /// The device and its score. Equally filled devices have equal scores, so only the first of them is tried.
   [[nodiscard]] std::pair<DeviceMask, std::int32_t> part(const Node& node, const TaskClass& task) const {
     std::pair<DeviceMask, std::int32_t> best{0, -1};
     for (std::size_t i = 0; i < node.devices.size(); ++i) {

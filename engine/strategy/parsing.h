@@ -1,4 +1,4 @@
-// Reading "name:key=value:key=value" for whatever is registered by name: ranking strategies, preemption rules.
+// Parses "name:key=value:key=value" for ranking strategies and preemption rules, which are registered by name.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ template <class Info>
 }
 
 [[nodiscard]] InputError unknown_name(const Names& names, std::string_view text, std::string_view name);
-/// The parts of `text`; its name must be one of them. Parameters are not looked at.
+/// Splits `text` into its parts; the name must be one of `names`. Does not check parameters.
 [[nodiscard]] Result<StrategySpec> split_spec(const Names& names, std::string_view text);
-/// Values of all parameters, defaults filled in. `weights`: the names themselves are parameters too, numbers.
+/// Values of all parameters, with defaults. `weights`: the names themselves are numeric parameters too.
 [[nodiscard]] Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec,
                                                   const std::vector<ParameterInfo>& parameters, bool weights);
 

@@ -13,7 +13,7 @@ constexpr std::pair<const char*, NodeRule> kNodeRules[] = {{"nomad", NodeRule::n
                                                            {"least-overshoot", NodeRule::overshoot},
                                                            {"least-run-time", NodeRule::run_time}};
 
-/// A pair of berth's rules, for victims and for nodes.
+/// A built-in pair of a victim rule and a node rule.
 struct BuiltIn {
   VictimRule rule;
   NodeRule node;

@@ -33,7 +33,7 @@ class NextFit final : public Ranker {
   std::size_t cursor_ = 0;
 };
 
-/// The feasible rows of each class, a bit each, of which a query decides again those that changed.
+/// The feasible rows of each class as bits. A query decides only the rows that changed since the last one.
 class FeasibleRows {
  public:
   /// Bits of rows; those past the last row are 0. Valid until the next call.
@@ -66,10 +66,10 @@ class FeasibleRows {
   static constexpr std::size_t kBytesMax = std::size_t{256} << 20;
   struct Column {
     std::vector<std::uint64_t> bits;
-    std::size_t seen = 0;  // changes of the fleet that are in
+    std::size_t seen = 0;  // number of the fleet's changes applied
   };
   std::vector<Column> columns_;
-  std::size_t kept_ = 0;  // bytes
+  std::size_t kept_ = 0;  // bytes of all columns
 };
 
 class Random final : public Ranker {
@@ -81,7 +81,7 @@ class Random final : public Ranker {
     std::uint32_t count = 0;
     for (std::size_t w = 0; w < feasible.size(); ++w) count += static_cast<std::uint32_t>(std::popcount(word_at(w)));
     if (count == 0) return std::nullopt;
-    std::uint32_t before = count == 1 ? 0 : draw_(count);  // feasible rows in front of the chosen one
+    std::uint32_t before = count == 1 ? 0 : draw_(count);  // feasible rows before the chosen one
     std::size_t w = 0;
     for (; before >= static_cast<std::uint32_t>(std::popcount(word_at(w))); ++w)
       before -= static_cast<std::uint32_t>(std::popcount(word_at(w)));
@@ -124,7 +124,7 @@ class RandomFit final : public Ranker {
   FeasibleRows feasible_;
 };
 
-/// Fisher-Yates from the front, as far as it is asked for; each order starts from the rows in visiting order.
+/// Fisher-Yates shuffle from the front, computed on demand. Each shuffle starts from the rows in visiting order.
 class LazyShuffle {
  public:
   void start(std::size_t n) {
@@ -132,7 +132,7 @@ class LazyShuffle {
       rows_.resize(n);
       std::iota(rows_.begin(), rows_.end(), Row{0});
     }
-    while (!swaps_.empty()) {  // undo: cheaper than a new list when few were drawn
+    while (!swaps_.empty()) {  // undo: cheaper than a new list if few were drawn
       std::swap(rows_[swaps_.back().first], rows_[swaps_.back().second]);
       swaps_.pop_back();
     }
@@ -152,7 +152,7 @@ class LazyShuffle {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> swaps_;
 };
 
-/// What the sampling strategies share: an inner strategy's scores, looked at for some rows only.
+/// Base of the sampling strategies: uses an inner strategy's scores of some rows only.
 class Sampled : public Ranker {
  public:
   explicit Sampled(std::unique_ptr<Ranker> inner) : inner_(std::move(inner)) {}
@@ -160,7 +160,7 @@ class Sampled : public Ranker {
     const std::span<const double> scores = inner_->scores(fleet, id);
     const auto row = pick(fleet.size(), [&](Row r) { return excluded(without, r) ? kNoScore : scores[r]; });
     if (!row) return std::nullopt;
-    // The inner strategy chooses the devices, too.
+    // The inner strategy also chooses the devices.
     alone_.assign((fleet.size() + 63) / 64, ~std::uint64_t{0});
     alone_[*row / 64] &= ~(std::uint64_t{1} << (*row % 64));
     return inner_->choose(fleet, id, alone_);
@@ -296,7 +296,7 @@ class Sum final : public Ranker {
       }
       first = false;
     }
-    // A NaN (0 times an overflow) is the lowest score of a feasible node, as everywhere.
+    // A NaN (0 times an overflow) counts as the lowest score of a feasible node, as everywhere.
     for (double& total : totals_)
       if (std::isnan(total)) total = std::numeric_limits<double>::lowest();
     return totals_;
@@ -321,7 +321,7 @@ class Sum final : public Ranker {
   }
 
  private:
-  /// R-STRAT-007: the mean of the components' own fits by weight; a negative weight counts what a fit lacks to 1.
+  /// R-STRAT-007: the weighted mean of the components' fits; with a negative weight, 1 - fit counts.
   static void mean(const void* strategy, std::span<const Node> nodes, const TaskClass& task, std::span<double> out) {
     const Sum& sum = *static_cast<const Sum*>(strategy);
     double weights = 0;
