@@ -20,10 +20,10 @@ namespace berth::advice {
 namespace {
 
 constexpr std::size_t kNearest = 3;         ///< nodes shown
-constexpr std::size_t kLookedAt = 16;       ///< candidates that the scheduler is asked about one by one
-constexpr std::size_t kOthersVisited = 12;  ///< and nodes that are none, or not ready
+constexpr std::size_t kLookedAt = 16;       ///< candidates tried one by one in the scheduler
+constexpr std::size_t kOthersVisited = 12;  ///< tried nodes that are not candidates
 
-/// Whether nodes are of the job's pool and datacenters; each datacenter is matched once.
+/// True for nodes in the job's pool and datacenters. Matches each datacenter once.
 class Membership {
  public:
   explicit Membership(const model::Job& job) : job_(job) {}
@@ -39,7 +39,7 @@ class Membership {
   std::unordered_map<std::string, bool> known_;
 };
 
-/// What the allocations of a node hold, and would hold after the plan.
+/// Amounts used on a node after the plan.
 class PlannedUse {
  public:
   PlannedUse(const model::ClusterState& state, const model::Plan& plan) : plan_(plan) {
@@ -56,7 +56,7 @@ class PlannedUse {
       if (list == lists.end()) return;
       for (const model::Allocation& alloc : list->second) {
         if (stays)
-          allocs[alloc.id] = &alloc;  // an update in place takes the place of what is there
+          allocs[alloc.id] = &alloc;  // an update in place replaces the present one
         else
           allocs.erase(alloc.id);
       }
@@ -75,7 +75,7 @@ class PlannedUse {
   std::unordered_map<std::string_view, std::vector<const model::Allocation*>> on_node_;
 };
 
-/// Nodes that a job may use, the other ones, and what they hold after the plan.
+/// Nodes that a job may use, other nodes, and their usage after the plan.
 struct Candidates {
   struct Node {
     tables::NodeRow row;
@@ -97,7 +97,7 @@ struct Candidates {
   static constexpr std::size_t kOthersMost = 10'000;
 };
 
-/// A node and how much of the group's ask is missing there; a dimension that is missing whole counts 1.
+/// A node with the missing share of the group's request, summed over dimensions; 1 = a dimension is missing completely.
 struct Near {
   double missing = 0;
   tables::NodeRow row = 0;
@@ -136,13 +136,13 @@ Near near_of(const tables::Snapshot& tables, const Candidates::Node& node, const
 
 bool less_missing(const Near& a, const Near& b) { return a.missing < b.missing; }
 
-/// A group and the failure that the plan reports of it.
+/// A group and the failure that the plan reports for it.
 struct Failure {
   const std::string& group;
   const model::AllocMetric& metric;
 };
 
-/// The metrics' own words for a property that is used up: looked at alone, other counts of uses may be found.
+/// Replaces the reason for a used-up property by the text of the metrics, because a single node may have other counts.
 std::string as_the_metrics_say(std::string reason, const model::AllocMetric& metric) {
   if (!reason.starts_with("distinct_property: ")) return reason;
   const std::string property = reason.substr(0, reason.rfind(" used by ") + 1);
@@ -151,7 +151,7 @@ std::string as_the_metrics_say(std::string reason, const model::AllocMetric& met
   return reason;
 }
 
-/// The `most` nodes that lack least.
+/// At most `most` nodes with the least missing.
 std::vector<Near> nearest_of(const std::vector<Candidates::Node>& nodes, const tables::Snapshot& tables,
                              const tables::CompiledGroup& group, std::size_t most) {
   std::int64_t cores_asked = 0;
@@ -167,9 +167,9 @@ std::vector<Near> nearest_of(const std::vector<Candidates::Node>& nodes, const t
   return found;
 }
 
-/// What is found out about a failed group: its obstacles on the candidates that lack least and on some other nodes.
+/// Findings about a failed group: its obstacles on the candidates with the least missing and on some other nodes.
 struct Survey {
-  std::vector<Near> near;  ///< the candidates, by findings.nodes
+  std::vector<Near> near;  ///< the candidates, parallel to the first findings.nodes
   Findings findings;
 };
 
@@ -198,14 +198,14 @@ Survey survey(const Candidates& candidates, const tables::Snapshot& tables, Load
   return out;
 }
 
-/// The nodes that lack least.
+/// The nodes with the least missing.
 std::vector<Shortage> shortages(const tables::Snapshot& tables, Survey& survey) {
   for (std::size_t i = 0; i < survey.near.size(); ++i) {
     Near& near = survey.near[i];
     for (const Obstacle& obstacle : survey.findings.nodes[i].obstacles) {
       near.shortage.reasons.push_back(obstacle.reason);
       near.shortage.details.push_back(obstacle.detail);
-      // What no number says, a port, a device, a constraint, counts as one whole thing missing.
+      // An obstacle without an amount (port, device, constraint) counts as one dimension missing completely.
       if (obstacle.amount == Amount::none || near.missing <= 0) near.missing += 1;
     }
   }
@@ -221,7 +221,7 @@ std::vector<Shortage> shortages(const tables::Snapshot& tables, Survey& survey) 
   return out;
 }
 
-/// Eviction frees cpu, memory, disk, ports and devices, never cores (R-PREEMPT-109).
+/// Notes that eviction cannot help: it frees cpu, memory, disk, ports and devices, never cores (R-PREEMPT-109).
 std::string note_on(const model::ClusterState& state, const model::Job& job, const Findings& findings) {
   const bool cores = std::any_of(findings.nodes.begin(), findings.nodes.end(), [](const NodeObstacles& of) {
     return std::any_of(of.obstacles.begin(), of.obstacles.end(),
@@ -237,19 +237,19 @@ std::string note_on(const model::ClusterState& state, const model::Job& job, con
          job.type + " jobs, evicts for cpu, memory, disk, ports and devices only";
 }
 
-/// A constraint and the nodes that it filtered.
+/// A constraint and the number of nodes that it filtered.
 using Filter = std::pair<std::string, std::int64_t>;
 
-/// Takes what filters most into `most` if it is more; verdicts on classes name nothing.
+/// Raises `most` to the constraint that filtered most nodes. Ignores class verdicts, which name no constraint.
 void raise(Filter& most, const std::map<std::string, std::int64_t>& filtered) {
   for (const auto& [constraint, count] : filtered)
     if (count > most.second && constraint != kClassIneligible) most = {constraint, count};
 }
 
-/// Names what filtered most where metrics only tell of refused classes: the job is planned again with classes of one
-/// node each and without preemption; where the job's own constraints refuse a node, whose verdict an earlier group
-/// leaves behind, with nothing placed of the other groups; and where an update in place leaves it behind, without these
-/// groups.
+/// Finds the constraint that filtered most if the metrics only report refused classes. Plans the job again with classes
+/// of one node each and without preemption. An earlier group may still have left a verdict of the job's constraints on
+/// a class: then plans without placing other groups, and then, as updates in place leave verdicts too, with this group
+/// alone.
 class Namer {
  public:
   Namer(const Question& question, const model::Registration& registration)
@@ -258,7 +258,7 @@ class Namer {
         registration_(registration),
         dry_run_(named(state_), registration, question.now_ns) {}
 
-  /// `most`: what the plan's own metrics name. All that is named goes into `filters`.
+  /// Raises `most`, the result of the plan's own metrics, and adds all named constraints to `filters`.
   void name(const std::string& group, Filter& most, std::set<std::string>& filters) {
     filters_ = &filters;
     if (!whole_) whole_ = dry_run_.decide(order_);
@@ -273,7 +273,7 @@ class Namer {
   }
 
  private:
-  /// Whether some nodes are still told of by their classes, or nothing is told.
+  /// True if some nodes are still reported only by class, or there are no metrics.
   bool take(const server::DryRunAnswer& answer, const std::string& group, Filter& most) {
     const auto failed = answer.failed.find(group);
     if (!answer.error.empty() || failed == answer.failed.end()) return true;
@@ -295,8 +295,8 @@ class Namer {
   std::set<std::string>* filters_ = nullptr;
 };
 
-/// Whether a group that places nothing leaves nothing behind for the groups after it: ports that they inherit, a wider
-/// look at the nodes.
+/// True if a group that places nothing does not affect later groups, which could inherit its ports or its raised limit
+/// of visited nodes.
 bool leaves_nothing_behind(const model::TaskGroup& group) {
   return group.networks.empty() && group.affinities.empty() && group.spreads.empty() &&
          std::all_of(group.tasks.begin(), group.tasks.end(), [](const model::Task& task) {
@@ -340,8 +340,8 @@ std::string no_candidate(const model::Node& node) {
                      node.datacenter);
 }
 
-/// Why a node gets nothing of a group that fails nowhere: a system job passes over nodes that it may not use. A service
-/// job with this group alone is refused there for the same reason, and says it.
+/// Why a node gets nothing of a group that did not fail: a system job skips nodes that it may not use. A service job
+/// with only this group is refused there for the same reason and reports it.
 std::string reason_alone(const model::ClusterState& state, const model::Registration& registration,
                          const model::Node& node, const std::string& group, std::int64_t now_ns, std::uint64_t order) {
   model::Registration alone = only(registration, group);
@@ -368,8 +368,8 @@ bool has_affinities(const model::Job& job, const model::TaskGroup& group) {
                      [](const model::Task& task) { return !task.affinities.empty(); });
 }
 
-/// The score and the components that it is the mean of. Nomad's metrics also list components that are 0 because nothing
-/// asked for them; these are no part of the mean (R-RANK-701, 901).
+/// The score and the components of which it is the mean. Nomad's metrics also list components that are 0 because the
+/// job does not use them; these are not part of the mean (R-RANK-701, 901).
 std::string score_text(const model::ScoreMeta& meta, bool affinities) {
   std::string out = "score " + json::double_text(meta.norm_score), others;
   bool any = false;
@@ -489,7 +489,7 @@ std::vector<std::string> wrapped_sums(const model::ClusterState& state, const mo
 
 namespace {
 
-/// What a dry run that is restricted to a node says of it, group by group.
+/// Result of a dry run restricted to one node, as text per group.
 tl::expected<std::string, std::string> explained(const model::ClusterState& state,
                                                  const model::Registration& registration, server::DryRun& dry_run,
                                                  const model::Node* found, std::int64_t now_ns, std::uint64_t order) {
@@ -499,7 +499,7 @@ tl::expected<std::string, std::string> explained(const model::ClusterState& stat
 
   std::string out;
   const auto placed = answer.plan.node_allocation.find(found->id);
-  std::set<std::string_view> there;  // an update in place is no placement, and its scores are of its first one
+  std::set<std::string_view> there;  // updates in place are not placements; their scores are old
   for (const model::Allocation& alloc : state.allocs)
     if (alloc.node_id == found->id) there.insert(alloc.id);
   for (const model::TaskGroup& group : dry_run.job()->task_groups) {
@@ -527,7 +527,7 @@ tl::expected<std::string, std::string> explained(const model::ClusterState& stat
       const model::AllocMetric& m = failed->second;
       out += fmt::format("  group \"{}\": refused{}\n", group.name, first ? " afterwards" : "");
       if (m.nodes_evaluated == 0) out += no_candidate(*found);
-      // With preemption the second look at the node only knows that its class was refused.
+      // With preemption, the second visit of the node only reports that its class was refused.
       if (m.constraint_filtered.contains(kClassIneligible))
         out += reason_alone(state, registration, *found, group.name, now_ns, order);
       else
@@ -575,7 +575,7 @@ tl::expected<std::string, std::string> explain_all(const model::ClusterState& st
     return std::tie(a->name, a->id) < std::tie(b->name, b->id);
   });
   server::DryRun dry_run(state, registration, now_ns);
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // what is said -> of which nodes
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // text -> names of its nodes
   std::map<std::string, std::size_t> places;
   for (const model::Node* node : nodes) {
     auto text = explained(state, registration, dry_run, node, now_ns, order);

@@ -14,12 +14,12 @@
 namespace berth::advice {
 namespace {
 
-constexpr std::size_t kPlacesTried = 32;       ///< datacenters, and pools, that are tried one by one
-constexpr std::size_t kConstraintsTried = 64;  ///< of those that filtered some node
+constexpr std::size_t kPlacesTried = 32;       ///< datacenters, and pools, tried one by one
+constexpr std::size_t kConstraintsTried = 64;  ///< constraints that filtered some node
 constexpr std::size_t kPartsTried = 64;        ///< ports, devices and volumes
 constexpr std::size_t kSetsTried = 8;          ///< sets of several changes
-constexpr std::size_t kSetsOffered = 3;        ///< of these
-constexpr std::size_t kNodesTried = 16;        ///< that are not ready
+constexpr std::size_t kSetsOffered = 3;        ///< successful sets shown
+constexpr std::size_t kNodesTried = 16;        ///< nodes that are not ready
 
 std::vector<std::string> steps(std::string_view pointer) {
   std::vector<std::string> out;
@@ -75,8 +75,8 @@ bool apply(json::Value& document, const json::Value& operation) {
 
 /// A number of the file that could be smaller.
 struct Number {
-  std::string text;  ///< what it is: `cpu of task "x"`
-  std::string unit;  ///< with a space before it
+  std::string text;  ///< its name: `cpu of task "x"`
+  std::string unit;  ///< with a leading space
   std::int64_t present = 0, least = 1;
   std::function<json::Value(std::int64_t)> patch;
 };
@@ -115,7 +115,7 @@ class Changes {
     return std::move(out_);
   }
 
-  /// What would have been too many of a kind; "" for nothing.
+  /// Reports what was not tried because of the limits; "" if everything was.
   [[nodiscard]] std::string untried() const {
     std::string out;
     const auto add = [&](std::size_t count, std::size_t most, const char* what) {
@@ -129,7 +129,7 @@ class Changes {
 
  private:
   void offer(std::string text, json::Value patch) { out_.push_back({std::move(text), std::move(patch), ""}); }
-  /// One of many parts alike, of which so many are tried.
+  /// Tries the edit of one port, device or volume, up to kPartsTried.
   bool try_part(std::string text, json::Value patch) {
     return parts_found_++ < kPartsTried && try_patch(std::move(text), std::move(patch));
   }
@@ -149,7 +149,7 @@ class Changes {
     return low;
   }
 
-  /// What the server takes at least, as a disk that has room for the logs; nothing when it does not take the file.
+  /// The least value that the server accepts, e.g. a disk with room for logs; nullopt if it never accepts the file.
   std::optional<std::int64_t> least_accepted(const Number& number) {
     if (trial_.accepted(number.patch(number.least))) return number.least;
     std::int64_t refused = number.least, taken = number.present;
@@ -161,7 +161,7 @@ class Changes {
     return taken;
   }
 
-  /// The largest value that does; `likely` is tried first.
+  /// The largest value that suffices. Tries `likely` first.
   std::optional<std::int64_t> find(const Number& number, std::int64_t likely) {
     if (likely >= number.least && likely < number.present && trial_.fits(number.patch(likely)))
       return largest(number, likely);
@@ -173,7 +173,7 @@ class Changes {
 
   void try_number(const Number& number, std::int64_t likely = 0) {
     auto found = find(number, likely);
-    if (found && !trial_.fits_as_a_whole(number.patch(*found))) {  // a group that was left out matters after all
+    if (found && !trial_.fits_as_a_whole(number.patch(*found))) {  // a skipped group does matter
       trial_.ask_whole();
       found = find(number, likely);
     }
@@ -184,7 +184,7 @@ class Changes {
 
   void try_count(std::int64_t failed) { try_number(count(), group_.count - failed); }
 
-  /// Of the task that requests most. Nothing where that is the least that a job may request.
+  /// The number of the task that requests most. nullopt if that is already the least allowed.
   [[nodiscard]] std::optional<Number> of_tasks(const char* name, const char* unit, std::int64_t least, const char* key,
                                                const std::function<std::int64_t(const model::Resources&)>& ask) const {
     std::size_t largest = 0;
@@ -260,8 +260,8 @@ class Changes {
     }
   }
 
-  /// A change that helps alone takes away what a node is filtered for, so that metrics or obstacles name it. Trying all
-  /// constraints of the file would cost their square.
+  /// Tries constraints named by metrics or obstacles: only removing these can help alone. Trying all constraints of the
+  /// file would cost their square.
   void try_constraints() {
     const JobFile file(question_.document, job_, group_.name);
     std::set<std::string> done;
@@ -331,7 +331,7 @@ class Changes {
     const Place volumes = place_.at("Volumes");
     if (!volumes.value) return;
     for (const json::Member& volume : volumes.value->members()) {
-      if (parts_found_ >= kPartsTried) {  // a patch costs a visit of all mounts
+      if (parts_found_ >= kPartsTried) {  // making a patch visits all mounts
         ++parts_found_;
         continue;
       }
@@ -409,7 +409,7 @@ class Changes {
                                              : "up");
   }
 
-  /// Nodes that take the group as it is, were they ready: one alone, or else all of them.
+  /// Nodes that would take the unchanged group if they were ready: each alone, or else all of them.
   void try_readiness() {
     std::vector<const NodeObstacles*> unready;
     for (const NodeObstacles& of : findings_.nodes)
@@ -437,7 +437,7 @@ class Changes {
     if (fits_with(ids)) out_.push_back({text, {}, unready.front()->node->id});
   }
 
-  /// Obstacles of one node that go away together.
+  /// Obstacles of one node that must be removed together.
   struct Set {
     const NodeObstacles* of = nullptr;
     std::vector<const Obstacle*> parts;
@@ -451,7 +451,7 @@ class Changes {
     }
   };
 
-  /// The smallest sets of changes with which some node takes the group, each tried; several nodes may share one.
+  /// Tries the smallest sets of changes with which some node takes the group. Several nodes may share a set.
   void try_sets() {
     std::vector<Set> sets;
     std::set<std::string> known;
@@ -493,7 +493,7 @@ class Changes {
         if (part->patch.is_array()) all.push_back(&part->patch);
       return combined(all);
     };
-    // With every number at the least that the server takes.
+    // Tries the set with every number at the least that the server accepts.
     const auto at_least = [&](const std::vector<const Obstacle*>& parts) {
       build(parts);
       values.clear();
@@ -506,7 +506,7 @@ class Changes {
     };
     trial_.suppose_ready(set.needs_readiness() ? std::vector<std::string>{set.of->node->id}
                                                : std::vector<std::string>());
-    bool fewer = false;  // allocations
+    bool fewer = false;  // allocations must be reduced
     if (!at_least(set.parts)) {
       const bool counts = job_.type != "system" && job_.type != "sysbatch" && group_.count > 1;
       numbers.push_back(count());
@@ -514,7 +514,7 @@ class Changes {
       if (!counts || !trial_.fits(patch(set.parts))) return false;
       fewer = true;
     }
-    // Of two changes of the job none helps alone: that was tried before.
+    // No single change of the job helps: that was tried before.
     const std::size_t least_parts = set.needs_readiness() ? 1 : 2;
     for (std::size_t i = set.parts.size(); !fewer && i-- > 0 && set.parts.size() > least_parts;) {
       if (set.parts[i]->readiness) continue;
@@ -523,7 +523,7 @@ class Changes {
       if (at_least(others)) set.parts = std::move(others);
     }
     if (!fewer) static_cast<void>(at_least(set.parts));
-    // From the last number back, so that the count keeps as many as fit with the least of the others.
+    // From the last number back, so that the count stays as large as possible with the least of the others.
     for (std::size_t i = numbers.size(); i-- > 0;) {
       std::int64_t low = values[i], high = numbers[i].present;  // low fits
       values[i] = high;

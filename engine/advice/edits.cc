@@ -58,7 +58,7 @@ json::Value JobFile::without_constraint(const std::string& text) const {
   const auto places = constraints_.find(text);
   if (places == constraints_.end()) return {};
   json::Value patch = json::Value::array();
-  for (auto place = places->second.rbegin(); place != places->second.rend(); ++place)  // so that places stay right
+  for (auto place = places->second.rbegin(); place != places->second.rend(); ++place)  // keeps earlier places valid
     patch.push(removal(*place));
   return patch;
 }

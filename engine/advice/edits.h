@@ -1,4 +1,4 @@
-// Edits of a job file: JSON Patches that take one thing out of a group or put another in its place.
+// Edits of a job file: JSON Patches that remove or replace one thing in a group.
 #pragma once
 
 #include <map>
@@ -14,16 +14,17 @@ namespace berth::advice {
 [[nodiscard]] json::Value removal(const Place& place);
 [[nodiscard]] json::Value patch_of(json::Value operation);
 
-/// Whether a place comes behind another one, numbers by their value: what is removed there first moves nothing before.
+/// True if place `a` comes after `b`, with numbers compared by value. Removing later places first keeps earlier ones
+/// valid.
 [[nodiscard]] bool later_place(const std::string& a, const std::string& b);
 
-/// One group of a job file. Null patches: the file does not have what is named, for example an implied constraint.
+/// One group of a job file. A null patch means that the file does not contain the thing, e.g. an implied constraint.
 class JobFile {
  public:
-  /// `job`: what registration made of the document, which both must outlive this.
+  /// `job`: the registered job of the document. Both must outlive this object.
   JobFile(const json::Value& document, const model::Job& job, const std::string& group);
 
-  /// Only constraints of the file: those that registration adds would come back (R-MODEL-240 to 246).
+  /// Only for constraints in the file: registration would add its own again (R-MODEL-240 to 246).
   [[nodiscard]] json::Value without_constraint(const std::string& text) const;
   [[nodiscard]] json::Value without_device(const std::string& task, const model::RequestedDevice& device) const;
   [[nodiscard]] json::Value without_volume(const std::string& name) const;

@@ -1,4 +1,4 @@
-// What no candidate of a group has, and which nodes of the cluster have it.
+// Finds features that no candidate of a group has, and the nodes of the cluster that have them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::string why_no_candidate(const model::Node& node, const model::Job& job) {
   return base::join(out, ", ");
 }
 
-/// "ops" on 1 node, unset on 8: of the left side of a constraint that compares for equality.
+/// Values of the left side of an equality constraint: `"ops" on 1 node, unset on 8`.
 std::string values_of(const model::ClusterState& state, const model::Job& job, const std::string& text) {
   const auto end = text.find("} = ");
   if (!text.starts_with("${") || end == std::string::npos) return "";

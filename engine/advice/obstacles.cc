@@ -18,14 +18,14 @@
 namespace berth::advice {
 namespace {
 
-constexpr std::size_t kNamed = 3;  ///< holders that are named
+constexpr std::size_t kNamed = 3;  ///< holders shown by name
 
 std::string name_of(const model::Allocation& alloc) {
   const bool stops = alloc.desired_status == "stop" || alloc.desired_status == "evict";
   return fmt::format("{} {}{}", alloc.id.substr(0, 8), alloc.name, stops ? ", which is stopping" : "");
 }
 
-/// "held by 11111111 web.g[0], 22222222 db.g[1] and 3 more"; "" for none.
+/// "held by 11111111 web.g[0], 22222222 db.g[1] and 3 more"; "" if there are none.
 std::string held_by(const std::vector<const model::Allocation*>& holders) {
   std::string out;
   for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i)
@@ -63,7 +63,7 @@ bool reserves_port(const model::Node& node, std::int64_t value) {
   return false;
 }
 
-/// Whose allocations hold what on the nodes of a state.
+/// Looks up which allocations hold ports, cores and devices on the nodes of a state.
 class Holders {
  public:
   Holders(const model::ClusterState& state, const std::vector<const model::Node*>& nodes) {
@@ -84,7 +84,7 @@ class Holders {
                          [](const auto& task) { return !task.second.cpu.reserved_cores.empty(); });
     }));
   }
-  /// Of instances that the request matches.
+  /// Holders of instances that match the request.
   [[nodiscard]] std::string of_device(const model::Node& node, const match::DeviceRequest& request,
                                       match::Patterns& patterns) const {
     return held_by(where(node, [&](const model::AllocatedResources& resources) {
@@ -145,7 +145,7 @@ model::TaskGroup& group_in(model::Job& job, const std::string& name) {
                        [&](const model::TaskGroup& group) { return group.name == name; });
 }
 
-/// Names obstacles and takes them out of copies of the job.
+/// Names obstacles and removes them from copies of the job.
 class Mender {
  public:
   Mender(const Question& question, const model::Registration& registration, const std::string& group,
@@ -161,7 +161,7 @@ class Mender {
     }
   }
 
-  /// The obstacle behind a reason, and the job without it; `done` is false where nothing takes it away.
+  /// Returns the obstacle behind a reason and removes it from `job`. Sets `done` to false if that is impossible.
   Obstacle take_away(const std::string& reason, const model::Node& node, model::Job& job, bool& done) {
     Obstacle out;
     out.reason = reason;
@@ -291,7 +291,7 @@ class Mender {
     return false;
   }
 
-  /// `taken`: the node has them, and allocations hold them.
+  /// `taken`: the node has the devices, but allocations hold them.
   bool devices(const model::Node& node, model::TaskGroup& group, Obstacle& out, bool taken) {
     static const std::vector<model::NodeDevice> kNone;
     const auto& groups = node.node_resources ? node.node_resources->devices : kNone;
@@ -380,7 +380,7 @@ class Mender {
     return false;
   }
 
-  /// The group then requests the least that a job may, and leaves the search for the largest number to the caller.
+  /// Sets the group's request to the least allowed; the caller searches for the largest number that fits.
   bool amount(const std::string& reason, const model::Node& node, model::TaskGroup& group, Obstacle& out) {
     bool changed = false;
     const auto lower = [&](std::int64_t& value, std::int64_t least) {
@@ -404,7 +404,7 @@ class Mender {
     return changed;
   }
 
-  /// Several edits of the file as one; none if one of them is not possible.
+  /// Joins several edits of the file; no edit if one of them is impossible.
   static void join(const std::vector<json::Value>& patches, Obstacle& out) {
     std::vector<const json::Value*> all;
     for (const json::Value& patch : patches) all.push_back(&patch);
@@ -421,7 +421,7 @@ class Mender {
   std::shared_ptr<match::Patterns> patterns_ = std::make_shared<match::Patterns>();
 };
 
-/// A node on the way: the job without what was found so far.
+/// State of the search on one node: the job without the obstacles found so far.
 struct Peeled {
   NodeObstacles found;
   std::shared_ptr<model::Job> job;
@@ -461,7 +461,7 @@ void leave_candidacy(const model::Job& job, const JobFile& file, Peeled& peeled)
   }
 }
 
-/// Why the scheduler refuses a node that it visits alone; nothing where it would take it.
+/// Why the scheduler refuses a node if it is the only one; nullopt if it takes it.
 std::optional<std::string> refusal_of(const server::DryRunAnswer& answer, const std::string& group) {
   if (!answer.error.empty()) return answer.error;
   const auto failed = answer.failed.find(group);
@@ -471,7 +471,7 @@ std::optional<std::string> refusal_of(const server::DryRunAnswer& answer, const 
   return "";
 }
 
-/// Asks the nodes `of` about one form of the job, one by one.
+/// Tries one form of the job on each of the nodes `of`.
 void ask(server::DryRun& dry_run, const std::vector<Peeled*>& of, const std::string& group, std::uint64_t order) {
   for (Peeled* peeled : of) {
     if (!dry_run.restrict_to(peeled->found.node->id)) {
@@ -534,7 +534,7 @@ std::vector<NodeObstacles> find_obstacles(Loaded& loaded, const model::Registrat
       model::Registration edited = registration;
       edited.job = of.front()->job;
       ask(loaded.about(edited, all_beside(group, *edited.job), plain), of, group, question.order);
-      // An update in place of another group may leave the verdict on the class behind: then without these groups, too.
+      // Another group's update in place may have left the verdict on the class: then retries without these groups.
       std::erase_if(of, [](const Peeled* peeled) { return peeled->reason != kClassIneligible; });
       if (!of.empty()) ask(loaded.about(only(edited, group), {}, plain), of, group, question.order);
     }
@@ -553,7 +553,7 @@ std::vector<NodeObstacles> find_obstacles(Loaded& loaded, const model::Registrat
                      (obstacle.change.empty() ? peeled.found.node->id : "") + '\n';
       peeled.job = std::move(job);
       const auto& known = peeled.found.obstacles;
-      const bool again = std::any_of(known.begin(), known.end(), [&](const Obstacle& earlier) {  // it cannot go away
+      const bool again = std::any_of(known.begin(), known.end(), [&](const Obstacle& earlier) {  // not removable
         return earlier.reason == obstacle.reason;
       });
       if (!again || done) peeled.found.obstacles.push_back(std::move(obstacle));
@@ -567,7 +567,7 @@ std::vector<NodeObstacles> find_obstacles(Loaded& loaded, const model::Registrat
 json::Value combined(const std::vector<const json::Value*>& patches) {
   json::Value out = json::Value::array();
   std::vector<const json::Value*> removals;
-  std::set<std::string> made;  // lists that an addition made
+  std::set<std::string> made;  // empty lists added so far
   for (const json::Value* patch : patches)
     for (const json::Value& operation : patch->items()) {
       if (operation["op"].as_string() == "remove") {

@@ -1,4 +1,4 @@
-// Where a value of the job file stands, for edits of it.
+// Places of values in the job file, for edits.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace berth::advice {
 
-/// A value of the job file and where it stands (RFC 6901).
+/// A value of the job file and its JSON pointer (RFC 6901).
 struct Place {
-  const json::Value* value = nullptr;  ///< null: the file does not have it
+  const json::Value* value = nullptr;  ///< null: not in the file
   std::string pointer;
 
-  /// A member under its Nomad name, as the file spells it (R-MODEL-608).
+  /// The member with this Nomad name, in the file's spelling (R-MODEL-608).
   [[nodiscard]] Place at(std::string_view name) const {
     std::string key(name);
     const json::Value* found = value ? value->find_ignoring_case(name) : nullptr;

@@ -1,4 +1,4 @@
-// What a dry run is asked about: a job file and the cluster that it is for.
+// The input of a dry run: a job file and its cluster.
 #pragma once
 
 #include "base/json.h"
@@ -8,18 +8,18 @@
 
 namespace berth::advice {
 
-/// A dry run as it was asked for. What it refers to must outlive it.
+/// Input of a dry run. All referenced objects must outlive it.
 struct Question {
   const model::ClusterState& state;
   const json::Value& document;   ///< the job file
-  std::string path, name_space;  ///< of the file; "" or the namespace to register in
+  std::string path, name_space;  ///< of the file; namespace to register in, "" = the job's own
   model::Options options;
   std::int64_t now_ns = 0;
   std::uint64_t order = 0;
 };
 
-/// The job of `document`, {"Job": ...} or the bare object, as the server of that cluster takes or refuses it.
-/// `name_space` "": the job's own.
+/// Registers the job of `document`, {"Job": ...} or the bare object, as the server of that cluster would accept or
+/// refuse it. `name_space` "": the job's own.
 [[nodiscard]] Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
                                                    const std::string& path, const std::string& name_space,
                                                    const model::Options& options = {});

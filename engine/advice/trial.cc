@@ -7,10 +7,10 @@
 namespace berth::advice {
 namespace {
 
-/// Parts of job forms in the tables before they are loaded again; 1 KiB each.
+/// Limit of job parts in the tables, about 1 KiB each, after which the cluster is loaded again.
 constexpr std::size_t kPartsKept = 100'000;
 
-/// Groups, tasks and what they list.
+/// Number of groups, tasks and list entries of a job.
 std::size_t parts_of(const model::Job& job) {
   std::size_t out = job.constraints.size() + job.affinities.size() + job.spreads.size() + job.datacenters.size();
   for (const model::TaskGroup& group : job.task_groups.list()) {
@@ -62,7 +62,7 @@ Trial::Trial(Loaded& loaded, const model::Registration& registration, std::strin
   patch.push(std::move(operation));
   own_ = patched(loaded.question().document, patch);
   own_place_ = groups.pointer + "/0";
-  // What another group has may count for this one, as providers of secrets do (R-MODEL-245): then none is left out.
+  // Another group may affect this one, as providers of secrets do (R-MODEL-245). Then groups are never skipped.
   const auto alone = read(own_);
   if (!alone || *alone->job->group(group_) != *base_.job->group(group_)) own_ = {};
 }
@@ -76,7 +76,7 @@ std::optional<model::Registration> Trial::read(const json::Value& document) cons
   return std::move(*done);
 }
 
-/// The patch as one of the file with this group alone; nothing where it edits more than the group.
+/// The patch for the file with this group alone; nullopt if it edits more than the group.
 std::optional<json::Value> Trial::own_patch(const json::Value& patch) const {
   if (own_.is_null()) return std::nullopt;
   json::Value out = json::Value::array();

@@ -1,4 +1,4 @@
-// What advice asks of the cluster, again and again: one load of it for all questions, and edited job files tried on it.
+// Tries edited job files on a cluster that is loaded once.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace berth::advice {
 
-/// The cluster of a question, loaded once: loading costs far more than an answer.
+/// The cluster of a question, loaded once because loading costs far more than a dry run.
 class Loaded {
  public:
   explicit Loaded(const Question& question) : question_(question) {}
 
-  /// Answers about this form of the job, without placing anything of the groups passed over; `config` in place of the
+  /// The dry run for this form of the job. Places nothing of the groups in `passed_over`; `config` replaces the
   /// state's. Valid until the next call.
   [[nodiscard]] server::DryRun& about(const model::Registration& registration,
                                       const std::vector<std::string>& passed_over = {},
@@ -32,29 +32,29 @@ class Loaded {
   std::optional<server::DryRun> dry_run_;
   std::optional<model::SchedulerConfiguration> config_;
   std::size_t work_ = 0;
-  std::size_t kept_ = 0;  // parts of all forms since the load: the tables keep each of them
+  std::size_t kept_ = 0;  // job parts added to the tables since the load, of all forms
 };
 
 /// Tries edits of the job file for one group.
 class Trial {
  public:
-  /// `registration`: of the file as it is. `idle`: groups that place nothing with it, and would not with an edit of the
-  /// group alone, so that they need not be asked each time.
+  /// `registration`: of the unchanged file. `idle`: groups that place nothing with it, nor with an edit of only this
+  /// group, so that trials can skip them.
   Trial(Loaded& loaded, const model::Registration& registration, std::string group, std::vector<std::string> idle);
 
-  /// Whether the server would take the file.
+  /// True if the server would accept the edited file.
   [[nodiscard]] bool accepted(const json::Value& patch) const { return registration(patch).has_value(); }
 
-  /// Whether the group is placed whole, and committed, with the file so edited.
+  /// True if the edited file has the group placed completely and committed.
   [[nodiscard]] bool fits(const json::Value& patch);
 
-  /// The same, with nothing left out: the whole file read, and all of its groups planned.
+  /// The same without shortcuts: reads the whole file and plans all of its groups.
   [[nodiscard]] bool fits_as_a_whole(const json::Value& patch);
 
-  /// The same on the cluster with another configuration, with the file as it is.
+  /// The same for the unchanged file with another scheduler configuration.
   [[nodiscard]] bool fits_with(const model::SchedulerConfiguration& config);
 
-  /// From now on fits() leaves nothing out either.
+  /// From now on fits() takes no shortcuts either.
   void ask_whole() { whole_ = true; }
 
   /// From now on these nodes count as ready.
@@ -76,8 +76,8 @@ class Trial {
   bool whole_ = false;
   std::vector<std::string> ready_;
   std::string place_;      // of the group in the file
-  std::string own_place_;  // and in the file with this group alone
-  json::Value own_;        // that file; null where the group is not the same in it
+  std::string own_place_;  // of the group in own_
+  json::Value own_;        // the file with this group alone; null if that would change the group
 };
 
 }  // namespace berth::advice
