@@ -1,4 +1,4 @@
-// Advice, behind berth/advice.h.
+// Implements berth/advice.h.
 #include "advice/advice.h"
 
 #include "api/impl.h"

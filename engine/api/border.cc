@@ -1,4 +1,4 @@
-// What both kinds of clusters take in: nodes and jobs as JSON, made into what is stored.
+// Input of both kinds of clusters: converts nodes and jobs from JSON to their stored form.
 #include "api/impl.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
@@ -18,7 +18,7 @@ model::ClusterState empty_state() {
   state.index = 1;
   for (const char* pool : {"all", "default"}) state.node_pools.emplace_back().name = pool;
   state.namespaces.emplace_back().name = "default";
-  state.scheduler_config.emplace().scheduler_algorithm = "binpack";  // what a new Nomad cluster has (R-MODEL-210)
+  state.scheduler_config.emplace().scheduler_algorithm = "binpack";  // as in a new Nomad cluster (R-MODEL-210)
   return state;
 }
 

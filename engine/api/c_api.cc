@@ -1,5 +1,5 @@
-// The C interface (berth/berth.h) over Cluster, Plan, View and LivingCluster. Handles hold values of these; nothing is
-// decided here.
+// The C interface (berth/berth.h) over Cluster, Plan, View and LivingCluster. Handles hold values of these types; this
+// file contains no scheduling logic.
 #include "berth/berth.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ struct berth_plan {
 };
 struct berth_view {
   berth::View value;
-  std::optional<berth::NodeColumns> nodes;  // made when first asked for
+  std::optional<berth::NodeColumns> nodes;  // made at first use
   std::optional<berth::AllocColumns> allocs;
 };
 struct berth_life {
@@ -66,7 +66,7 @@ char* copy(const std::string& text) {
   return out;
 }
 
-/// False: a struct of a size that this library does not know, or a number that stands for nothing.
+/// False if the struct's size is unknown to this library, or a number has no meaning.
 bool read(const berth_config* from, berth::Config& out) {
   if (!from) return true;
   if (from->size != sizeof(berth_config) || from->order < 0 || from->order > 3 || from->algorithm < 0 ||
@@ -80,7 +80,7 @@ bool read(const berth_config* from, berth::Config& out) {
 }
 constexpr const char* kBadConfig = "config: unknown size, order or algorithm; set size to sizeof(berth_config)";
 
-/// A function of `berth::Result<Value>` becomes one that hands out a handle.
+/// Turns a `berth::Result<Value>` into a handle and an error code.
 template <class Handle, class Value>
 berth_code hand_out(Value&& result, Handle** out, berth_error** error) {
   if (!result) return fail(error, result.error());

@@ -107,7 +107,7 @@ void Cluster::Impl::load(const model::ClusterState& state) {
   if (config.algorithm == Algorithm::from_cluster && as_it_is) return;
   auto record = state.scheduler_config;
   if (!record) {
-    // Without a record preemption is on for everybody (R-PREEMPT-103); the one made here keeps that.
+    // Without a record preemption is on for all job types (R-PREEMPT-103); the new record keeps that.
     record.emplace();
     record->preemption_config = {true, true, true, true};
   }
@@ -226,12 +226,12 @@ Result<void, Error> Cluster::remove_node(std::string_view node_id) {
   return {};
 }
 
-/// What `lane` decides of a job; writes nothing, so lanes may decide side by side.
+/// Decides a job in `lane`. Writes no shared state, so lanes may decide in parallel.
 Result<Plan, Error> Cluster::Impl::decide(const Asked& asked, server::Lane& lane, std::int64_t now_ns) {
   Impl& impl = *this;
-  const tables::Snapshot& state = impl.store().current();  // nobody writes meanwhile: one thread owns the cluster
+  const tables::Snapshot& state = impl.store().current();  // not written meanwhile: one thread owns the cluster
   const auto job = state.jobs.versions[state.jobs.keys[asked.job].current];
-  sched::NoPlanner planner;  // commit() is the caller's
+  sched::NoPlanner planner;  // the caller calls commit()
   impl.server.decide({.id = asked.id, .job = asked.job, .tag = asked.tag}, state, lane, planner);
   const sched::EvalResult& result = lane.result;
   if (result.status != sched::EvalStatus::complete)
@@ -300,7 +300,7 @@ std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& j
   const InUse::Turn turn(impl.use);
   if (!turn) return std::vector<Result<Plan, Error>>(jobs.size(), tl::unexpected(impl.use.error()));
   std::vector<Result<Plan, Error>> out(jobs.size());
-  std::vector<std::pair<std::size_t, Impl::Asked>> asked;  // drawn in order, so that threads do not matter
+  std::vector<std::pair<std::size_t, Impl::Asked>> asked;  // drawn in order, so that results do not depend on threads
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const tables::JobKeyRow key = impl.find_job(jobs[i].job_namespace(), jobs[i].id());
     if (key == kNoRow)
@@ -324,7 +324,7 @@ std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& j
     try {
       const server::Team team(threads, [&](std::uint32_t i) { work(*impl.lanes[i]); });
     } catch (const std::system_error&) {
-      work(impl.server.lane());  // no threads are to be had
+      work(impl.server.lane());  // no thread could be started
     }
   }
   for (const auto& plan : out)
@@ -342,7 +342,7 @@ Result<Plan> Cluster::dry_run(const Job& job, std::int64_t now_ns) const {
   if (auto done = copy.register_job(job); !done) return tl::unexpected(done.error());
   auto plan = copy.schedule(job, now_ns);
   if (!plan) return tl::unexpected(InputError{job.impl_->path, "", plan.error().text, ""});
-  plan->rows.reset();  // of a cluster that is gone
+  plan->rows.reset();  // their cluster is gone
   return std::move(*plan);
 }
 

@@ -1,4 +1,4 @@
-// A View as columns (berth/columns.h): one pass over nodes, one over allocations.
+// Converts a View to columns (berth/columns.h): one pass over nodes, one over allocations.
 #include "berth/columns.h"
 
 #include <tsl/robin_map.h>
@@ -20,7 +20,7 @@ IdBytes bytes_of(base::Uuid id) {
   return out;
 }
 
-/// Numbers the symbols that a table uses, in the order in which they are met.
+/// Numbers the symbols that a table uses, in order of first use.
 class Dictionary {
  public:
   Dictionary(const tables::Snapshot& state, std::vector<std::string>& words) : state_(state), words_(words) {}

@@ -1,4 +1,4 @@
-// What the public values hold. Not for users of the library.
+// Private parts of the public classes. Not for users of the library.
 #pragma once
 
 #include "api/in_use.h"
@@ -11,7 +11,7 @@
 namespace berth {
 
 struct Job::Impl {
-  json::Value input;  ///< registered again against each cluster's namespaces, pools and stored version
+  json::Value input;  ///< registered again with each cluster's namespaces, pools and stored version
   std::string path;
   std::shared_ptr<const model::Job> job;
   std::vector<std::string> warnings;
@@ -21,16 +21,16 @@ struct Cluster::Impl {
   explicit Impl(const Config& config);
 
   const Config config;
-  InUse use;  ///< a turn for each public function that changes the cluster or decides
+  InUse use;  ///< taken by each public function that changes the cluster or decides
   std::vector<std::string> warnings;
   server::ManualClock clock;
-  server::Server server;  ///< inline; schedule() decides and commit() commits, nothing is queued
+  server::Server server;  ///< inline: schedule() decides and commit() commits, without queues
   std::uint64_t schedules = 0;
-  std::shared_ptr<const strategy::Ranker> ranker;  ///< whose fit the lanes' scratches use; null: Nomad's
-  std::vector<std::string> models;                 ///< of devices, as the ranker numbers them
+  std::shared_ptr<const strategy::Ranker> ranker;  ///< its fit is used by the lanes' scratches; null: Nomad's
+  std::vector<std::string> models;                 ///< of devices, by the ranker's numbers
   Stats stats;
 
-  std::vector<std::unique_ptr<server::Lane>> lanes;  ///< of schedule_all(), made when they are needed
+  std::vector<std::unique_ptr<server::Lane>> lanes;  ///< of schedule_all(), made at first use
 
   struct Asked {
     base::Uuid id;
@@ -47,25 +47,25 @@ struct Cluster::Impl {
   [[nodiscard]] tables::JobKeyRow find_job(std::string_view job_namespace, std::string_view job_id);
 };
 
-// border.cc: what both kinds of clusters take in.
+// border.cc: input of both kinds of clusters.
 
-/// A new Nomad cluster: pools, namespace and scheduler configuration that are always there.
+/// A new Nomad cluster, with its built-in pools, namespace and scheduler configuration.
 [[nodiscard]] model::ClusterState empty_state();
-/// A node as Nomad's API prints it, canonical and checked, its computed class included.
+/// Reads a node in the JSON of Nomad's API; canonicalizes and checks it and computes its class.
 [[nodiscard]] Result<model::Node> read_node(std::string_view json);
-/// The cluster of a workload, by name or path. `seed` 0: the file's own.
+/// The cluster of a workload, given by name or path. `seed` 0: the file's own.
 [[nodiscard]] Result<model::ClusterState> workload_state(const std::string& name, const std::string& label,
                                                          std::uint64_t seed);
-/// The job of `input` as it would be stored in that state; `stored`: its current version, or null. The error's problem
-/// is Nomad's text.
+/// The job of `input` as it would be stored in that state. `stored`: its current version, or null. The error contains
+/// Nomad's text.
 [[nodiscard]] Result<std::shared_ptr<model::Job>> register_against(const json::Value& input, const std::string& path,
                                                                    const tables::Snapshot& state,
                                                                    const model::Job* stored);
 
 struct Plan::Rows {
-  const void* owner = nullptr;  ///< the Cluster::Impl that decided
+  const void* owner = nullptr;  ///< the Cluster::Impl that made the plan
   bool used = false;
-  plan::PlanRows plan;  ///< without metrics: those live in the lane's arena
+  plan::PlanRows plan;  ///< without metrics, which are in the lane's arena
   bool all_at_once = false;
 };
 

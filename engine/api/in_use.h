@@ -1,5 +1,5 @@
-// Which thread is inside a cluster. A second one is turned away, and so is the same one when it comes back through a
-// strategy or a preemption rule: what it would change is being read.
+// Records which thread is using a cluster. Refuses a second thread, and also the same thread if it calls back from a
+// strategy or a preemption rule, because the state that it would change is being read.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@ namespace berth {
 
 class InUse {
  public:
-  /// One call of a cluster's function; false where another call is under way.
+  /// Guard of one call of a cluster's function. False if another call is running.
   class Turn {
    public:
     explicit Turn(InUse& use) : use_(use) {
       std::thread::id none{};
-      // Pairs with the release store of the destructor: what the last call wrote is seen.
+      // Pairs with the release store in the destructor: makes the writes of the last call visible.
       mine_ = use.thread_.compare_exchange_strong(none, std::this_thread::get_id(), std::memory_order_acquire);
     }
     ~Turn() {
@@ -39,7 +39,7 @@ class InUse {
     return thread_.load(std::memory_order_acquire) == std::this_thread::get_id() ? std::string(kSameThread)
                                                                                  : std::string(kOtherThread);
   }
-  /// Whether that is the text of an error.
+  /// True if the text is one of these problems.
   [[nodiscard]] static bool caused(std::string_view problem) {
     return problem == kSameThread || problem == kOtherThread;
   }

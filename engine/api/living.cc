@@ -1,4 +1,4 @@
-// A cluster that lives, behind berth/living.h.
+// Implements berth/living.h: a simulated cluster.
 #include "berth/living.h"
 
 #include "api/impl.h"

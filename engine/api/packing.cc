@@ -1,4 +1,4 @@
-// A workload packed by one strategy, for include/berth/packing.h.
+// Implements include/berth/packing.h: packs a workload with one strategy.
 #include "berth/packing.h"
 
 #include "sim/datasets.h"

@@ -1,4 +1,4 @@
-// A ranking strategy in place of the fit component of a Cluster's scheduling (R-STRAT-007).
+// Replaces the fit component of a Cluster's scheduling by a ranking strategy (R-STRAT-007).
 #include <utility>
 
 #include "api/impl.h"

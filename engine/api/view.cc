@@ -11,7 +11,7 @@ using tables::kNoRow;
 
 namespace {
 
-/// Rows of jobs by text: a View may be read on any thread, the store's own index not.
+/// Finds the row of a job by linear search, because a View may be read on any thread and the store's index may not.
 tables::JobKeyRow find_key(const tables::Snapshot& state, std::string_view job_namespace, std::string_view job_id) {
   for (tables::JobKeyRow row = 0; row < state.jobs.keys.size(); ++row) {
     const tables::JobKey& key = state.jobs.keys[row];
@@ -98,7 +98,7 @@ AllocInfo info_of(const tables::Snapshot& state, tables::AllocRow row) {
   return out;
 }
 
-/// Ascending by ID, nodes that are gone left out.
+/// Finds the row of a node by binary search. `by_id` is sorted and contains no removed nodes.
 tables::NodeRow find_row(const tables::Snapshot& state, base::Uuid id) {
   const auto& rows = *state.nodes.fixed->by_id;
   const auto at = std::lower_bound(rows.begin(), rows.end(), id, [&](tables::NodeRow row, base::Uuid wanted) {
