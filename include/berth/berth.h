@@ -1,9 +1,9 @@
 /* berth for C, and for every language that can call C.
  *
- * Handles are opaque; each belongs to the caller, who frees it with the function of its name (null is fine). Every
- * function that can fail returns a berth_code and, where `error` is not null, stores an error there: its code, its one
- * line of text, and for berth_input the place. Texts are UTF-8 and end with 0. JSON goes in and comes out as in Nomad's
- * API. Numbers of structs are as in berth/cluster.h.
+ * Handles are opaque. The caller owns each and frees it with the function of its name (null is allowed). Every function
+ * that can fail returns a berth_code. If `error` is not null, it also stores an error there: its code, one line of text
+ * and, for BERTH_INPUT, the place. Texts are UTF-8 and end with 0. JSON has the form of Nomad's API. Units are those of
+ * berth/cluster.h.
  *
  *   berth_error* error = NULL;
  *   berth_cluster* cluster = NULL;
@@ -12,8 +12,8 @@
  *     berth_error_free(error);
  *   }
  *
- * Threads: a cluster belongs to one thread at a time; a view may be read on any. The interface only grows: functions
- * and codes are added, structs carry their size, nothing changes its meaning.
+ * Threads: a cluster belongs to one thread at a time; a view may be read on any thread. The interface only grows:
+ * functions and codes are added, structs carry their size, and nothing changes its meaning.
  */
 #ifndef BERTH_BERTH_H
 #define BERTH_BERTH_H
@@ -30,7 +30,7 @@ typedef enum berth_code {
   BERTH_INPUT = 1,             /* a file or a value in it cannot be used */
   BERTH_UNKNOWN_OBJECT = 2,    /* no such node, job or allocation */
   BERTH_PROCESSING_FAILED = 3, /* the evaluation, plan or request was refused; the text says why */
-  BERTH_ALREADY_USED = 4,      /* a plan that was committed before, or is of another cluster */
+  BERTH_ALREADY_USED = 4,      /* a plan that was committed before, or of another cluster */
   BERTH_BAD_ARGUMENT = 5,      /* a null pointer, or a struct of an unknown size */
   BERTH_IN_USE = 6             /* another thread is using the cluster, or a strategy called it back; try again */
 } berth_code;
@@ -48,12 +48,12 @@ const char* berth_error_text(const berth_error* error); /* one line; valid until
 void berth_error_free(berth_error* error);
 void berth_string_free(char* text);
 
-/* How a cluster schedules; null or zeroes decide as Nomad does. Set `size` to sizeof(berth_config). */
+/* Options of scheduling; null or zeroes: as Nomad. Set `size` to sizeof(berth_config). */
 typedef struct berth_config {
   size_t size;
   uint64_t seed; /* 0: 1 */
   int order;     /* 0 nomad, 1 mix, 2 lazy, 3 identity */
-  int algorithm; /* 0 what the cluster says, 1 binpack, 2 spread */
+  int algorithm; /* 0 as configured in the cluster, 1 binpack, 2 spread */
   int fixed;     /* not 0: without Nomad's quirks */
 } berth_config;
 
@@ -68,7 +68,7 @@ void berth_cluster_free(berth_cluster* cluster);
 berth_code berth_cluster_add_node(berth_cluster* cluster, const char* json, berth_error** error);
 berth_code berth_cluster_set_node(berth_cluster* cluster, const char* node_id, const char* status, int eligible,
                                   int draining, berth_error** error);
-/* Ranking strategy in place of the fit score, "name:key=value:..."; "nomad" is Nomad's own again. */
+/* Replaces the fit score by a ranking strategy, "name:key=value:..."; "nomad" restores Nomad's own. */
 berth_code berth_cluster_score_by(berth_cluster* cluster, const char* strategy, berth_error** error);
 /* An HCL job file, {"Job": {...}} or the bare object. `job_id`, if not null, gets a copy of the job's ID. */
 berth_code berth_cluster_register_job(berth_cluster* cluster, const char* json, char** job_id, berth_error** error);
@@ -77,7 +77,8 @@ berth_code berth_cluster_remove_job(berth_cluster* cluster, const char* job_name
 berth_code berth_cluster_set_alloc_status(berth_cluster* cluster, const char* alloc_id, const char* status,
                                           berth_error** error);
 
-/* Decides where the job's missing allocations go; nothing changes yet. `now_ns`: unix time of the decision. */
+/* Decides where to place the job's missing allocations, without changing the cluster. `now_ns`: unix time of the
+ * decision. */
 berth_code berth_cluster_schedule(berth_cluster* cluster, const char* job_namespace, const char* job_id, int64_t now_ns,
                                   berth_plan** out, berth_error** error);
 
@@ -87,7 +88,7 @@ typedef struct berth_placement { /* texts are valid until the plan is freed */
 } berth_placement;
 
 size_t berth_plan_placements(const berth_plan* plan);
-/* Index < berth_plan_placements(). Zeroes for an index beyond. */
+/* Index < berth_plan_placements(); a larger one gives zeroes. */
 berth_placement berth_plan_placement(const berth_plan* plan, size_t index);
 size_t berth_plan_failed(const berth_plan* plan); /* allocations without a node */
 size_t berth_plan_stops(const berth_plan* plan);  /* allocations that the plan ends, evictions included */
@@ -96,13 +97,13 @@ char* berth_plan_explain(const berth_plan* plan);
 void berth_plan_free(berth_plan* plan);
 
 typedef struct berth_commit_result {
-  uint64_t index;              /* of the change; 0 when nothing changed */
+  uint64_t index;              /* of the change; 0 if nothing changed */
   uint32_t committed, refused; /* placements */
 } berth_commit_result;
 berth_code berth_cluster_commit(berth_cluster* cluster, const berth_plan* plan, berth_commit_result* out,
                                 berth_error** error);
 
-/* The cluster as it is now; stays as it is while the cluster changes. */
+/* A snapshot of the cluster, which does not change with the cluster. */
 berth_code berth_cluster_view(const berth_cluster* cluster, berth_view** out, berth_error** error);
 void berth_view_free(berth_view* view);
 uint64_t berth_view_index(const berth_view* view);
@@ -116,7 +117,7 @@ typedef struct berth_nodes {
   const uint8_t* id;     /* 16 bytes each, ascending */
   const uint8_t* status; /* 0 initializing, 1 ready, 2 down, 3 disconnected */
   const uint8_t *eligible, *draining;
-  const uint32_t* allocs; /* that have not ended */
+  const uint32_t* allocs; /* number that have not ended */
   const int64_t *cpu_usable_mhz, *cpu_used_mhz, *memory_usable_mb, *memory_used_mb, *disk_usable_mb, *disk_used_mb;
 } berth_nodes;
 berth_code berth_view_nodes(berth_view* view, berth_nodes* out, berth_error** error);
@@ -134,7 +135,7 @@ typedef struct berth_allocs {
 } berth_allocs;
 berth_code berth_view_allocs(berth_view* view, berth_allocs* out, berth_error** error);
 
-/* A cluster that lives on a virtual clock, with simulated clients (berth/living.h). */
+/* A cluster simulated on a virtual clock, with clients (berth/living.h). */
 berth_code berth_life_new(uint64_t seed, berth_life** out, berth_error** error);
 berth_code berth_life_from_file(const char* path, uint64_t seed, berth_life** out, berth_error** error);
 void berth_life_free(berth_life* life);

@@ -1,4 +1,4 @@
-// Things known by a name: berth's own, and what was added. A user's entry is as selectable as one of berth's.
+// Catalogue of named entries: berth's own and those that users add. Both are selected in the same way.
 #pragma once
 
 #include <functional>
@@ -10,21 +10,21 @@
 
 namespace berth::strategy {
 
-/// `Info` has a `name`. Pointers stay valid while the entry is there. Not for concurrent changes.
+/// `Info` has a `name`. Pointers stay valid while the entry exists. Not for concurrent changes.
 template <class Info>
 class Catalogue {
  public:
-  /// Adds or replaces.
+  /// Adds or replaces an entry.
   void add(Info info) {
     std::string name = info.name;
     infos_.insert_or_assign(std::move(name), std::move(info));
   }
-  /// Null where there is none.
+  /// Null if there is none.
   [[nodiscard]] const Info* find(std::string_view name) const {
     const auto found = infos_.find(name);
     return found == infos_.end() ? nullptr : &found->second;
   }
-  /// By name.
+  /// All entries, sorted by name.
   [[nodiscard]] std::vector<const Info*> all() const {
     std::vector<const Info*> out;
     for (const auto& [name, info] : infos_) out.push_back(&info);

@@ -7,7 +7,7 @@
 //   std::puts(plan->explain().c_str());
 //   cluster->commit(*plan);
 //
-// What would happen, without registering the job; several jobs at a time:
+// Dry run without registering the job; several jobs at once:
 //
 //   auto would = cluster.dry_run(*job);
 //   if (would && !would->complete()) std::puts(would->explain().c_str());
@@ -15,7 +15,7 @@
 //   for (const auto& plan : cluster.schedule_all({*job}))
 //     if (plan) cluster.commit(*plan);
 //
-// Who is where, and what becomes of it when a node is gone or an allocation ends:
+// Read the state; remove a node and reschedule; report that an allocation ended:
 //
 //   for (const berth::JobInfo& each : cluster.view().jobs()) std::printf("%s %u\n", each.id.c_str(), each.allocs);
 //   for (const berth::AllocInfo& alloc : cluster.view().allocs_on(node_id)) std::puts(alloc.name.c_str());
@@ -30,9 +30,9 @@
 //
 //   if (auto done = cluster.score_by("best-fit:norm=max"); !done) std::puts(done.error().line().c_str());
 //
-// Threads: a Cluster belongs to one thread at a time; a call that meets another thread's, or that a strategy makes
-// while the cluster decides, is refused (Errc::processing_failed). Views may go to any thread and stay as they are
-// while the cluster changes. Nothing here reads a clock, prints, or throws on input.
+// Threads: a Cluster belongs to one thread at a time. A call during another thread's call, or by a strategy while the
+// cluster decides, is refused (Errc::processing_failed). Views may be used on any thread and do not change with the
+// cluster. Nothing here reads a clock, prints, or throws on input.
 #pragma once
 
 #include <cstdint>
@@ -53,37 +53,37 @@
 
 namespace berth {
 
-/// A node as a View shows it.
+/// A node in a View.
 struct NodeInfo {
   std::string id, name, datacenter, pool, node_class;
   std::string status;                                     ///< initializing, ready, down or disconnected
   bool ready = false;                                     ///< status ready, eligible, not draining
-  std::uint32_t allocs = 0;                               ///< that have not ended
-  std::int64_t cpu_usable_mhz = 0, cpu_used_mhz = 0;      ///< usable: without what the node keeps for itself
+  std::uint32_t allocs = 0;                               ///< number that have not ended
+  std::int64_t cpu_usable_mhz = 0, cpu_used_mhz = 0;      ///< usable: without the node's reserved resources
   std::int64_t memory_usable_mb = 0, memory_used_mb = 0;  ///< MiB
   std::int64_t disk_usable_mb = 0, disk_used_mb = 0;      ///< MiB
 };
 
-/// An allocation as a View shows it.
+/// An allocation in a View.
 struct AllocInfo {
   std::string id, name, job_namespace, job_id, task_group;
-  std::string node_id;         ///< "" when its node is unknown
+  std::string node_id;         ///< "" if its node is unknown
   std::string desired_status;  ///< run, stop or evict
   std::string client_status;   ///< pending, running, complete, failed, lost or unknown
   std::uint64_t create_index = 0, modify_index = 0;
 };
 
-/// A job as a View shows it.
+/// A job in a View.
 struct JobInfo {
   std::string id, job_namespace, type, pool;
   std::int64_t priority = 0;
   std::uint64_t version = 0;
   bool stopped = false;
-  std::int64_t count = 0;    ///< allocations that its groups ask for together; system groups: per node
-  std::uint32_t allocs = 0;  ///< that have not ended
+  std::int64_t count = 0;    ///< sum of the groups' counts; system groups: per node
+  std::uint32_t allocs = 0;  ///< number that have not ended
 };
 
-/// What a deployment has reached in one group.
+/// Progress of a deployment in one group.
 struct DeploymentGroupInfo {
   std::string group;
   std::int64_t desired_total = 0, placed = 0, healthy = 0, unhealthy = 0, desired_canaries = 0;
@@ -96,8 +96,8 @@ struct DeploymentInfo {
   std::vector<DeploymentGroupInfo> groups;
 };
 
-/// The cluster as it was at one moment. Taking one costs the same for any size; holding one makes later changes copy
-/// the blocks they touch.
+/// A snapshot of the cluster. Taking one costs the same for any cluster size. While one exists, changes copy the blocks
+/// that they touch.
 class View {
  public:
   [[nodiscard]] std::uint64_t index() const;          ///< of the last change
@@ -114,7 +114,7 @@ class View {
   /// Nodes and allocations as columns (columns.h). O(nodes), O(allocations + nodes).
   [[nodiscard]] NodeColumns node_columns() const;
   [[nodiscard]] AllocColumns alloc_columns() const;
-  /// The whole state as CLUSTER.json, which from_file() and `berth import` read. Costs a copy of everything.
+  /// The whole state as CLUSTER.json, which from_file() and `berth import` read. Cost: a copy of everything.
   [[nodiscard]] std::string to_json() const;
 
  private:
@@ -131,8 +131,8 @@ class Cluster {
   explicit Cluster(const Config& config = {});
   /// Reads CLUSTER.json, an export of Nomad's API, or a folder of such files, plain or gzip. Errors name the place.
   [[nodiscard]] static Result<Cluster> from_file(const std::string& path, const Config& config = {});
-  /// The cluster of a workload (bench/macro/README.md) before its first job: a name, or a path of its TOML file. `seed`
-  /// 0: the file's own.
+  /// The cluster of a workload (bench/macro/README.md) before its first job. `name`: its name, or the path of its TOML
+  /// file. `seed` 0: the file's own.
   [[nodiscard]] static Result<Cluster> from_workload(const std::string& name, const std::string& label = "full",
                                                      std::uint64_t seed = 0, const Config& config = {});
   /// As from_file, for JSON text.
@@ -142,59 +142,60 @@ class Cluster {
   Cluster& operator=(Cluster&&) noexcept;
   ~Cluster();
 
-  /// Scores the fit of nodes by a ranking strategy (strategy.h), "name:key=value:...", and all else as ever
-  /// (R-STRAT-007); "nomad" is Nomad's own fit again. A strategy of one's own is added to strategy::registry() first.
-  /// What strategies compare with is taken from the cluster as it is now: greatest capacities of nodes, and mean ask
-  /// and typical workload of the jobs, by count; so load nodes and jobs first. O(nodes + jobs). Errors: no such
-  /// strategy or parameter, with the nearest names; one that is no score of each node for itself.
+  /// Scores the fit of nodes by a ranking strategy (strategy.h), "name:key=value:...", without changing other score
+  /// components (R-STRAT-007). "nomad" restores Nomad's own fit. Add your own strategy to strategy::registry() first.
+  /// Reference values of strategies (largest node capacities, mean request and typical workload of the jobs) are taken
+  /// from the present cluster, so load nodes and jobs first. O(nodes + jobs). Errors: no such strategy or parameter,
+  /// with the nearest names; a strategy that does not score each node by itself.
   [[nodiscard]] Result<void> score_by(std::string_view strategy);
 
-  /// What the loader remarked: contradictions in the input and what became of them, one line each.
+  /// Warnings of the loader: contradictions in the input and how they were resolved, one line each.
   [[nodiscard]] const std::vector<std::string>& load_warnings() const;
 
-  /// Adds or replaces one node, given as Nomad's API prints it. Errors: no JSON, a mistyped field, no or a bad ID, what
-  /// the scheduler could not place on. O(nodes): load many from one file instead.
+  /// Adds or replaces one node, in the JSON of Nomad's API. Errors: no JSON, a mistyped field, a missing or bad ID, a
+  /// node that the scheduler could not use. O(nodes): to add many, load a file.
   [[nodiscard]] Result<void> add_node(std::string_view json);
   /// Sets a node's status, eligibility and drain mark. Error unknown_object: no such node.
   [[nodiscard]] Result<void, Error> set_node(std::string_view node_id, std::string_view status, bool eligible = true,
                                              bool draining = false);
 
-  /// The node is gone. What ran there is lost for the scheduler: schedule its jobs again. Error unknown_object.
+  /// Removes a node. The scheduler then treats its allocations as lost: schedule their jobs again. Error
+  /// unknown_object.
   [[nodiscard]] Result<void, Error> remove_node(std::string_view node_id);
 
-  /// Registers a job, or a new version of it when its specification changed. The error's problem is Nomad's text when
-  /// the rules refuse the job against what this cluster has (unknown namespace or pool, change of type, ...).
+  /// Registers a job, or a new version of it if its specification changed. If the rules refuse the job in this cluster
+  /// (unknown namespace or pool, change of type, ...), the error's problem is Nomad's text.
   [[nodiscard]] Result<void> register_job(const Job& job);
-  /// Removes a job: its allocations are told to stop and end as complete. Returns how many ran. Error unknown_object.
+  /// Removes a job: stops its allocations, which end as complete. Returns how many ran. Error unknown_object.
   [[nodiscard]] Result<std::uint32_t, Error> remove_job(std::string_view job_namespace, std::string_view job_id);
 
-  /// Decides where the job's missing allocations go. `now_ns` is the time of the decision, ns since 1970. Errors:
+  /// Decides where to place the job's missing allocations. `now_ns` is the time of the decision, ns since 1970. Errors:
   /// unknown_object (not registered), processing_failed.
   [[nodiscard]] Result<Plan, Error> schedule(std::string_view job_namespace, std::string_view job_id,
                                              std::int64_t now_ns = 0);
   [[nodiscard]] Result<Plan, Error> schedule(const Job& job, std::int64_t now_ns = 0) {
     return schedule(job.job_namespace(), job.id(), now_ns);
   }
-  /// Decides for several jobs, each on the cluster as it is now, by Config::workers threads side by side, as Nomad's
-  /// workers do: where two plans want the same room, commit() refuses a part of the later one. The answers stand in the
-  /// order of the jobs, and do not depend on the number of threads.
+  /// Decides for several jobs in parallel, with Config::workers threads, each on the present cluster. As with Nomad's
+  /// workers, two plans may need the same room; commit() then refuses a part of the later one. The results are in the
+  /// order of the jobs and do not depend on the number of threads.
   [[nodiscard]] std::vector<Result<Plan, Error>> schedule_all(const std::vector<Job>& jobs, std::int64_t now_ns = 0);
-  /// What would be decided if the job were registered now: the cluster stays as it is, and the plan cannot be
-  /// committed. Costs a copy of the cluster. Errors: what register_job() and schedule() say.
+  /// The plan as if the job were registered now. Does not change the cluster; the plan cannot be committed. Costs a
+  /// copy of the cluster. Errors: those of register_job() and schedule().
   [[nodiscard]] Result<Plan> dry_run(const Job& job, std::int64_t now_ns = 0) const;
-  /// What keeps a job's groups from fitting if it were registered now, and which edits of it would make them fit
-  /// (advice.h); empty when all of it fits. By Nomad's own fit, whatever score_by() said. Costs a copy of the cluster
-  /// and a dry run per edit that is tried. Errors: what register_job() says, and the scheduler's.
+  /// Why groups of a job would not fit if it were registered now, and which edits would make them fit (advice.h); empty
+  /// if all fit. Uses Nomad's own fit, not that of score_by(). Costs a copy of the cluster and a dry run per tried
+  /// edit. Errors: those of register_job() and the scheduler.
   [[nodiscard]] Result<std::vector<GroupAdvice>> advise(const Job& job, std::int64_t now_ns = 0) const;
-  /// Commits what still fits of a plan; each node's share is taken whole or not at all. Errors: already_used, or
-  /// processing_failed when the whole plan was refused (a node's allocation limit).
+  /// Commits the part of a plan that still fits; each node's part completely or not at all. Errors: already_used, or
+  /// processing_failed if the whole plan was refused (a node's allocation limit).
   [[nodiscard]] Result<CommitResult, Error> commit(const Plan& plan);
 
-  /// Reports what an allocation does: pending, running, complete, failed, lost or unknown. The first that ends it frees
-  /// its resources. Errors: unknown_object (no such allocation, no such status).
+  /// Reports the client status of an allocation: pending, running, complete, failed, lost or unknown. The first status
+  /// that ends it frees its resources. Errors: unknown_object (no such allocation, no such status).
   [[nodiscard]] Result<void, Error> set_alloc_status(std::string_view alloc_id, std::string_view status);
 
-  /// True while a function that changes the cluster or decides is under way, here or on another thread.
+  /// True while a function that changes the cluster or decides is running, on this or another thread.
   [[nodiscard]] bool in_use() const;
 
   [[nodiscard]] View view() const;

@@ -1,7 +1,7 @@
 // A View as columns: one array per field, for programs that compute over whole tables (statistics, plots, data frames).
 //
-// Made in one pass over the state and owned by the caller; nothing here refers to the cluster. Rows of `AllocColumns`
-// name nodes and jobs by their position, so that joins are look-ups.
+// Made in one pass over the state and owned by the caller; independent of the cluster. Rows of `AllocColumns` refer to
+// nodes and jobs by position, so that joins are lookups.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace berth {
 
 using IdBytes = std::array<std::uint8_t, 16>;  ///< a UUID, most significant byte first
 
-/// Texts that repeat, once each; columns hold positions in `words`.
+/// Dictionary of repeated texts; columns contain positions in `words`.
 struct Words {
   std::vector<std::string> words;
 };
@@ -28,8 +28,8 @@ struct NodeColumns : Words {
   std::vector<std::uint32_t> datacenter, pool, node_class;     ///< positions in `words`
   std::vector<std::uint8_t> status;                            ///< kInitializing to kDisconnected
   std::vector<std::uint8_t> eligible, draining;                ///< 0 or 1
-  std::vector<std::uint32_t> allocs;                           ///< that have not ended
-  std::vector<std::int64_t> cpu_usable_mhz, cpu_used_mhz;      ///< usable: without what the node keeps for itself
+  std::vector<std::uint32_t> allocs;                           ///< number that have not ended
+  std::vector<std::int64_t> cpu_usable_mhz, cpu_used_mhz;      ///< usable: without the node's reserved resources
   std::vector<std::int64_t> memory_usable_mb, memory_used_mb;  ///< MiB
   std::vector<std::int64_t> disk_usable_mb, disk_used_mb;      ///< MiB
 };
@@ -43,11 +43,11 @@ struct AllocColumns : Words {
   std::vector<std::int32_t> node;     ///< position in NodeColumns of the same View; -1: unknown or gone
   std::vector<std::int32_t> job;      ///< position in `jobs`; -1: unknown
   std::vector<std::uint32_t> group;   ///< position in `words`
-  std::vector<std::int64_t> index;    ///< the number in `job.group[number]`; -1 where the name has another form
+  std::vector<std::int64_t> index;    ///< i of `job.group[i]`; -1 if the name has another form
   std::vector<std::uint8_t> desired;  ///< kRun, kStop, kEvict
   std::vector<std::uint8_t> client;   ///< kPending to kUnknown
-  std::vector<std::int64_t> cpu_mhz, memory_mb, disk_mb;  ///< what it holds
-  std::vector<double> score;                              ///< final score of its node when it was placed; 0 = not known
+  std::vector<std::int64_t> cpu_mhz, memory_mb, disk_mb;  ///< allocated amounts
+  std::vector<double> score;                              ///< final score of its node at placement; 0 = unknown
   std::vector<std::uint64_t> create_index, modify_index;
   std::vector<std::pair<std::string, std::string>> jobs;  ///< namespace and ID
 };

@@ -1,4 +1,4 @@
-// How a Cluster schedules. Every option has a default that decides as Nomad does.
+// Options of a Cluster's scheduling. All defaults decide as Nomad does.
 //
 //   berth::Config config;
 //   config.mode = berth::Mode::exhaustive;
@@ -11,8 +11,8 @@
 
 namespace berth {
 
-/// In which order candidate nodes are looked at. A service or batch placement looks at a few nodes only, so the order
-/// decides among which nodes the best is taken.
+/// Visiting order of the candidate nodes. A service or batch placement examines only a few nodes, so the order decides
+/// among which nodes the best is chosen.
 enum class Order : std::uint8_t {
   nomad,     ///< Nomad's shuffle, seeded by the evaluation's ID and the latest index: repeats its decisions exactly
   mix,       ///< a full shuffle by a cheaper generator
@@ -22,26 +22,26 @@ enum class Order : std::uint8_t {
 
 /// How a node's fit is scored.
 enum class Algorithm : std::uint8_t {
-  from_cluster,  ///< what the cluster's scheduler configuration says; binpack if it says nothing
+  from_cluster,  ///< as in the cluster's scheduler configuration; binpack if not set there
   binpack,       ///< prefer full nodes
   spread,        ///< prefer empty nodes
 };
 
-/// Nomad's behaviour that looks like a defect: repeated, or corrected. README.md of the project tells them apart.
+/// Whether to repeat or correct Nomad's behaviour that looks like a defect. The project's README.md lists the cases.
 enum class Compat : std::uint8_t {
   nomad,  ///< as Nomad decides
   fixed,  ///< without its known quirks
 };
 
-/// Which nodes a service or batch placement looks at.
+/// Which nodes a service or batch placement examines.
 enum class Mode : std::uint8_t {
   sampled,     ///< a few, as Nomad does
-  exhaustive,  ///< all: the best there is, at a cost that grows with the cluster
+  exhaustive,  ///< all: finds the best node, at a cost that grows with the cluster
 };
 
 /// Whether jobs of a type may evict allocations of jobs whose priority is at least 10 lower.
 enum class Preemption : std::uint8_t {
-  from_cluster,  ///< what the cluster's scheduler configuration says
+  from_cluster,  ///< as in the cluster's scheduler configuration
   off,
   on,
 };
@@ -53,9 +53,9 @@ struct Config {
   Mode mode = Mode::sampled;
   Preemption service_preemption = Preemption::from_cluster, batch_preemption = Preemption::from_cluster,
              system_preemption = Preemption::from_cluster, sysbatch_preemption = Preemption::from_cluster;
-  /// Threads of schedule_all(), 1 to 1024; more than cores are allowed.
+  /// Threads of schedule_all(), 1 to 1024; may exceed the number of cores.
   std::uint32_t workers = 1;
-  /// Makes the IDs of evaluations, allocations and deployments; equal seeds and calls give equal IDs and decisions.
+  /// Seed of the IDs of evaluations, allocations and deployments. Equal seeds and calls give equal IDs and decisions.
   std::uint64_t seed = 1;
 };
 

@@ -1,9 +1,9 @@
-// A ranking strategy in place of the fit component of Nomad's scoring (R-STRAT-007): of all that a node scores there
-// (fit, device affinity, anti-affinity, penalty of nodes where it failed before, affinity, spread, preemption) the fit
-// alone comes from the strategy, and the mean is taken as ever.
+// Replaces the fit component of Nomad's scoring by a ranking strategy (R-STRAT-007). The other components of a node's
+// score (device affinity, anti-affinity, penalty of nodes where it failed before, affinity, spread, preemption) and the
+// mean are unchanged.
 //
-// What stands for a strategy is one function over an array of nodes, compiled together with the strategy's formula: one
-// call per block of nodes, none per node.
+// A strategy is represented by one function over an array of nodes, compiled with the strategy's formula: one call per
+// block of nodes, none per node.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct FitFunction {
   using Call = void (*)(const void* strategy, std::span<const Node> nodes, const TaskClass& task,
                         std::span<double> out);
   Call call = nullptr;
-  const void* strategy = nullptr;  ///< whoever gave the function owns it
+  const void* strategy = nullptr;  ///< not owned
 
   explicit operator bool() const noexcept { return call != nullptr; }
   void operator()(std::span<const Node> nodes, const TaskClass& task, std::span<double> out) const {

@@ -1,14 +1,14 @@
-// What ranking strategies decide about: nodes with free amounts and devices, and classes of equal tasks.
+// Fleet: the input of ranking strategies. Nodes with free amounts and devices, and classes of equal tasks.
 //
 //   NodeState     one record of 44 bytes per node, in visiting order: row 0 is visited first and wins ties
-//   devices       n x device_stride int16: free thousandths per device; a device is 1000 when nobody uses it
+//   devices       n x device_stride int16: free thousandths per device; 1000 = unused
 //   tag_tasks     n x tag_stride uint32: tasks with GPUs per affinity tag (R-STRAT-312)
-//   changes       rows in the order in which placements and removals touched them; caches of scores read its tail
+//   changes       rows in the order in which placements and removals changed them; score caches read its tail
 //
-// Nodes are records, not columns, because a ranking re-evaluates only the nodes that changed since it last saw a class
-// (strategy.h): a few dozen records at random places, each one or two cache lines, not a pass over all nodes.
-// Threads: a Fleet belongs to one thread; copies are independent. Nothing allocates after the classes are known, but
-// for the growth of `changes`.
+// Nodes are records, not columns, because a ranking re-evaluates only the nodes that changed since its last query of a
+// class (strategy.h): a few dozen records at random places, each one or two cache lines, not a pass over all nodes.
+// Threads: a Fleet belongs to one thread; copies are independent. After the classes are added, only `changes` allocates
+// memory.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace berth::strategy {
 
-/// The dimensions of a task and a node. A node without capacity in a dimension does not take part in formulas over it.
+/// The dimensions of a task and a node. Formulas skip a dimension in which the node has no capacity.
 enum Dimension : std::uint8_t { kCpu, kMemory, kDisk, kGpu };
 inline constexpr std::size_t kDimensions = 4;
 /// Units: MHz (or thousandths of a vCPU), MiB, MiB, thousandths of a GPU.
@@ -34,14 +34,13 @@ using DeviceMask = std::uint64_t;                   ///< bit i = device i of the
 using Row = std::uint32_t;
 using ClassId = std::uint32_t;
 
-/// Tasks that a strategy cannot tell apart.
+/// A class of tasks that are equal to a strategy.
 struct TaskClass {
   Amounts ask{};               ///< ask[kGpu] = gpus * gpu_milli, filled in by Fleet::add_class
-  std::int32_t gpus = 0;       ///< devices wanted; 0 = none
-  std::int32_t gpu_milli = 0;  ///< thousandths wanted of each device: 1000 = whole devices
+  std::int32_t gpus = 0;       ///< requested devices; 0 = none
+  std::int32_t gpu_milli = 0;  ///< requested thousandths of each device; 1000 = whole devices
   std::int32_t priority = 50;
-  /// Bit r = the task may run on row r as far as anything but amounts is concerned (constraints, GPU model); empty =
-  /// everywhere.
+  /// Bit r: row r passes all checks other than amounts (constraints, GPU model). Empty: all rows do.
   std::vector<std::uint64_t> eligible;
 
   /// GPU affinity tag (R-STRAT-312): 0 for tasks without GPU, 1 for a part of one, 1 + k for k whole ones.
@@ -55,17 +54,17 @@ struct TaskClass {
 
 struct NodeState {
   Amounts free{}, capacity{};  ///< capacity[kGpu] = 1000 * devices
-  std::int32_t tasks = 0;      ///< on the node
+  std::int32_t tasks = 0;      ///< number on the node
   std::int32_t gpu_tasks = 0;  ///< of these, with GPUs
-  std::uint16_t model = 0;     ///< GPU model, or kind of node: an index the caller gives meaning to
+  std::uint16_t model = 0;     ///< GPU model or kind of node: an index defined by the caller
   std::uint16_t device_count = 0;
 };
 static_assert(sizeof(NodeState) == 44);
 
-/// A node before a placement, as a strategy sees it. Valid until the fleet changes.
+/// A node before a placement, as passed to a strategy. Valid until the fleet changes.
 struct Node {
   const NodeState& state;
-  std::span<const std::int16_t> devices;     ///< free thousandths of each
+  std::span<const std::int16_t> devices;     ///< free thousandths per device
   std::span<const std::uint32_t> tag_tasks;  ///< tasks with GPUs per tag
 
   [[nodiscard]] std::int32_t free(Dimension d) const noexcept { return state.free[d]; }
@@ -76,15 +75,15 @@ struct Node {
 class Fleet {
  public:
   struct NodeSpec {
-    Amounts capacity{};  ///< [kGpu] is not read: it is 1000 * devices
+    Amounts capacity{};  ///< [kGpu] is ignored: it is always 1000 * devices
     std::uint16_t model = 0;
     std::uint16_t devices = 0;  ///< at most kDevicesMax
   };
 
-  /// `nodes` in visiting order. `tasks_max` is the number of tasks a node takes at most.
+  /// `nodes` in visiting order. `tasks_max`: maximum number of tasks per node.
   explicit Fleet(std::span<const NodeSpec> nodes, std::int32_t tasks_max = INT32_MAX);
 
-  /// Registers a class; ids count up from 0.
+  /// Adds a class; IDs count up from 0.
   ClassId add_class(TaskClass task);
   [[nodiscard]] const TaskClass& task_class(ClassId id) const noexcept { return classes_[id]; }
   [[nodiscard]] std::size_t class_count() const noexcept { return classes_.size(); }
@@ -96,8 +95,8 @@ class Fleet {
             {tag_tasks_.data() + row * tag_stride_, tag_stride_}};
   }
 
-  /// R-STRAT-106: amounts, number of tasks, and for a task with GPUs enough devices with enough left. Eligibility is
-  /// not looked at.
+  /// R-STRAT-106: checks amounts, number of tasks and, for a task with GPUs, enough devices with enough free. Ignores
+  /// eligibility.
   [[nodiscard]] bool holds(Row row, const TaskClass& task) const noexcept {
     const NodeState& s = states_[row];
     const bool amounts = (s.free[kCpu] >= task.ask[kCpu]) & (s.free[kMemory] >= task.ask[kMemory]) &
@@ -112,13 +111,13 @@ class Fleet {
     return task.may_run_on(row) && holds(row, task);
   }
 
-  /// Takes the amounts, and gpu_milli of every device in `devices`. The caller has checked feasible().
+  /// Takes the amounts, and gpu_milli of every device in `devices`. The caller must have checked feasible().
   void place(Row row, ClassId id, DeviceMask devices);
-  /// Gives back what place() took.
+  /// Reverts place().
   void remove(Row row, ClassId id, DeviceMask devices);
 
   [[nodiscard]] const std::vector<Row>& changes() const noexcept { return changes_; }
-  /// Sum of the capacities, and of what is free.
+  /// Sums of the capacities and of the free amounts.
   [[nodiscard]] std::array<std::int64_t, kDimensions> capacity_total() const;
   [[nodiscard]] std::array<std::int64_t, kDimensions> free_total() const;
   [[nodiscard]] std::int32_t tasks_max() const noexcept { return tasks_max_; }

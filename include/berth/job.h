@@ -1,4 +1,4 @@
-// A job as input: read, completed with defaults and validated as a registration does it, before any cluster sees it.
+// A job as input: read, completed with defaults and validated like at registration, independent of any cluster.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,40 @@ namespace berth {
 
 /// Values of the variables of an HCL job file.
 struct HclInput {
-  std::vector<std::string> variables;  ///< "name=value", as of -var
+  std::vector<std::string> variables;  ///< "name=value", as with -var
   std::string variable_content;        ///< text of a variable file
   bool strict = true;                  ///< a value of an undeclared variable is an error
 };
 
-/// An immutable value; copies share what they hold.
+/// An immutable value; copies share their data.
 class Job {
  public:
-  /// Reads {"Job": {...}} as `nomad job run -output` writes it, or the object within. Errors: text that is no JSON, a
-  /// mistyped field (the error names its JSON pointer), a job that the rules refuse (the problem is Nomad's text).
-  /// `path` is named in errors.
+  /// Reads {"Job": {...}} as written by `nomad job run -output`, or the inner object. Errors: text that is no JSON, a
+  /// mistyped field (with its JSON pointer), a job that the rules refuse (with Nomad's text). Errors contain `path`.
   [[nodiscard]] static Result<Job> from_json(std::string_view text, const std::string& path = "-");
-  /// Reads an HCL job file (native or JSON syntax) instead; the problem of an error is Nomad's text, one line per
-  /// place. `path` is what places name. File functions are refused.
+  /// Reads an HCL job file (native or JSON syntax). The problem of an error is Nomad's text, one line per place, with
+  /// `path`. File functions are refused.
   [[nodiscard]] static Result<Job> from_hcl(std::string_view text, const HclInput& input = {},
                                             const std::string& path = "job.hcl");
-  /// Either of them, by what the text is.
+  /// Reads JSON or HCL, whichever the text is.
   [[nodiscard]] static Result<Job> from_text(std::string_view text, const std::string& path = "-");
   /// As from_text, from a file, plain or gzip.
   [[nodiscard]] static Result<Job> from_file(const std::string& path);
 
   [[nodiscard]] const std::string& id() const;
-  [[nodiscard]] const std::string& job_namespace() const;  ///< "default" when the input says nothing
+  [[nodiscard]] const std::string& job_namespace() const;  ///< "default" if the input has none
   [[nodiscard]] const std::string& type() const;           ///< service, batch, system or sysbatch
   [[nodiscard]] std::int64_t priority() const;             ///< 1 to 100, default 50
-  /// Allocations that the groups ask for together; system and sysbatch groups ask for one per node.
+  /// Sum of the groups' counts; system and sysbatch groups: per node.
   [[nodiscard]] std::int64_t count() const;
-  /// Remarks on an accepted job, one line each; keys that no job has ("Datacentres") and keys that stand twice are
-  /// among them.
+  /// Warnings about an accepted job, one line each, e.g. on unknown keys ("Datacentres") and duplicate keys.
   [[nodiscard]] const std::vector<std::string>& warnings() const;
 
  private:
   friend class Cluster;
   friend class LivingCluster;
   struct Impl;
-  struct Reading;  // what all ways in share
+  struct Reading;  // shared by all from_ functions
   explicit Job(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

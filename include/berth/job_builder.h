@@ -1,4 +1,4 @@
-// A job in C++ instead of JSON: values with defaults, and one function that makes a Job of them.
+// Builds a job in C++ instead of JSON: structs with defaults, and one function that turns them into a Job.
 //
 //   const auto job = berth::build_job({.id = "web",
 //                                      .groups = {{.name = "app",
@@ -19,9 +19,8 @@
 
 namespace berth {
 
-/// A node must, or should, satisfy `attribute` `operand` `value`: "${attr.cpu.arch}", "=", "arm64". Operands are
-/// Nomad's:
-/// =, !=, <, <=, >, >=, regexp, version, semver, set_contains, is_set, distinct_hosts, distinct_property, ...
+/// Condition on a node: "${attr.cpu.arch}", "=", "arm64". Operands are Nomad's: =, !=, <, <=, >, >=, regexp, version,
+/// semver, set_contains, is_set, distinct_hosts, distinct_property, ...
 struct JobConstraint {
   std::string attribute, operand = "=", value;
 };
@@ -29,11 +28,11 @@ struct JobAffinity {
   std::string attribute, operand = "=", value;
   std::int64_t weight = 50;  ///< -100 to 100, not 0
 };
-/// Allocations are divided among the values of an attribute.
+/// Divides allocations among the values of an attribute.
 struct JobSpread {
   std::string attribute;
   std::int64_t weight = 50;                                   ///< 0 to 100
-  std::vector<std::pair<std::string, std::int64_t>> targets;  ///< value and percent; none: evenly
+  std::vector<std::pair<std::string, std::int64_t>> targets;  ///< value and percent; empty: evenly
 };
 struct JobPort {
   std::string label;
@@ -47,9 +46,9 @@ struct JobDevice {
 struct JobTask {
   std::string name = "main", driver = "exec";
   std::int64_t cpu_mhz = 100;
-  std::int64_t cores = 0;  ///< whole cores instead of `cpu_mhz`, when above 0
+  std::int64_t cores = 0;  ///< if above 0: whole cores instead of `cpu_mhz`
   std::int64_t memory_mb = 300;
-  std::int64_t memory_max_mb = 0;  ///< 0: no more than memory_mb
+  std::int64_t memory_max_mb = 0;  ///< 0: memory_mb
   std::vector<JobDevice> devices;
   std::vector<JobConstraint> constraints;
   std::vector<JobAffinity> affinities;
@@ -61,7 +60,7 @@ struct JobGroup {
   std::vector<JobTask> tasks = {JobTask{}};
   std::int64_t disk_mb = 300;
   std::vector<JobPort> ports;
-  bool distinct_hosts = false;  ///< each allocation on a node of its own
+  bool distinct_hosts = false;  ///< each allocation on a different node
   std::vector<JobConstraint> constraints;
   std::vector<JobAffinity> affinities;
   std::vector<JobSpread> spreads;
@@ -80,7 +79,7 @@ struct JobSpec {
   std::vector<JobSpread> spreads;
 };
 
-/// The job as a registration takes it. The error's problem is Nomad's text where the rules refuse it.
+/// Builds the job as at registration. If the rules refuse it, the error's problem is Nomad's text.
 [[nodiscard]] Result<Job> build_job(const JobSpec& spec);
 
 }  // namespace berth

@@ -1,5 +1,6 @@
-// Preemption rules: whom to evict where a task fits nowhere, and on which node. Comparable because everything but the
-// rule is shared: who may be evicted, what counts as enough, the order of nodes, the tie rule (the node visited first).
+// Preemption rules: which tasks to evict, and on which node, if a task fits nowhere. Comparable because everything but
+// the rule is shared: eligible victims, the meaning of "enough", the order of nodes, the tie rule (the node visited
+// first).
 //
 // A rule is a value with two pure functions:
 //
@@ -9,8 +10,8 @@
 //   };
 //   berth::strategy::preemption_registry().add("youngest-first", "latest start first", YoungestFirst{});
 //
-// They are compiled into a loop over nodes (Evictor::find): one virtual call per batch of nodes, none per node. By name
-// and parameters at run time: preemption_registry(); a user's rule is as selectable there as berth's own.
+// They are compiled into a loop over nodes (Evictor::find): one virtual call per batch of nodes, none per node.
+// Selected by name and parameters at run time from preemption_registry(), a user's rule like berth's own.
 #pragma once
 
 #include <algorithm>
@@ -36,28 +37,28 @@ inline constexpr std::int32_t kNoBudget = INT32_MAX;
 
 /// A task on the node that may be evicted.
 struct Evictable {
-  Amounts amounts{};  ///< what its eviction frees; [kGpu]: on the devices that are asked about
+  Amounts amounts{};  ///< freed by its eviction; [kGpu]: on the devices in question
   std::int32_t priority = 0;
   std::int64_t start_ns = 0;
-  double fragment_gain = 0;         ///< F(node) - F(node without it); 0 where the fragment measure is not asked for
-  std::uint32_t group = 0;          ///< whose disruption budget it counts against
-  std::int32_t may_go = kNoBudget;  ///< how many more of the group its budget lets go; the same for all of a group
+  double fragment_gain = 0;         ///< F(node) - F(node without it); 0 if the rule does not need it
+  std::uint32_t group = 0;          ///< group with the disruption budget
+  std::int32_t may_go = kNoBudget;  ///< further evictions that the group's budget allows; equal for all of a group
 };
 
-/// One node that lacks room for a task. The fourth amount is thousandths of GPU on the devices that are asked about:
-/// which devices these are is the caller's choice (R-STRAT-818), and a node may be asked about several times.
-/// "Enough" means free + the victims' amounts >= ask in every dimension.
+/// A node that lacks room for a task. The fourth amount is thousandths of GPU on the devices in question, which the
+/// caller chooses (R-STRAT-818); a node may appear with several choices. "Enough" means free + the victims' amounts >=
+/// ask in every dimension.
 struct Shortage {
-  Amounts ask{}, free{}, capacity{};      ///< free may be below ask, or below 0
-  std::span<const Evictable> candidates;  ///< eligible ones only, in the order of their ids
+  Amounts ask{}, free{}, capacity{};      ///< free may be negative
+  std::span<const Evictable> candidates;  ///< only eligible ones, in order of their IDs
   std::int64_t now_ns = 0;
-  double fit_score = 0;  ///< Nomad's fit score with the task there and nobody gone (R-STRAT-821)
+  double fit_score = 0;  ///< Nomad's fit score with the task added and no task evicted (R-STRAT-821)
 };
 
 /// Positions in Shortage::candidates, ascending.
 using Victims = std::vector<std::uint32_t>;
 
-/// What a choice costs (R-STRAT-801).
+/// Cost of a choice of victims (R-STRAT-801).
 struct EvictionCost {
   std::size_t count = 0;
   std::size_t beyond_budget = 0;  ///< victims beyond their disruption budget
@@ -79,25 +80,25 @@ concept PreemptionRuleLike = requires(const R& rule, const Shortage& shortage, c
   { rule.victims(shortage) } -> std::same_as<std::optional<Victims>>;
   { rule.node_key(shortage, cost) } -> std::same_as<NodeKey>;
 };
-/// A rule that searches and may have to stop: it sets *unproven then.
+/// A rule whose search may be cut off; it then sets *unproven.
 template <class R>
 concept SaysWhatIsUnproven = requires(const R& rule, const Shortage& shortage, bool* unproven) {
   { rule.victims(shortage, unproven) } -> std::same_as<std::optional<Victims>>;
 };
 
-/// What a rule answered for one shortage.
+/// Answer of a rule for one shortage.
 struct Eviction {
   Victims victims;
   EvictionCost cost;
   NodeKey key{};
 };
 
-/// One rule at work.
+/// A rule, compiled into the loop over nodes.
 class Evictor {
  public:
   virtual ~Evictor() = default;
-  /// answers[i] for shortages[i]: nothing where nobody can be evicted, or where the rule's answer is not enough. Sets
-  /// *unproven where the rule says that it stopped a search, and leaves it alone otherwise.
+  /// Sets answers[i] for shortages[i]: nullopt if there are no victims, or the rule's answer is not enough. Sets
+  /// *unproven if the rule cut off a search; else leaves it unchanged.
   virtual void find(std::span<const Shortage> shortages, std::span<std::optional<Eviction>> answers,
                     bool* unproven) const = 0;
 };
@@ -125,7 +126,7 @@ class EvictorOf final : public Evictor {
   }
 
  private:
-  /// Ascending positions that are there, and enough: a user's rule is not trusted with the cluster.
+  /// True if the positions are ascending, exist and are enough. Checked because a user's rule may be wrong.
   static bool is_answer(const Shortage& shortage, const Victims& victims) {
     return std::adjacent_find(victims.begin(), victims.end(), std::greater_equal<>()) == victims.end() &&
            (victims.empty() || victims.back() < shortage.candidates.size()) && enough(shortage, victims);
@@ -138,18 +139,18 @@ template <PreemptionRuleLike R>
   return std::make_unique<EvictorOf<R>>(std::move(rule));
 }
 
-/// Which nodes are looked at for victims.
+/// Which nodes are searched for victims.
 enum class NodeSearch : std::uint8_t {
   all,         ///< every node
   kubernetes,  ///< R-STRAT-822: from a random one on, round-robin, until enough candidates were found
 };
-/// kube-scheduler's defaults: the search over n nodes that may help ends with max(10 % of n, 100) nodes on which
-/// evicting helps, one of them without going beyond a budget (minCandidateNodesPercentage, minCandidateNodesAbsolute).
+/// kube-scheduler's defaults: the search over n possible nodes ends after max(10 % of n, 100) nodes on which evicting
+/// helps, at least one of them within the budgets (minCandidateNodesPercentage, minCandidateNodesAbsolute).
 [[nodiscard]] constexpr std::size_t kubernetes_candidates(std::size_t n) { return n / 10 > 100 ? n / 10 : 100; }
 
 struct PreemptionInfo {
   std::string name;
-  std::string formula, source, cost;  ///< cost per node that is looked at, m candidates there
+  std::string formula, source, cost;  ///< cost per examined node with m candidates
   NodeSearch search = NodeSearch::all;
   bool fragments = false;  ///< reads Evictable::fragment_gain
   std::vector<ParameterInfo> parameters{};
@@ -175,7 +176,7 @@ class PreemptionRegistry : public Catalogue<PreemptionInfo> {
   [[nodiscard]] Result<std::unique_ptr<Evictor>> make(const StrategySpec& spec) const;
 };
 
-/// The rules of this program: berth's own, and what was added. Not for concurrent changes.
+/// The rules of this program: berth's own and added ones. Not for concurrent changes.
 [[nodiscard]] PreemptionRegistry& preemption_registry();
 
 }  // namespace berth::strategy

@@ -1,4 +1,4 @@
-// What a Cluster did so far, and what it holds.
+// Counters of a Cluster and of its contents.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,15 @@ namespace berth {
 
 /// Counters since the Cluster was made.
 struct Stats {
-  std::uint64_t evaluations = 0;  ///< calls of schedule() that gave a plan
+  std::uint64_t evaluations = 0;  ///< calls of schedule() that returned a plan
   std::uint64_t placements = 0;   ///< placements in these plans
   std::uint64_t failures = 0;     ///< allocations for which no node was found
-  std::uint64_t commits = 0;      ///< plans of which something was committed
+  std::uint64_t commits = 0;      ///< plans committed at least in part
   std::uint64_t committed = 0;    ///< placements that became allocations
-  std::uint64_t refused = 0;      ///< placements whose node did not take them any more when they were committed
+  std::uint64_t refused = 0;      ///< placements that no longer fitted at commit
 };
 
-/// What there is at one moment. Resources are those of existing nodes; used is what allocations hold that have not
-/// ended on their node.
+/// Counts at one moment. Resources are those of existing nodes; used: by allocations that have not ended on their node.
 struct Counts {
   std::uint64_t nodes = 0, ready_nodes = 0;  ///< ready: status ready, eligible, not draining
   std::uint64_t jobs = 0;                    ///< with a current version

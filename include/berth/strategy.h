@@ -1,5 +1,5 @@
-// Ranking strategies: which node, and which of its devices, for the next task. Comparable because everything but the
-// formula is shared: feasibility (Fleet::feasible), the visiting order (rows), and the tie rule (lowest row).
+// Ranking strategies choose the node, and its devices, for the next task. Comparable because everything but the formula
+// is shared: feasibility (Fleet::feasible), the visiting order (rows), and the tie rule (lowest row).
 //
 // A strategy is a value with one pure function, and optionally a second one:
 //
@@ -10,21 +10,20 @@
 //   auto ranker = berth::strategy::make_ranker(MostFreeMemory{});
 //   if (auto choice = ranker->choose(fleet, task)) fleet.place(choice->row, task, choice->devices);
 //
-// score() returns double or std::int32_t and is compiled into the scan: no virtual call per node. It sees the node
-// before the placement and may depend on nothing else but the task class and the strategy's own constants, because
-// scores are kept: per class one column of scores, and a query re-evaluates only the nodes that changed since the class
-// was last asked for (Fleet::changes), then takes the greatest of blocks of 64 (R-STRAT-001 to 006). Integer scores
-// stay integers: their coarse steps are part of a policy (R-STRAT-004). A NaN counts as the lowest score of a feasible
-// node.
+// score() returns double or std::int32_t and is compiled into the scan: no virtual call per node. It gets the node
+// before the placement and may depend only on it, the task class and the strategy's own constants, because scores are
+// cached. There is one column of scores per class. A query re-evaluates only the nodes that changed since the last
+// query of the class (Fleet::changes), then takes the maximum of blocks of 64 (R-STRAT-001 to 006). Integer scores stay
+// integers: their coarse steps are part of a policy (R-STRAT-004). A NaN counts as the lowest score of a feasible node.
 //
-// In place of the fit component of Nomad's own scoring (R-STRAT-007, fit.h; `berth run --strategy`, Cluster::score_by)
-// a score counts 0..1: an integer as hundredths, a double as it is, held to that range; a NaN counts 0. A strategy
-// whose scores lie elsewhere says what one is worth by a third function, which keeps their order:
+// As the fit component of Nomad's own scoring (R-STRAT-007, fit.h; `berth run --strategy`, Cluster::score_by) a score
+// must be in 0..1: an integer counts as hundredths, a double is clamped to that range, a NaN counts as 0. A strategy
+// with other scores converts them by a third function, which keeps their order:
 //
 //     double component(double score) const { return 1 + score; }  // a cost of 0..1, negated
 //
-// By name and parameters, at run time: registry(). A user's strategy is added to it with Registry::add() and is then as
-// selectable as berth's own.
+// registry() selects strategies by name and parameters at run time. Registry::add() adds a user's strategy, which is
+// then selected like berth's own.
 #pragma once
 
 #include <algorithm>
@@ -49,53 +48,53 @@
 
 namespace berth::strategy {
 
-/// Where a task goes.
+/// The chosen place of a task.
 struct Choice {
   Row row = 0;
   DeviceMask devices = 0;
-  double score = 0;  ///< of the strategy; 0 for those without scores
+  double score = 0;  ///< by the strategy; 0 if it has no scores
 };
 
-/// Rows that one decision may not use, e.g. those that run another task of the same job; bit = row.
+/// Rows that a decision may not use, e.g. those that run another task of the same job; bit = row.
 using Exclusion = std::span<const std::uint64_t>;
 [[nodiscard]] inline bool excluded(Exclusion rows, Row row) noexcept {
   return !rows.empty() && (rows[row / 64] >> (row % 64) & 1) != 0;
 }
 
-/// One strategy at work on one fleet. It remembers scores, so it serves one Fleet from the fleet's first change on.
+/// A strategy applied to one fleet. It caches scores, so it must serve one Fleet from the fleet's first change on.
 class Ranker {
  public:
   virtual ~Ranker() = default;
-  /// The node and devices for one task of `task`; nothing when no node is feasible. The fleet is not changed.
+  /// The node and devices for one task of `task`; nullopt if no node is feasible. Does not change the fleet.
   [[nodiscard]] virtual std::optional<Choice> choose(const Fleet& fleet, ClassId task, Exclusion without = {}) = 0;
-  /// The scores of all rows for `task`, infeasible ones kNoScore; empty when the strategy has no scores (first-fit and
-  /// the like). Valid until the next call. What weighted sums are made of.
+  /// The scores of all rows for `task`, infeasible ones kNoScore; empty if the strategy has no scores (e.g. first-fit).
+  /// Valid until the next call. Used by weighted sums.
   [[nodiscard]] virtual std::span<const double> scores(const Fleet& fleet, ClassId task) {
     static_cast<void>(fleet), static_cast<void>(task);
     return {};
   }
-  /// The strategy as the fit component of Nomad's scoring; empty for those whose decision is not a score of each node
-  /// for itself (searches, draws, sums that are rescaled over all nodes). Belongs to this object, reads it only, and
-  /// may be called from several threads.
+  /// The strategy as the fit component of Nomad's scoring. Empty if it does not score each node by itself (searches,
+  /// draws, sums rescaled over all nodes). The function refers to this object, only reads it, and may be called from
+  /// several threads.
   [[nodiscard]] virtual FitFunction fit() const { return {}; }
 };
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 
 /// Which device a task with a part of a GPU takes (R-STRAT-304).
 enum class DeviceRule : std::uint8_t {
-  best,   ///< the fullest one that still has enough
+  best,   ///< the fullest one that has enough
   worst,  ///< the emptiest one
   first,  ///< the first that has enough
 };
 
-/// R-STRAT-303: the first `gpus` devices that nobody uses; fewer bits when there are fewer.
+/// R-STRAT-303: the first `gpus` unused devices; fewer bits if there are fewer.
 [[nodiscard]] inline DeviceMask whole_devices(const Node& node, std::int32_t gpus) noexcept {
   DeviceMask mask = 0;
   for (std::size_t i = 0; i < node.devices.size() && gpus > 0; ++i)
     if (node.devices[i] >= kWholeDevice) mask |= DeviceMask{1} << i, --gpus;
   return mask;
 }
-/// R-STRAT-304; lowest index among equals. 0 when none has `milli` left.
+/// R-STRAT-304; lowest index among equals. 0 if none has `milli` free.
 [[nodiscard]] inline DeviceMask part_device(const Node& node, std::int32_t milli, DeviceRule rule) noexcept {
   std::size_t best = node.devices.size();
   for (std::size_t i = 0; i < node.devices.size(); ++i) {
@@ -121,7 +120,7 @@ concept ChoosesDevices = requires(const S& strategy, const Node& node, const Tas
   { strategy.devices(node, task) } -> std::same_as<DeviceMask>;
 };
 
-/// It says itself what a score is worth as a fit component.
+/// A strategy that converts its scores to the fit component itself.
 template <class S>
 concept SaysItsComponent = requires(const S& strategy) {
   {
@@ -142,12 +141,12 @@ template <Ranking S>
   return component > 0 ? std::min(component, 1.0) : 0.0;  // a NaN: 0
 }
 
-/// Kept scores of all classes, one column each.
-///   scores      n, kNone where infeasible
-///   block_best  greatest of 64 rows each
-///   cost of a refresh: one score per node that changed since this class was asked for last (each once), and 64
-///   comparisons per block with such a node. Memory: classes x nodes x sizeof(Score), at most kBytesMax: then the
-///   column that was not used for the longest time goes.
+/// Cached scores of all classes, one column each.
+///   scores      n, kNone if infeasible
+///   block_best  maximum of 64 rows each
+/// Cost of a refresh: one score per node that changed since the last query of this class (each once), and 64
+/// comparisons per block with such a node. Memory: classes x nodes x sizeof(Score), at most kBytesMax; beyond that the
+/// least recently used column is dropped.
 template <Ranking S>
 class ScoreColumns {
  public:
@@ -158,7 +157,7 @@ class ScoreColumns {
 
   struct Column {
     std::vector<Score> scores, block_best;
-    std::size_t seen = 0;  ///< changes of the fleet that are in
+    std::size_t seen = 0;  ///< number of the fleet's changes applied
     std::uint64_t used = 0;
   };
 
@@ -186,7 +185,7 @@ class ScoreColumns {
     return column;
   }
 
-  /// The row with the greatest score, the lowest among equals; size() when none is feasible.
+  /// The row with the largest score, the lowest row among equals; size() if none is feasible.
   [[nodiscard]] static std::size_t best(const Column& column, Exclusion without) {
     const std::size_t n = column.scores.size();
     Score greatest = kNone;
@@ -218,7 +217,7 @@ class ScoreColumns {
 
   static void rate(Column& column, std::size_t block) {
     const std::size_t begin = block * kBlock, end = std::min(begin + kBlock, column.scores.size());
-    Score best[4] = {kNone, kNone, kNone, kNone};  // four chains: the comparison's latency, not its rate, would count
+    Score best[4] = {kNone, kNone, kNone, kNone};  // four chains, because one is bound by the comparison's latency
     std::size_t row = begin;
     for (; row + 4 <= end; row += 4)
       for (std::size_t lane = 0; lane < 4; ++lane)
@@ -257,7 +256,7 @@ class ScoreColumns {
   std::size_t kept_ = 0;
 };
 
-/// Every feasible node, greatest score, lowest row among equals (R-STRAT-002).
+/// Chooses among all feasible nodes: largest score, lowest row among equals (R-STRAT-002).
 template <Ranking S>
 class ScanRanker final : public Ranker {
  public:
@@ -311,23 +310,23 @@ template <Ranking S>
 
 class FragmentTables;  // engine/strategy/fragments.h: the typical workload and the fragment measure
 
-/// What strategies may share, read-only, and the draws of those that sample.
+/// Read-only data for strategies, and the random draws of those that sample.
 struct Context {
-  Amounts capacity_max{};                            ///< greatest capacity of any node
-  Amounts reference{128'000, 0, 0, 8'000};           ///< R-STRAT-301; 0 = the greatest of any node
-  std::array<double, kDimensions> demand_mean{};     ///< mean ask of the workload
+  Amounts capacity_max{};                            ///< largest capacity of any node
+  Amounts reference{128'000, 0, 0, 8'000};           ///< R-STRAT-301; 0 = the largest of any node
+  std::array<double, kDimensions> demand_mean{};     ///< mean request of the workload
   std::shared_ptr<const FragmentTables> fragments;   ///< needed by fgd
   std::function<std::uint32_t(std::uint32_t)> draw;  ///< uniform in [0, bound): needed by strategies that sample
 };
 
-/// Parameters as they were written, e.g. {"k", "2"}, in the order of writing.
+/// Parameters as written, e.g. {"k", "2"}, in that order.
 using Arguments = std::vector<std::pair<std::string, std::string>>;
 
 struct ParameterInfo {
   std::string name, fallback, meaning;
-  std::vector<std::string> choices{};  ///< words it can be; empty = a number in [min, max]
+  std::vector<std::string> choices{};  ///< allowed words; empty = a number in [min, max]
   double min = 0, max = 1e9;
-  /// A text of its own form instead, which `meaning` describes: can this one be read?
+  /// For a text of another form, which `meaning` describes: returns true if it is valid.
   std::function<bool(const std::string&)> reads{};
 };
 
@@ -351,7 +350,7 @@ struct StrategyInfo {
   std::vector<ParameterInfo> parameters{};
   bool samples = false;          ///< draws random numbers
   bool open_parameters = false;  ///< takes the names of other strategies as parameters (sum)
-  /// The registry is the one that is asked: for strategies made of others.
+  /// The registry argument is the calling one, for strategies that consist of others.
   std::function<Result<std::unique_ptr<Ranker>>(const Context&, const Parameters&, const Registry&)> make;
 };
 
@@ -379,14 +378,14 @@ class Registry : public Catalogue<StrategyInfo> {
   /// Reads "name:key=value:key=value" and checks it. Errors name the nearest known name and list the valid ones.
   [[nodiscard]] Result<StrategySpec> parse(std::string_view text) const;
   [[nodiscard]] Result<std::unique_ptr<Ranker>> make(const StrategySpec& spec, const Context& context) const;
-  /// As make(), for its fit(): an error where a strategy has none.
+  /// Like make(), but an error if the strategy has no fit().
   [[nodiscard]] Result<std::unique_ptr<Ranker>> make_fit(const StrategySpec& spec, const Context& context) const;
 };
 
-/// The strategies of this program: berth's own, and what was added. Not for concurrent changes.
+/// The strategies of this program: berth's own and added ones. Not for concurrent changes.
 [[nodiscard]] Registry& registry();
 
-/// What to tell somebody who wrote `said`: "did you mean 'x'? valid: a, b, c".
+/// Hint for an unknown word `said`: "did you mean 'x'? valid: a, b, c".
 [[nodiscard]] std::string nearest_and_valid(std::string_view said, const std::vector<std::string>& valid);
 
 }  // namespace berth::strategy
