@@ -1,11 +1,11 @@
-// What the program has taken from the heap.
+// Heap allocations of the program.
 #pragma once
 
 #include <cstdint>
 
 namespace berth::run {
 
-/// Calls of C++'s operator new, of all threads.
+/// Calls of operator new by all threads.
 struct AllocationCount {
   std::uint64_t count = 0, bytes = 0;
 };

@@ -8,10 +8,10 @@
 namespace berth::run {
 namespace {
 
-// All looks together stay below 1 % of what a run costs (measured: storm 0.1 %, openb-like's small size 0.9 %).
-constexpr std::size_t kVisits = 2'000'000;  // of nodes
+// All samples together stay below 1 % of a run's cost (measured: storm 0.1 %, openb-like's small size 0.9 %).
+constexpr std::size_t kVisits = 2'000'000;  // visited nodes per run
 constexpr std::size_t kLooksMin = 8, kLooksMax = 64;
-constexpr std::size_t kLooksMaxDevices = 32;  // a node that changed costs a walk over its allocations
+constexpr std::size_t kLooksMaxDevices = 32;  // a changed node costs a pass over its allocations
 constexpr std::size_t kArrivalsPerLook = 4;
 
 std::size_t bin_of(double share) {
@@ -42,7 +42,7 @@ ClusterSampler::ClusterSampler(const tables::Snapshot& state, const sim::Amounts
 
 void ClusterSampler::look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
                           std::uint64_t refused, std::size_t happened) {
-  if (samples_.size() == room_) {  // the second of each two goes
+  if (samples_.size() == room_) {  // drop every second one
     std::size_t kept = 1;
     for (std::size_t i = 2; i < samples_.size(); i += 2) samples_[kept++] = samples_[i];
     samples_.resize(kept);

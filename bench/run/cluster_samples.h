@@ -1,8 +1,8 @@
-// What the cluster looked like while a run went on: a bounded number of looks at the nodes' use, between two events.
+// Samples of the nodes' usage during a run: a bounded number, each taken between two events.
 //
-// A look costs one pass over the nodes (some 50 ns each) and no allocation; a run's clock leaves its time out, unless
-// workers run meanwhile. Devices are counted again only on nodes that changed. Threads: the run's thread, while nobody
-// else writes the tables.
+// A sample costs one pass over the nodes (some 50 ns each) and no allocation. The run's clock excludes its time, unless
+// workers run meanwhile. Devices are counted again only on changed nodes. Threads: the run's thread, while no other
+// thread writes the tables.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 namespace berth::run {
 
 inline constexpr std::size_t kUseBins = 20;     ///< 0 to 5 %, ... 95 to 100 %
-inline constexpr std::size_t kMapCells = 1024;  ///< at most so many cells in the map of nodes
+inline constexpr std::size_t kMapCells = 1024;  ///< maximum number of cells in the map of nodes
 
-/// A node's use is that of cpu or memory, whichever is fuller; only ready nodes count.
+/// A node's usage is the larger share of cpu and memory; only ready nodes count.
 struct ClusterSample {
-  double seconds = 0;                     ///< busy
-  double workload_seconds = 0;            ///< of the workload's own time, idle included
+  double seconds = 0;                     ///< busy time
+  double workload_seconds = 0;            ///< the workload's own time, including idle time
   std::uint64_t placed = 0, refused = 0;  ///< placements committed, and refused by the plan applier, so far
   double cpu = 0, memory = 0, disk = 0, devices = 0, fragmentation = 0;  ///< shares
   std::uint64_t nodes_used = 0;
@@ -30,19 +30,19 @@ struct ClusterSample {
 /// The nodes at the end.
 struct NodeMap {
   std::size_t nodes_per_cell = 1;
-  std::vector<double> use;  ///< mean use of each cell's nodes, neighbours in the order of the cluster
+  std::vector<double> use;  ///< mean usage of each cell's nodes, which are neighbours in the order of the cluster
   std::array<std::array<std::uint32_t, kUseBins>, kUseBins> by_cpu_and_memory{};  ///< [cpu][memory]: nodes
 };
 
 class ClusterSampler {
  public:
-  /// `reference` is what fragmentation refers to. Looks are spread evenly over what happens: `arrivals` things at the
-  /// least; where it is more, every second look is dropped and looks become half as frequent.
+  /// `reference`: the request to which fragmentation refers. Samples are spread evenly over the events, of which there
+  /// are at least `arrivals`. If there are more, every second sample is dropped and sampling becomes half as frequent.
   ClusterSampler(const tables::Snapshot& state, const sim::Amounts& reference, std::size_t arrivals);
 
-  /// Whether it is time for a look, `happened` things having been handled.
+  /// True if a sample is due after `happened` events.
   [[nodiscard]] bool due(std::size_t happened) const { return happened >= next_; }
-  /// Allocations of this node came or went.
+  /// Allocations of this node changed.
   void changed(tables::NodeRow node) {
     if (node < changed_.size()) changed_[node] = 1;
   }
@@ -50,7 +50,7 @@ class ClusterSampler {
             std::uint64_t refused, std::size_t happened);
 
   [[nodiscard]] const std::vector<ClusterSample>& samples() const { return samples_; }
-  /// As of the last look.
+  /// The map at the last sample.
   [[nodiscard]] NodeMap map() const;
 
  private:
@@ -58,7 +58,7 @@ class ClusterSampler {
       devices_usable_, devices_used_;  ///< by node row; 0 for nodes that are not ready
   std::vector<std::uint32_t> alloc_count_;
   std::vector<std::uint8_t> changed_;  ///< empty: no node has devices
-  std::vector<std::int64_t> held_;     ///< devices, whatever the node's state
+  std::vector<std::int64_t> held_;     ///< used devices, for nodes in any state
   sim::Amounts reference_;
   std::vector<ClusterSample> samples_;
   std::size_t next_ = 0, room_ = 0;

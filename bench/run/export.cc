@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::pair<const char*, double> kQuantiles[] = {{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"0.999", 99.9}};
 
-/// A label value between quotes: backslash, quote and line feed are escaped.
+/// A label value with backslash, quote and line feed escaped.
 std::string label_value(std::string_view text) {
   std::string out;
   for (const char c : text) {

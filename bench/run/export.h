@@ -8,13 +8,12 @@
 
 namespace berth::run {
 
-/// Prometheus' text format 0.0.4, for a push gateway or a node exporter's text file collector. All gauges but the
-/// latencies, which are summaries in seconds; labels name workload, label, seed and ISA path, `berth_build_info` has
-/// the build.
+/// Prometheus' text format 0.0.4, for a push gateway or a node exporter's text file collector. Latencies are summaries
+/// in seconds, all others gauges. Labels: workload, label, seed and ISA path; `berth_build_info` has the build.
 [[nodiscard]] std::string to_prometheus(const RunResult& result);
 
-/// What google-benchmark's own programs write, for its compare.py and whatever else reads that: one entry per
-/// placement, stage and percentile, for nomad-grid one per cell; times in ns per placement or evaluation.
+/// google-benchmark's JSON, for its compare.py and similar tools: one entry per placement, stage and percentile, for
+/// nomad-grid one per cell; times in ns per placement or evaluation.
 [[nodiscard]] json::Value to_google_benchmark(const RunResult& result);
 
 }  // namespace berth::run

@@ -32,7 +32,7 @@ std::int64_t ns_since(Steady::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - start).count();
 }
 
-/// One cell's cluster: a server of which nothing but the decision is asked.
+/// A cell's cluster: a server that is used only to decide.
 class Cell {
  public:
   Cell(const sim::GridCell& cell, const sim::Workload& workload) {
@@ -87,7 +87,7 @@ std::string difference(const sched::EvalResult& result, const sim::GridCell& cel
   return "";
 }
 
-/// What one cell gave: enough to count and digest it in the cells' order, whoever ran it.
+/// Result of a cell, to be counted and digested in the order of cells, independent of the thread that ran it.
 struct Outcome {
   CellResult cell;
   std::vector<std::int64_t> times_ns;  // by repetition
@@ -97,15 +97,15 @@ struct Outcome {
     double score;
   };
   std::vector<Placement> placements;
-  std::vector<std::pair<std::string, std::uint64_t>> failures;  // group, how many
+  std::vector<std::pair<std::string, std::uint64_t>> failures;  // group, count
   std::size_t table_bytes = 0;
   Work work;  // of the timed repetitions
 };
 
-/// What one thread keeps from cell to cell: a cluster and a lane that is warm.
+/// State that a thread keeps between cells: a cluster and a warm lane.
 class Bench {
  public:
-  /// `observing`: held while the observer, or null, is told of an evaluation.
+  /// `observer` may be null. `observing`: held while it receives an evaluation.
   Bench(Observer* observer, std::uint32_t number, std::mutex& observing)
       : observer_(observer), number_(number), observing_(observing) {
     const std::scoped_lock lock(observing_);
@@ -136,7 +136,7 @@ class Bench {
     out.cell.berth_first_ns = by_new_worker();
     out.cell.berth_new_worker_ns = std::min({by_new_worker(), by_new_worker(), by_new_worker()});
     for (std::int64_t repetition = 0; repetition < workload.grid.repetitions; ++repetition) {
-      // Another evaluation in between, so that no repetition finds the visiting order or the answers of the one before.
+      // Another evaluation in between, so that no repetition finds the previous visiting order or cached answers.
       const std::string other =
           base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
       static_cast<void>(cell_->time(key, other, cell_->lane(), false));
@@ -222,7 +222,7 @@ class Bench {
   base::StageClock::Counts ticks_{}, marks_{};
   const Steady::time_point began_ = Steady::now();
   bool used_ = false;
-  bool marked_ = false;  // the next evaluation is
+  bool marked_ = false;  // mark stages of the next evaluation
   std::unique_ptr<Cell> cell_;
   std::uint32_t nodes_ = 0, racks_ = 0;
 };

@@ -1,4 +1,4 @@
-// The cells of Nomad's own benchmark: one evaluation each, on an empty cluster, compared with what Nomad decided.
+// Runs the cells of Nomad's own benchmark: one evaluation each, on an empty cluster, compared with Nomad's decision.
 #pragma once
 
 #include "run/runner.h"

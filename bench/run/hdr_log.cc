@@ -21,7 +21,7 @@ void put(std::string& out, Integer value) {
     out += static_cast<char>(static_cast<std::uint64_t>(value) >> shift & 0xff);
 }
 
-/// ZigZag LEB128: seven bits a byte, the lowest first; a ninth byte holds eight.
+/// ZigZag LEB128: seven bits per byte, lowest first; a ninth byte has eight.
 void put_count(std::string& out, std::int64_t value) {
   std::uint64_t bits = (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
   for (int byte = 0; byte < 8; ++byte) {
@@ -75,7 +75,7 @@ std::string hdr_encoded(const sim::Histogram& histogram) {
   std::string packed(size, '\0');
   const int done = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
                              reinterpret_cast<const Bytef*>(plain.data()), plain.size(), Z_DEFAULT_COMPRESSION);
-  BERTH_ASSERT(done == Z_OK);  // the room was enough
+  BERTH_ASSERT(done == Z_OK);  // the buffer was large enough
   packed.resize(done == Z_OK ? size : 0);
   std::string out;
   put(out, kCompressedCookie);

@@ -20,16 +20,16 @@ namespace berth::run {
 /// The text of the last column of a line.
 [[nodiscard]] std::string hdr_encoded(const sim::Histogram& histogram);
 
-/// Collects values and cuts them into intervals of whole lengths; intervals without a value have no line.
+/// Collects values in intervals of fixed length; intervals without a value have no line.
 class HdrLog {
  public:
-  /// `start_s` since the epoch; `what` says in the head what is logged.
+  /// `start_s` since the epoch; `what` names the logged values in the head.
   HdrLog(double start_s, double interval_s, const std::string& what);
-  /// `times` values at `at_s` after the start; times never go back.
+  /// `times` values at `at_s` after the start; `at_s` never decreases.
   void record(double at_s, std::int64_t value_ns, std::uint64_t times);
   /// Adds to the current interval.
   void record_all(const sim::Histogram& values) { histogram_.add(values); }
-  /// Closes the last interval at `end_s` and hands out the log.
+  /// Closes the last interval at `end_s` and returns the log.
   [[nodiscard]] std::string finish(double end_s);
 
  private:

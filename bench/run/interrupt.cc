@@ -13,9 +13,9 @@
 namespace berth::run {
 namespace {
 
-// Written by handlers, which may run in any thread; each is a flag or a count by itself, so relaxed is enough.
+// Written by handlers, which may run in any thread. Each is an independent flag or count, so relaxed is enough.
 std::atomic<bool> g_guarded{false}, g_interrupted{false}, g_stopped{false}, g_ending{false};
-std::atomic<int> g_waits_left{20};  // for files that are being written, kWriteWaitMs each
+std::atomic<int> g_waits_left{20};  // waits for files being written, kWriteWaitMs each
 std::atomic<void (*)()> g_end_hook{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 constexpr int kWriteWaitMs = 50;
@@ -26,7 +26,7 @@ void set_timer(int ms) {
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-/// Called by handlers: only what is safe there.
+/// Called by signal handlers: only async-signal-safe calls.
 void end_program() {
   g_ending.store(true, std::memory_order_relaxed);
   if (io::outputs_in_progress() > 0 && g_waits_left.fetch_sub(1, std::memory_order_relaxed) > 0)
@@ -50,7 +50,7 @@ void on_timer(int) {
 void install(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;  // reading a file goes on; sleeps and poll() end early all the same
+  action.sa_flags = SA_RESTART;  // file reads are resumed; sleeps and poll() still end early
   sigemptyset(&action.sa_mask);
   sigaction(signal, &action, nullptr);
 }
@@ -60,7 +60,7 @@ void install(int signal, void (*handler)(int)) {
 void catch_signals() {
   install(SIGINT, on_signal);
   install(SIGTERM, on_signal);
-  // The terminal is closed; under nohup the signal is ignored and stays so.
+  // SIGHUP: the terminal was closed. Under nohup the signal is ignored and stays so.
   struct sigaction before {};
   if (sigaction(SIGHUP, nullptr, &before) != 0 || before.sa_handler != SIG_IGN) install(SIGHUP, on_signal);
   install(SIGALRM, on_timer);

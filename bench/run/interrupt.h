@@ -1,18 +1,18 @@
-// Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). Where a guard lives, the first signal asks a run to stop and
-// report what it has; a run that does not stop within kPatienceMs is ended, and so is everything that has no guard: in
-// set-up and in short commands there is nothing to report. A second signal ends the program as well. Ended means: exit
-// code 4, one line on standard error, and files that are being written are written first.
+// Handles Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). While a guard exists, the first signal asks a run to
+// stop and report its results so far. The program ends if the run does not stop within kPatienceMs, at a second signal,
+// and at any signal without a guard: set-up and short commands have nothing to report. It then exits with code 4 and
+// one line on standard error, after files being written are complete.
 #pragma once
 
 namespace berth::run {
 
 inline constexpr int kPatienceMs = 700;
-inline constexpr int kInterrupted = 4;  ///< exit code of whatever a signal ended or cut short
+inline constexpr int kInterrupted = 4;  ///< exit code after a signal
 
-/// Catches the signals from now on, for the whole program.
+/// Catches the signals from now on, in the whole program.
 void catch_signals();
 
-/// While it lives, a signal is first a question; one at a time. Catches the signals where catch_signals() did not.
+/// While it exists, the first signal only sets interrupted(). At most one at a time. Also calls catch_signals().
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -21,10 +21,10 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
-/// Whether a signal came since the guard was made. A relaxed atomic load: cheap enough for every evaluation.
+/// True if a signal came since the guard was made. A relaxed atomic load: cheap enough for every evaluation.
 [[nodiscard]] bool interrupted();
 
-/// A run that was interrupted has stopped: it now takes the time that its report takes. Nothing where no signal came.
+/// An interrupted run has stopped: from now on its report may take any time. No effect without a signal.
 void stopped();
 
 }  // namespace berth::run

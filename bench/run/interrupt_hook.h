@@ -1,9 +1,9 @@
-// What must be done where a signal ends the program at once.
+// Hook for signals that end the program at once.
 #pragma once
 
 namespace berth::run {
 
-/// `hook` is called in the handler of a signal just before the program ends: only what is safe there. One for the whole
+/// `hook` is called in the signal handler just before the program ends: only async-signal-safe calls. One for the whole
 /// program; null: none.
 void set_end_hook(void (*hook)());
 

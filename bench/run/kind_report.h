@@ -1,4 +1,4 @@
-// Tables and JSON of what each kind of job took, also beside the real Nomad.
+// Tables and JSON of the time per kind of job, also compared with the real Nomad.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace berth::run {
 /// The version of Nomad whose times are in datasets/.
 inline constexpr const char* kNomadCommit = "aa026cc99c";
 
-/// Nomad's times beside berth's; a line that says so where the decisions are not those that Nomad was timed with.
-/// `paced`: berth waited for the workload's arrivals in real time.
+/// Nomad's times compared with berth's; if Nomad's were recorded with other decisions, one line that says so. `paced`:
+/// berth waited for the workload's arrivals in real time.
 [[nodiscard]] std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest, bool paced);
 [[nodiscard]] json::Value nomad_json(const NomadTimes& times);
 
-/// Beside the first kind; "" for fewer than two.
+/// Times relative to the first kind; "" for fewer than two kinds.
 [[nodiscard]] std::string kinds_table(const std::vector<KindTimes::Kind>& kinds);
 [[nodiscard]] json::Value kinds_json(const std::vector<KindTimes::Kind>& kinds);
 

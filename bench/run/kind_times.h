@@ -1,5 +1,4 @@
-// What deciding and committing took per kind of job of a workload's mix, new versions of jobs apart, beside the kind
-// that the file names first.
+// Times of deciding and committing per kind of job of a mix, with new versions of jobs separate.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@ class KindTimes {
     std::string name;
     std::uint64_t placed = 0;
     sim::Histogram schedule;    ///< ns from snapshot to plan, one value per evaluation
-    std::int64_t apply_ns = 0;  ///< checking plans and applying them
+    std::int64_t apply_ns = 0;  ///< time for checking and applying plans
   };
 
   KindTimes() = default;
   explicit KindTimes(const sim::JobStream& jobs);
-  /// Of the first evaluation of an arrival; retries of blocked ones do not count.
+  /// Adds the first evaluation of an arrival; retries of blocked ones do not count.
   void add(const sim::JobArrival& arrival, std::uint64_t placed, std::int64_t schedule_ns, std::int64_t apply_ns);
-  /// Those that had evaluations, in the order of the file, then their new versions; empty: of no mix.
+  /// The kinds with evaluations in the order of the file, then their new versions. Empty: not a mix.
   [[nodiscard]] std::vector<Kind> kinds() const;
 
  private:

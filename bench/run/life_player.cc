@@ -54,7 +54,7 @@ model::ClusterState life_start(const sim::Workload& workload, const sim::Inputs&
   tables::StateStore store;
   sim::load_store(store, inputs.cluster);
   model::ClusterState state = tables::to_cluster(store.current());
-  // The last nodes of the cluster join during the life.
+  // The last nodes of the cluster join during the simulation.
   state.nodes.resize(state.nodes.size() - static_cast<std::size_t>(workload.cluster.joins.nodes));
   state.scheduler_config = configuration_of(workload);
   state.index = std::max<std::uint64_t>(state.index, 1);
@@ -103,7 +103,7 @@ std::shared_ptr<const model::Job> LifePlayer::current(const std::string& id) {
   return key == kNoRow ? nullptr : cluster_->state().jobs.objects[key];
 }
 
-/// The newest allocation with this name that the job wants.
+/// The newest wanted allocation of the job with this name.
 tables::AllocRow LifePlayer::alloc_of(const std::string& job, const std::string& group, std::int64_t index) {
   const tables::Snapshot& state = cluster_->state();
   const tables::JobKeyRow key = cluster_->server().store().find_job_key(kNamespace, job);
@@ -209,7 +209,7 @@ std::string LifePlayer::to_nodes(const Happening& happening, std::span<const Nod
   return error;
 }
 
-/// The job as it is now, or `form`, with what the step changes.
+/// The present job, or `form`, with the changes of the step.
 std::shared_ptr<const model::Job> LifePlayer::updated(const model::Job& form, const sim::LifeStep& step) {
   const auto before = current(form.id);
   auto job = std::make_shared<model::Job>(before ? *before : form);
@@ -219,7 +219,7 @@ std::shared_ptr<const model::Job> LifePlayer::updated(const model::Job& form, co
     if (step.count >= 0) group.count = step.count;
     if (step.canary >= 0 && group.update) group.update->canary = step.canary;
     for (model::Task& task : group.tasks) {
-      task.meta["revision"] = std::to_string(revision_);  // what it runs is new: in place is not enough
+      task.meta["revision"] = std::to_string(revision_);  // forces a replacement, not an update in place
       if (step.cpu_mhz > 0) task.resources->cpu = step.cpu_mhz;
       if (step.memory_mb > 0) task.resources->memory_mb = step.memory_mb;
     }
@@ -230,7 +230,7 @@ std::shared_ptr<const model::Job> LifePlayer::updated(const model::Job& form, co
   return job;
 }
 
-/// To the newest deployment of a job.
+/// Applies an operation to the newest deployment of a job.
 fsm::Answer LifePlayer::to_deployment(const std::string& job, Deed deed) {
   using Kind = living::DeploymentOp::Kind;
   const tables::JobKeyRow key = cluster_->server().store().find_job_key(kNamespace, job);

@@ -1,8 +1,8 @@
-// Plays the life of a workload on a living cluster: its arrivals, joins, events and faults, at their times. `berth run`
-// measures what comes of it (life_run.h), `berth serve` shows it.
+// Plays the [life] of a workload on a simulated cluster: its arrivals, joins, events and faults, at their times. `berth
+// run` measures the result (life_run.h), `berth serve` shows it.
 //
 //   at one instant  nodes join, then jobs arrive, then events and faults in the order of the file
-// Everything that is drawn comes from the seed. Threads: the cluster's.
+// All random draws come from the seed. Threads: the cluster's.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@
 
 namespace berth::run {
 
-/// How the cluster of a workload's life is set up, but for what its tasks do.
+/// Configuration of the simulated cluster of a workload, without the behaviour of its tasks.
 [[nodiscard]] living::Config life_config(const sim::Workload& workload, const sim::Inputs& inputs);
-/// The cluster as the life begins: without the nodes that join later.
+/// The cluster at the start, without nodes that join later.
 [[nodiscard]] model::ClusterState life_start(const sim::Workload& workload, const sim::Inputs& inputs);
 
 class LifePlayer {
  public:
-  /// Told of what was played. Hits of an event are counted in happened(), before anything changes.
+  /// Receives the played events. Counts the hits of an event in happened(), before anything changes.
   class Watch {
    public:
     virtual ~Watch() = default;
@@ -35,22 +35,22 @@ class LifePlayer {
     virtual void refused(const std::string& words, const std::string& error) = 0;
   };
 
-  /// Refers to all three.
+  /// Keeps references to all three.
   LifePlayer(const sim::Workload& workload, const sim::Inputs& inputs, const sim::LifePlan& plan);
   LifePlayer(const LifePlayer&) = delete;
   LifePlayer& operator=(const LifePlayer&) = delete;
-  /// `watch`: may be null.
+  /// `watch` may be null.
   void bind(living::Cluster& cluster, Watch* watch);
-  /// What tasks do; refers to this.
+  /// Behaviour of the tasks. Refers to this object.
   [[nodiscard]] client::TaskModel model() const { return tasks_.model(); }
   [[nodiscard]] bool has_job(const model::Job& job) const { return tasks_.has_job(job); }
 
-  /// What nodes that join get before they do; null: nothing.
+  /// Completes nodes before they join; null: no change.
   std::function<void(model::Node&)> complete;
 
-  /// When there is something to play next, counted from the life's start; client::kNever: nothing any more.
+  /// Time of the next event, from the start of the simulation; client::kNever: none.
   [[nodiscard]] std::int64_t next_ns() const;
-  /// What is due at this time, which is also the cluster's.
+  /// Plays everything due at this time, which must be the cluster's.
   void play(std::int64_t at_ns);
 
  private:

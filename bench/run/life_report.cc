@@ -29,7 +29,7 @@ std::string counts_words(const std::vector<std::pair<std::string, std::uint64_t>
   return out;
 }
 
-/// Longest recoveries first; those that hit nobody last.
+/// Longest recoveries first; faults without hits last.
 std::vector<const FaultResult*> by_recovery(const LifeResult& life) {
   std::vector<const FaultResult*> out;
   for (const FaultResult& fault : life.faults) out.push_back(&fault);
@@ -103,8 +103,8 @@ json::Value outages_json(const std::vector<Outage>& outages) {
   return out;
 }
 
-/// Triggers and job types of the evaluations that are compared, those that took longest in the last hour first, with
-/// their sums over all sizes.
+/// Compared evaluations by trigger and job type, summed over all sizes, the ones that took longest in the last hour
+/// first.
 std::vector<EvaluationCost> kinds_of_evaluations(const LifeResult& life) {
   std::vector<EvaluationCost> out;
   for (const EvaluationCost& cost : life.costs) {
@@ -167,7 +167,7 @@ json::Value counts_json(const std::vector<std::pair<std::string, std::uint64_t>>
   return out;
 }
 
-/// Neighbouring buckets are put together until few enough are left.
+/// Merges neighbouring buckets until there are at most kPoints.
 json::Value series_json(const LifeResult& life) {
   json::Value seconds = json::Value::array(), wanted = json::Value::array(), missing = json::Value::array(),
               evaluations = json::Value::array(), placed = json::Value::array(), cpu = json::Value::array(),

@@ -1,4 +1,4 @@
-// A life's result as text for the terminal and as a part of `berth run`'s JSON (bench/macro/README.md has the keys).
+// Result of a simulation as text for the terminal and as part of `berth run`'s JSON (keys: bench/macro/README.md).
 #pragma once
 
 #include "base/json.h"
@@ -6,7 +6,7 @@
 
 namespace berth::run {
 
-/// Faults, recovery, unavailability, work, deployments, drains, storms, and the story of a small cluster.
+/// Faults, recovery, unavailability, work, deployments, drains, storms and, for a small cluster, a log of events.
 [[nodiscard]] std::string life_text(const LifeResult& life);
 [[nodiscard]] json::Value life_json(const LifeResult& life);
 

@@ -11,7 +11,7 @@ sim::Histogram FaultResult::recovery() const {
 }
 
 LifeResult::Alike LifeResult::alike(std::string_view what) const {
-  constexpr std::uint64_t kLeast = 5;  // fewer say nothing
+  constexpr std::uint64_t kLeast = 5;  // fewer are not significant
   Alike out;
   double expected = 0, took = 0, all = 0, matched = 0, first_s = 0, last_s = 0;
   for (const EvaluationCost& cost : costs) {

@@ -1,5 +1,5 @@
-// What a life came to: plain values, filled by LifeWatch and shown by life_report.h. Times in seconds of the virtual
-// clock from the beginning of the life, unless a name says otherwise.
+// Result of a simulation ([life] of a workload): plain values, filled by LifeWatch and shown by life_report.h. Times
+// are seconds of the virtual clock since the start, unless noted.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace berth::run {
 
-/// Allocations of a job, or of all jobs of a kind, that were wanted and did not run.
+/// Unavailability of a job, or of all jobs of a kind: allocations that were wanted but did not run.
 struct Outage {
   std::string name;
   std::uint64_t jobs = 1;
   double wanted_s = 0, missing_s = 0;  ///< allocation-seconds
-  std::int64_t worst = 0;              ///< missing at once; of a kind, the worst of its jobs
+  std::int64_t worst = 0;              ///< most missing at once; for a kind, of any of its jobs
   std::int64_t missing_at_end = 0;
 };
 
@@ -24,8 +24,8 @@ struct FaultResult {
   std::string what;
   double at_s = 0, until_s = -1;  ///< until_s < 0: for good
   std::uint64_t nodes = 0, hit = 0, unharmed = 0, recovered = 0, ended = 0, away = 0;
-  /// Per allocation of a service or batch job: from the fault until it or its replacement ran. There may be hundreds of
-  /// faults, and a histogram takes 440 KiB: recovery() makes one when it is asked for.
+  /// Per allocation of a service or batch job: from the fault until it or its replacement ran. recovery() makes a
+  /// histogram on demand, because one takes 440 KiB and there may be hundreds of faults.
   std::vector<std::int64_t> recovery_ns;
   [[nodiscard]] sim::Histogram recovery() const;
 };
@@ -44,7 +44,7 @@ struct DrainResult {
 
 /// A time with many more evaluations than usual.
 struct Storm {
-  double from_s = 0, until_s = 0, times_base = 0;  ///< the highest rate against the base
+  double from_s = 0, until_s = 0, times_base = 0;  ///< times_base: the highest rate relative to the base
   std::uint64_t evaluations = 0;
   std::string after;  ///< the last fault or event before it
 };
@@ -55,12 +55,12 @@ struct StoryLine {
   std::vector<std::string> where;  ///< nodes
 };
 
-/// Evaluations of one trigger, job type and size, in the first and in the last hour of a life.
+/// Evaluations of one trigger, job type and size, in the first and in the last hour of a simulation.
 struct EvaluationCost {
   std::string what;              ///< "job-register batch"
-  std::uint64_t placements = 0;  ///< 2^k: so many, and less than twice as many; 0: none
+  std::uint64_t placements = 0;  ///< 2^k: from 2^k to below 2^(k+1); 0: none
   std::uint64_t first = 0, last = 0;
-  double first_s = 0, last_s = 0;  ///< of processor time, from the first look at the state until all is written
+  double first_s = 0, last_s = 0;  ///< processor time from reading the state until everything is written
 };
 
 struct LifeResult {
@@ -68,9 +68,9 @@ struct LifeResult {
   // By bucket.
   std::vector<double> wanted, missing;  ///< allocations, mean
   std::vector<std::uint64_t> evaluations, placed;
-  std::vector<double> cpu_s;                ///< processor time that it took berth
-  std::vector<std::uint64_t> messages;      ///< of clients: heartbeats, pulls and requests
-  std::vector<std::uint64_t> memory_bytes;  ///< of the process, at the bucket's end; as far as the life went
+  std::vector<double> cpu_s;                ///< berth's processor time
+  std::vector<std::uint64_t> messages;      ///< from clients: heartbeats, pulls and requests
+  std::vector<std::uint64_t> memory_bytes;  ///< of the process at the bucket's end; only buckets reached
 
   std::vector<Outage> kinds, worst_jobs;
   std::vector<FaultResult> faults;
@@ -84,31 +84,31 @@ struct LifeResult {
   double base_rate = 0;  ///< evaluations per second: the median of the buckets
   std::vector<std::pair<std::string, std::uint64_t>> triggers;
   std::uint64_t lost_runs = 0;        ///< runs of batch tasks that ended without success
-  double lost_s = 0, repeated_s = 0;  ///< their allocation-seconds; of these, what a replacement does again
+  double lost_s = 0, repeated_s = 0;  ///< their allocation-seconds; of these, repeated by a replacement
   std::uint64_t allocs = 0, completed = 0, failed = 0, lost = 0, evicted = 0;
   std::uint64_t heartbeats = 0, pulls = 0, requests = 0, reports = 0;
   std::uint64_t events = 0;
-  std::vector<std::string> refused;  ///< events that the servers refused, and why; at most 20
+  std::vector<std::string> refused;  ///< events that the servers refused, with reasons; at most 20
   std::uint64_t refused_count = 0;
   std::vector<StoryLine> story;
   bool story_cut = false;
 
-  std::vector<EvaluationCost> costs;  ///< of a life of two hours and more that went to its end
-  /// Whether the first and the last hour can be held against each other.
+  std::vector<EvaluationCost> costs;  ///< if has_hours()
+  /// True for a complete simulation of at least two hours, whose first and last hour can be compared.
   [[nodiscard]] bool has_hours() const { return duration_s >= 2 * kHour && reached_s >= duration_s; }
   static constexpr double kHour = 3600;
-  /// From then on a life's memory can be asked to stay what it is.
+  /// From this time on the memory should not grow.
   static constexpr double kSettled = 2 * kHour;
-  /// 0: it was shorter than that, or is over then.
+  /// Memory at kSettled; 0 if the simulation did not run longer.
   [[nodiscard]] std::uint64_t memory_when_settled() const;
-  /// Evaluations per second of berth's processor time, over a part of the life.
+  /// Evaluations per second of berth's processor time, over a part of the simulation.
   [[nodiscard]] double evaluations_per_cpu_s(double from_s, double until_s) const;
   struct Alike {
-    double share = 0;  ///< of the last hour's evaluations: those whose like came in the first hour as well
-    double rate = 0;   ///< of these, against the rate of their like in the first hour; 0: there are none
-    double rest_first_us = 0, rest_last_us = 0;  ///< all other work, per message of a client
+    double share = 0;  ///< share of the last hour's evaluations with similar ones in the first hour
+    double rate = 0;   ///< their rate relative to the similar ones in the first hour; 0: none
+    double rest_first_us = 0, rest_last_us = 0;  ///< all other work, per client message
   };
-  /// `what`: of one trigger and job type; empty: of all.
+  /// `what`: one trigger and job type; empty: all.
   [[nodiscard]] Alike alike(std::string_view what = {}) const;
 };
 

@@ -91,16 +91,16 @@ void LifeRun::run(const RunOptions& options) {
   watch_.finish();
   measuring_.finish(cluster_.server());
   result_.virtual_s = life.reached_s;
-  result_.parallel.lost = 0;  // evaluations also end in log entries, which that account does not know
+  result_.parallel.lost = 0;  // evaluations also end by log entries, which this count does not include
   result_.departed = life.completed;
-  // Asked for are those that came, whatever for, and those that nobody has found room for at the end.
+  // Requested are all placed allocations, and those still missing at the end.
   result_.failed = 0;
   for (const Outage& kind : life.kinds) result_.failed += static_cast<std::uint64_t>(kind.missing_at_end);
   result_.asked = result_.placed + result_.failed;
   result_.decisions_digest = fmt::format("{:016x}", cluster_.digest());
 }
 
-/// Of a few hundred buckets, as each asks the system; the others show what the one before had.
+/// Measures memory for a few hundred buckets, because each is a system call; other buckets repeat the previous value.
 void LifeRun::note_memory(std::size_t buckets) {
   LifeResult& life = *result_.life;
   const auto mark = [&](std::size_t bucket, double mark_s) {

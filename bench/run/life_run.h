@@ -1,7 +1,8 @@
-// The life of a workload: has a player (life_player.h) drive a living cluster through it, and measures it.
+// Runs the simulation of a workload with [life]: a player (life_player.h) drives a simulated cluster, and the run
+// measures it.
 //
-//   virtual time    the cluster's; nothing is waited for, and deciding takes none of it
-// Everything that is drawn comes from the seed, so that a run can be repeated and its digest compared.
+//   virtual time    the cluster's; the run never waits, and deciding takes no virtual time
+// All random draws come from the seed, so that a run can be repeated and its digest compared.
 // Threads: the run's.
 #pragma once
 
@@ -34,7 +35,7 @@ class LifeRun final : private LifePlayer::Watch {
   const sim::LifeSpec& life_;
   sim::Inputs inputs_;
   const sim::LifePlan plan_;
-  const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
+  const std::optional<sim::FitStrategy> fit_;  // replaces Nomad's fit component
   Observer* const observer_;
   RunResult& result_;
   sim::RunClock clock_{sim::Clock::skip};

@@ -1,6 +1,6 @@
-// What the tasks of a workload do in its life (R-CTRL-E18): by [[tasks]] where they say so, else as their kind of job
-// says, drawn from (seed, job, allocation's index, task, run), so that it does not matter in which order clients ask.
-// Within a fault `task-failures` it also matters when.
+// What the tasks of a workload do in a simulation (R-CTRL-E18): as in [[tasks]], else as their kind of job, drawn from
+// (seed, job, allocation's index, task, run), so that the order of clients' calls does not matter. During a
+// `task-failures` fault the time matters too.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace berth::run {
 
-/// The key in a job's Meta under which a version says what becomes of its health: "never" or "unhealthy".
+/// Key in a job version's Meta that determines its health: "never" or "unhealthy".
 inline constexpr const char* kHealthMeta = "life.health";
 
 class LifeTasks {
@@ -19,11 +19,11 @@ class LifeTasks {
   LifeTasks(const sim::Workload& workload, const sim::Inputs& inputs);
   LifeTasks(const LifeTasks&) = delete;
   void bind(std::function<std::int64_t()> now) { now_ = std::move(now); }
-  /// Runs of these jobs (arrivals) that start before `until_ns` fail after `after_ns`, `percent` of them.
+  /// `percent` of the task runs of these jobs (arrivals) that start before `until_ns` fail after `after_ns`.
   void fail(const std::vector<std::uint32_t>& jobs, std::int64_t until_ns, double percent, std::int64_t after_ns);
-  /// Refers to this.
+  /// Refers to this object.
   [[nodiscard]] client::TaskModel model() const;
-  /// Whether it is a job of the workload, or a child of one.
+  /// True for a job of the workload, or a child of one.
   [[nodiscard]] bool has_job(const model::Job& job) const {
     return natures_.contains(job.id) || natures_.contains(job.parent_id);
   }
@@ -34,7 +34,7 @@ class LifeTasks {
     double percent = 0;
   };
   struct JobNature {
-    const sim::JobKindSpec* kind = nullptr;  ///< null: of another source than a mix
+    const sim::JobKindSpec* kind = nullptr;  ///< null: not from a mix
     const sim::JobArrival* arrival = nullptr;
     std::vector<const sim::TaskTrace*> traces;
     Failures failures;

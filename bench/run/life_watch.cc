@@ -22,7 +22,7 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::size_t kStoryNodes = 60, kStoryLines = 400, kListed = 200;
-constexpr std::size_t kBuckets = 1440;  // of a day: minutes
+constexpr std::size_t kBuckets = 1440;  // minutes of a day
 constexpr std::size_t kStormEvaluations = 20;
 constexpr double kStormTimes = 10;
 constexpr std::int64_t kHourNs = 3600 * base::kSecond;
@@ -90,7 +90,7 @@ std::size_t LifeWatch::bucket_at(std::int64_t at) const {
   return static_cast<std::size_t>(std::max<std::int64_t>(0, at - start_ns_) / bucket_ns_);
 }
 
-// ---------------------------------------------------------------- who runs
+// ---------------------------------------------------------------- running allocations
 
 LifeWatch::Seen& LifeWatch::seen(AllocRow row) {
   if (row >= allocs_.size()) allocs_.resize(std::max<std::size_t>(row + 1, state().allocs.size()));
@@ -108,7 +108,7 @@ std::uint32_t LifeWatch::kind_of(const model::Job& job) const {
   return found == kinds_.end() ? kNoKind : found->second;
 }
 
-/// Wanted and missing are what they are until `at`.
+/// Adds the present wanted and missing counts to the buckets up to `at`.
 void LifeWatch::flow_to(std::int64_t at) {
   while (flowed_to_ < at) {
     const std::size_t bucket = std::min(bucket_at(flowed_to_), result_.wanted.size() - 1);
@@ -130,7 +130,7 @@ void LifeWatch::settle(JobRow& job) {
   wanted_ -= job.open, missing_ -= job.missing;
 }
 
-/// After settle() and a change of the job's numbers.
+/// Updates the job's wanted and missing counts. To be called after settle() and a change of the job's numbers.
 void LifeWatch::reckon(JobRow& job) {
   if (job.per_node) job.wanted = job.live;
   job.open = std::max<std::int64_t>(0, job.wanted - (job.per_node ? 0 : job.completed));
@@ -158,7 +158,7 @@ void LifeWatch::job_changed(JobKeyRow key) {
     job.per_node = is_of_system(compiled.type);
     job.kind = kind_of(*compiled.spec);
     if (job.there && !was_there) {
-      job.completed = 0;  // registered, or registered again
+      job.completed = 0;  // (re-)registered
       if (job.kind != kNoKind) ++result_.kinds[job.kind].jobs;
     }
     const bool runs_itself =
@@ -170,7 +170,7 @@ void LifeWatch::job_changed(JobKeyRow key) {
   if (version == kNoRow && was_there) fold(key);
 }
 
-/// The job's row ends in the sums of its kind and in the list of the worst.
+/// Adds the job's row to the sums of its kind and to the list of the worst jobs.
 void LifeWatch::fold(JobKeyRow key) {
   JobRow& job = jobs_[key];
   settle(job);
@@ -249,7 +249,7 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
     if (job.batch && !(client == Client::complete && wanted) && !change.removed) {
       const double lost = now_seen.lose(now());
       result_.lost_s += lost, ++result_.lost_runs;
-      if (client == Client::pending) result_.repeated_s += lost;  // begins again where it is
+      if (client == Client::pending) result_.repeated_s += lost;  // restarts on the same node
     } else {
       now_seen.run = 0;
     }
@@ -307,7 +307,7 @@ void LifeWatch::follow_hit(AllocRow row, bool runs, bool ended) {
   if (hits_.empty()) hit_names_.clear();
 }
 
-/// Tasks that were back before their servers noticed run again, though no status has changed.
+/// Advances to the next bucket. Tasks that returned before the servers noticed run again without a change of status.
 void LifeWatch::tick() {
   flow_to(now());
   const living::Cluster::Counts& counts = cluster_->counts();
@@ -355,7 +355,7 @@ int LifeWatch::compared_hour() const {
 }
 
 void LifeWatch::attempt(server::Lane& lane) {
-  if (lane.number == 0) begin_turn();  // the others decide ahead of their turn
+  if (lane.number == 0) begin_turn();  // other lanes decide ahead of their turn
   measuring_.attempt(lane);
 }
 
@@ -366,7 +366,7 @@ void LifeWatch::waiting(server::Lane& lane) {
 
 void LifeWatch::begin_turn() {
   if (began_cpu_ns_ < 0 && compared_hour() >= 0) began_cpu_ns_ = cpu_ns(), cost_ = nullptr;
-  // Waiting passes on the virtual clock, deciding on the machine's.
+  // Waiting is measured on the virtual clock, deciding on the machine's.
   clock_.leave_out(clock_.now_ns() - now());
 }
 
@@ -424,7 +424,7 @@ void LifeWatch::drain_ended(const living::DrainEnd& drain) {
                      drain.completed ? "complete" : "called off", static_cast<double>(now() - drain.began_at) / 1e9));
 }
 
-// ---------------------------------------------------------------- the story
+// ---------------------------------------------------------------- log of events
 
 std::string LifeWatch::node_words(NodeRow row) const {
   if (row == kNoRow || !state().nodes.exists(row)) return "a node that is gone";

@@ -1,12 +1,11 @@
-// Looks on while a cluster lives and fills a LifeResult: who was wanted and did not run, what faults hit and how long
-// it took to recover, what was lost, how often evaluations ran and why, and, of a small cluster, the story line by
-// line.
+// Observes a simulated cluster and fills a LifeResult: wanted allocations that did not run, hits of faults and recovery
+// times, losses, evaluations by trigger and, for a small cluster, a log of events.
 //
-// A running allocation counts as the servers know it, except that what runs on a machine that is lost counts no more
-// from that moment on. A fault's hits are the allocations of service and batch jobs that run on its nodes when it
-// begins; each is recovered when it, or what replaces it, runs again. Those that nothing happened to are unharmed.
+// A running allocation counts as in the servers' state, except that allocations on a lost machine stop counting at that
+// moment. A fault's hits are the allocations of service and batch jobs that run on its nodes when it begins. Each is
+// recovered when it, or its replacement, runs again. Hits that never stopped are unharmed.
 //
-//   Seen      16 bytes per allocation row    what was last seen of it
+//   Seen      16 bytes per allocation row    its last seen state
 //   JobRow    96 bytes per job row           wanted, running, integrals
 // Threads: the run's; attempt() also those that decide ahead.
 #pragma once
@@ -32,11 +31,11 @@ class LifeWatch final : public living::Listener {
             sim::RunClock& clock, LifeResult& result);
   void bind(living::Cluster& cluster) { cluster_ = &cluster; }
 
-  // --- the driver tells ---
-  /// Something is about to happen to these nodes: what runs there is what a fault hits.
+  // --- called by the driver ---
+  /// An event on these nodes is about to happen. A fault hits what runs there now.
   void happened(const sim::Happening& happening, std::span<const tables::NodeRow> nodes, const std::string& words);
   void refused(const std::string& words, const std::string& error);
-  /// Time has come to another bucket.
+  /// The clock has reached another bucket.
   void tick();
   void finish();
 
@@ -61,12 +60,12 @@ class LifeWatch final : public living::Listener {
  private:
   static constexpr std::uint32_t kNoKind = ~0u;
   struct Seen {
-    /// When its run began; 0: it does not run. Below 0: how long a batch run took that ended without success.
+    /// Start of its run; 0: it does not run; below 0: minus the length of a batch run that ended without success.
     std::int64_t run = 0;
     tables::JobKeyRow job = tables::kNoRow;
     bool counted = false, live = false;
     [[nodiscard]] bool runs() const { return run > 0; }
-    /// The run ends now, and was for nothing; its seconds.
+    /// Ends the run without success. Returns its seconds.
     double lose(std::int64_t now) {
       run -= now;
       return lost_s();
@@ -84,7 +83,7 @@ class LifeWatch final : public living::Listener {
     std::uint32_t fault = 0;
     std::int64_t at_ns = 0;
     bool harmed = false;
-    std::uint64_t name = 0;  ///< of the allocation; a row may be another one's by the time it is looked up by name
+    std::uint64_t name = 0;  ///< of the allocation; the row may be reused before it is looked up by name
   };
 
   void begin_turn();
@@ -121,22 +120,22 @@ class LifeWatch final : public living::Listener {
   LifeResult& result_;
   living::Cluster* cluster_ = nullptr;
   const std::int64_t start_ns_, bucket_ns_;
-  const bool tells_;                                      // small enough for a story
+  const bool tells_;                                      // small enough for a log of events
   std::unordered_map<std::string, std::uint32_t> kinds_;  // by job ID
   base::Chunked<Seen> allocs_;
   std::vector<JobRow> jobs_;
   tsl::robin_map<tables::AllocRow, Hit> hits_;
   tsl::robin_map<std::uint64_t, tables::AllocRow, base::BitHash>
-      hit_names_;                                          // (job, name index): what takes the place without a link
-  std::multimap<std::int64_t, tables::AllocRow> returns_;  // when clients of lost tasks are back
+      hit_names_;                                          // (job, name index): finds replacements without a link
+  std::multimap<std::int64_t, tables::AllocRow> returns_;  // when clients of lost tasks return
   std::int64_t flowed_to_, wanted_ = 0, missing_ = 0;
-  std::vector<std::pair<std::int64_t, std::string>> causes_;  // of storms
+  std::vector<std::pair<std::int64_t, std::string>> causes_;  // possible causes of storms
   std::vector<Outage> outages_;
-  // What evaluations of the first and the last hour take.
-  std::int64_t began_cpu_ns_ = -1;  // of the one under way; -1: none is timed
-  EvaluationCost* cost_ = nullptr;  // where it counts, once it is decided
+  // Cost of evaluations in the first and the last hour.
+  std::int64_t began_cpu_ns_ = -1;  // start of the present one; -1: none is timed
+  EvaluationCost* cost_ = nullptr;  // its entry, once it is decided
   std::map<std::pair<std::string, std::uint64_t>, EvaluationCost> costs_;
-  std::uint64_t messages_ = 0;  // of clients, until the last tick
+  std::uint64_t messages_ = 0;  // from clients, until the last tick
 };
 
 }  // namespace berth::run

@@ -1,4 +1,4 @@
-// On what and by what build something was measured: every report says it.
+// Machine and build of a measurement, for every report.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Machine {
 };
 [[nodiscard]] Machine machine();
 
-/// What this process takes now; 0 where the system does not say.
+/// Memory of this process now; 0 if unknown.
 [[nodiscard]] std::uint64_t memory_now();
 
 /// `machine` and `build` of a report (bench/schema/berth-run.json).

@@ -9,7 +9,7 @@
 namespace berth::run {
 namespace {
 
-/// Where the real Nomad was timed with such a workload, all of it, its times go beside berth's.
+/// Adds Nomad's times to the result if the real Nomad was timed with this whole workload.
 Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrivals, RunResult& result) {
   const auto path = sim::committed_data(workload.path, "nomad-" + workload.name + ".csv.gz");
   if (workload.label != "full" || !path) return {};
@@ -19,7 +19,7 @@ Result<void> find_nomad_times(const sim::Workload& workload, std::size_t arrival
   return {};
 }
 
-/// Voluntary ones of all threads so far.
+/// Voluntary context switches of all threads so far.
 std::uint64_t context_switches() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -88,7 +88,7 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
     if (auto done = others.grid(workload, options, result); !done) return tl::unexpected(done.error());
     meter.end();
     if (const auto path = sim::committed_data(workload.path, "nomad-grid.jsonl.gz")) data_files.push_back(*path);
-    if (options.hdr_log) {  // its evaluations are timed side by side: one interval
+    if (options.hdr_log) {  // its evaluations are timed in parallel: one interval
       HdrLog log = Measuring::hdr_log_of(workload);
       log.record_all(result.evaluation_latency);
       result.hdr_log = log.finish(result.elapsed_s);

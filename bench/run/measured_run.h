@@ -1,5 +1,5 @@
-// One run from its workload to its result. The run itself is the replay, or what is handed in: lives and Nomad's grid
-// bring much code with them, which the program of the main job (bench/cli/main_job.cc) does not wait for.
+// A run from its workload to its result. The run itself is the replay or one of OtherRuns. Simulations and Nomad's grid
+// are not linked here because they are much code, which would delay the build of the main job (bench/cli/main_job.cc).
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace berth::run {
 
-/// What a run takes: until begin() it is set up, until end() it runs.
+/// Measures a run's time: set-up until begin(), running until end().
 class Meter {
  public:
   Meter(const RunOptions& options, RunResult& result) : options_(options), result_(result) {}
@@ -30,11 +30,11 @@ class Meter {
 
 struct RunParts {
   sim::Inputs inputs;
-  std::optional<sim::FitStrategy> fit;  ///< the strategy in place of Nomad's; none: Nomad's own
+  std::optional<sim::FitStrategy> fit;  ///< the strategy that replaces Nomad's fit; nullopt: Nomad's own
 };
-/// What plain replays with Nomad's own ranking do without. Null: not in this program, which refuses it.
+/// Functions not needed by simple replays with Nomad's own ranking. Null: not linked; such a workload is refused.
 struct OtherRuns {
-  Result<sim::Inputs> (*inputs)(const sim::Workload& workload) = nullptr;  ///< that are more than mixes
+  Result<sim::Inputs> (*inputs)(const sim::Workload& workload) = nullptr;  ///< of workloads that are not mixes
   Result<sim::FitStrategy> (*strategy)(const sim::Workload& workload, const sim::GeneratedCluster& cluster,
                                        const sim::JobStream& jobs) = nullptr;
   Result<void> (*grid)(const sim::Workload& workload, const RunOptions& options, RunResult& result) = nullptr;
@@ -42,13 +42,13 @@ struct OtherRuns {
                        RunResult& result) = nullptr;
 };
 
-/// What a workload that is no grid runs on. `arrivals_max`: only the first so many jobs; 0: all.
+/// The parts of a run of a workload other than nomad-grid. `arrivals_max`: only the first so many jobs; 0: all.
 [[nodiscard]] Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& others,
                                          std::size_t arrivals_max = 0);
-/// As run_workload().
+/// Like run_workload().
 [[nodiscard]] Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& options,
                                              const OtherRuns& others);
-/// What is wrong with a workload as a whole, if anything.
+/// Error in the workload as a whole, if any.
 [[nodiscard]] std::optional<InputError> refused(const sim::Workload& workload);
 
 }  // namespace berth::run

@@ -12,7 +12,7 @@
 namespace berth::run {
 namespace {
 
-/// The ask that fragmentation and stranded capacity refer to: the mean over all asked allocations, rounded up.
+/// The request to which fragmentation and stranded capacity refer: the mean over all requested allocations, rounded up.
 sim::Amounts typical_ask(const sim::JobStream& jobs) {
   std::vector<std::uint64_t> arrivals(jobs.templates.size(), 0);
   for (const sim::JobArrival& arrival : jobs.arrivals) ++arrivals[arrival.template_index];
@@ -31,7 +31,7 @@ sim::Amounts typical_ask(const sim::JobStream& jobs) {
     }
   if (count == 0) return {};
   const auto mean = [&](double sum) { return static_cast<std::int64_t>(std::ceil(sum / count)); };
-  // Most tasks of a mixed workload ask no device: a fraction of one is not asked at all.
+  // Most tasks of a mixed workload request no device: a mean below 0.5 counts as 0.
   return {mean(cpu), mean(memory), mean(disk), devices / count < 0.5 ? 0 : mean(devices)};
 }
 
@@ -129,7 +129,7 @@ void Measuring::applied(server::Lane& lane) {
   for (const plan::PlannedStop& stop : lane.result.plan.stops) {
     const tables::NodeRow node = state.allocs.node[stop.alloc];
     sampler_->changed(node);
-    // The stops of a node that was refused did not happen: the next attempt plans them again.
+    // Stops on a refused node did not happen: the next attempt plans them again.
     if (!stop.evict || stop.dropped || is_rejected(node)) continue;
     const tables::ResourceShape& held = state.allocs.shape_of(stop.alloc);
     ++result_.work.preempted_allocs;
@@ -158,7 +158,7 @@ void Measuring::measure_commit(const server::Lane& lane, Book& book) {
 
 // ---------------------------------------------------------------- the end of an evaluation
 
-/// What an evaluation leaves behind: latency, failures, work.
+/// Records latency, failures and work of a finished evaluation.
 void Measuring::settled(server::Lane& lane) {
   Book& book = *books_[lane.number];
   ++result_.evaluations;
@@ -194,10 +194,10 @@ void Measuring::settled(server::Lane& lane) {
     ++result_.unsupported_reasons[lane.result.description];
     return;
   }
-  // Without a plan nothing was done since the decision.
+  // Without a plan the evaluation ended at the decision.
   result_.evaluation_latency.record((lane.plans == 0 ? book.decided_ns : clock_.now_ns()) - lane.record->due_ns);
   if (lane.plans == 0) digest_.begin_evaluation(lane.record->tag);
-  // A system job asks for as many as there are nodes for it: its first evaluation knows.
+  // A system job requests one per suitable node, whose number is known at its first evaluation.
   const bool first_of_system = first && of_system(*lane.record);
   if (first_of_system) result_.asked += lane.placed;
   bool failed = lane.exhausted();
@@ -235,7 +235,7 @@ std::uint32_t Measuring::reason_of(const server::Lane& lane, std::uint32_t what)
   return known[what];
 }
 
-/// Every placement of the evaluation that failed.
+/// Lists the failed placements of the evaluation.
 void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& out) {
   using Kind = Missing::Kind;
   out.clear();
@@ -248,7 +248,7 @@ void Measuring::list_failures(const server::Lane& lane, std::vector<Missing>& ou
         if (count.count > most) most = count.count, missing.kind = kind, missing.what = count.what;
     };
     look(group.failure.dimensions, Kind::exhausted);
-    // Nodes whose class was refused before were refused for what the metrics name for its first node.
+    // Nodes of a class that was refused before count for the reason of the class's first node.
     const sched::Count* named = nullptr;
     std::int32_t of_classes = 0;
     for (const sched::Count& count : group.failure.reasons) {
@@ -270,8 +270,8 @@ void Measuring::add_failures(const std::vector<Missing>& failures) {
   for (const Missing& missing : failures) result_.failed_reasons[text_of(missing)] += missing.placements;
 }
 
-/// An evaluation looks at all of its job, so its last one knows what is missing; one of a system job may look at the
-/// nodes that changed only, so there the first one counts.
+/// An evaluation covers its whole job, so the last one shows what is missing. One of a system job may cover only
+/// changed nodes, so there the first one counts.
 void Measuring::note_failures(const server::Lane& lane, bool failed, bool first) {
   if (of_system(*lane.record)) {
     if (!failed || !first) return;
@@ -285,7 +285,7 @@ void Measuring::note_failures(const server::Lane& lane, bool failed, bool first)
   }
 }
 
-/// What a version of a job asks for, unless that is as many as there are nodes.
+/// Counts the allocations requested by a version of a job, except for system jobs, which depend on the nodes.
 void Measuring::count_asked(tables::VersionRow version) {
   ++result_.jobs;
   const tables::CompiledJob& job = *store_->current().jobs.versions[version];
@@ -297,8 +297,8 @@ void Measuring::count_asked(tables::VersionRow version) {
   result_.asked += placements;
 }
 
-/// With free workers a newer version of a job may come before an older one was decided: nothing of the older one is
-/// wanted any more.
+/// With free workers a newer version of a job may arrive before an older one was decided, which then is not wanted any
+/// more.
 void Measuring::leave_out_replaced() {
   const tables::JobTable& jobs = store_->current().jobs;
   for (tables::VersionRow version = 0; version < asked_of_.size(); ++version) {
@@ -312,7 +312,7 @@ void Measuring::leave_out_replaced() {
 
 // ---------------------------------------------------------------- an observer
 
-/// The ticks of a plan belong to its evaluation, on whoever's clock they were counted.
+/// Adds the ticks of a plan to its evaluation, whichever thread's clock counted them.
 void Measuring::observe_applied(const server::Lane& lane, Book& book) {
   base::StageClock* const clock = base::stage_clock;
   if (!clock || clock == book.stages) return;
@@ -362,7 +362,7 @@ void Measuring::observe(const server::Lane& lane, Book& book, const Work& work) 
   for (const plan::PlannedStop& stop : lane.result.plan.stops) record.evicted += stop.evict && !stop.dropped;
   record.first_of_lane = !std::exchange(book.used, true);
   record.work = work;
-  // In an event that is not marked nothing was counted.
+  // Nothing was counted in an unmarked event.
   if (!book.stages || base::stage_clock || lane.number != 0) observer_->evaluation(record);
 }
 
@@ -387,7 +387,7 @@ void Measuring::finish(server::Server& server) {
   for (const auto& [job, failures] : failing_) add_failures(failures);
   for (const auto& [reason, count] : result_.failed_reasons) result_.failed += count;
   leave_out_replaced();
-  // Without an answer: those of a run that was cut short, and of evaluations that gave up. In a life jobs end and
+  // Undecided: in a run that was cut short, and of evaluations that gave up. Not for simulations, where jobs end and
   // change.
   if (const std::uint64_t known = result_.placed + result_.failed; !result_.life && known < result_.asked) {
     result_.failed_reasons[result_.partial ? "not decided when the run ended" : "given up after refused plans"] +=

@@ -14,14 +14,14 @@ constexpr std::string_view kHeader =
     "apply_ns_2";
 constexpr std::size_t kColumns = 11;
 
-/// The number in a column; -1: there is none.
+/// The number in a column; -1 if there is none.
 std::int64_t number_in(std::string_view text) {
   std::int64_t out = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   return error == std::errc() && end == text.data() + text.size() && out >= 0 ? out : -1;
 }
 
-/// What is wrong with a line, or nullptr.
+/// Reads a line. Returns the problem, or nullptr.
 const char* read_evaluation(std::string_view line, NomadTimes& out) {
   const std::vector<std::string_view> columns = base::split(line, ',');
   if (columns.size() != kColumns) return "has not eleven columns";

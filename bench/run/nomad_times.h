@@ -1,8 +1,8 @@
-// What the real Nomad took for each evaluation of a workload, where that was recorded, beside what berth takes: sums
-// per kind of job, which are the first part of the jobs' IDs, those with a spread apart.
+// Recorded times of the real Nomad for each evaluation of a workload, compared with berth's: sums per kind of job,
+// which is the first part of the jobs' IDs, with spread jobs separate.
 //
-// Times of two schedulers compare when they decide the same: the file names the digest of the decisions that its times
-// are of, and who reports asks decided_alike().
+// Times are comparable only if both schedulers decide the same. The file contains the digest of Nomad's decisions;
+// reports must check decided_alike().
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct NomadTimes {
     std::uint32_t kind = 0;  ///< in `kinds`
     std::uint32_t placed = 0;
     std::int64_t schedule_ns = 0;  ///< from snapshot to plan; the smaller of two runs
-    std::int64_t apply_ns = 0;     ///< checking the plan and applying it, likewise
+    std::int64_t apply_ns = 0;     ///< checking and applying the plan; the smaller of two runs
   };
   struct Sums {
     std::uint64_t evaluations = 0, placed = 0;
@@ -32,11 +32,11 @@ struct NomadTimes {
     Sums nomad, berth;
   };
 
-  std::string path, digest;             ///< the file; of the decisions
+  std::string path, digest;             ///< the file; digest of the decisions
   std::vector<Evaluation> evaluations;  ///< by number of the job's arrival
   std::vector<Kind> kinds;
 
-  /// One of berth's, of the arrival with that number, from 1; those of jobs that are not in the file do not count.
+  /// Adds berth's evaluation of the arrival with that number, from 1. Ignores jobs that are not in the file.
   void add(std::uint64_t arrival, std::uint64_t placed, std::int64_t schedule_ns, std::int64_t apply_ns) {
     if (arrival - 1 < evaluations.size()) kinds[evaluations[arrival - 1].kind].berth.add(placed, schedule_ns, apply_ns);
   }
@@ -44,7 +44,7 @@ struct NomadTimes {
   [[nodiscard]] Kind all() const;
 };
 
-/// Reads datasets/nomad-NAME.csv.gz; errors name the line and what is wrong with it.
+/// Reads datasets/nomad-NAME.csv.gz; errors name the line and the problem.
 [[nodiscard]] Result<NomadTimes> read_nomad_times(const std::string& path);
 
 }  // namespace berth::run

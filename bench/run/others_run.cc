@@ -88,7 +88,7 @@ class OthersCluster {
         store_.insert_plain(alloc, 11);
       }
   }
-  /// The time of one evaluation of the job, its plan committed.
+  /// The time of one evaluation of the job, including the commit of its plan.
   std::int64_t evaluate(const model::Job& job, std::string_view trigger) {
     const bool known =
         server_.evaluate({.id = id(3), .job = store_.job_key(job.namespace_, job.id), .trigger = trigger});
@@ -164,7 +164,7 @@ void service_job(std::int64_t count, const ServiceTimes& nomad, std::vector<Othe
   const std::int64_t first = cluster.evaluate(*job, "job-register");
   out.push_back(
       {name("placed"), nomad.place, first, fmt::format("{} placed", cluster.placed()), cluster.placed() == all});
-  cluster.evaluate(*job, "job-register");  // what the first evaluation after a commit does once
+  cluster.evaluate(*job, "job-register");  // one-time work of the first evaluation after a commit
   const std::int64_t idle = cluster.evaluate(*job, "job-register");
   out.push_back({name("no change"), nomad.idle, idle, cluster.planned() ? "a plan" : "no plan", !cluster.planned()});
   cluster.take_down_one();

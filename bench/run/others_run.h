@@ -1,6 +1,6 @@
-// The workload `nomad-others`: what Nomad was timed at beside its own benchmark, done by berth: preemption on full
-// nodes, system jobs on all nodes, and one service job that is placed, left alone, loses a node, and is replaced as a
-// whole.
+// The workload `nomad-others`: cases in which Nomad was timed besides its own benchmark. Preemption on full nodes,
+// system jobs on all nodes, and a service job that is placed, evaluated unchanged, loses a node, and is replaced
+// completely.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace berth::run {
 struct OtherCase {
   std::string name;
   std::int64_t nomad_ns = 0, berth_ns = 0;  ///< of one evaluation, from its snapshot to the committed plan
-  std::string answer;                       ///< what was decided
+  std::string answer;                       ///< the decision as text
   bool as_nomad = true;                     ///< as many placements and plans as Nomad had
 
   [[nodiscard]] double ratio() const { return static_cast<double>(nomad_ns) / static_cast<double>(berth_ns); }
 };
 
-/// Runs all cases, or with `smoke` those of 1,000 nodes and allocations. Nomad's times are those of its recording.
+/// Runs all cases, or with `smoke` those of 1,000 nodes and allocations. Nomad's times are recorded ones.
 [[nodiscard]] std::vector<OtherCase> run_others(bool smoke);
 
 [[nodiscard]] std::string to_table(const std::vector<OtherCase>& cases);

@@ -1,5 +1,5 @@
-// Progress of long work on standard error: a bar with rate and estimate on a terminal, a plain line every ten seconds
-// elsewhere. Nothing at all for work that ends within a second.
+// Progress of long work on standard error: on a terminal a bar with rate and estimate, else a line every ten seconds.
+// Shows nothing for work that ends within a second.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Cheap to call often: looks at the clock every 64th time or when `force` says so.
+  /// Cheap to call often: reads the clock only every 64th time, or if `force`.
   void update(std::uint64_t done, bool force = false);
-  /// So many evaluations wait for room: nothing that the total counts, and yet to be done. Shown until it is 0.
+  /// Number of evaluations that wait for room, which the total does not include. Shown until it is 0.
   void waiting(std::size_t blocked) { blocked_ = blocked; }
   /// Removes the bar from the terminal.
   void finish();

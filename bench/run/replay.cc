@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t kMaxSleepNs = 20'000'000;  // so that a signal is noticed
 constexpr std::size_t kPreparedJobs = 256;
 constexpr std::int64_t kNever = INT64_MAX;
-// Events that are due together: so many at most, or so long, before the workers get at the state again.
+// Limits of events handled together before the workers may use the state again.
 constexpr std::size_t kEventsTogether = 64;
 constexpr std::int64_t kTogetherNs = 200'000;
 
-/// How long the tasks of a stopped allocation take to end, by its job: leaders, then other tasks, then sidecars, each
-/// with its shutdown delay and its kill timeout in full (R-CTRL-1516).
+/// How long the tasks of a stopped allocation take to end: leaders, then other tasks, then sidecars, each with its
+/// complete shutdown delay and kill timeout (R-CTRL-1516).
 std::int64_t kill_time_of(const model::TaskGroup& group) {
   constexpr std::int64_t kTimeoutDefault = 5 * base::kSecond, kTimeoutMax = 30 * base::kSecond;
   std::int64_t stages[3] = {0, 0, 0};
@@ -65,9 +65,9 @@ server::Config Replay::server_config() const {
     config.execution = server::Execution::free;
   else if (workload_.workers > 1)
     config.execution = server::Execution::ahead;
-  // What is evicted or fails for good stays so: a run counts it, and goes on with what arrives.
+  // Evicted and finally failed allocations are counted but not evaluated again.
   config.evaluate_evicted = config.follow_up_failed = false;
-  // An evaluation and a blocked one per job; of a system job one per node that is full.
+  // An evaluation and a blocked one per job; for a system job one per full node.
   std::size_t evals = 2 * inputs_.jobs.arrivals.size() + 1024;
   for (const sim::JobArrival& arrival : inputs_.jobs.arrivals)
     if (inputs_.jobs.templates[arrival.template_index]->type == "system") evals += inputs_.cluster.nodes.size();
@@ -115,28 +115,28 @@ void Replay::run(const RunOptions& options) {
   measuring_.finish(server_);
 }
 
-/// Jobs that have their answer, and nodes that have joined: a job that is registered only is still to do.
+/// Jobs with a decision, and joined nodes. A job that is only registered is not done.
 std::uint64_t Replay::done() const { return measuring_.jobs_done() + next_join_; }
 
-/// What looks at the cluster are spread over: they go on after the last arrival, as long as anything happens.
+/// Number of events, over which samples of the cluster are spread. It grows after the last arrival too.
 std::size_t Replay::happened() const {
   return next_arrival_ + next_join_ +
          static_cast<std::size_t>(result_.evaluations - std::min(result_.evaluations, measuring_.jobs_done()));
 }
 
-/// Nobody else decides meanwhile. After the last arrival, what is left are those that wait for room.
+/// Updates the progress; not while workers decide. After the last arrival, only evaluations waiting for room are left.
 void Replay::show(Progress& progress) {
   if (next_arrival_ == inputs_.jobs.arrivals.size()) progress.waiting(server_.blocked_count());
   progress.update(done());
 }
 
-/// Time that was the run's own, not the server's. No other thread uses the clock.
+/// Excludes time that the run itself spent. No other thread may use the clock.
 void Replay::leave_out(std::int64_t ns) {
   measuring_.waited(ns);
   clock_.leave_out(ns);
 }
 
-/// Nothing to do before `due_ns`: skips to it, or sleeps a part of the way.
+/// Called if nothing is due before `due_ns`: skips to it, or sleeps part of the time.
 void Replay::idle_until(std::int64_t due_ns, Progress& progress) {
   const std::int64_t before = clock_.elapsed_ns();
   prepare();
@@ -147,7 +147,7 @@ void Replay::idle_until(std::int64_t due_ns, Progress& progress) {
 
 // ---------------------------------------------------------------- commits in turn
 
-/// One event after the other. With several workers, threads decide coming evaluations ahead of their turn.
+/// Handles one event after the other. With several workers, threads decide coming evaluations ahead of their turn.
 void Replay::run_in_turn(Progress& progress) {
   while (true) {
     const Due next = due(true);
@@ -163,7 +163,7 @@ void Replay::run_in_turn(Progress& progress) {
     if (measuring_.look_due(happened())) leave_out(measuring_.look(happened()));
     if (clock_.now_ns() < due_ns) {
       idle_until(due_ns, progress);
-      if (clock_.now_ns() < due_ns) continue;  // slept a part of it: look for signals and limits
+      if (clock_.now_ns() < due_ns) continue;  // slept part of the time: check signals and limits
     }
     event_time_.set(due_ns);
     {
@@ -178,8 +178,8 @@ void Replay::run_in_turn(Progress& progress) {
   }
 }
 
-/// After the last arrival room matters only to those that wait for it; but what was stopped ends, so that the cluster
-/// is as its clients would leave it. `idle`: nothing is being decided.
+/// Next due times. After the last arrival, departures and joins matter only if evaluations wait for room. Stopped
+/// allocations still end, as clients would do. `idle`: no evaluation is being decided.
 Replay::Due Replay::due(bool idle) {
   Due out{kNever, kNever, kNever};
   const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
@@ -214,7 +214,7 @@ void Replay::happen(const Due& due) {
 
 // ---------------------------------------------------------------- free commits
 
-/// Nomad's optimistic concurrency: this thread registers jobs and ends allocations, the workers do the rest.
+/// Nomad's optimistic concurrency: this thread registers jobs and ends allocations, the workers decide and commit.
 void Replay::run_free(Progress& progress) {
   const base::UseStageClock marks(server_.lane().stages);
   if (server_.lane().stages) server_.lane().stages->start(base::Stage::harness);
@@ -257,13 +257,13 @@ void Replay::run_free(Progress& progress) {
     if (due_ns == next.arrival_ns) prepare();
     if (due_ns == next.arrival_ns && idle) ++result_.parallel.arrivals_when_idle;
     const server::Server::Turn turn(server_);
-    if (measuring_.look_due(happened())) measuring_.look(happened());  // workers use the clock: it is not left out
+    if (measuring_.look_due(happened())) measuring_.look(happened());  // not excluded, because workers use the clock
     happen_together(next, now);
     show(progress);
   }
 }
 
-/// One Turn for all that is due by now: each taking of it may put a worker to sleep.
+/// Takes one Turn for everything due by now, because each Turn may put a worker to sleep.
 void Replay::happen_together(Due due, std::int64_t now_ns) {
   const std::int64_t until_ns = clock_.elapsed_ns() + kTogetherNs;
   for (std::size_t events = 0; events < kEventsTogether; ++events) {
@@ -277,7 +277,7 @@ void Replay::happen_together(Due due, std::int64_t now_ns) {
 
 // ---------------------------------------------------------------- jobs arrive
 
-/// Makes the job objects of coming arrivals while there is nothing else to do: a server gets them from its clients.
+/// Makes the job objects of coming arrivals while idle, since a real server receives them from its clients.
 void Replay::prepare() {
   while (prepared_.size() < kPreparedJobs && next_prepared_ < inputs_.jobs.arrivals.size())
     prepared_.push_back(inputs_.jobs.job(inputs_.jobs.arrivals[next_prepared_++]));
@@ -290,7 +290,7 @@ std::shared_ptr<const model::Job> Replay::next_job() {
   return job;
 }
 
-/// The evaluation of an arrival, its job registered unless that was done ahead of its turn.
+/// The evaluation of an arrival. Registers its job unless that was done ahead of its turn.
 server::NewEval Replay::registered(std::size_t arrival) {
   if (arrival == next_registered_) {
     jobs_[arrival] = server_.register_job(next_job());
@@ -303,11 +303,11 @@ server::NewEval Replay::registered(std::size_t arrival) {
           .due_ns = inputs_.jobs.arrivals[arrival].due_ns};
 }
 
-/// Lets threads decide what comes next, this arrival included.
+/// Lets threads decide the next arrivals ahead, including the present one.
 void Replay::announce() {
   for (std::size_t next = std::max(next_registered_, next_arrival_ - 1);
        server_.wants_more() && next < inputs_.jobs.arrivals.size(); ++next) {
-    // A new version is registered in its turn: the job's evaluations before do not know it.
+    // A new version is registered in its turn, because earlier evaluations of the job must not see it.
     if (next >= next_arrival_ && inputs_.jobs.arrivals[next].version > 0) break;
     server_.expect(registered(next));
   }
@@ -325,20 +325,20 @@ void Replay::arrive(std::size_t arrival) {
 
 // ---------------------------------------------------------------- allocations end, nodes join
 
-/// From the due time, not from the commit, so that the speed of the machine does not change the decisions.
+/// Run times count from the due time, not from the commit, so that the machine's speed does not change decisions.
 void Replay::depart_later(const server::Lane& lane) {
   const sim::JobArrival& arrival = inputs_.jobs.arrivals[lane.record->tag - 1];
   if (arrival.run_time_ns == sim::kNeverEnds || lane.alloc_count == 0) return;
   departures_.push({lane.record->due_ns + arrival.run_time_ns, lane.first_alloc, lane.alloc_count, arrival.fails});
 }
 
-/// As clients do. From the due time, as departures.
+/// Ends stopped allocations as clients would. Counts from the due time, like departures.
 void Replay::end_stopped_later(const server::Lane& lane) {
   const tables::Snapshot& state = server_.store().current();
   for (const plan::PlannedStop& stop : lane.result.plan.stops) {
     const tables::AllocRow row = stop.alloc;
     if (!tables::server_terminal(state.allocs.desired[row]) || tables::client_terminal(state.allocs.client[row]))
-      continue;  // its node was refused, or nothing is left to end
+      continue;  // its node was refused, or it has ended
     const model::Job& job = *state.jobs.versions[state.allocs.job[row]]->spec;
     const model::TaskGroup* group = job.group(state.text(state.allocs.group[row]));
     stopping_.push({lane.record->due_ns + (group ? kill_time_of(*group) : 0), row});

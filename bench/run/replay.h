@@ -1,12 +1,12 @@
-// The replay of a workload: its events (arrivals, departures, nodes that join) drive a server, which decides.
+// Replays a workload: its events (arrivals, departures, joining nodes) drive a server, which decides.
 //
-//   events     in the order of their due times; at equal times the server's timers, then ends of allocations and joins,
-//              then arrivals in the order of their numbers
-//   ends       an allocation ends when its run time is over (departures), and one that is stopped or evicted when its
-//              tasks have been killed: nothing here plays a client, and until its end it holds its resources
-//   in turn    the server's clock stands at the event's due time until everything that is ready was served; so the
-//              decisions depend on the workload only, and their digest can be compared
-//   free       the server's clock is the run's; its workers serve while this thread goes on to the next event
+//   events     by due time; at equal times the server's timers, then ends of allocations and joins, then arrivals by
+//              number
+//   ends       an allocation ends after its run time (departures); a stopped or evicted one after its tasks have been
+//              killed. There are no clients; an allocation holds its resources until its end
+//   in turn    the server's clock stays at the event's due time until all ready evaluations are processed. So the
+//              decisions depend only on the workload, and their digest can be compared
+//   free       the server's clock is the run's; its workers decide while this thread continues with the next event
 //
 // Threads: the run's. With free workers the state is changed and read under the server's Turn.
 #pragma once
@@ -27,11 +27,11 @@ class Replay {
          RunResult& result, server::Listener* beside = nullptr);
 
   void run(const RunOptions& options);
-  /// As run(), up to the events due at `ns`, and the cluster as it is then.
+  /// Like run(), up to the events due at `ns`. Returns the cluster at that time.
   model::ClusterState run_until(std::int64_t ns);
 
  private:
-  /// Allocations of one plan that end at a time.
+  /// Allocations of one plan that end at the same time.
   struct Departure {
     std::int64_t due_ns;
     tables::AllocRow first;
@@ -41,7 +41,7 @@ class Replay {
       return due_ns != other.due_ns ? due_ns > other.due_ns : first > other.first;
     }
   };
-  /// An allocation that was stopped or evicted, and when its tasks have ended.
+  /// A stopped or evicted allocation, and the end of its tasks.
   struct Stopping {
     std::int64_t due_ns;
     tables::AllocRow alloc;
@@ -55,7 +55,7 @@ class Replay {
     [[nodiscard]] std::int64_t now_ns() const override { return run.now_ns(); }
     const sim::RunClock& run;
   };
-  /// When what is due next; INT64_MAX: never.
+  /// Next due time of each kind of event; INT64_MAX: never.
   struct Due {
     std::int64_t timer_ns, release_ns, arrival_ns;
     [[nodiscard]] std::int64_t next_ns() const { return std::min({timer_ns, release_ns, arrival_ns}); }
@@ -86,7 +86,7 @@ class Replay {
 
   const sim::Workload& workload_;
   sim::Inputs inputs_;
-  const std::optional<sim::FitStrategy> fit_;  // in place of Nomad's fit component
+  const std::optional<sim::FitStrategy> fit_;  // replaces Nomad's fit component
   Observer* const observer_;
   RunResult& result_;
   sim::RunClock clock_{sim::Clock::skip};
@@ -99,12 +99,12 @@ class Replay {
   std::vector<tables::JobKeyRow> jobs_;  // by arrival
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::priority_queue<Stopping, std::vector<Stopping>, std::greater<>> stopping_;
-  std::vector<tables::NodeRow> joining_;  // rows of the nodes that join during the run, in order
+  std::vector<tables::NodeRow> joining_;  // rows of nodes that join during the run, in order
   std::size_t next_join_ = 0;
-  std::int64_t until_ns_ = INT64_MAX;  // no event that is due later
-  // Placements when the timer of refused plans fired last (R-CTRL-819): it is waited for only while it helps.
+  std::int64_t until_ns_ = INT64_MAX;  // later events are not handled
+  // Placements when the timer of refused plans fired last (R-CTRL-819). The run waits for it only while it helps.
   std::optional<std::uint64_t> placed_at_timer_;
-  bool full_ = false;  // the server knows as many evaluations as it can
+  bool full_ = false;  // the server's evaluation limit is reached
 };
 
 }  // namespace berth::run

@@ -14,7 +14,7 @@
 
 namespace berth::run {
 
-/// By server::Cause.
+/// Texts by server::Cause.
 constexpr const char* kCauseWords[server::kCauses] = {"",
                                                       "a node class",
                                                       "their node",
@@ -88,7 +88,7 @@ GridSummary summary_of(const std::vector<CellResult>& cells) {
   return out;
 }
 
-/// Percentages at which latency is drawn: denser towards the end, as far as the counts reach.
+/// Percentages at which latency is plotted: denser towards the end.
 constexpr double kPercents[] = {0,    10, 20,   30, 40, 50,   60,   70,   75,    80,    85,     90,
                                 92.5, 95, 97.5, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 99.995, 99.999};
 
@@ -115,7 +115,7 @@ json::Value latency_curves(const RunResult& r) {
   return out;
 }
 
-/// Four digits: what is drawn needs no more.
+/// Four decimals, enough for plots.
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
 json::Value over_time(const RunResult& r) {
@@ -225,7 +225,7 @@ void grid_table(std::string& out, const RunResult& result) {
       time_words(summary.nomad_ns), time_words(summary.berth_ns));
 }
 
-/// What let blocked evaluations run again; a warning where most of the run was spent on that.
+/// Causes that unblocked evaluations; with a warning if most of the run was spent on retries.
 std::string unblocked_lines(const RunResult& r) {
   std::string causes;
   for (std::size_t c = 1; c < server::kCauses; ++c)
@@ -302,7 +302,7 @@ std::string to_table(const RunResult& r) {
     out += unblocked_lines(r);
   }
   if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
-  // Their counts add up to what failed: why each of them has no node at the end.
+  // Why placements have no node at the end; the counts add up to the failed ones.
   for (const auto& [reason, count] : r.failed_reasons) out += fmt::format("    {:>9} {}\n", grouped(count), reason);
   for (const auto& [reason, count] : r.unsupported_reasons)
     out += fmt::format("  NOT DONE    {} evaluations: this build lacks {}\n", grouped(count), reason);

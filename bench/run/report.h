@@ -17,9 +17,9 @@ inline constexpr int kReportVersion = 1;
 /// Latency of all placements, from due time to commit.
 [[nodiscard]] std::string to_hdr(const RunResult& result);
 
-// What reports of other commands share with it.
+// Shared with reports of other commands.
 
-/// `format` and `version`, then workload, label, partial, ended, settings, build and machine as in a run's report.
+/// `format` and `version`, then workload, label, partial, ended, settings, build and machine like in a run's report.
 [[nodiscard]] json::Value report_head(const RunResult& result, const std::string& format, int version);
 /// The same for the terminal: workload, machine, build, settings, cluster; with a first line for partial runs.
 [[nodiscard]] std::string head_lines(const RunResult& result);

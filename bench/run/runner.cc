@@ -33,7 +33,7 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
   workload.workers = 1;
   workload.commits = sim::CommitOrder::deterministic;
   workload.arrivals.clock = sim::Clock::skip;
-  workload.limits.seconds = 0;  // the state must not depend on the speed of the machine
+  workload.limits.seconds = 0;  // the state must not depend on the machine's speed
   if (auto problem = refused(workload)) return tl::unexpected(std::move(*problem));
   if (workload.cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(

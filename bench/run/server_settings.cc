@@ -24,7 +24,7 @@ server::Config server_settings(const sim::Workload& workload) {
   config.options = workload.options;
   config.order = provider_of(workload.order);
   config.exhaustive = workload.mode == sim::Mode::exhaustive;
-  config.defer_metrics = true;  // nobody reads those of placements
+  config.defer_metrics = true;  // metrics of placements are not read
   config.seed = workload.seed;
   config.sources = workload.sources;
   return config;

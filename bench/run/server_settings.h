@@ -1,4 +1,4 @@
-// What a workload file says of the server that decides.
+// The server settings of a workload file.
 #pragma once
 
 #include "model/eval.h"
@@ -8,7 +8,7 @@
 namespace berth::run {
 
 [[nodiscard]] server::Config server_settings(const sim::Workload& workload);
-/// Its state's scheduler configuration: algorithm and preemption.
+/// The scheduler configuration of the state: algorithm and preemption.
 [[nodiscard]] model::SchedulerConfiguration configuration_of(const sim::Workload& workload);
 
 }  // namespace berth::run
