@@ -1,4 +1,4 @@
-// Results of `berth compare`: strategies side by side with their spread, sizes of clusters, the published experiment.
+// Results of `berth compare`: strategies compared with their spread, sizes of clusters, the published experiment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace berth::report {
 namespace {
 
-/// The kind of comparison that has most of these metrics: files of earlier versions may lack some.
+/// The kind of comparison with most of these metrics. Files of earlier versions may lack some.
 const compare::MetricSet& set_of(const json::Value& summary) {
   const auto known = [&](const compare::MetricSet* set) {
     return std::count_if(set->all.begin(), set->all.end(),
@@ -59,14 +59,14 @@ Series bars_of(const std::string& name, const json::Value& strategies, const cha
   return out;
 }
 
-/// Means over seeds against the share of the arrivals; nothing where a curve is 0 all along or has not been kept.
+/// Means over seeds by share of the arrivals; no chart if a curve is always 0 or missing.
 void add_curve(const compare::Curve& curve, const json::Value& strategies, Section& section) {
   Chart chart{.title = curve.title};
   chart.x = {"arrivals", "%"}, chart.y = {"", curve.unit};
   chart.about = "Over the run, mean over seeds.";
   bool any = false;
   for (const json::Value& one : strategies.items()) {
-    std::map<double, std::pair<double, double>> sums;  // by share of the arrivals: sum, number
+    std::map<double, std::pair<double, double>> sums;  // by share of the arrivals: sum, count
     for (const json::Value& run : one["runs"].items()) {
       const json::Value &arrived = run["curves"]["arrived_percent"], &values = run["curves"][curve.name];
       for (std::size_t i = 0; i < std::min(arrived.size(), values.size()); ++i) {
@@ -133,7 +133,7 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.facts.emplace_back("digest", input->value["digest"].as_string());
 
     const compare::MetricSet& set = set_of(strategies[0]["summary"]);
-    std::vector<std::size_t> metrics;  // those that are anything
+    std::vector<std::size_t> metrics;  // those that are not always 0
     for (std::size_t m = 0; m < set.all.size(); ++m)
       if (std::any_of(strategies.items().begin(), strategies.items().end(),
                       [&](const json::Value& one) { return one["summary"][set.all[m].name]["mean"].as_double() != 0; }))
@@ -296,7 +296,7 @@ Result<void> check_experiment(const Input& input) {
 
 namespace {
 
-/// How each strategy's runs agree with the published rows; the section's verdict says whether all do.
+/// Agreement of each strategy's runs with the published rows. Sets the section's verdict.
 Table agreement_table(const std::vector<const json::Value*>& published, Section& section) {
   Table out{.title = "Agreement with the published rows",
             .head = {"strategy", "rows equal", "columns equal", "digests equal", "verdict"},
@@ -348,7 +348,7 @@ struct ExperimentCurve {
   bool published;
 };
 
-/// Means over seeds against what was asked for, by percent; dashed beside them the published ones.
+/// Means over seeds by requested percent, with the published ones dashed.
 Chart experiment_chart(const ExperimentCurve& curve, const std::vector<std::string>& strategies,
                        const json::Value& runs, const std::vector<const json::Value*>& published) {
   Chart out{.title = curve.title};
@@ -394,7 +394,7 @@ void add_experiment(const Input& input, const json::Value& result, Section& sect
   section.facts = {
       {"machine", machine_words(input.value)},
       {"build", build_words(input.value)},
-      {"seeds", seeds_of(json::Array{json::Object{{"runs", runs}}})},  // of the shape that it reads
+      {"seeds", seeds_of(json::Array{json::Object{{"runs", runs}}})},  // in the form that seeds_of() reads
       {"cluster", fmt::format("{} nodes, {} GPUs, {} tasks", shown(result["nodes"].as_double(), ""),
                               shown(result["gpus"].as_double(), ""), shown(result["tasks"].as_double(), ""))}};
   std::vector<std::string> strategies;

@@ -16,7 +16,7 @@ std::string grouped(double value) {
   return (value < 0 && digits != "0" ? "-" : "") + digits;
 }
 
-/// Three digits that count, of a number below 1,000 or so.
+/// Three significant digits of a number below about 1,000.
 std::string three_digits(double value) {
   const double size = std::abs(value);
   return size >= 999.5                ? grouped(value)
@@ -26,14 +26,14 @@ std::string three_digits(double value) {
                                       : fmt::format("{:.3g}", value);
 }
 
-/// Text of a file may hold anything: what is not printable would move the terminal's cursor.
+/// Replaces unprintable characters: text from a file could otherwise move the terminal's cursor.
 std::string printable(const std::string& text) {
   std::string out;
   for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return out;
 }
 
-/// `to_json` of each, as a list.
+/// `to_json` of each item, as a list.
 template <class List, class ToJson>
 json::Value list_json(const List& list, ToJson to_json) {
   json::Array out;
@@ -151,7 +151,7 @@ json::Value to_json(const Document& document) {
 
 namespace {
 
-/// `text` in lines of at most `width` columns, the later ones indented; broken at spaces. 0: one line.
+/// `text` in lines of at most `width` columns, broken at spaces, the later ones indented. 0: one line.
 std::string wrapped(const std::string& first, const std::string& text, std::size_t width) {
   std::string out = first;
   std::size_t column = first.size();

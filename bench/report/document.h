@@ -1,5 +1,5 @@
-// What a report shows, whatever it is about: sections of facts, tables and charts as plain values. The terminal prints
-// facts and tables, the page (page.js) draws everything.
+// A report on any subject: sections of facts, tables and charts as plain values. The terminal prints facts and tables,
+// the page (page.js) shows everything.
 #pragma once
 
 #include <cmath>
@@ -13,9 +13,9 @@
 
 namespace berth::report {
 
-/// How a number is written: "ns" 1.23 ms, "s", "bytes", "%" (a share times 100), "/s", "x" (a ratio), "" (a count).
+/// Format of a number: "ns" 1.23 ms, "s", "bytes", "%" (a share times 100), "/s", "x" (a ratio), "" (a count).
 using Unit = const char*;
-/// "1.23 ms", "12,345", "3.4 %"; "-" for what is no number.
+/// "1.23 ms", "12,345", "3.4 %"; "-" if not a number.
 [[nodiscard]] std::string shown(double value, Unit unit);
 
 /// `tone` colours a cell or a verdict: "good", "bad", "warn" or "".
@@ -32,7 +32,7 @@ struct Table {
   bool folded = false;     ///< the page shows it on demand, below the charts
   bool page_only = false;  ///< the terminal does not show it
   bool terminal_only = false;
-  bool filter = false;  ///< the page shows only rows that hold what somebody types
+  bool filter = false;  ///< the page has a text field that filters the rows
 };
 
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -51,33 +51,33 @@ struct Axis {
   Unit unit = "";
   bool log = false;
   bool percentile = false;  ///< values are 1 / (1 - p)
-  double max = kNone;       ///< where the axis ends at the least
+  double max = kNone;       ///< smallest end of the axis
 };
-/// Something that happened, on the axis of a line chart; with `until` it lasted.
+/// An event on the x axis of a line chart; with `until` a period.
 struct Mark {
   double x = 0, until = kNone;
   std::string name;
-  bool main = true;  ///< drawn in full; else as a tick at the upper edge
+  bool main = true;  ///< shown in full; else as a tick at the upper edge
 };
 enum class ChartKind { line, points, bars, heat };
 struct Chart {
   ChartKind kind = ChartKind::line;
   std::string title;
-  std::string about;  ///< in words, for those who do not see it: what it shows, and its main numbers
+  std::string about;  ///< text alternative for screen readers: content and main numbers
   Axis x = {}, y = {};
   std::vector<Series> series = {};
   std::vector<std::string> categories = {};  ///< of a bar chart: names of the bars, from top to bottom
   bool stacked = false;
   std::vector<Mark> marks = {};
-  // Heat: value[row][column], rows from the bottom; the value's unit, and what the edges of the axes are.
+  // Heat map: value[row][column], rows from the bottom; unit of the values, labels of the axes' edges.
   std::vector<std::vector<double>> heat = {};
   Unit heat_unit = "";
   std::string heat_what = {};
   std::pair<double, double> x_range = {0, 1}, y_range = {0, 1};
-  std::vector<double> columns = {};  ///< x of each column where they are not evenly spaced
+  std::vector<double> columns = {};  ///< x of each column if not evenly spaced
 };
 
-/// Nested frames with their weight; the page only.
+/// Nested frames with their weight (flame graph); only on the page.
 struct Flame {
   std::string title, about;
   std::vector<std::pair<std::string, double>> stacks;  ///< frames from the root, joined by ';'
@@ -89,7 +89,7 @@ struct Section {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Table> tables;
   std::vector<Chart> charts;
-  std::vector<std::pair<std::string, std::string>> texts;  ///< title and preformatted text, folded
+  std::vector<std::pair<std::string, std::string>> texts;  ///< titles with preformatted text, folded
   Flame flame = {};
 };
 struct Document {
@@ -97,10 +97,10 @@ struct Document {
   std::vector<Section> sections;
 };
 
-/// What page.js reads.
+/// The input of page.js.
 [[nodiscard]] json::Value to_json(const Document& document);
-/// Facts and tables for the terminal, at most `width` wide (0: as wide as they are): wider tables
-/// are broken, see compare::text_table().
+/// Facts and tables for the terminal, at most `width` columns wide (0: unlimited). Wider tables are broken, see
+/// compare::text_table().
 [[nodiscard]] std::string to_terminal(const Document& document, std::size_t width = compare::kTerminalWidth);
 
 }  // namespace berth::report

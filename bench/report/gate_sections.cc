@@ -1,4 +1,4 @@
-// Verdicts of `berth gate`, its history with what drifted, and its baselines.
+// Verdicts of `berth gate`, its history with drifts, and its baselines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,7 +122,7 @@ void gate_sections(const std::vector<const Input*>& inputs, Document& out) {
   }
 }
 
-Result<void> check_history(const Input&) { return {}; }  // line by line, when it is read
+Result<void> check_history(const Input&) { return {}; }  // each line is checked when read
 
 void history_sections(const std::vector<const Input*>& inputs, Document& out) {
   static constexpr const char* kDrawn[] = {"placements_per_second", "cpu_seconds",     "latency_ns.p50",
@@ -180,7 +180,7 @@ Result<void> check_baseline(const Input& input) {
 void baseline_sections(const std::vector<const Input*>& inputs, Document& out) {
   for (const Input* input : inputs) {
     const auto baseline = gate::read_baseline(input->path);
-    if (!baseline) continue;  // checked before; gone since
+    if (!baseline) continue;  // checked before, but removed since
     Section& section = out.sections.emplace_back();
     section.title = "Baseline", section.file = input->path;
     section.facts = {{"recorded", baseline->recorded}, {"by", baseline->command}};

@@ -25,7 +25,7 @@ tl::unexpected<InputError> bad(const std::string& path, std::string place, std::
   return tl::unexpected(InputError{path, std::move(place), std::move(problem), std::move(remedy)});
 }
 
-/// What a letter of `Need` asks for.
+/// Type for a letter of `Need`.
 struct Shape {
   char kind;
   const char* words;
@@ -60,10 +60,10 @@ Result<void> check_one(const json::Value& value, const std::string& path, const 
   return {};
 }
 
-/// Format and version of one document.
+/// Checks format and version of a document; returns its kind.
 Result<std::string> kind_of(const json::Value& value, const std::string& path, const std::string& place) {
   if (!value.is_object()) return bad(path, place, fmt::format("is {}, not a result of berth", value.kind()));
-  // Answers of `berth plan` are Nomad's, with berth's part beside them.
+  // Answers of `berth plan` are Nomad's plus the member `Berth`.
   const json::Value& told = value["Berth"].is_object() ? value["Berth"] : value;
   const bool has_format = told["format"].is_string();
   const std::string& kind = has_format ? told["format"].as_string() : told["kind"].as_string();
@@ -154,7 +154,7 @@ Result<Input> read_input(const std::string& path) {
     if (records->empty()) return bad(path, "", "has no runs", "add some with berth run --results or berth sweep");
     return as_input(study::to_json(study::analyse(*records)), path);
   }
-  // A history is one document per line, everything else one document.
+  // A history has one document per line; all other files are one document.
   const std::string_view first = std::string_view(*text).substr(0, text->find('\n'));
   if (const auto line = io::parse_json(first, path, "1"); line && (*line)["format"].as_string() == "berth-history") {
     Input out{path, "berth-history", {}};

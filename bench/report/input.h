@@ -1,4 +1,4 @@
-// The files that reports are made of: read, recognised and checked, so that whoever draws them finds what it needs.
+// Input files of reports: read, recognised and checked, so that the sections can rely on their members.
 #pragma once
 
 #include <initializer_list>
@@ -11,34 +11,34 @@
 
 namespace berth::report {
 
-/// One file's content, or a result that was just measured.
+/// Content of a file, or a result that was just measured.
 struct Input {
-  std::string path;  ///< "" when it comes from no file
+  std::string path;  ///< "" if not from a file
   std::string kind;  ///< "berth-run", "berth-compare", ... : its `format` or `kind`
   json::Value value;
   std::vector<json::Value> lines = {};  ///< of a history
 };
 
-/// Errors name the file and the place: not JSON, of no or of another format or version, without something that its
-/// report needs, with a member that does not follow its schema, empty.
+/// Errors name the file and the place: not JSON, empty, no or another format or version, without a member that its
+/// report needs, or with one that violates its schema.
 [[nodiscard]] Result<Input> read_input(const std::string& path);
-/// A result of this process, under the name `title` where a file's name would stand.
+/// A result of this process, with `title` in place of a file name.
 [[nodiscard]] Result<Input> as_input(json::Value value, const std::string& title);
 
-/// What must be there: "settings/seed" and its kind: s text, n number, a list with something in it, l list, o object,
-/// b boolean. The last part of a path may be `*`: every item of the list before.
+/// A required member: "settings/seed" and its type: s text, n number, a non-empty list, l list, o object, b boolean. A
+/// part `*` of a path means every item of the list before it.
 struct Need {
   const char* path;
   char kind;
 };
-/// The first need that does not hold, as an error at its place in `path`.
+/// Error for the first unmet need, at its place in `path`.
 [[nodiscard]] Result<void> check(const json::Value& value, const std::string& path, std::initializer_list<Need> needs);
 
-/// That a table of columns does not contradict itself: `at` is a path as above to an object of lists; all of them are
-/// as long as its list `clock`, whose numbers do not fall. What is not there contradicts nothing.
+/// Checks a table of columns: `at` is a path as above to an object of lists. All must be as long as its list `clock`,
+/// whose numbers must not fall. Missing members are no error.
 [[nodiscard]] Result<void> check_columns(const json::Value& value, const std::string& path, const char* at,
                                          const char* clock);
-/// That the percentiles of the object at `at` do not fall from "min" to "max", and are not negative.
+/// Checks that the percentiles of the object at `at` do not fall from "min" to "max" and are not negative.
 [[nodiscard]] Result<void> check_percentiles(const json::Value& value, const std::string& path, const char* at);
 
 }  // namespace berth::report

@@ -9,7 +9,7 @@
 namespace berth::report {
 namespace {
 
-// In the order in which they stand in a report.
+// In the order of a report.
 constexpr Kind kKinds[] = {{"berth-run", check_run, run_sections},
                            {"berth-study", check_study, study_sections},
                            {"berth-results", check_results, results_sections},
@@ -106,7 +106,7 @@ Document make_document(const std::vector<Input>& inputs) {
       if (input.kind == kind.name) of.push_back(&input);
     if (!of.empty()) kind.sections(of, out);
   }
-  // A run of three placements has no curve to draw; its tables say all there is.
+  // E.g. a run of three placements has no curve; its tables show everything.
   for (Section& section : out.sections)
     std::erase_if(section.charts, [](const Chart& chart) { return !shows_something(chart); });
   out.title = out.sections.size() == 1 ? out.sections.front().title : fmt::format("{} results", out.sections.size());

@@ -1,4 +1,4 @@
-// Every kind of result that a report is made of: what its files must hold, and how they become sections.
+// The kinds of results in a report: checks of their files and conversion to sections.
 #pragma once
 
 #include <string_view>
@@ -11,12 +11,12 @@ namespace berth::report {
 struct Kind {
   const char* name;
   Result<void> (*check)(const Input& input);
-  /// Sections of all inputs of this kind, in their order. Those that are comparable stand side by side.
+  /// Adds the sections of all inputs of this kind in order. Comparable ones share a section.
   void (*sections)(const std::vector<const Input*>& inputs, Document& out);
-  int version = 1;  ///< of the format that is read
+  int version = 1;  ///< supported version of the format
 };
 
-/// Null when there is no such kind.
+/// Null if there is no such kind.
 [[nodiscard]] const Kind* find_kind(std::string_view name);
 
 [[nodiscard]] Document make_document(const std::vector<Input>& inputs);
@@ -51,8 +51,8 @@ void history_sections(const std::vector<const Input*>& inputs, Document& out);
 Result<void> check_baseline(const Input& input);
 void baseline_sections(const std::vector<const Input*>& inputs, Document& out);
 
-// Shared between them.
-/// What `berth run` prints as tables, of one run: latency, kinds of jobs, workers, packing, blocked evaluations.
+// Shared between these files.
+/// The tables of `berth run` for one run: latency, kinds of jobs, workers, packing, blocked evaluations.
 void add_run_tables(const json::Value& run, Section& out);
 /// "Intel(R) ..., 2 cores, ISA path AVX3" of `machine` and `build`.
 [[nodiscard]] std::string machine_words(const json::Value& value);

@@ -22,7 +22,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-/// JSON between script tags: `<` only occurs within strings, and as \u003c it neither ends nor begins anything.
+/// JSON for a script element. `<` occurs only within strings; escaped as \u003c it cannot end the element.
 std::string data_text(const Document& document) { return replaced(json::to_text(to_json(document)), "<", "\\u003c"); }
 
 }  // namespace
@@ -63,7 +63,7 @@ std::string to_html(const Document& document, const std::string& chart_js) {
   const base::BuildInfo& build = base::build_info();
   const std::string made =
       fmt::format("Made {:%Y-%m-%d %H:%M} UTC by berth {}.", fmt::gmtime(std::time(nullptr)), build.version);
-  // Page text first, so that nothing that is filled in is looked through for places to fill.
+  // Scans only the page template, so that filled-in text is not searched for placeholders.
   std::string out;
   std::string_view rest = kPageHtml;
   while (true) {

@@ -1,4 +1,4 @@
-// The HTML page: one file with everything in it, Chart.js included.
+// The HTML page: one self-contained file that includes Chart.js.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace berth::report {
 
-/// For the text of an element, of HTML and SVG.
+/// Escapes text for HTML and SVG elements.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// Chart.js as Debian's libjs-chart.js installs it, or the file that the environment variable BERTH_CHART_JS names.
-/// Errors: it is not there, or is no Chart.js of version 3 or 4.
+/// Chart.js from Debian's libjs-chart.js, or from the file named by the environment variable BERTH_CHART_JS. Errors: no
+/// such file, or not Chart.js of version 3 or 4.
 [[nodiscard]] Result<std::string> read_chart_js();
 
-/// Works offline, in light and dark. Whatever texts the document holds cannot become markup or script.
+/// The page works offline, in light and dark mode. Texts of the document cannot become markup or script.
 [[nodiscard]] std::string to_html(const Document& document, const std::string& chart_js);
 
 }  // namespace berth::report

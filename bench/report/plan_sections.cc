@@ -1,4 +1,4 @@
-// Answers of `berth plan --json`: what would happen, where, and what would help.
+// Answers of `berth plan --json`: changes, placements and advice.
 #include <fmt/format.h>
 
 #include <algorithm>

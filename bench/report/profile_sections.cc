@@ -1,4 +1,4 @@
-// Results of `berth profile` and `berth load`: where the time of evaluations goes, and what rate is sustained.
+// Results of `berth profile` and `berth load`: where evaluations spend their time, and the sustained rate.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Chart stages_chart(const std::string& title) {
   return out;
 }
 
-/// `who`: whose they are; "" when nobody else's stand beside them.
+/// Adds a series of stages. `who`: its name; "" if it is the only one.
 void add_stages(const json::Value& stages, const std::string& who, Chart& chart) {
   Series series{who.empty() ? "time" : who, {}};
   const json::Value* most = nullptr;
@@ -52,7 +52,7 @@ void add_stages(const json::Value& stages, const std::string& who, Chart& chart)
   chart.series.push_back(std::move(series));
 }
 
-/// What a unit of a stage takes, beside the least that this machine's memory allows for what it touches.
+/// Time per unit of each stage, compared with the least time that this machine's memory allows for its accesses.
 void add_against_memory(const json::Value& stages, Section& out) {
   Chart chart{.kind = ChartKind::bars, .title = "Stages against this machine's memory"};
   chart.about = "Time per unit, beside the least that the memory allows for the bytes it touches; logarithmic";
@@ -99,14 +99,14 @@ void add_roofline(const json::Value& points, Section& out) {
   out.charts.push_back(std::move(chart));
 }
 
-/// The series of that name, at the end where there is none.
+/// The series of that name; appended if there is none.
 Series& series_of(Chart& chart, const std::string& name) {
   const auto found =
       std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& series) { return series.name == name; });
   return found != chart.series.end() ? *found : chart.series.emplace_back(Series{name, {}});
 }
 
-/// Time by nested frames, as `berth profile` sampled it.
+/// Time by nested frames, as sampled by `berth profile`.
 void add_flame(const json::Value& stacks, Section& out) {
   if (stacks["list"].size() == 0) return;
   out.flame.title = "Flame graph";
@@ -116,7 +116,7 @@ void add_flame(const json::Value& stacks, Section& out) {
     out.flame.stacks.emplace_back(stack[0].as_string(), stack[1].as_double());
 }
 
-/// The slowest evaluations: what each spent its time on.
+/// The slowest evaluations with the time of their stages.
 void add_slowest(const json::Value& slowest, Section& out) {
   Table table{.title = "Slowest evaluations",
               .head = {"evaluation", "service", "queue", "placed", "most in", "why", "again"},
@@ -205,7 +205,7 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
     latency.series = {{"p50", {}, false, 0}, {"p99", {}, false, 1}};
     for (const json::Value& stage : value["stages"].items()) {
       const json::Value& l = stage["latency_ns"];
-      const auto latency_of = [&](const char* percentile) {  // a job is compiled outside its evaluations
+      const auto latency_of = [&](const char* percentile) {  // jobs are compiled outside of evaluations
         return stage["evaluations"].as_int() == 0 ? "-" : time_of(l[percentile], "ns");
       };
       table.rows.push_back({stage["stage"].as_string(), fmt::format("{:.1f} %", 100 * stage["share"].as_double()),
@@ -259,7 +259,7 @@ Result<void> check_load(const Input& input) {
 
 namespace {
 
-/// The highest rate that each number of workers sustained, and where the time goes there.
+/// The highest sustained rate per number of workers, with the time of its stages.
 void add_knees(const json::Value& all, Section& section, std::vector<Chart>& charts) {
   Table table{.title = "Highest rate sustained",
               .head = {"workers", "jobs/s sustained", "jobs/s not", "placements/s", "ended"},
@@ -289,7 +289,7 @@ void add_knees(const json::Value& all, Section& section, std::vector<Chart>& cha
   if (!stages.series.empty()) charts.push_back(std::move(stages));
 }
 
-/// The faster one of two trials at a rate stays: noise makes trials slow, never fast.
+/// Keeps the fastest trial at each rate: noise makes trials slower, never faster.
 void keep_fastest(Series& series) {
   std::sort(series.points.begin(), series.points.end(),
             [](const Point& a, const Point& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
@@ -297,7 +297,7 @@ void keep_fastest(Series& series) {
   series.points.erase(std::unique(series.points.begin(), series.points.end(), same), series.points.end());
 }
 
-/// All trials, and the latency of placements against the rate that was offered.
+/// All trials, and the latency of placements by offered rate.
 void add_trials(const json::Value& all, double limit, Section& section) {
   Table table{.title = "Trials",
               .head = {"workers", "jobs/s", "p50", "p99", "p99.9", "busy", "backlog at the end", "placed", "verdict"},
@@ -355,7 +355,7 @@ void load_sections(const std::vector<const Input*>& inputs, Document& out) {
                                  value["least_placed_share"].is_number()
                                      ? fmt::format(", {:g} % placed", 100 * value["least_placed_share"].as_double())
                                      : ""));
-    std::vector<Chart> of_knees;  // they stand behind the curve
+    std::vector<Chart> of_knees;  // shown after the curve
     add_knees(value["knees"], section, of_knees);
     add_trials(value["trials"], limit, section);
     std::move(of_knees.begin(), of_knees.end(), std::back_inserter(section.charts));

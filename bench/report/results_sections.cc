@@ -1,4 +1,4 @@
-// Results of a sweep: what each factor does, which factors depend on each other, the best settings, the Pareto front.
+// Results of a sweep: effects of factors, their interactions, the best settings, the Pareto front.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ const run::Measure* measure_of(const std::string& name) {
   return nullptr;
 }
 
-/// A number in the units of its measure.
+/// A number in the unit of its measure.
 std::string words(const json::Value& value, const run::Measure& measure) {
   return shown(value.is_number() ? measure.scale * value.as_double() : kNone, measure.unit);
 }
@@ -26,7 +26,7 @@ std::string level_words(const std::string& factor, const std::string& level) {
   return fmt::format("{} {}", factor, level.empty() ? "(as in the file)" : level);
 }
 
-/// Better, worse, differs; nothing where no difference is shown.
+/// "better", "worse" or "differs"; empty if no difference is shown.
 Cell verdict_of(const json::Value& test, const run::Measure& measure) {
   if (!test["shown"].as_bool()) return "";
   const double difference = test["difference"].as_double() * measure.direction;
@@ -41,7 +41,7 @@ std::vector<Cell> test_cells(const json::Value& test, const run::Measure& measur
           interval ? fmt::format("{:.4f}", test["p_adjusted"].as_double()) : "-", verdict_of(test, measure)};
 }
 
-/// The first rows also on the terminal, all of them on the page.
+/// Shows the first rows on the terminal and all rows on the page.
 void add_table(Table all, Section& out) {
   if (all.rows.size() > kShownOnTerminal) {
     Table first = all;
@@ -86,7 +86,7 @@ void add_interactions(const json::Value& results, Section& out) {
     for (Cell& cell : test_cells(effect["test"], *measure)) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
-  // Those that are shown come first: most pairs of factors have nothing to do with each other.
+  // Significant interactions first: most pairs of factors have none.
   std::stable_partition(table.rows.begin(), table.rows.end(), [](const auto& row) { return !row.back().text.empty(); });
   table.note =
       "how much the effect of one level (against the first) differs where the other factor has another level than its "
@@ -126,7 +126,7 @@ void add_best(const json::Value& results, Section& out) {
   out.tables.push_back(std::move(table));
 }
 
-/// All settings with their means; those of the front are marked.
+/// All settings with their means; marks those on the front.
 void add_settings(const json::Value& results, Section& out) {
   Table table{.title = "Settings", .head = {"front"}, .rows = {}};
   for (const json::Value& factor : results["factors"].items()) table.head.push_back(factor["name"].as_string());
@@ -149,7 +149,7 @@ void add_settings(const json::Value& results, Section& out) {
   add_table(std::move(table), out);
 }
 
-/// The first two objectives of all settings.
+/// Chart of the first two objectives for all settings.
 void add_front(const json::Value& results, Section& out) {
   const auto& best = results["best"].items();
   if (best.size() < 2) return;
@@ -170,7 +170,7 @@ void add_front(const json::Value& results, Section& out) {
   out.charts.push_back(std::move(chart));
 }
 
-/// Differences of a measure's levels with their intervals.
+/// Charts of the differences between a measure's levels, with intervals.
 void add_effect_charts(const json::Value& results, Section& out) {
   for (const json::Value& one : results["measures"].items()) {
     const run::Measure* const measure = measure_of(one["name"].as_string());

@@ -1,4 +1,4 @@
-// Results of `berth run`: runs of one workload stand side by side, with ratios to the first.
+// Results of `berth run`: runs of one workload in one section, with ratios to the first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace {
 using run::value_at;
 using Runs = std::vector<const Input*>;
 
-/// Values of a list; null becomes none.
+/// Values of a list; null becomes kNone.
 std::vector<double> numbers_of(const json::Value& list) {
   std::vector<double> out;
   for (const json::Value& value : list.items()) out.push_back(value.is_number() ? value.as_double() : kNone);
   return out;
 }
 
-/// What tells the runs of a group apart: the file's name.
+/// Distinct names for the runs of a group, from their file names.
 std::vector<std::string> names_of(const Runs& runs) {
   std::map<std::string, int> seen;
   for (const Input* run : runs) ++seen[short_name(run->path)];
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const Runs& runs) {
   return out;
 }
 
-/// Where most of a run was spent on blocked evaluations, what let them run again; "" elsewhere.
+/// If most of a run was spent on retries of blocked evaluations: what unblocked them. Else "".
 std::string retries_words(const json::Value& run) {
   const double retries = run["retries"].as_double(), evaluations = run["evaluations"].as_double();
   if (retries <= 100 || 2 * retries <= evaluations) return "";
@@ -49,7 +49,7 @@ std::string retries_words(const json::Value& run) {
          fmt::format("{} found no room again: times and rates are theirs", shown(run["blocked_again"].as_double(), ""));
 }
 
-/// Where the arrivals set the rate of a run, how far; "" elsewhere.
+/// If the arrivals determined the rate of a run: to which extent. Else "".
 std::string of_arrivals_words(const json::Value& run) {
   if (run["rate_set_by"].as_string() != "arrivals") return "";
   return fmt::format(
@@ -58,8 +58,8 @@ std::string of_arrivals_words(const json::Value& run) {
       100 * run["workers"]["arrivals_when_idle"].as_double() / std::max(1.0, run["jobs"].as_double()));
 }
 
-/// What was run, where, and from what. What agrees is a fact of the section; numbers that differ are rows of the table,
-/// long texts that differ facts of their run.
+/// Adds workload, machine, build and settings. Values common to all runs become facts of the section, differing numbers
+/// rows of the table, and differing long texts facts of their run.
 void add_facts(const Runs& runs, const std::vector<std::string>& names, Section& out, Table& table) {
   const auto add = [&](const char* title, bool row, auto&& words) {
     std::vector<std::string> each;
@@ -115,7 +115,7 @@ Table table_of(const Runs& runs, const std::vector<std::string>& names, Section&
     for (std::size_t i = 0; i < values.size(); ++i) {
       cells.emplace_back(shown(values[i], row.unit));
       if (i == 0) continue;
-      cells.emplace_back(shown(values[i] / values[0], "x"));  // no colour: one run is no evidence
+      cells.emplace_back(shown(values[i] / values[0], "x"));  // no colour: a single run is no evidence
     }
     out.rows.push_back(std::move(cells));
   }
@@ -295,8 +295,8 @@ void add_conflicts(const Runs& runs, const std::vector<std::string>& names, Sect
   out.charts.push_back(std::move(chart));
 }
 
-/// How many of the placements handed in between two looks the applier refused: optimistic workers decide on what others
-/// have changed meanwhile.
+/// Share of the placements submitted between two samples that the applier refused, because optimistic workers decided
+/// on outdated state.
 void add_conflicts_over_time(const Runs& runs, const std::vector<std::string>& names, Section& out) {
   Chart chart{.title = "Conflicts over time"};
   chart.about = "Placements that the applier refused, as a share of those handed in, between two looks";
@@ -332,7 +332,7 @@ std::vector<std::vector<double>> rows_of(const json::Value& lists, double scale)
 void add_heat(const Input& run, const std::string& name, bool several, Section& out) {
   const std::string of = several ? ": " + name : "";
   const json::Value &over = run.value["over_time"], &map = run.value["node_map"];
-  // Columns are looks, rows steps of use; in percent of the ready nodes.
+  // Columns are samples, rows steps of usage; in percent of the ready nodes.
   const auto looks = rows_of(over["nodes_by_use"], 1);
   if (looks.size() > 1 && !looks[0].empty()) {
     Chart chart{.kind = ChartKind::heat, .title = "Nodes by their use over time" + of};
@@ -381,7 +381,7 @@ void add_heat(const Input& run, const std::string& name, bool several, Section& 
   }
 }
 
-// ---------------------------------------------------------------- a life
+// ---------------------------------------------------------------- simulations
 
 /// A column of a list of objects.
 struct Column {
@@ -404,7 +404,7 @@ void add_life(const json::Value& life, const std::string& of, Section& out) {
   std::vector<Mark> marks;
   for (const json::Value& fault : life["faults"].items())
     marks.push_back({fault["at_seconds"].as_double(), value_at(fault, "until_seconds"), fault["what"].as_string()});
-  // Of many faults those that hit most allocations are drawn in full; of a hundred bands nothing else would be seen.
+  // Of many faults only those that hit most allocations are shown in full; a hundred bands would hide the curves.
   constexpr std::size_t kMainMarks = 8;
   const bool many = marks.size() > 2 * kMainMarks;
   if (many) {

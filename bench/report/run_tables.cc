@@ -1,4 +1,4 @@
-// The tables that `berth run` prints in the terminal, for the page and for `berth report` of one run.
+// The tables of `berth run`'s terminal output, for the page and for `berth report` of one run.
 #include <fmt/format.h>
 
 #include "base/text.h"

@@ -39,8 +39,8 @@ bool is_of_type(const json::Value& value, std::string_view type) {
                              : type == "null" && value.is_null();
 }
 
-/// A document against the schema of its format. Of JSON Schema it knows what bench/schema uses, but for `required` and
-/// for refusing members without a name there.
+/// Checks a document against the schema of its format. Supports the parts of JSON Schema used in bench/schema, except
+/// `required` and the refusal of unknown members.
 class Checker {
  public:
   explicit Checker(const json::Value& schema) : root_(schema) {}
@@ -77,7 +77,7 @@ class Checker {
     return Problem{at, fmt::format("is {}, not {}", value.kind(), type_words(wanted.as_string()))};
   }
 
-  /// None of the alternatives: the problem of the one that went furthest.
+  /// If no alternative matches: the problem of the one that got furthest.
   Found any_of(const json::Value& alternatives, const json::Value& value, const std::string& at) const {
     Found furthest;
     for (const json::Value& one : alternatives.items()) {

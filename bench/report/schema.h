@@ -1,5 +1,5 @@
-// Whether what a result holds is of the types that bench/schema gives it. What is missing is no matter here: an older
-// berth did not write every member, and kinds.h says what each report needs.
+// Checks that the members of a result have the types given in bench/schema. Missing members are no error here: older
+// versions did not write all of them, and kinds.h checks what each report needs.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace berth::report {
 
-/// The first member that does not follow the schema of the format, as an error at its place in `path`. Fine for formats
-/// without a schema. Members that the schema does not name are fine as well: a newer berth wrote them.
+/// Error for the first member that violates the schema of the format, at its place in `path`. Accepts formats without a
+/// schema, and members unknown to the schema, which a newer berth wrote.
 [[nodiscard]] Result<void> check_schema(const json::Value& value, const std::string& format, const std::string& path);
 
 }  // namespace berth::report

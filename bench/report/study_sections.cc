@@ -1,4 +1,4 @@
-// Results of `berth run --repeat` and `--vary`: medians with intervals, setting by setting.
+// Results of `berth run --repeat` and `--vary`: medians with intervals per setting.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::string words(const json::Value& cell, const char* key, const Measured& m) {
   return shown(number(cell, key, m), m.unit.c_str());
 }
 
-/// "better", "worse", "differs", or nothing where no difference was shown.
+/// "better", "worse" or "differs"; empty if no difference was shown.
 Cell verdict_of(const json::Value& cell, const Measured& m) {
   if (!cell["differs"].as_bool()) return "";
   const double ratio = cell["ratio"].as_double(1);
@@ -61,7 +61,7 @@ bool all_equal(const json::Value& study, const Measured& m) {
   return true;
 }
 
-/// One setting: every measure is a row.
+/// Table of one setting, one row per measure.
 Table measures_table(const json::Value& study, const std::vector<Measured>& measures) {
   Table out;
   out.head = {"", "median", "from", "to", "least", "most"};
@@ -90,7 +90,7 @@ std::vector<Cell> parameter_cells(const json::Value& study, const json::Value& s
   return out;
 }
 
-/// Medians of what is tested and not the same everywhere; each setting is a row.
+/// Medians of the tested measures that differ, one row per setting.
 Table overview_table(const json::Value& study, const std::vector<Measured>& measures) {
   Table out;
   out.title = "Medians";
@@ -110,7 +110,7 @@ Table overview_table(const json::Value& study, const std::vector<Measured>& meas
   return out;
 }
 
-/// One measure; each setting is a row with its interval and the test against the first.
+/// Table of one measure: one row per setting with its interval and the test against the first.
 Table measure_table(const json::Value& study, const Measured& m) {
   const bool tests = study["tests"].as_int() > 0;
   Table out;
@@ -132,7 +132,7 @@ Table measure_table(const json::Value& study, const Measured& m) {
   return out;
 }
 
-/// A factor whose values are all numbers, of which a line can be drawn; none: -1.
+/// The first factor with more than two values, all numeric, for a line chart; -1 if there is none.
 int numeric_factor(const json::Value& study) {
   int at = -1, found = -1;
   for (const json::Value& factor : study["factors"].items()) {
@@ -146,11 +146,11 @@ int numeric_factor(const json::Value& study) {
   return found;
 }
 
-/// Over the values of a number: a line per combination of the other factors.
+/// Line chart over the values of a numeric factor: a line per combination of the other factors.
 Chart line_chart(const json::Value& study, const Measured& m, const std::string& key) {
   Chart out{.title = m.title, .about = fmt::format("Medians over {}.", key)};
   out.x = {key, ""}, out.y = {m.title, ""};
-  // The unit's text lives as long as the program only for those that are known.
+  // Only these unit texts are static; Unit is a pointer.
   for (const char* const unit : {"ns", "s", "bytes", "%", "/s", "x"})
     if (m.unit == unit) out.y.unit = unit;
   for (const json::Value& setting : study["settings"].items()) {
