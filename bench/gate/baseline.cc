@@ -26,7 +26,7 @@ std::string quoted(const std::string& text) {
   return out;
 }
 
-/// What a fingerprint in a file lacks, or which of its fields is no text.
+/// Reads a fingerprint. Returns the first field that is missing or not a text, if any.
 std::optional<BadMember> read_fingerprint(const json::Value& value, Fingerprint& out) {
   for (const json::Member& field : value.members()) {
     if (!field.value.is_string()) return BadMember{field.key, fmt::format("is {}, not a text", field.value.kind())};
@@ -35,7 +35,7 @@ std::optional<BadMember> read_fingerprint(const json::Value& value, Fingerprint&
   const auto is_of_machine = [](const std::string& field) {
     return std::find(machine_fields().begin(), machine_fields().end(), field) != machine_fields().end();
   };
-  // A baseline of counters names no machine.
+  // A baseline of counters has no machine fields.
   const bool machine = std::any_of(machine_fields().begin(), machine_fields().end(),
                                    [&](const std::string& field) { return value.has(field); });
   for (const std::string& field : fingerprint_fields())
@@ -63,7 +63,7 @@ Outcome<std::pair<Case, Samples>> read_case(const json::Value& value, const std:
   if (samples.digests.empty()) return bad("decisions_digests", "names no digest, so there is no repetition");
   for (const json::Member& member : value["samples"].members()) {
     const Metric* const metric = find_metric(member.key);
-    if (!metric) continue;  // of a newer berth
+    if (!metric) continue;  // from a newer berth
     const std::string metric_place = "samples." + member.key;
     if (!member.value.is_array()) return bad(metric_place, fmt::format("is {}, not a list", member.value.kind()));
     std::vector<double>& into = samples.values[member.key];
@@ -82,7 +82,7 @@ Outcome<std::pair<Case, Samples>> read_case(const json::Value& value, const std:
 std::string time_text() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 std::string baseline_text(const Baseline& baseline) {
-  // By hand, so that a metric is one line and two files can be held side by side.
+  // Formatted here, so that each metric is one line and two files can be compared.
   std::string out =
       fmt::format("{{\n \"format\": \"{}\",\n \"version\": {},\n \"recorded\": {},\n \"command\": {},\n \"cases\": [",
                   kFormat, kBaselineVersion, quoted(baseline.recorded), quoted(baseline.command));
@@ -160,7 +160,7 @@ Outcome<Baseline> read_baseline(const std::string& path) {
 Outcome<std::vector<CasePair>> pairs_of(const Baseline& base, const Baseline& head, Pairing pairing,
                                         const std::vector<std::string>& allowed, const Names& names) {
   using OneCase = std::pair<Case, Samples>;
-  // The seed that ran is in the fingerprint; a report knows no other.
+  // The fingerprint has the seed that ran; a report has no other.
   const auto counterpart = [](const OneCase& one, const Baseline& side) -> const OneCase* {
     for (const OneCase& other : side.cases)
       if (other.first.workload == one.first.workload && other.first.label == one.first.label &&

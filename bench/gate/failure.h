@@ -1,4 +1,4 @@
-// How a gate that could not be held ends: with a line for people and an exit code.
+// Failure of a gate that could not be completed: one line of text and an exit code.
 #pragma once
 
 #include "berth/result.h"

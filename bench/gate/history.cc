@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kHistoryVersion = 1;
 
-/// Everything of a fingerprint that must agree for two lines to be of one series.
+/// Digest of the fingerprint's fields that must agree for two lines to belong to one series.
 std::string environment_of(const Fingerprint& fingerprint) {
   base::Sha256 sum;
   for (const auto& [field, value] : fingerprint.fields)
@@ -37,7 +37,7 @@ struct Series {
   std::vector<Point> points;
 };
 
-/// What a line of a history lacks or holds that is of another type. Its metrics are those that its build measured.
+/// The first member of a history line that is missing or of the wrong type, if any. Its metrics are those of its build.
 std::optional<BadMember> bad_member(const json::Value& line) {
   for (const char* name : {"time", "case", "commit", "environment", "cpu"})
     if (!line[name].is_string())

@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::string_view kPath = "AVX2";
 
-/// A program that runs another one and counts its instructions.
+/// A program that counts the instructions of another one.
 struct Counter {
-  std::vector<std::string> (*words)(const std::string& file);  ///< which writes what it counted to `file`
-  /// Reads that file; nothing if it holds no count.
+  std::vector<std::string> (*words)(const std::string& file);  ///< command line; writes its count to `file`
+  /// Reads the text of that file; nullopt if it has no count.
   std::optional<std::uint64_t> (*count)(const std::string& text);
   std::string (*name)(const std::string& text);
 };
 
-/// The digits up to the next character that is neither a digit nor a comma.
+/// The number up to the next character that is neither a digit nor a comma.
 std::optional<std::uint64_t> grouped_number(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -60,7 +60,7 @@ constexpr Counter kPerf{
     },
     [](const std::string&) -> std::string { return "perf"; }};
 
-/// Nothing: the counter is not installed, or counts nothing on this machine.
+/// Counts with one counter; nullopt if it is not installed or cannot count on this machine.
 Outcome<std::optional<InstructionCount>> count_by(const Counter& counter, const Command& command, const Case& what,
                                                   const MeasureOptions& options) {
   const TemporaryFile json, log, counts;
@@ -76,7 +76,7 @@ Outcome<std::optional<InstructionCount>> count_by(const Counter& counter, const 
   const std::string text = io::read_file(counts.path()).value_or("");
   const bool ran = (end->fine() || end->exit_code == kRegression) &&
                    io::read_file(json.path()).value_or("").find_first_not_of(" \t\r\n") != std::string::npos;
-  if (!ran && program == "perf" && text.empty()) return std::nullopt;  // the kernel lets nobody count
+  if (!ran && program == "perf" && text.empty()) return std::nullopt;  // the kernel does not permit counting
   if (!ran)
     return fail(kOwnFailure, command.text(),
                 fmt::format("under {} it {}: {}", program, end->words(),

@@ -1,4 +1,4 @@
-// One repetition of a case by a command: its process and the report it writes.
+// Runs one repetition of a case: a command's process and its report.
 #pragma once
 
 #include "gate/process.h"
@@ -6,9 +6,9 @@
 
 namespace berth::gate {
 
-/// How a side is run. One word or a word with options of `berth run`: `PROGRAM run WORKLOAD --label L [--seed S]
-/// OPTIONS --quiet --json FILE`, with `stages` also `--stages`. A command that names {json} is run as it stands, with
-/// {workload}, {label}, {seed}, {json} replaced.
+/// The command of a side. A program with optional options of `berth run` becomes `PROGRAM run WORKLOAD --label L
+/// [--seed S] OPTIONS --quiet --json FILE`, with `stages` also `--stages`. A command that contains {json} is only
+/// changed by replacing {workload}, {label}, {seed} and {json}.
 class Command {
  public:
   static Outcome<Command> parse(const std::string& text, bool stages = false);
@@ -25,12 +25,12 @@ class Command {
 
 struct MeasureOptions {
   double timeout_seconds = 600;
-  bool pin = true;  ///< to as many cores as the workload has workers, where there are so many
+  bool pin = true;  ///< to as many cores as the workload has workers, if the machine has so many
 };
 
-/// Runs a case once. Errors (kOwnFailure unless the program does not exist): it crashed, took too long, wrote no report
-/// or one that is no JSON. Exit code 3 (decisions differ from Nomad's) is fine: the report says so. `cores`: 0 = not
-/// pinned.
+/// Runs a case once. Errors (kOwnFailure unless the program does not exist): it crashed, took too long, or wrote no
+/// valid JSON report. Exit code 3 (decisions differ from Nomad's) is accepted, because the report includes it. `cores`:
+/// 0 = not pinned.
 [[nodiscard]] Outcome<json::Value> measure_once(const Command& command, const Case& what, const MeasureOptions& options,
                                                 std::size_t cores);
 

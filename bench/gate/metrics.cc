@@ -15,7 +15,7 @@ namespace berth::gate {
 namespace {
 
 constexpr Metric kMetrics[] = {
-    // Work: the same on every run of one build and one workload.
+    // Work: equal in every run of one build and workload.
     {"placements", "placed", Kind::counter, Better::higher, Unit::count, In::all, 0},
     {"nodes_scored", "work.nodes_scored", Kind::counter, Better::lower, Unit::count, In::all, 0},
     {"nodes_filtered", "work.nodes_filtered", Kind::counter, Better::lower, Unit::count, In::all, 0},
@@ -40,7 +40,7 @@ constexpr Metric kMetrics[] = {
     {"fragmentation", "packing.fragmentation", Kind::quality, Better::lower, Unit::share, In::replays, 0.005, true},
     {"preempted_allocs", "work.preempted_allocs", Kind::quality, Better::lower, Unit::count, In::all, 0.01},
     {"preempted_memory_mb", "work.preempted_memory_mb", Kind::quality, Better::lower, Unit::count, In::all, 0.01},
-    // Times, memory of the process with them. A percentile in the tail is given twice the effect.
+    // Times, and memory of the process. Tail percentiles are allowed twice the effect.
     {"busy_seconds", "busy_seconds", Kind::time, Better::lower, Unit::seconds, In::all, 1},
     {"cpu_seconds", "cpu_seconds", Kind::time, Better::lower, Unit::seconds, In::all, 1},
     {"schedule_ns.mean", "schedule_ns.mean", Kind::time, Better::lower, Unit::ns, In::replays, 1, false, "schedule"},
@@ -54,7 +54,7 @@ constexpr Metric kMetrics[] = {
     {"cell_first_ns", "cells.*.berth_first_ns", Kind::time, Better::lower, Unit::ns, In::grids, 1},
     {"cell_new_worker_ns", "cells.*.berth_new_worker_ns", Kind::time, Better::lower, Unit::ns, In::grids, 1},
     {"peak_rss_bytes", "peak_rss_bytes", Kind::time, Better::lower, Unit::bytes, In::all, 1},
-    // Of reports with stages (`berth run --stages`): mean time per evaluation.
+    // Stages (`berth run --stages`): mean time per evaluation.
     {"stage.dequeue", "stages_ns.dequeue", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "dequeue"},
     {"stage.snapshot", "stages_ns.snapshot", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "snapshot"},
     {"stage.compile", "stages_ns.compile", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "compile"},
@@ -68,7 +68,7 @@ constexpr Metric kMetrics[] = {
     {"stage.commit", "stages_ns.commit", Kind::time, Better::lower, Unit::ns, In::stages, 1, false, "commit"},
 };
 
-/// "did you mean 'NAME'? " of a name that is mistyped or cut short, as "schedule" is; "" where none is close.
+/// "did you mean 'NAME'? " for a mistyped or abbreviated name such as "schedule"; "" if none is close.
 std::string did_you_mean(std::string_view name) {
   std::vector<std::string> names = {std::string(kDigest)};
   for (const Metric& metric : kMetrics) {
@@ -99,7 +99,7 @@ std::string value_problem(const json::Value* value, const Metric& metric) {
   const double number = value->as_double();
   if (!std::isfinite(number)) return "is not finite";
   if (number < 0) return fmt::format("is negative: {:g}", number);
-  // Commits and single stages may take no time: of runs that place nothing.
+  // Commits and stages may take no time in runs that place nothing.
   if (number == 0 && metric.kind == Kind::time && metric.in != In::stages && !metric.name.starts_with("commit_ns"))
     return "is 0, and no run takes that";
   return metric.unit == Unit::share && number > 1 ? fmt::format("is a share of more than 1: {:g}", number) : "";
@@ -117,7 +117,7 @@ const json::Value* member_at(const json::Value& report, std::string_view path) {
 tl::expected<std::optional<double>, BadMember> value_in(const json::Value& report, const Metric& metric) {
   constexpr std::string_view kCells = "cells.*.";
   const bool grid = report.has("cells");
-  // Grid cells are decided and not committed, and have no queue: a grid has no such times, though it lists them.
+  // Grid cells are decided but not committed or queued, so a grid has no such times, although it lists them.
   if (metric.in == In::replays && grid) return std::nullopt;
   if (!metric.path.starts_with(kCells)) {
     const json::Value* const value = member_at(report, metric.path);

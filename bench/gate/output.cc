@@ -16,7 +16,7 @@ const char* word(Judgement result) {
 
 std::string text_of(const Finding& finding, double value) { return with_unit(value, finding.about->unit); }
 
-/// How much more than the base: "+10.3 %", for differences of shares "+0.4 points", from nothing "new".
+/// Change relative to the base: "+10.3 %", for differences of shares "+0.4 points", from 0 "new".
 std::string change_text(const Finding& finding) {
   const double raw = finding.about->better == Better::lower ? finding.change : -finding.change;
   if (finding.about->absolute) return fmt::format("{:+.2f} points", 100 * raw);
@@ -185,7 +185,7 @@ json::Value to_json(const Described& what) {
       one.set("got", f.got);
       one.set("want", f.want);
       one.set("better", f.about->better == Better::lower ? "lower" : "higher");
-      one.set("worse_by", f.change);  // null when the base is 0
+      one.set("worse_by", f.change);  // null if the base is 0
       one.set("noise", f.noise);
       one.set("p", f.exact ? json::Value() : json::Value(f.p));
     } else {

@@ -1,4 +1,4 @@
-// A verdict in words: lines for the terminal, Markdown for a pull request, JSON (bench/schema/berth-gate.json).
+// Formats a verdict: lines for the terminal, Markdown for a pull request, JSON (bench/schema/berth-gate.json).
 #pragma once
 
 #include "gate/profile.h"
@@ -13,12 +13,12 @@ struct Described {
   const Session* session = nullptr;
   Rules rules;
   std::uint64_t seed = 0;
-  std::vector<Profile> profiles = {};  ///< of heads that got slower
+  std::vector<Profile> profiles = {};  ///< of cases that got slower
 };
 
-/// "case metric: got X, want <= Y (base Z, +D %, noise N %, n = K)" with the sign of at-most or at-least.
+/// "case metric: got X, want <= Y (base Z, +D %, noise N %, n = K)" with <= or >=.
 [[nodiscard]] std::string finding_line(const Finding& finding);
-/// Machine and sides, every metric that is not a plain pass, stages, the verdict last.
+/// Machine and sides, every metric that did not simply pass, stages, and last the verdict.
 [[nodiscard]] std::string to_terminal(const Described& what);
 [[nodiscard]] std::string to_markdown(const Described& what);
 [[nodiscard]] json::Value to_json(const Described& what);

@@ -27,7 +27,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 constexpr int kEndPatienceMs = 300;  // between SIGTERM and SIGKILL; with the wait for the signal, below a second
 
-/// This thread's cores cut down to the last `count`; children inherit them. Back to all when it ends.
+/// Restricts this thread to the last `count` cores, which children inherit. Restores all on destruction.
 class Pinned {
  public:
   explicit Pinned(std::size_t count) {
@@ -49,15 +49,15 @@ class Pinned {
   bool active_ = false;
 };
 
-/// Waits for the end of a process; true when it came in time and before a signal. 0 s: whenever it comes.
+/// Waits for the end of a process; true if it ended in time and before a signal. 0 s: no time limit.
 bool wait_for(pid_t pid, double timeout_seconds, int& status) {
   constexpr double kForEver = 1e9;
   const auto end = Steady::now() + std::chrono::duration_cast<Steady::duration>(
                                        std::chrono::duration<double>(timeout_seconds > 0 ? timeout_seconds : kForEver));
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1 on old kernels: look every 5 ms
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1 on old kernels: polls every 5 ms
   bool ended = false;
   while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end && !run::interrupted()) {
-    // A signal ends poll(), but not where it came just before, hence 100 ms.
+    // A signal ends poll(), but not if it came just before, hence 100 ms.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count() + 1;
     pollfd what{handle, POLLIN, 0};
     poll(&what, handle < 0 ? 0 : 1, static_cast<int>(std::min<std::int64_t>(left, handle < 0 ? 5 : 100)));
@@ -66,7 +66,7 @@ bool wait_for(pid_t pid, double timeout_seconds, int& status) {
   return ended;
 }
 
-// What a signal that ends the gate at once must take with it: the child's group, and files of this process's own.
+// To be removed if a signal ends the gate at once: the child's process group, and temporary files of this process.
 std::atomic<pid_t> g_child{0};
 constexpr std::size_t kFilesMost = 8;
 struct OwnFile {
@@ -99,7 +99,7 @@ void forget_file(const std::string& path) {
     }
 }
 
-/// Ends a process and what it started: asks first, for `patience_ms`.
+/// Ends a process and its children: SIGTERM, and after `patience_ms` SIGKILL.
 void end_group(pid_t pid, int patience_ms, int& status) {
   kill(-pid, SIGTERM);
   bool ended = false;
@@ -107,7 +107,7 @@ void end_group(pid_t pid, int patience_ms, int& status) {
     ended = waitpid(pid, &status, WNOHANG) == pid;
     if (!ended) poll(nullptr, 0, 10);
   }
-  kill(-pid, SIGKILL);  // its children may live on without it
+  kill(-pid, SIGKILL);  // its children may have survived it
   while (!ended && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
 }
@@ -122,7 +122,7 @@ std::string ProcessEnd::words() const {
 
 namespace {
 
-/// In the child of a fork: becomes the program, or returns. Only calls that are safe there.
+/// In the child of a fork: executes the program, or returns on failure. Only async-signal-safe calls.
 void become(const ProcessOptions& options, char* const* argv) {
   const char* const log = options.log.empty() ? "/dev/null" : options.log.c_str();
   const auto open_as = [](const char* path, int flags, int file) {
@@ -136,10 +136,10 @@ void become(const ProcessOptions& options, char* const* argv) {
   execvp(argv[0], argv);
 }
 
-/// Starts a program in a group of its own, so that what it starts can be ended with it. It is killed when this process
-/// ends, however that happens. Returns its pid, or -1 and the reason in `error`.
+/// Starts a program in a new process group, so that its children can be ended with it. It is killed whenever this
+/// process ends. Returns its pid, or -1 and the reason in `error`.
 pid_t start(const ProcessOptions& options, char* const* argv, int& error) {
-  int ends[2];  // closed by the kernel when the child has become the program; else it gets the reason
+  int ends[2];  // pipe: closed by the kernel at a successful exec; else it carries the error
   if (pipe2(ends, O_CLOEXEC) != 0) return error = errno, -1;
   const pid_t parent = getpid(), pid = fork();
   if (pid == 0) {

@@ -22,7 +22,7 @@ Outcome<std::string> git(std::vector<std::string> arguments, const std::string& 
   return done->text;
 }
 
-/// Removes the work tree of a build, however the build ended.
+/// Removes the work tree of a build on destruction.
 class WorkTree {
  public:
   WorkTree(std::string root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
@@ -60,7 +60,7 @@ Outcome<std::string> build_revision(const std::string& revision, const std::func
   fs::create_directories(folder, error);
   fs::remove(log, error);
   say(fmt::format("building {} ({}), once; its log is {}", revision, commit->substr(0, 12), log));
-  static_cast<void>(capture({"git", "worktree", "remove", "--force", tree}, *root));  // of a build that was killed
+  static_cast<void>(capture({"git", "worktree", "remove", "--force", tree}, *root));  // left over from a killed build
   if (auto added = git({"worktree", "add", "--force", "--detach", tree, *commit}, *root); !added)
     return fail(kOwnFailure, "berth gate", added.error().error.problem, "see `git worktree list`", kOption);
   const WorkTree removed_at_the_end(*root, tree);

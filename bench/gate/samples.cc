@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kRunReportVersion = 1;
 
-/// Where a field of a fingerprint comes from.
+/// Source of a fingerprint's field: its path in a report.
 struct Source {
   const char *field, *path;
   bool number = false;
@@ -42,7 +42,7 @@ tl::unexpected<Failure> not_whole(const std::string& source, const std::string& 
   return fail(kUsage, source, problem, "a gate judges whole reports: write it anew with `berth run --json`", place);
 }
 
-/// "" if a member is a text (or a whole number from 0), else what it is.
+/// "" if a member is a text (or, with `number`, a whole number from 0), else the problem.
 std::string kind_problem(const json::Value* value, bool number) {
   if (!value) return "is missing";
   if (number ? value->is_int() : value->is_string())
@@ -105,7 +105,7 @@ std::vector<Difference> differences(const Fingerprint& base, const Fingerprint& 
     if (field == "commit" || field == "dirty" || contains(allowed, field)) continue;
     if (builds_may_differ && !contains(kInput, field)) continue;
     const std::string& other = head.get(field);
-    if (field == kInstructionsOf && other.empty()) continue;  // check_sides() says that one side has no instructions
+    if (field == kInstructionsOf && other.empty()) continue;  // check_sides() reports that one side has no instructions
     if (value != other) out.push_back({field, value, other});
   }
   return out;
@@ -154,7 +154,7 @@ Outcome<void> add_report(const json::Value& report, const std::string& source, S
     if (!value) return not_whole(source, value.error().place, value.error().problem);
     const auto found = samples.values.find(metric.name);
     const bool before = found != samples.values.end();
-    // A stage that took no time this once has the time 0 in this repetition.
+    // A stage without time in this repetition has the time 0.
     if (!*value && !(before && is_stage(metric))) {
       if (before) return not_whole(source, std::string(metric.path), "is missing, unlike in the repetitions before");
       continue;
@@ -206,7 +206,7 @@ void append(Samples& samples, const Samples& more) {
   if (samples.repetitions() == 0) samples.fingerprint = more.fingerprint;
   for (const auto& [name, values] : more.values) {
     std::vector<double>& into = samples.values[name];
-    into.resize(samples.repetitions(), 0.0);  // a stage that took no time before
+    into.resize(samples.repetitions(), 0.0);  // a stage without time so far
     into.insert(into.end(), values.begin(), values.end());
   }
   samples.digests.insert(samples.digests.end(), more.digests.begin(), more.digests.end());

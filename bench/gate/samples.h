@@ -1,5 +1,4 @@
-// What was measured: per case and side the values of every metric, one per repetition, and a fingerprint of what ran
-// where.
+// Samples: per case and side the values of every metric, one per repetition, and a fingerprint of program and machine.
 #pragma once
 
 #include <map>
@@ -10,7 +9,7 @@
 
 namespace berth::gate {
 
-/// A workload as it is measured.
+/// A workload to be measured.
 struct Case {
   std::string workload, label;
   std::int64_t seed = -1;                  ///< -1: the workload's own
@@ -18,22 +17,21 @@ struct Case {
   friend bool operator==(const Case&, const Case&) = default;
 };
 
-/// Fields in the order in which they are shown. Two sets of samples can be held against each other when all agree but
-/// commit and dirty.
+/// Fields in display order. Two sets of samples are comparable if all fields agree except commit and dirty.
 struct Fingerprint {
   std::vector<std::pair<std::string, std::string>> fields;
-  [[nodiscard]] const std::string& get(std::string_view field) const;  ///< "" when absent
+  [[nodiscard]] const std::string& get(std::string_view field) const;  ///< "" if absent
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
-/// Names of all fields that a fingerprint has; those that only some have are not among them.
+/// Names of the fields that every fingerprint has.
 [[nodiscard]] const std::vector<std::string>& fingerprint_fields();
-/// How and of which build instructions were counted; only where they were.
+/// Optional field: method and build of the instruction count.
 inline constexpr std::string_view kInstructionsOf = "instructions_of";
 struct Difference {
   std::string field, base, head;
 };
-/// Fields that differ. `builds_may_differ`: of the settings only those of the input count (workload, data, seed), since
-/// two builds or configurations run on one machine at one time; `allowed` lists further fields that may differ.
+/// Fields that differ. `builds_may_differ`: only settings of the input must agree (workload, data, seed), because two
+/// builds or configurations ran on one machine at one time. `allowed`: further fields that may differ.
 [[nodiscard]] std::vector<Difference> differences(const Fingerprint& base, const Fingerprint& head,
                                                   bool builds_may_differ, const std::vector<std::string>& allowed = {});
 
@@ -44,16 +42,17 @@ struct Samples {
   [[nodiscard]] std::size_t repetitions() const { return digests.size(); }
 };
 
-/// Adds a report of `berth run` as one repetition. `source` is named in errors: another format or version, a report
-/// that is not whole (kUsage, naming the member), a run that ended early, or one whose settings differ from the
-/// repetitions before. A whole report has every member that metrics and fingerprint are made of, each of its type.
+/// Adds a report of `berth run` as one repetition. Errors contain `source`: another format or version, an incomplete
+/// report (kUsage, with the member), a run that ended early, or settings other than in earlier repetitions. A complete
+/// report has every member used by metrics and fingerprint, each of its type.
 [[nodiscard]] Outcome<void> add_report(const json::Value& report, const std::string& source, Samples& samples);
-/// Fields of a fingerprint that say on what it ran; counters and quality do not depend on them.
+/// Fields of a fingerprint that describe the machine; counters and quality do not depend on them.
 [[nodiscard]] const std::vector<std::string>& machine_fields();
-/// Why samples that were read are not whole, and of which metric: each required metric has one value per repetition.
-/// Times are not required where the fingerprint names no machine (keep_counters).
+/// Why samples are incomplete, with the metric: each required metric must have one value per repetition. Times are not
+/// required if the fingerprint has no machine (keep_counters).
 [[nodiscard]] std::optional<BadMember> missing_in(const Samples& samples);
-/// Leaves counters and quality, and of the fingerprint what they depend on: the same on every machine.
+/// Keeps only counters and quality, which are the same on every machine, and the fingerprint's fields that they depend
+/// on.
 void keep_counters(Samples& samples);
 
 /// Adds the repetitions of `more`.

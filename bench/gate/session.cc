@@ -13,7 +13,7 @@ class Measuring {
  public:
   Measuring(const SessionOptions& options, const World& world) : options_(options), world_(world) {}
 
-  /// One repetition into `samples`.
+  /// Adds one repetition to `samples`.
   Outcome<void> once(const Case& what, Side side, Samples& samples) {
     auto report = world_.measure(what, side);
     if (!report) return tl::unexpected(report.error());
@@ -28,8 +28,8 @@ class Measuring {
     return world_.elapsed_seconds() + seconds <= options_.seconds_max;
   }
 
-  /// `repetitions` more of each side of the cases listed, in turns through all of them. Stops between rounds when the
-  /// time is spent; a started block is finished, so both sides have the same number.
+  /// Adds `repetitions` of each side to the listed cases, in rounds through all of them. Stops between rounds when the
+  /// time is used up; a started block is finished, so that both sides have the same number.
   Outcome<bool> batch(std::vector<CasePair>& cases, const std::vector<std::size_t>& listed, std::size_t repetitions) {
     const std::vector<Side> order = interleaved(repetitions, options_.seed + ++batches_);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -43,7 +43,7 @@ class Measuring {
     return true;
   }
 
-  /// Runs everything once, unmeasured; the time of one round is kept.
+  /// Runs everything once without measuring, and notes the time of a round.
   Outcome<void> warm_up(const std::vector<CasePair>& cases, const std::vector<Side>& sides) {
     const double start = world_.elapsed_seconds();
     std::vector<CasePair> warm;
@@ -80,11 +80,11 @@ class Measuring {
 
   const SessionOptions& options_;
   const World& world_;
-  double round_seconds_ = 0;  // every case once on one side
+  double round_seconds_ = 0;  // for every case once on one side
   std::uint64_t batches_ = 0;
 };
 
-/// Cases with a finding of this result that statistics made.
+/// Cases with a statistical finding of this result.
 std::vector<std::size_t> cases_with(const Verdict& verdict, const std::vector<CasePair>& cases, Judgement result) {
   std::vector<std::size_t> out;
   for (std::size_t c = 0; c < cases.size(); ++c)
@@ -137,7 +137,7 @@ Outcome<Session> run_session(const std::vector<Case>& cases, const SessionOption
     ++out.batches;
     out.verdict = judge(out.cases, options.rules);
 
-    // Suspects once more, with samples of their own. Both judgements must say it.
+    // Measures suspects again with fresh samples. Both judgements must find the regression.
     if (const auto suspects = cases_with(out.verdict, out.cases, Judgement::regression);
         !suspects.empty() && *complete) {
       std::vector<CasePair> again;
@@ -145,7 +145,7 @@ Outcome<Session> run_session(const std::vector<Case>& cases, const SessionOption
       for (std::size_t i = 0; i < suspects.size(); ++i)
         again.push_back({out.cases[suspects[i]].what, {}, {}}), all[i] = i;
       measuring.say(fmt::format("{} suspect{} again", suspects.size(), suspects.size() == 1 ? "" : "s"));
-      // As many as showed it the first time, so that what is there has the same chance to show again.
+      // As many repetitions as the first time, so that a real regression has the same chance to show again.
       std::size_t fresh_count = first;
       for (const std::size_t c : suspects) fresh_count = std::max(fresh_count, out.cases[c].base.repetitions());
       Rules rules = options.rules;

@@ -1,4 +1,4 @@
-// In which order and how often both sides are measured, until the verdict is clear or the time is spent.
+// Decides in which order and how often both sides are measured, until the verdict is clear or the time is used up.
 #pragma once
 
 #include <functional>
@@ -11,13 +11,13 @@ enum class Side : std::uint8_t { base, head };
 
 struct SessionOptions {
   Rules rules;
-  std::size_t repetitions = 0;       ///< to start with; 0: as many as the test needs
+  std::size_t repetitions = 0;       ///< initial; 0: as many as the test needs
   std::size_t repetitions_max = 40;  ///< per side and case
   double seconds_max = 300;
   std::uint64_t seed = 1;  ///< of the order
 };
 
-/// What a session asks of the world; tests put a simulation here.
+/// Functions that a session needs; tests replace them by a simulation.
 struct World {
   /// One repetition of a case on one side: a report of `berth run`.
   std::function<Outcome<json::Value>(const Case&, Side)> measure;
@@ -33,9 +33,9 @@ struct Session {
   std::size_t batches = 0;
 };
 
-/// Measures and judges. Every side of every case first runs once unmeasured: that warms caches, shows at once what does
-/// not work, and tells how long a repetition takes. Errors: what a repetition ended with; sides whose inputs differ
-/// (kInconclusive, naming the fields); a budget that is too small for the first batch (kUsage).
+/// Measures and judges. First runs every side of every case once without measuring, which warms caches, finds errors
+/// early and shows how long a repetition takes. Errors: those of a repetition; sides with different inputs
+/// (kInconclusive, with the fields); a budget that is too small for the first batch (kUsage).
 [[nodiscard]] Outcome<Session> run_session(const std::vector<Case>& cases, const SessionOptions& options,
                                            const World& world);
 
@@ -48,7 +48,7 @@ struct Session {
 /// Order of 2 n repetitions: blocks of A B B A or B A A B by the seed's coin.
 [[nodiscard]] std::vector<Side> interleaved(std::size_t repetitions, std::uint64_t seed);
 
-/// "cpu: 'A' against 'B'; flags: ..." as a failure of the gate (kInconclusive).
+/// "cpu: 'A' against 'B'; flags: ..." as a Failure (kInconclusive).
 [[nodiscard]] tl::unexpected<Failure> mismatch(const std::string& source, const std::vector<Difference>& differences);
 
 }  // namespace berth::gate

@@ -16,7 +16,7 @@ bool constant(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
 }
 
-/// Whether one run does exactly what another does: workers that race decide and count differently each time.
+/// True if every run does exactly the same. Racing workers decide and count differently each time.
 bool repeats(const CasePair& pair) {
   const auto alone = [](const Fingerprint& print) {
     return print.get("commits") != "free" && print.get("workers") == "1";
@@ -45,7 +45,7 @@ const std::vector<double>* values_of(const Samples& samples, const Metric& metri
   return found == samples.values.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-/// Of the engine's time on one side; 0: the samples have no stages.
+/// Share of a stage in the engine's time on one side; 0: the samples have no stages.
 double stage_share(const Samples& samples, const Metric& wanted) {
   double all = 0, own = 0;
   for (const Metric& metric : metrics()) {
@@ -72,7 +72,7 @@ bool is_judged(const Metric& metric, const Rules& rules) {
          (rules.only.empty() || std::find(rules.only.begin(), rules.only.end(), metric.name) != rules.only.end());
 }
 
-/// True if a stage takes too little of both sides to be judged.
+/// True if a stage takes too little time on both sides to be judged.
 bool is_small_stage(const CasePair& pair, const Metric& metric) {
   return is_stage(metric) && stage_share(pair.base, metric) < kLeastStageShare &&
          stage_share(pair.head, metric) < kLeastStageShare;
@@ -80,7 +80,7 @@ bool is_small_stage(const CasePair& pair, const Metric& metric) {
 
 bool has(const Samples& samples, const Metric& metric) {
   const std::vector<double>* const values = values_of(samples, metric);
-  // A stage that is not listed took no time; one that takes no time on one side alone is not listed there.
+  // Stages without time are not listed, possibly only on one side.
   return values && !(is_stage(metric) && stats::median(*values) == 0);
 }
 
@@ -96,7 +96,7 @@ class Judge {
     const auto varies = [](const std::vector<std::string>& all) {
       return std::any_of(all.begin(), all.end(), [&](const std::string& one) { return one != all.front(); });
     };
-    // Workers that take turns (commits = "deterministic") decide as one does.
+    // Workers that take turns (commits = "deterministic") decide like a single one.
     for (const Samples* side : {&pair.base, &pair.head})
       if (side->fingerprint.get("commits") == "free")
         return out_.notes.push_back(pair.what.name() +
@@ -136,19 +136,19 @@ class Judge {
       if (stats::median(a) > 0 || stats::median(b) > 0) statistical(pair, metric, a, b, limit_of(metric, rules_));
       return;
     }
-    if (!repeats(pair)) {  // digests() says so
+    if (!repeats(pair)) {  // reported by digests()
       if (metric.kind == Kind::quality)
         statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
       return;
     }
-    if (!constant(a)) {  // nothing to hold the head against
+    if (!constant(a)) {  // no single base value to compare with
       exact(pair, metric, stats::median(a), stats::median(b), n);
       out_.findings.back().result = Judgement::inconclusive;
       out_.findings.back().note = "varies from run to run in the base";
       return;
     }
     if (constant(b)) return exact(pair, metric, a.front(), b.front(), n);
-    // The base repeats exactly, the head does not.
+    // The base repeats exactly, but the head does not.
     const auto worst = std::max_element(b.begin(), b.end(), [&](double x, double y) {
       return change_of(metric, a.front(), x) < change_of(metric, a.front(), y);
     });
@@ -162,7 +162,7 @@ class Judge {
     std::vector<double> p;
     for (const std::size_t i : tests_) p.push_back(out_.findings[i].p);
     const std::vector<double> adjusted = stats::holm(p);
-    // Improvements are tested in the other direction, with a correction of their own.
+    // Improvements are tested in the other direction, with a separate correction.
     const std::vector<double> better = stats::holm(p_better_);
     for (std::size_t t = 0; t < tests_.size(); ++t) conclude(out_.findings[tests_[t]], adjusted[t], better[t], t);
     for (const Finding& finding : out_.findings)
@@ -199,7 +199,7 @@ class Judge {
     finding.base = base, finding.got = got, finding.n = n;
     finding.want = worst_allowed(metric, base, limit);
     finding.change = change_of(metric, base, got);
-    constexpr double kRounding = 1e-12;  // of a limit that is met exactly
+    constexpr double kRounding = 1e-12;  // tolerance for a limit that is met exactly
     if (finding.change > limit + kRounding) finding.result = Judgement::regression;
     if (finding.change < -limit - kRounding) finding.result = Judgement::improved;
   }
@@ -219,7 +219,7 @@ class Judge {
     finding.p = lower ? test.p_greater : test.p_less;
     p_better_.push_back(lower ? test.p_less : test.p_greater);
     limits_.push_back(limit);
-    // The best of each side: what a busy machine disturbs least.
+    // The best of each side, which a busy machine disturbs least.
     const auto best = [&](const std::vector<double>& values) {
       return lower ? *std::min_element(values.begin(), values.end()) : *std::max_element(values.begin(), values.end());
     };
@@ -246,8 +246,8 @@ class Judge {
 
   const Rules& rules_;
   Verdict out_;
-  std::vector<std::size_t> tests_;                       // findings that statistics decide
-  std::vector<double> p_better_, limits_, best_change_;  // beside tests_
+  std::vector<std::size_t> tests_;                       // findings decided by statistics
+  std::vector<double> p_better_, limits_, best_change_;  // parallel to tests_
 };
 
 }  // namespace
@@ -268,7 +268,7 @@ Outcome<void> check_sides(const std::vector<CasePair>& cases, const Rules& rules
     for (const Metric& metric : metrics()) {
       if (!is_judged(metric, rules) || is_small_stage(pair, metric)) continue;
       const bool in_base = has(pair.base, metric), in_head = has(pair.head, metric);
-      const bool wanted = metric.name == kInstructions;  // asked for, so that neither side may lack them
+      const bool wanted = metric.name == kInstructions;  // requested, so that neither side may lack them
       if (in_base == in_head && (in_base || !wanted)) continue;
       return fail(
           kUsage, in_base ? head_name : base_name,
@@ -349,7 +349,7 @@ std::size_t repetitions_needed(std::size_t cases, const Rules& rules) {
     times += metric.kind == Kind::time && (rules.stages || !is_stage(metric)) && !is_off(metric.name, rules) &&
              (rules.only.empty() || std::find(rules.only.begin(), rules.only.end(), metric.name) != rules.only.end());
   const double needed = rules.alpha / static_cast<double>(std::max<std::size_t>(1, times * cases));
-  std::size_t n = 3;  // noise needs three
+  std::size_t n = 3;  // the noise estimate needs three
   while (stats::smallest_p(n) > needed) ++n;
   return n;
 }
