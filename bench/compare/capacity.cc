@@ -1,4 +1,4 @@
-// How many more tasks fit behind the workload, per strategy.
+// Measures how many more tasks fit after the workload, per strategy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using strategy::kDisk;
 using strategy::kGpu;
 using strategy::kMemory;
 
-/// How many tasks of `ask` fit into `free` if it were one node. Something is asked.
+/// Number of tasks of request `ask` that would fit into `free` as one node. `ask` must not be zero.
 std::uint64_t fits_pooled(const std::array<std::int64_t, kDimensions>& free,
                           const std::array<double, kDimensions>& ask) {
   constexpr double kNothingAsked = 1e18;
@@ -39,7 +39,7 @@ std::array<double, kDimensions> amounts_of(const strategy::TaskClass& task) {
   return out;
 }
 
-/// One value per seed, NaN where there is none, so that pairs stay pairs.
+/// One value per seed, NaN if missing, so that pairs stay pairs.
 template <class Value>
 std::vector<double> values_of(const CapacityResult& r, std::size_t strategy, Value value) {
   std::vector<double> out;
@@ -51,7 +51,7 @@ std::vector<double> values_of(const CapacityResult& r, std::size_t strategy, Val
 }
 double more_of(const CapacityCell& c) { return double(c.more.fitted); }
 
-/// Each strategy but the first against it.
+/// Tests of each strategy against the first.
 std::vector<PairedTest> tests_of(const CapacityResult& r) {
   std::vector<PairedTest> out;
   for (std::size_t s = 1; s < r.strategies.size(); ++s)
@@ -138,7 +138,7 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
     const auto before = kept->find(what, out.seeds[at]);
     const bool finished = before && read_cell(*before, cell);
     resumed += finished;
-    if (finished && i > 0) return {};  // the first one says how many nodes there are
+    if (finished && i > 0) return {};  // the first one determines the number of nodes
     Seed& seed = seeds[at];
     std::call_once(seed.once, [&] {
       seed.problem = sim::packing_problem(workload, out.seeds[at]);

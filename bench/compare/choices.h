@@ -1,4 +1,4 @@
-// Choices of a comparison by their names, as the command line and the plans of sweeps write them.
+// Looks up choices of a comparison by their names on the command line and in plans of sweeps.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace berth::compare {
 
-/// The rule of whom to evict, into `named`.
+/// Stores the preemption rule in `named`.
 [[nodiscard]] Result<void> find_preemption(const std::string& text, NamedStrategy& named);
-/// The rule of what to move, into `named`.
+/// Stores the rebalancing rule in `named`.
 [[nodiscard]] Result<void> find_rebalance(const std::string& name, NamedStrategy& named);
-/// "nomad" or "kubernetes": whom a task may evict. Errors name `option`.
+/// "nomad" or "kubernetes": which tasks may be evicted. Errors name `option`.
 [[nodiscard]] Result<sim::Eligibility> parse_eligibility(const std::string& option, const std::string& text);
-/// "none", "migrate" or a number: how many of a group may be away at a time. Errors name `option`.
+/// "none", "migrate" or a number: the disruption budget of a group. Errors name `option`.
 [[nodiscard]] Result<sim::Budgets> parse_budget(const std::string& option, const std::string& text);
 
 }  // namespace berth::compare

@@ -21,7 +21,7 @@ constexpr Policy kPolicies[] = {
     {"random", "01-Random"},          {"dot-product", "02-DotProd"},  {"gpu-clustering", "03-GpuClustering"},
     {"gpu-packing", "04-GpuPacking"}, {"gpu-best-fit", "05-BestFit"}, {"fgd", "06-FGD"}};
 
-/// R-STRAT-608, published with the specification: an implementation's placements, not only their averages.
+/// R-STRAT-608, published with the specification: digests of all placements, not only their averages.
 struct KnownDigest {
   const char* list;
   std::int64_t seed;
@@ -61,7 +61,7 @@ const PublishedRow* find_row(const std::vector<PublishedRow>& rows, const std::s
   return nullptr;
 }
 
-/// Column `percent` of all seeds of a strategy.
+/// Column `percent` of a strategy for all seeds.
 std::vector<double> column_of(const ExperimentResult& result, std::size_t strategy, std::size_t percent,
                               std::vector<double> sim::OpenbSeries::*series) {
   std::vector<double> out;

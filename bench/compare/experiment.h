@@ -1,4 +1,4 @@
-// `berth compare --experiment openb-atc23`: strategies x seeds of the published experiment on all cores, held against
+// `berth compare --experiment openb-atc23`: strategies x seeds of the published experiment on all cores, compared with
 // the published rows.
 #pragma once
 
@@ -28,18 +28,18 @@ struct ExperimentResult {
   std::vector<std::int64_t> seeds;
   std::vector<sim::OpenbRun> runs;  ///< strategies x seeds
   double elapsed_s = 0;
-  bool partial = false;  ///< interrupted: runs that were not done have no digest
+  bool partial = false;  ///< interrupted: missing runs have no digest
 
   [[nodiscard]] const sim::OpenbRun& run(std::size_t strategy, std::size_t seed) const {
     return runs[strategy * seeds.size() + seed];
   }
 };
 
-/// Runs the grid with oneTBB; the result does not depend on the number of threads.
+/// Runs all of them with oneTBB; the result does not depend on the number of threads.
 [[nodiscard]] Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::string list,
                                                       const ExperimentOptions& options);
 
-/// Published rows: per (list, policy, seed) the columns 0..130.
+/// A published row: per (list, policy, seed) the columns 0..130.
 struct PublishedRow {
   std::string list, policy;
   std::int64_t seed = 0;
@@ -47,26 +47,26 @@ struct PublishedRow {
 };
 [[nodiscard]] Result<std::vector<PublishedRow>> parse_published(std::string_view text, const std::string& path);
 
-/// The name a policy has in the published files, e.g. "06-FGD"; "" for other strategies.
+/// Name of a policy in the published files, e.g. "06-FGD"; "" for other strategies.
 [[nodiscard]] std::string published_name(const std::string& strategy);
-/// The strategy behind a published name ("06-FGD", "FGD", in any case); else the text itself.
+/// The strategy of a published name ("06-FGD", "FGD", in any case); else the text itself.
 [[nodiscard]] std::string from_published_name(const std::string& text);
 
-/// How one policy's runs agree with the published rows.
+/// Agreement of a policy's runs with the published rows.
 struct Agreement {
   std::string list, strategy;
-  bool deterministic = true;  ///< equal to the last digit expected (R-STRAT-612), else by means (R-STRAT-610)
-  std::size_t rows = 0, rows_equal = 0;  ///< seeds with a published row; with every column of both files equal
+  bool deterministic = true;  ///< rows must be equal to the last digit (R-STRAT-612), else means (R-STRAT-610)
+  std::size_t rows = 0, rows_equal = 0;  ///< seeds with a published row; with all columns of both files equal
   std::size_t columns = 0, columns_equal = 0;
-  double allocation_gap = 0, ratio_gap = 0;  ///< greatest differences
+  double allocation_gap = 0, ratio_gap = 0;  ///< largest differences
   double mean_100 = 0, mean_100_published = 0, mean_final = 0, mean_final_published = 0;
   std::vector<std::string> digests_wrong;  ///< seeds whose placements digest differs from R-STRAT-608
-  std::size_t digests = 0;                 ///< compared
-  std::vector<double> allocation_published, ratio_published;  ///< means of the rows at each percentage; empty: no rows
+  std::size_t digests = 0;                 ///< compared digests
+  std::vector<double> allocation_published, ratio_published;  ///< mean of the rows per percentage; empty: no rows
 
   [[nodiscard]] bool holds() const;
 };
-/// `lists` are checked for the six policies only. The file of ratios may be empty (not read).
+/// Checks only the six published policies. The file of ratios may be empty (not read).
 [[nodiscard]] std::vector<Agreement> check_published(const ExperimentResult& result,
                                                      const std::vector<PublishedRow>& allocation,
                                                      const std::vector<PublishedRow>& ratio);
@@ -76,7 +76,7 @@ struct Agreement {
 /// "list strategy seed digest" lines.
 [[nodiscard]] std::string digest_lines(const ExperimentResult& result);
 [[nodiscard]] json::Value experiment_json(const ExperimentResult& result);
-/// A list of numbers, null for what is none.
+/// A list of numbers; NaN becomes null.
 [[nodiscard]] json::Value curve_json(const std::vector<double>& values);
 /// One line per strategy, seed and percentage: the curves.
 [[nodiscard]] std::string curves_csv(const ExperimentResult& result);

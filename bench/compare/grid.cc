@@ -19,7 +19,7 @@
 namespace berth::compare {
 namespace {
 
-/// Numbers of a list; nothing where it is none.
+/// Numbers of a list; nullopt if it is not a list.
 std::optional<std::vector<double>> numbers_of(const json::Value& list) {
   if (!list.is_array()) return std::nullopt;
   std::vector<double> out;
@@ -46,7 +46,7 @@ json::Value run_json(const GridRun& run, const MetricSet& set) {
   return out;
 }
 
-/// A run that an earlier command kept, if it has all that is measured now.
+/// A stored run of an earlier command, if it has all present metrics.
 std::optional<GridRun> kept_run(const json::Value& value, const MetricSet& set) {
   GridRun out{.done = true, .resumed = true, .measured = {}};
   out.measured.digest = value["digest"].as_string();
@@ -75,7 +75,7 @@ bool anything(const GridResult& result, std::size_t metric) {
   return false;
 }
 
-/// No other strategy is at least as good in all of the front's metrics and better in one.
+/// Per strategy: true if no other is at least as good in all metrics of the front and better in one.
 std::vector<bool> front_of(const GridResult& result) {
   std::vector<std::vector<double>> points;
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
@@ -107,7 +107,7 @@ struct Difference {
   std::size_t strategy, metric;
   PairedTest test;
 };
-/// Every strategy against the first, the p of all of them adjusted together.
+/// Every strategy against the first, with all p adjusted together.
 std::vector<Difference> differences_of(const GridResult& result) {
   std::vector<PairedTest> tests;
   std::vector<Difference> out;
@@ -174,11 +174,11 @@ struct SeedInputs {
   const std::vector<std::uint32_t>& order;
   std::int64_t seed;
 };
-/// What is compared: ranking strategies, rules of preemption or rules of rebalancing.
+/// Kind of comparison: ranking strategies, preemption rules, rebalancing rules, or simulations.
 struct Kind {
   const MetricSet* set;
   std::string how;
-  std::function<std::string(const NamedStrategy&)> what;  ///< what tells this run from others of the same seed
+  std::function<std::string(const NamedStrategy&)> what;  ///< distinguishes this run from others of the same seed
   std::function<Result<Measured>(const SeedInputs&, const NamedStrategy&)> run;
 };
 
@@ -226,7 +226,7 @@ Kind packing_kind(const sim::Workload& workload) {
                 strategy::registry(), one.spec));
           }};
 }
-/// Lives, whole: how strategies recover from what happens.
+/// Complete simulations: how strategies recover from faults.
 Kind life_kind(const sim::Workload& workload) {
   return {&life_metrics(), "lives: what is missing, and how long it takes to recover from each fault",
           [](const NamedStrategy& one) { return "life " + one.spec.text(); },
@@ -302,7 +302,7 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       if (seed.error) return tl::unexpected(*seed.error);
       auto ran = kind.run({*seed.problem, seed.context, seed.order, out.seeds[at]}, strategy);
       if (!ran) return tl::unexpected(ran.error());
-      if (workload.life && run::interrupted()) return {};  // it was cut
+      if (workload.life && run::interrupted()) return {};  // the run was cut short
       run = {.done = true, .resumed = false, .measured = std::move(*ran)};
       json::Value value = run_json(run, *out.set);
       value.set("strategy", out.strategies[s]);

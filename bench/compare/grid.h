@@ -1,7 +1,7 @@
-// `berth compare WORKLOAD`: strategies x seeds on all cores, quality beside speed, with the spread over seeds.
+// `berth compare WORKLOAD`: strategies x seeds on all cores, quality and speed, with the spread over seeds.
 //
-// A seed makes its own cluster and jobs (where the workload draws them) and its own visiting order of the nodes, the
-// same for every strategy, so strategies are compared by the differences per seed.
+// A seed determines cluster and jobs (if the workload draws them) and the visiting order of the nodes, the same for
+// every strategy. So strategies are compared by their differences per seed.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace berth::compare {
 
 struct NamedStrategy {
-  std::string name;             ///< as shown: the spec's text, or the name of a sum in the workload file
+  std::string name;             ///< in reports: the spec's text, or the name of a sum in the workload file
   strategy::StrategySpec spec;  ///< how tasks are placed
-  std::optional<strategy::StrategySpec> rule{};   ///< with a rule: preemption is compared
-  const sim::RebalanceInfo* rebalance = nullptr;  ///< with one: moving tasks is compared
+  std::optional<strategy::StrategySpec> rule{};   ///< if set: preemption is compared
+  const sim::RebalanceInfo* rebalance = nullptr;  ///< if set: rebalancing is compared
 };
 
 struct GridRun {
@@ -31,11 +31,11 @@ struct GridRun {
 };
 
 struct GridOptions {
-  std::vector<NamedStrategy> strategies;  ///< all with a rule of one kind, or all without
+  std::vector<NamedStrategy> strategies;  ///< all with a rule of the same kind, or all without
   std::vector<std::int64_t> seeds;
   sim::Eligibility eligible = sim::Eligibility::nomad;
   sim::Budgets budgets{};
-  double ratio = 0.1;  ///< of the placed tasks that rebalancing may move
+  double ratio = 0.1;  ///< share of the placed tasks that rebalancing may move
   std::size_t threads = 0;
   std::string resume;  ///< folder of finished runs; "" = none
   bool quiet = false;
@@ -43,7 +43,7 @@ struct GridOptions {
 
 struct GridResult {
   const MetricSet* set = &packing_metrics();
-  std::string workload, label, how;  ///< how: what is common to all runs, "" when there is nothing to say
+  std::string workload, label, how;  ///< how: notes on all runs, "" if none
   std::size_t nodes = 0;
   std::uint64_t asked = 0;
   std::vector<std::string> strategies, left_out;
@@ -55,18 +55,18 @@ struct GridResult {
   [[nodiscard]] const GridRun& run(std::size_t strategy, std::size_t seed) const {
     return runs[strategy * seeds.size() + seed];
   }
-  /// 16 hex digits over the placements of every run: the same on every machine and for every number of threads.
+  /// 16 hex digits over the placements of all runs: the same on every machine and for every number of threads.
   [[nodiscard]] std::string digest() const;
-  /// One metric of one strategy over the seeds that were done by all strategies.
+  /// Values of a metric of a strategy, for the seeds completed by all strategies.
   [[nodiscard]] std::vector<double> values(std::size_t strategy, std::size_t metric) const;
 };
 
-/// `text` is the workload file's content: what a resumed run must agree in. With --resume each run is written when it
-/// is done, whole or not at all, and not run again.
+/// `text` is the workload file's content, which must be the same for resumed runs. With --resume each run is stored
+/// when it is done, completely or not at all, and not repeated.
 [[nodiscard]] Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text,
                                           const GridOptions& options);
 
-/// An error for a workload whose evaluations are independent of each other: no strategy has a cluster to fill.
+/// Error for a workload of independent evaluations, which has no cluster to fill.
 [[nodiscard]] Result<void> refuse_grid(const sim::Workload& workload);
 
 [[nodiscard]] std::string grid_table(const GridResult& result, std::size_t width = 0);

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of all that a run's file holds but this.
+/// Checksum of a run's file without the checksum itself.
 std::string sum_of(const json::Value& run) {
   base::Sha256 digest;
   digest.add(json::to_text(run));

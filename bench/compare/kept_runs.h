@@ -1,5 +1,5 @@
-// Finished runs of earlier commands: --resume FOLDER. One JSON file per run, whole or absent, named by the digest of
-// all that a run must agree in to stand for a new one: commit, workload file and data, label, what is run, seed.
+// Finished runs of earlier commands: --resume FOLDER. One JSON file per run, complete or absent. Its name is the digest
+// of everything that must be equal to reuse a run: commit, workload file and data, label, kind of run, seed.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace berth::compare {
 
 class KeptRuns {
  public:
-  /// `text`: the workload file's content. A `folder` of "" keeps nothing; an error where it cannot be a folder.
+  /// `text`: the workload file's content. With `folder` "" nothing is stored. Error: `folder` cannot be a folder.
   [[nodiscard]] static Result<KeptRuns> open(const sim::Workload& workload, const std::string& text,
                                              const std::string& folder);
 
-  /// What was kept of the run; nothing where there is no such file, it is of another key, or its content is not what
-  /// was kept (its sum differs): the run is then done again. `what` tells the run from others of the seed.
+  /// The stored run; nullopt if there is no such file, it has another key, or its checksum is wrong: the run is then
+  /// repeated. `what` distinguishes the run from others of the seed.
   [[nodiscard]] std::optional<json::Value> find(const std::string& what, std::int64_t seed) const;
-  /// Keeps an object. Any thread.
+  /// Stores a run. May be called by any thread.
   [[nodiscard]] Result<void> keep(const std::string& what, std::int64_t seed, json::Value run) const;
 
  private:
@@ -32,7 +32,7 @@ class KeptRuns {
 /// "4 of 9 runs were finished before", or "".
 [[nodiscard]] std::string resumed_words(std::size_t resumed, std::size_t runs);
 
-/// A whole number of an object; nothing where it is none.
+/// A whole number of an object; nullopt if it is none.
 [[nodiscard]] std::optional<std::uint64_t> count_in(const json::Value& object, const char* key);
 
 }  // namespace berth::compare

@@ -1,4 +1,4 @@
-// What comparisons over a workload measure, one row per metric: name, how it is shown, and where it comes from.
+// The metrics of comparisons over a workload: name, display and source of each.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace berth::compare {
 
-/// What is measured of one run, by name. `direction` +1: more is better, -1: less is better, 0: neither.
+/// A metric of a run. `direction` +1: more is better, -1: less is better, 0: neither.
 struct Metric {
   const char* name;   ///< key in JSON and CSV
-  const char* title;  ///< head of a column
+  const char* title;  ///< column head
   int direction;
-  bool speed;  ///< depends on the machine: not part of what must be equal on every run
+  bool speed;  ///< depends on the machine, so it may differ between runs
   int digits;
 };
-/// What is followed over a run.
+/// A value sampled during a run.
 struct Curve {
   const char* name;  ///< key in JSON
   const char *title, *unit;
 };
-/// What a kind of comparison measures; the lists are indices into `all`.
+/// The metrics of a kind of comparison. The lists are indices into `all`.
 struct MetricSet {
   std::vector<Metric> all{};
-  std::vector<std::size_t> shown{};   ///< in tables, where any value is not 0
-  std::vector<std::size_t> tested{};  ///< pairwise; more would cost every test its power
+  std::vector<std::size_t> shown{};   ///< in tables, if any value is not 0
+  std::vector<std::size_t> tested{};  ///< pairwise; more tests would reduce the power of each
   std::vector<std::size_t> front{};   ///< of the Pareto front
   const char* front_words = "";
   std::vector<Curve> curves{};
@@ -38,16 +38,16 @@ struct MetricSet {
 [[nodiscard]] const MetricSet& rebalance_metrics();
 [[nodiscard]] const MetricSet& life_metrics();
 
-/// One run in the terms of its set.
+/// The values of a run for its MetricSet.
 struct Measured {
   std::vector<double> values;               ///< one per metric
-  std::vector<double> arrived_percent;      ///< of the arrivals: when the curves were looked at
+  std::vector<double> arrived_percent;      ///< share of the arrivals at each sample of the curves
   std::vector<std::vector<double>> curves;  ///< one per curve, as long as arrived_percent
   std::string digest;
 };
 [[nodiscard]] Measured measured(const sim::PackingRun& run);
 [[nodiscard]] Measured measured(const sim::PreemptionRun& run);
 [[nodiscard]] Measured measured(const sim::RebalanceRun& run);
-[[nodiscard]] Measured measured(const run::RunResult& run);  ///< of a workload with a life
+[[nodiscard]] Measured measured(const run::RunResult& run);  ///< of a workload with [life]
 
 }  // namespace berth::compare

@@ -1,4 +1,4 @@
-// How few nodes hold the workload, per class of nodes and strategy.
+// Finds the smallest number of nodes that hold the workload, per class of nodes and strategy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@
 namespace berth::compare {
 namespace {
 
-constexpr std::uint64_t kClusterMax = 8'000'000;  ///< nodes of a probe
-constexpr std::uint64_t kBelow = 4;               ///< sizes looked at below the one that was found
+constexpr std::uint64_t kClusterMax = 8'000'000;  ///< maximum nodes of a probe
+constexpr std::uint64_t kBelow = 4;               ///< sizes tried below the one found
 
-/// One value per seed, NaN where there is none, so that pairs stay pairs.
+/// One value per seed, NaN if missing, so that pairs stay pairs.
 template <class Value>
 std::vector<double> values_of(const MinimumResult& r, std::size_t node_class, std::size_t strategy, Value value) {
   std::vector<double> out;
@@ -38,7 +38,7 @@ std::vector<PairedTest> tests_of(const MinimumResult& r) {
   for (std::size_t c = 0; c < r.classes.size(); ++c)
     for (std::size_t s = 1; s < r.strategies.size(); ++s)
       out.push_back(paired_test(values_of(r, c, s, nodes_of), values_of(r, c, 0, nodes_of)));
-  // Where there is nothing to test no test is paid for.
+  // Adjusts only over tests that can be made.
   const auto tested = [](const PairedTest& test) { return test.pairs >= 2; };
   std::copy_if(out.begin(), out.end(), std::back_inserter(made), tested);
   adjust_for_many(made);
@@ -62,7 +62,7 @@ json::Value cell_json(const MinimumCell& c) {
   out.set("of_which", std::move(which));
   return out;
 }
-/// `from` has "probes" as well.
+/// Reads a cell stored by an earlier command, which also has "probes".
 bool read_cell(const json::Value& from, MinimumCell& out) {
   MinimumCell read{.done = true, .found = {}, .bound_by = from["bound_by"].as_string(), .of_which = {}};
   read.found.impossible = from["impossible"].as_string();
@@ -80,7 +80,7 @@ bool read_cell(const json::Value& from, MinimumCell& out) {
 
 const char* class_words(const std::string& name) { return name.empty() ? "all classes" : name.c_str(); }
 
-/// The nodes of one class under one seed, made by the first search among them and let go by the last.
+/// The problem of one node class and seed. Made by the first search that uses it and released by the last.
 struct ClassProblem {
   std::once_flag once;
   std::optional<InputError> error;
@@ -88,7 +88,7 @@ struct ClassProblem {
   strategy::Context context;
   std::vector<std::uint32_t> nodes;
   sim::NodeBound bound;
-  std::atomic<std::size_t> left{0};  ///< searches
+  std::atomic<std::size_t> left{0};  ///< remaining searches
 
   void make(const sim::Workload& workload, const std::string& node_class, std::int64_t seed,
             strategy::OfflineOrder order, bool departures) {
@@ -108,7 +108,7 @@ struct ClassProblem {
   }
 };
 
-/// One search; `out` is not done when it was interrupted.
+/// Runs a search. If interrupted, `out` is not marked as done.
 Result<void> search(const ClassProblem& in, bool departures, std::int64_t seed, const strategy::StrategySpec& spec,
                     MinimumCell& out) {
   out.bound_by = in.bound.by();
@@ -126,7 +126,7 @@ Result<void> search(const ClassProblem& in, bool departures, std::int64_t seed, 
   return {};
 }
 
-/// All nodes as one class, then each class where there are several.
+/// All nodes as one class, then, if there are several, each class.
 Result<std::vector<std::string>> classes_of(const sim::Workload& workload, std::int64_t seed) {
   const auto problem = sim::packing_problem(workload, seed);
   if (!problem) return tl::unexpected(problem.error());
@@ -172,7 +172,7 @@ void sort_offline(sim::PackingProblem& problem, strategy::OfflineOrder order) {
   std::vector<strategy::ClassId> tasks;
   for (const sim::PackingArrival& a : problem.arrivals) tasks.insert(tasks.end(), a.count, a.task);
   const std::vector<double> size = strategy::packing_sizes(fleet, order, tasks);
-  // A job with distinct hosts stays together: that rule is about neighbours in this list.
+  // Tasks of a job with distinct hosts stay together, because that rule compares neighbours in this list.
   std::vector<double> of_job(problem.jobs, 0);
   std::vector<bool> together(problem.jobs, false);
   for (const sim::PackingArrival& a : problem.arrivals) {
@@ -191,7 +191,7 @@ Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem, con
   SmallestCluster out;
   out.bound = bound.nodes();
   if (problem.asked() == 0) return out;
-  // Would a task run on any of these nodes, were it empty?
+  // Finds tasks that fit on none of these nodes, even if empty.
   const strategy::Fleet empty = sim::fleet_of(problem, nodes, false);
   std::vector<bool> asked(problem.classes.size(), false);
   std::uint64_t homeless = 0;

@@ -1,4 +1,4 @@
-// Which seeds: "10" (that many from a first one), "42..51", "1,5,9".
+// Parses seeds: "10" (that many from a first one), "42..51", "1,5,9".
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// `berth compare WORKLOAD --capacity`: how many more tasks fit behind the workload, and `--minimum-nodes`: how few
-// nodes hold it, per strategy, with what no strategy could do better.
+// `berth compare WORKLOAD --capacity`: how many more tasks fit after the workload; `--minimum-nodes`: the smallest
+// number of nodes that hold it. Per strategy, with bounds for all strategies.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace berth::compare {
 
-/// "cpu=1000,memory=512,disk=0,gpus=1,gpu-milli=500" (MHz, MiB, MiB, devices, thousandths of each, 1000 when left out).
+/// "cpu=1000,memory=512,disk=0,gpus=1,gpu-milli=500" (MHz, MiB, MiB, devices, thousandths of each, default 1000).
 [[nodiscard]] Result<strategy::TaskClass> parse_task(const std::string& text);
 
 struct SizingOptions {
@@ -21,22 +21,22 @@ struct SizingOptions {
   std::vector<std::int64_t> seeds;
   std::size_t threads = 0;
   std::string resume;         ///< folder of finished runs; "" = none
-  std::string workload_text;  ///< the workload file's content: what a resumed run must agree in
+  std::string workload_text;  ///< the workload file's content, which must be the same for resumed runs
   bool quiet = false;
-  std::optional<strategy::TaskClass> task;  ///< --capacity: repeated; without it tasks are drawn from the workload
+  std::optional<strategy::TaskClass> task;  ///< --capacity: repeated; unset: tasks are drawn from the workload
   std::string task_words = "the workload's tasks";
-  strategy::OfflineOrder order = strategy::OfflineOrder::arrival;  ///< --minimum-nodes: in which tasks are packed
+  strategy::OfflineOrder order = strategy::OfflineOrder::arrival;  ///< --minimum-nodes: packing order of the tasks
 };
 
 struct CapacityCell {
   bool done = false;
   std::uint64_t asked = 0, placed = 0;  ///< of the workload itself
   sim::CapacityRun more;
-  std::uint64_t pooled = 0;  ///< would fit if what is left were one node: no strategy adds more. With a task only
+  std::uint64_t pooled = 0;  ///< would fit into one node with all free amounts: upper bound. Only with a task
 };
 struct CapacityResult {
   std::string workload, label, task;
-  bool drawn = true;  ///< tasks of the workload
+  bool drawn = true;  ///< tasks are drawn from the workload
   std::size_t nodes = 0;
   std::vector<std::string> strategies;
   std::vector<std::int64_t> seeds;
@@ -48,19 +48,18 @@ struct CapacityResult {
     return cells[s * seeds.size() + seed];
   }
 };
-/// The workload is replayed without departures, then tasks are added until they fit nowhere (of drawn ones, 100 in a
-/// row).
+/// Replays the workload without departures, then adds tasks until they fit nowhere (drawn ones: until 100 did not fit).
 [[nodiscard]] Result<CapacityResult> measure_capacities(const sim::Workload& workload, const SizingOptions& options);
 
-/// The smallest number of nodes at the front of `nodes` (repeated from the start when they run out) that hold the whole
-/// problem. Doubling steps from the bound, then bisection, then four sizes below: more nodes do not always help a
-/// strategy, so a smaller size may hold the workload again further down; nothing between is claimed.
+/// The smallest number of nodes from the front of `nodes` (repeated from the start after the last) that hold the whole
+/// problem. Search: doubling steps from the bound, bisection, then four smaller sizes. More nodes do not always help a
+/// strategy, so an even smaller size may still hold the workload.
 struct SmallestCluster {
   std::uint64_t nodes = 0;
   std::uint64_t bound = 0;  ///< NodeBound::nodes()
   std::uint64_t probes = 0;
-  bool interrupted = false;  ///< by Ctrl-C: nothing was found
-  std::string impossible;    ///< why no number of nodes will do; "" otherwise
+  bool interrupted = false;  ///< by Ctrl-C, without a result
+  std::string impossible;    ///< why no number of nodes suffices; "" otherwise
 };
 [[nodiscard]] Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem,
                                                        const strategy::Context& context,
@@ -69,10 +68,10 @@ struct SmallestCluster {
                                                        const strategy::Registry& strategies,
                                                        const strategy::StrategySpec& spec);
 
-/// A problem on the nodes of one class only ("" = all); the load becomes tasks that arrive first and never end.
+/// The problem with only the nodes of one class ("" = all). The load becomes tasks that arrive first and never end.
 [[nodiscard]] sim::PackingProblem only_class(const sim::PackingProblem& problem, const std::string& node_class);
 
-/// Sorts the arrivals, greatest first.
+/// Sorts the arrivals by size, largest first.
 void sort_offline(sim::PackingProblem& problem, strategy::OfflineOrder order);
 
 struct MinimumCell {
@@ -83,7 +82,7 @@ struct MinimumCell {
 };
 struct MinimumResult {
   std::string workload, label, order;
-  std::vector<std::string> classes;  ///< "" = all classes as they are mixed in the cluster
+  std::vector<std::string> classes;  ///< "" = all classes, mixed as in the cluster
   std::vector<std::string> strategies;
   std::vector<std::int64_t> seeds;
   std::vector<MinimumCell> cells;  ///< classes x strategies x seeds
@@ -96,7 +95,7 @@ struct MinimumResult {
 };
 [[nodiscard]] Result<MinimumResult> minimum_nodes(const sim::Workload& workload, const SizingOptions& options);
 
-/// Rows of a table with a head; numbers as `interval` of plus_minus.
+/// Rows of a table with a head. `interval`: see plus_minus().
 [[nodiscard]] TableRows capacity_rows(const CapacityResult& result, bool interval);
 [[nodiscard]] TableRows minimum_rows(const MinimumResult& result, bool interval);
 [[nodiscard]] std::string headline(const CapacityResult& result);

@@ -10,8 +10,8 @@
 namespace berth::compare {
 namespace {
 
-/// In double: valgrind, which `berth gate --instructions` counts with, knows no wider numbers, and Boost's tables of
-/// those throw there before main() begins.
+/// In double: valgrind, used by `berth gate --instructions`, does not support wider types, and Boost's tables for these
+/// throw there before main().
 using StudentsT =
     boost::math::students_t_distribution<double,
                                          boost::math::policies::policy<boost::math::policies::promote_double<false>>>;
@@ -53,7 +53,7 @@ PairedTest paired_test(std::span<const double> a, std::span<const double> b) {
   PairedTest out{.pairs = s.count, .difference = s.mean, .low = s.low, .high = s.high};
   out.p_ranks = wilcoxon_p(differences);
   if (s.count < 2) return out;
-  // Differences that are all the same up to rounding have no spread to test against: the ranks decide.
+  // Differences that are equal up to rounding have no spread for a t test: the ranks decide.
   if (s.deviation <= 1e-12 * std::abs(s.mean) || s.deviation == 0) {
     if (s.mean == 0) return out;
     out.p = out.p_adjusted = out.p_ranks, out.shown = out.p < kSignificance;
@@ -76,7 +76,7 @@ double wilcoxon_p(std::span<const double> differences) {
   const std::size_t n = sizes.size();
   if (n == 0) return 1;
   std::sort(sizes.begin(), sizes.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-  // Doubled ranks are whole numbers even where equal sizes share a mean rank.
+  // Doubled ranks are integers even if equal sizes share a mean rank.
   std::vector<std::size_t> ranks2(n);
   double ties = 0;
   for (std::size_t i = 0; i < n;) {
@@ -96,7 +96,7 @@ double wilcoxon_p(std::span<const double> differences) {
     const double z = (static_cast<double>(total2) / 4 - static_cast<double>(less2) / 2 - 0.5) / deviation;
     return std::min(1.0, std::erfc(z / std::sqrt(2.0)));
   }
-  // chance[s]: of the 2^n signs, those whose positive doubled ranks sum to s.
+  // chance[s]: share of the 2^n sign combinations whose positive doubled ranks sum to s.
   std::vector<double> chance(total2 + 1, 0);
   chance[0] = 1;
   for (const std::size_t rank : ranks2)
