@@ -17,7 +17,8 @@
 namespace berth::profile {
 namespace {
 
-/// What is counted unasked. The kernel has the same numbers for these on every processor; libpfm knows them by `event`.
+/// An event that is counted by default. The kernel has the same numbers for these on every processor; `event` is
+/// libpfm's name.
 struct Usual {
   const char* name;
   const char* event;
@@ -44,7 +45,7 @@ int ready() {
   return result;
 }
 
-/// 0, or libpfm's error. Fills type and configuration.
+/// Fills type and configuration. Returns 0 or libpfm's error.
 int encode(const char* event, perf_event_attr& attributes) {
   if (ready() != PFM_SUCCESS) return ready();
   pfm_perf_encode_arg_t arguments{};
@@ -147,7 +148,7 @@ Counters::Counters(const std::vector<std::string>& more) {
     if (encode(name.c_str(), attributes) == PFM_SUCCESS) open(name, attributes);
   }
 #else
-  static_cast<void>(more);  // check_events() refuses them
+  static_cast<void>(more);  // refused by check_events()
 #endif
   for (const auto& [why, names] : absent) missing_ += fmt::format("{}{}: {}", missing_.empty() ? "" : "; ", names, why);
 }

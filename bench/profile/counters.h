@@ -1,5 +1,5 @@
-// The processor's and the kernel's counters of this process, where machine and kernel have them: events by name through
-// libpfm where the program was built with it (Debian's libpfm4-dev), else a fixed few that the kernel has numbers for.
+// The processor's and the kernel's counters of this process, if machine and kernel provide them. Events are named
+// through libpfm (Debian's libpfm4-dev) if built with it; else only a fixed few with kernel numbers are available.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace berth::profile {
 
 struct CounterValues {
-  std::vector<std::pair<std::string, std::uint64_t>> values;  ///< name, count; scaled where the kernel took turns
-  std::string missing;                                        ///< which are not there and why; "" = all are
+  std::vector<std::pair<std::string, std::uint64_t>> values;  ///< name, count; scaled if the kernel multiplexed events
+  std::string missing;                                        ///< unavailable events with reasons; "" = none
   std::string named_by;                                       ///< "libpfm (Intel Icelake)"; "the kernel" without it
 };
 
-/// Events that libpfm knows on this processor: "CYCLE_ACTIVITY:STALLS_L3_MISS", "perf::DTLB-LOAD-MISSES". Errors: one
-/// that it does not know, or any at all in a build without libpfm.
+/// Checks that libpfm knows the events on this processor: "CYCLE_ACTIVITY:STALLS_L3_MISS", "perf::DTLB-LOAD-MISSES".
+/// Errors: an unknown event, or any event in a build without libpfm.
 [[nodiscard]] Result<void, InputError> check_events(const std::vector<std::string>& names);
 
-/// Counts events of this thread and those it starts, from construction to read(): cycles, instructions, misses of
-/// caches, TLB and branches, page faults, context switches, and `more`, which check_events() found fine. Instructions
-/// of the kernel do not count.
+/// Counts events of this thread and threads it starts, from construction to read(): cycles, instructions, misses of
+/// caches, TLB and branches, page faults, context switches, and `more`, which must have passed check_events(). Excludes
+/// kernel instructions.
 class Counters {
  public:
   explicit Counters(const std::vector<std::string>& more = {});

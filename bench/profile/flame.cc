@@ -69,7 +69,7 @@ PerfSampler::PerfSampler() {
   const pid_t parent = getpid();
   child_ = fork();
   if (child_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // its samples are of no use without this process
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // its samples are useless without this process
     if (getppid() != parent) _exit(127);
     dup2(ends[1], STDERR_FILENO);
     const int nothing = open("/dev/null", O_WRONLY);
@@ -79,7 +79,7 @@ PerfSampler::PerfSampler() {
     _exit(127);
   }
   close(ends[1]);
-  // perf that cannot sample ends at once and says why; one that can keeps the pipe open and silent.
+  // If perf cannot sample, it ends at once with a reason; else it keeps the pipe open without output.
   std::string said;
   for (int waited_ms = 0; waited_ms < 400 && child_ > 0; waited_ms += 20) {
     int status = 0;
@@ -100,7 +100,7 @@ PerfSampler::PerfSampler() {
 
 void PerfSampler::end() {
   if (child_ > 0) {
-    kill(child_, SIGINT);  // writes its file and ends
+    kill(child_, SIGINT);  // perf writes its file and ends
     int status = 0;
     waitpid(child_, &status, 0);
     child_ = -1;
@@ -122,7 +122,7 @@ Stacks PerfSampler::stop() {
 
 Stacks collapse_perf_script(std::string_view text) {
   Stacks out;
-  std::vector<std::string> frames;  // the innermost first
+  std::vector<std::string> frames;  // innermost first
   std::string command;
   const auto close_stack = [&] {
     if (!frames.empty()) {

@@ -1,5 +1,5 @@
-// Flame graphs: collapsed stacks ("a;b;c 12" a line) from perf where the kernel lets it sample this process, else from
-// the stage sampler, and their drawing as one SVG file.
+// Flame graphs: collapsed stacks (lines "a;b;c 12") from perf if the kernel permits sampling, else from the stage
+// sampler, and their SVG file.
 #pragma once
 
 #include <sys/types.h>
@@ -12,14 +12,14 @@
 
 namespace berth::profile {
 
-/// perf sampling this process from construction to stop(), stacks unwound from copies of the stack.
+/// Samples this process with perf from construction to stop(). perf unwinds copies of the stack.
 class PerfSampler {
  public:
   PerfSampler();
   ~PerfSampler();
   PerfSampler(const PerfSampler&) = delete;
   PerfSampler& operator=(const PerfSampler&) = delete;
-  /// Ends sampling; the stacks, or none and `why()`.
+  /// Ends sampling. Returns the stacks, or none, with the reason in `why()`.
   [[nodiscard]] Stacks stop();
   [[nodiscard]] const std::string& why() const { return why_; }
 
@@ -30,13 +30,13 @@ class PerfSampler {
   std::string why_;
 };
 
-/// What `perf script -F comm,ip,sym` prints, collapsed.
+/// Collapses the output of `perf script -F comm,ip,sym`.
 [[nodiscard]] Stacks collapse_perf_script(std::string_view text);
 /// The stages of a profile, in us.
 [[nodiscard]] Stacks collapse_stages(const Profile& profile);
 
 [[nodiscard]] std::string to_text(const Stacks& stacks);
-/// Frames as boxes, the root at the bottom, as wide as their weight; the text of each is its title. Self-contained.
+/// Frames as boxes, the root at the bottom, width proportional to weight, with titles. Self-contained.
 [[nodiscard]] std::string to_svg(const Stacks& stacks, const std::string& title, const std::string& unit);
 
 }  // namespace berth::profile

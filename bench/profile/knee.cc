@@ -47,7 +47,7 @@ const char* to_text(SearchEnd end) {
 
 SearchResult search_knee(const Trial& trial, const SearchOptions& options) {
   SearchResult out;
-  const auto sustains = [&](double rate) -> std::optional<bool> {  // nothing: no time
+  const auto sustains = [&](double rate) -> std::optional<bool> {  // nullopt: no time left
     for (int again = 0; again < 2; ++again) {
       const std::optional<std::string> why_not = trial(rate);
       if (!why_not) return std::nullopt;
@@ -61,7 +61,7 @@ SearchResult search_knee(const Trial& trial, const SearchOptions& options) {
     return out;
   };
   double rate = std::clamp(options.first_rate, options.lowest_rate, options.highest_rate);
-  while (true) {  // up or down, until the knee is between two rates
+  while (true) {  // double or halve, until the knee is between two rates
     const std::optional<bool> fine = sustains(rate);
     if (!fine) return end_with(SearchEnd::out_of_time);
     (*fine ? out.sustained : out.not_sustained) = rate;

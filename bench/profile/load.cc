@@ -16,10 +16,10 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::int64_t kJobsLeast = 200, kJobsMost = 50'000;  // of one trial: p99 needs some, memory bounds the rest
-constexpr double kPatience = 3;                               // a trial that takes so many times its arrivals is over
+constexpr std::int64_t kJobsLeast = 200, kJobsMost = 50'000;  // per trial: minimum for p99, maximum for memory
+constexpr double kPatience = 3;                               // a trial ends after so many times its arrivals
 
-/// When evaluations were due and done; marks nothing.
+/// Records due and done times of evaluations, without marking stages.
 class Watch final : public run::Observer {
  public:
   base::StageClock* new_clock() override { return nullptr; }
@@ -33,7 +33,7 @@ class Watch final : public run::Observer {
   std::int64_t last_done_ns = 0;
 };
 
-/// The workload at another rate, for so many seconds.
+/// The workload with another rate, for `seconds`.
 sim::Workload at_rate(const sim::Workload& workload, double rate, std::int64_t workers, double seconds) {
   sim::Workload out = workload;
   out.workers = workers;
@@ -71,7 +71,7 @@ json::Value trial_json(const LoadTrial& t) {
 
 json::Value or_null(const std::optional<double>& value) { return value ? json::Value(*value) : json::Value(); }
 
-/// By workers, then by rate.
+/// Trials sorted by workers, then by rate.
 std::vector<const LoadTrial*> curve(const Load& load) {
   std::vector<const LoadTrial*> out;
   for (const LoadTrial& trial : load.trials) out.push_back(&trial);
@@ -106,7 +106,7 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
   for (const std::int64_t workers : options.workers) {
     double longest_s = 0;
     const auto trial = [&](double rate) -> std::optional<std::string> {
-      // A trial that would end after the budget is not begun; the first one of all always is.
+      // Starts no trial that would exceed the time budget, except the very first.
       if (error || run::interrupted()) return std::nullopt;
       if (!out.trials.empty() && run::seconds_since(start) + longest_s > options.max_seconds) return std::nullopt;
       const auto began = Steady::now();
@@ -124,7 +124,7 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
       t.workers = workers;
       t.rate = rate;
       t.evaluations = result->evaluations, t.placements = {result->asked, result->placed};
-      // Without what blocked and came back: that waits for departures, however long they take.
+      // Without blocked evaluations, which wait for departures.
       t.seconds = static_cast<double>(watch.last_done_ns) / 1e9, t.busy_s = result->busy_s;
       t.latency = result->latency.total, t.queue = result->latency.queue;
       t.backlog = backlog_of(std::move(watch.arrivals));
@@ -144,7 +144,7 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
     knee.search = search_knee(trial, search);
     if (error) return tl::unexpected(*error);
     out.interrupted |= run::interrupted();
-    if (knee.search.sustained && !out.interrupted) {  // once more, to see where the time goes
+    if (knee.search.sustained && !out.interrupted) {  // again with a recorder for the stages
       auto recorder = std::make_unique<Recorder>(calibrate(), RecorderOptions{});
       run::RunOptions running;
       running.quiet = true;

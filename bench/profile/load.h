@@ -1,4 +1,4 @@
-// `berth load`: raises the rate of arrivals of a workload until it is too much, per number of workers.
+// `berth load`: finds the highest sustained rate of arrivals of a workload, per number of workers.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,9 @@ struct LoadOptions {
   bool quiet = false;
   std::vector<std::int64_t> workers = {1};
   std::int64_t limit_ns = 10'000'000;                          ///< of p99, from due time to commit, per placement
-  double least_placed = 0.99;                                  ///< share of the placements asked for that must be made
+  double least_placed = 0.99;                                  ///< required share of the requested placements
   double trial_seconds = 2;                                    ///< of arrivals in one trial
-  double max_seconds = 120;                                    ///< of everything
+  double max_seconds = 120;                                    ///< in total
   SearchOptions search{.first_rate = 0, .highest_rate = 1e6};  ///< first rate 0: a quarter of the workload's, or 10/s
 };
 
@@ -26,7 +26,7 @@ struct LoadTrial {
   std::string why_not;  ///< "": sustained
   std::uint64_t evaluations = 0;
   Placements placements;
-  double seconds = 0, busy_s = 0;  ///< until every job was evaluated once; of the whole run, not idle
+  double seconds = 0, busy_s = 0;  ///< until every job was evaluated once; busy time of the whole run
   sim::Histogram latency, queue;   ///< per placement
   Backlog backlog;
   [[nodiscard]] double placements_per_s() const {
@@ -38,21 +38,21 @@ struct LoadTrial {
 struct LoadKnee {
   std::int64_t workers = 1;
   SearchResult search;
-  std::unique_ptr<const Recorder> recorder;  ///< of a run at the knee; null without one
+  std::unique_ptr<const Recorder> recorder;  ///< of a run at the knee; null if there is none
   StageTable stages;
 };
 
 struct Load {
-  run::RunResult head;  ///< of the last trial: what reports say about workload, build and machine
+  run::RunResult head;  ///< of the last trial: workload, build and machine for reports
   LoadOptions options;
-  std::vector<LoadTrial> trials;  ///< in their order
+  std::vector<LoadTrial> trials;  ///< in order
   std::vector<LoadKnee> knees;    ///< per number of workers
   double seconds = 0;
   bool interrupted = false;
-  [[nodiscard]] bool complete() const;  ///< every search ended with an answer
+  [[nodiscard]] bool complete() const;  ///< every search found an answer
 };
 
-/// Errors are those of the workload's data, and of workloads that have no arrivals.
+/// Errors: those of the workload's data; a workload without arrivals.
 [[nodiscard]] Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options);
 
 inline constexpr int kLoadVersion = 1;

@@ -47,7 +47,7 @@ Overhead OverheadMeter::result() const {
   out.unmarked_s = sums[0] / 1e9, out.marked_s = sums[1] / 1e9;
   if (out.events < 2 || sums[0] <= 0) return out;
   out.share = (sums[1] - sums[0]) / sums[0];
-  // Of a ratio of sums: the residuals marked - (1 + share) * unmarked.
+  // Standard error of a ratio of sums, from the residuals marked - (1 + share) * unmarked.
   for (const auto& [unmarked, marked] : least_ns_) {
     if (unmarked < 0 || marked < 0) continue;
     const double residual = static_cast<double>(marked) - (1 + out.share) * static_cast<double>(unmarked);

@@ -1,7 +1,6 @@
-// What profiling costs: the same run, several times in one process, in which every other event is marked and recorded
-// and the others are not; in the next run it is the other way round. So both sides have the same events, take turns
-// within microseconds, and whatever else the machine does meets both. Compared is processor time of the run's thread,
-// per event the least of all rounds.
+// Measures the overhead of profiling. The same run is repeated in one process; every other event is marked and
+// recorded, in the next run the others. So both sides have the same events and alternate within microseconds, and other
+// load of the machine affects both. Compares processor time of the run's thread, per event the least of all rounds.
 #pragma once
 
 #include <vector>
@@ -12,7 +11,7 @@ namespace berth::profile {
 
 struct Overhead {
   double share = 0;                     ///< (marked - unmarked) / unmarked
-  double error = 0;                     ///< standard error of it
+  double error = 0;                     ///< standard error of the share
   double marked_s = 0, unmarked_s = 0;  ///< processor time of the compared events
   std::size_t events = 0;
   int rounds = 0;  ///< runs per side
@@ -23,7 +22,7 @@ class OverheadMeter final : public run::Observer {
   OverheadMeter(const Calibration& calibration, const RecorderOptions& options)
       : calibration_(calibration), options_(options) {}
 
-  /// A new run follows, with a recorder of its own.
+  /// To be called before the next run, which has a new recorder.
   void next_run();
 
   base::StageClock* new_clock() override { return recorder_->new_clock(); }
@@ -41,7 +40,7 @@ class OverheadMeter final : public run::Observer {
   const Calibration calibration_;
   const RecorderOptions options_;
   std::optional<Recorder> recorder_;
-  std::vector<std::array<std::int64_t, 2>> least_ns_;  // by event: unmarked, marked; -1: not yet
+  std::vector<std::array<std::int64_t, 2>> least_ns_;  // by event: unmarked, marked; -1: none yet
   int runs_ = 0;
   std::size_t event_ = 0;
   bool marked_ = false;

@@ -25,7 +25,7 @@ bool slower(const Sample& a, const Sample& b) {
 Calibration calibrate() {
   using Steady = std::chrono::steady_clock;
   Calibration out;
-  // What a mark costs: the least of several runs, as others may use the processor.
+  // Cost of a mark: the least of several runs, because other programs may use the processor.
   constexpr int kMarks = 4096;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   const auto began = Steady::now();
@@ -59,7 +59,7 @@ base::StageClock* Recorder::new_clock() {
 bool Recorder::detailed(std::uint64_t number, std::uint32_t round) {
   if (options_.only) return std::pair(number, round) == *options_.only;
   if (!options_.among.empty()) return options_.among.contains({number, round});
-  // By the number, not by a count: the same evaluations are detailed on every run.
+  // By number, not by a count, so that the same evaluations are detailed in every run.
   return options_.detail_every <= 1 || sim::mix64(number * 0x9e3779b97f4a7c15ULL + round) % options_.detail_every == 0;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 std::string ns_words(double ns) { return time_words(static_cast<std::int64_t>(std::llround(ns))); }
 
-/// "12.3", three digits that count.
+/// "12.3", three significant digits.
 std::string short_number(double value) {
   return value >= 100  ? fmt::format("{:.0f}", value)
          : value >= 10 ? fmt::format("{:.1f}", value)
@@ -81,7 +81,7 @@ std::string stage_lines(const StageTable& table, bool is_life) {
                   "time", "p50", "p90", "p99", "evals", "count", "ns per", "unit", "B per", "GB/s");
   out += roofline ? fmt::format(" {:>9} {:>7}\n", "roofline", "times") : "\n";
   for (const StageRow& row : table.rows) {
-    const auto latency = [&](double percent) {  // a job is compiled outside its evaluations
+    const auto latency = [&](double percent) {  // jobs are compiled outside of evaluations
       return row.evaluations == 0 ? "-" : time_words(row.latency->percentile(percent));
     };
     out += fmt::format("  {:<10} {:>5.1f} % {:>10} {:>10} {:>10} {:>10} {:>10} {:>13} {:>9} {:<11}",
@@ -116,7 +116,7 @@ std::string roofline_lines(const Roofline& roofline) {
   return out;
 }
 
-/// Which source of candidates answered how many Selects, and which needs of the others no fast source serves.
+/// Number of Selects per source of candidates, and the needs that no fast source supports.
 std::string source_lines(const sched::SourceCounts& counts) {
   const std::uint64_t all = std::accumulate(counts.selects.begin(), counts.selects.end(), std::uint64_t{0});
   if (all == 0) return "";
@@ -203,7 +203,7 @@ json::Value stages_json(const StageTable& table) {
   return out;
 }
 
-/// The heaviest stacks: those that were sampled, else the stages.
+/// The heaviest stacks: sampled ones, else the stages.
 static json::Value stacks_json(const Profile& p) {
   constexpr std::size_t kStacksMax = 1000;
   const bool sampled = !p.stacks.empty();

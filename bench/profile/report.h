@@ -14,8 +14,8 @@ inline constexpr int kProfileVersion = 1;
 [[nodiscard]] std::string to_table(const Profile& profile);
 [[nodiscard]] json::Value to_json(const Profile& profile);
 
-/// The rows of a stage table alone, for reports that have one beside other things.
-/// `is_life`: what is beside the stages is what clients and leader do, too.
+/// The rows of a stage table, for other reports that contain one. `is_life`: a simulation, whose remaining time
+/// includes clients and leader.
 [[nodiscard]] std::string stage_lines(const StageTable& table, bool is_life = false);
 [[nodiscard]] json::Value stages_json(const StageTable& table);
 [[nodiscard]] std::string roofline_lines(const Roofline& roofline);

@@ -19,10 +19,10 @@ struct alignas(kLine) Line {
   std::uint64_t words[kWords];
 };
 
-/// Keeps the compiler from leaving out what computes `value`.
+/// Keeps the compiler from removing the computation of `value`.
 void keep(std::uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
 
-/// The least time of one of several calls of `pass`, at least 20 ms of them in all.
+/// The least time of a call of `pass`, repeated for at least 20 ms.
 template <class Pass>
 double least_seconds(Pass pass) {
   double least = std::numeric_limits<double>::infinity(), all = 0;
@@ -38,7 +38,7 @@ double least_seconds(Pass pass) {
 Roofline::Point measure_point(std::size_t bytes) {
   const std::size_t lines = bytes / kLine;
   std::vector<Line> memory(lines);
-  // One cycle through all lines in random order (Sattolo): word 0 names the next line.
+  // One cycle through all lines in random order (Sattolo): word 0 of a line is the next line.
   std::vector<std::uint32_t> order(lines);
   std::iota(order.begin(), order.end(), 0U);
   sim::Random random(1, "roofline");

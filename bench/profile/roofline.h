@@ -1,5 +1,5 @@
-// What this machine's memory gives one core, as ceilings to hold the stages against: bytes per second of a sequential
-// read, and ns per cache line read in random order, depending on how much memory that wanders over.
+// Memory performance of this machine for one core, as limits for the stages: bytes per second of a sequential read, and
+// ns per cache line in random order, by the size of the memory.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace berth::profile {
 
 struct Roofline {
   struct Point {
-    std::uint64_t bytes = 0;   ///< the memory that is read
+    std::uint64_t bytes = 0;   ///< size of the memory
     double read_gb_per_s = 0;  ///< 10^9 bytes per second, sequential, four sums in parallel
-    double line_ns = 0;        ///< per line of 64 B in random order, addresses known beforehand
-    double latency_ns = 0;     ///< per line in random order, each address read from the line before
+    double line_ns = 0;        ///< per line of 64 B in random order, addresses known in advance
+    double latency_ns = 0;     ///< per line in random order, each address read from the previous line
   };
-  std::vector<Point> points;  ///< from what fits into the first cache to what fits into none
+  std::vector<Point> points;  ///< from the size of the first cache to beyond all caches
 
-  /// ns per line in random order over `bytes` of memory, between the points by the logarithm of the size.
+  /// ns per line in random order over `bytes` of memory, interpolated by the logarithm of the size.
   [[nodiscard]] double line_ns(double bytes) const;
   [[nodiscard]] double gb_per_s(double bytes) const;
 };

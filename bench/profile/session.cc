@@ -16,21 +16,21 @@ using base::Stage;
 
 namespace {
 
-/// How many evaluations a workload is about to have; 0: as many as its data.
+/// Approximate number of evaluations of a workload; 0: as many as its data.
 std::uint64_t expected_evaluations(const sim::Workload& w) {
   if (w.cluster.source == sim::Source::nomad_grid)
     return static_cast<std::uint64_t>((w.grid.last_cell - w.grid.first_cell + 1) * w.grid.repetitions);
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, w.jobs.count));
 }
 
-/// Few evaluations: more of them in detail, so that there are some; never so many that marks count.
+/// Share of detailed evaluations: larger if there are few, but limited so that marks do not distort times.
 std::uint32_t detail_of(const sim::Workload& w) {
   constexpr std::uint64_t kLeast = 4, kMost = 32, kWanted = 16;
   const std::uint64_t evaluations = expected_evaluations(w);
   return static_cast<std::uint32_t>(evaluations == 0 ? kMost : std::clamp(evaluations / kWanted, kLeast, kMost));
 }
 
-/// Runs the workload again for its slowest evaluations, and keeps of each what was least.
+/// Runs the workload again for its slowest evaluations and keeps the least time of each.
 Result<void> repeat_slowest(const sim::Workload& workload, const Calibration& calibration, Profile& out) {
   RecorderOptions recording;
   recording.keep_samples = true;
@@ -57,7 +57,7 @@ Result<void> repeat_slowest(const sim::Workload& workload, const Calibration& ca
   return {};
 }
 
-/// What is measured again and again takes about so long each time.
+/// Approximate length of each repeated run of the overhead measurement.
 constexpr double kOverheadRunSeconds = 1;
 
 }  // namespace
@@ -175,7 +175,7 @@ std::string slow_words(const Sample& s, const Recorder& recorder, const Sample* 
   if (s.attempts > 1) add(fmt::format("{} attempts", s.attempts));
   if (s.round > 0 && s.due_ns != s.started_ns) add(fmt::format("unblocked {} times", s.round));
   if (s.first_of_lane) add("the worker's first: its memory and caches were empty");
-  // Time on the clock that no stage knows of: the thread did not run, or its books did.
+  // Time outside all stages: the thread did not run, or the run did its own work.
   const double elsewhere = static_cast<double>(s.service_ns()) - all;
   if (!again && elsewhere > 0.3 * static_cast<double>(s.service_ns()))
     add(fmt::format("{:.0f} % outside all stages: the thread was not running",
@@ -184,7 +184,7 @@ std::string slow_words(const Sample& s, const Recorder& recorder, const Sample* 
 }
 
 std::string reproduce_words(const Sample& s, const sim::Workload& w) {
-  // A workload that comes with berth goes by its name.
+  // A shipped workload is given by its name.
   const std::filesystem::path path(w.path);
   const auto folder = path.parent_path().filename();
   const bool provided = (folder == "macro" || folder == "workloads") && path.stem() == w.name;

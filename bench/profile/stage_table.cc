@@ -16,7 +16,7 @@ namespace {
 
 std::size_t index_of(Stage stage) { return static_cast<std::size_t>(stage); }
 
-/// The columns of one allocation.
+/// Bytes of an allocation's columns.
 constexpr double kAllocBytes = sizeof(base::Uuid) + sizeof(tables::NodeRow) + sizeof(tables::VersionRow) +
                                sizeof(tables::JobKeyRow) + sizeof(tables::Symbol) + sizeof(std::uint32_t) +
                                sizeof(tables::Desired) + sizeof(tables::Client) + sizeof(tables::ShapeId) +
@@ -41,7 +41,7 @@ std::optional<UnitCost> cost_of(Stage stage, const Recorder::Sums& sums) {
           sizeof(Candidate), 4 + 1 + 1 + 12);
       return c;
     case Stage::rank: {
-      // A node is decided about when it is first met; later Selects read its score again.
+      // A node is checked at its first visit; later Selects read its cached score.
       const double first =
           passed_of(sums) == 0 ? 0 : static_cast<double>(sums.reached_passed) / static_cast<double>(passed_of(sums));
       c.bytes = 16 + first * (4 + 4 + 8 + 8 + 40), c.lines = first, c.line_space = sizeof(tables::NodeUse);
@@ -74,7 +74,7 @@ std::optional<UnitCost> cost_of(Stage stage, const Recorder::Sums& sums) {
   }
 }
 
-/// How many of what a stage went through; `evaluations`: in which it took any time.
+/// Number and name of the units that a stage processed. `evaluations`: those in which it took any time.
 std::pair<std::uint64_t, const char*> units_of(Stage stage, const Recorder::Sums& sums, std::uint64_t jobs,
                                                std::uint64_t evaluations) {
   switch (stage) {
@@ -126,13 +126,13 @@ const char* stage_words(Stage stage) {
 
 StageTable stage_table(const Recorder& recorder, std::uint64_t jobs, std::uint64_t nodes, const Roofline* roofline) {
   const Recorder::Sums& sums = recorder.sums();
-  // One evaluation alone: its own stages, not those of all that were replayed before it.
+  // For a single evaluation only its own stages, not those of earlier ones.
   std::array<double, base::kStages> ns = recorder.options().only ? sums.stage_ns : recorder.totals();
   StageTable out;
   out.wait_ns = ns[index_of(Stage::wait)], out.idle_ns = ns[index_of(Stage::idle)];
   out.harness_ns = ns[index_of(Stage::harness)];
 
-  // Placing as a whole is exact; how it divides is known of the detailed evaluations.
+  // The total of placing is exact; its parts are estimated from the detailed evaluations.
   constexpr Stage kInside[] = {Stage::filter, Stage::rank, Stage::plan};
   double whole = ns[index_of(Stage::place)], known = 0;
   double coarse = sums.stage_ns[index_of(Stage::place)] - sums.detailed_ns[index_of(Stage::place)];

@@ -96,7 +96,7 @@ std::string to_trace(const Profile& profile) {
         static_cast<double>(at) / 1e3, waiting);
     out += '\n';
   }
-  out.resize(out.size() - 2);  // the last comma and line end
+  out.resize(out.size() - 2);  // removes the last comma and line end
   out += fmt::format("\n],\"otherData\":{{\"evaluations\":{},\"of\":{}}}}}\n", samples.size(),
                      profile.recorder->sums().evaluations);
   return out;
