@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kInteractionsMax = 2'000;  // pairs of levels of pairs of factors
 using Levels = std::vector<std::size_t>;
 
-/// The value of a factor in a run; "" where the run does not set it.
+/// The value of a factor in a run; "" if the run does not set it.
 std::string value_of(const Record& record, const std::string& factor) {
   if (factor == "workload") return record.workload;
   if (factor == "label") return record.label;
@@ -47,7 +47,7 @@ std::vector<FactorLevels> factors_of(const std::vector<const Record*>& records) 
   return out;
 }
 
-/// values[setting][replicate] of one measure; NaN where there is no run.
+/// Results of runs by setting and replicate.
 class Grid {
  public:
   Grid(const std::vector<const Record*>& records, const std::vector<FactorLevels>& factors) : factors_(factors) {
@@ -68,7 +68,7 @@ class Grid {
     return cells_;
   }
 
-  /// Mean of a measure in a setting and replicate; NaN where there is none.
+  /// Mean of a measure in a setting and replicate; NaN if there is none.
   [[nodiscard]] double value(const Levels& levels, std::size_t replicate, const std::string& measure) const {
     const auto cell = cells_.find(levels);
     if (cell == cells_.end()) return std::nan("");
@@ -79,7 +79,7 @@ class Grid {
     return sum / static_cast<double>(found->second.size());
   }
 
-  /// Per replicate the means of two contrasts' sides, over the settings in which both are there.
+  /// Per replicate the means of both sides of a contrast, over the settings that have both.
   template <class Sides>
   void contrast(const std::string& measure, Sides sides, std::vector<double>& a, std::vector<double>& b) const {
     for (std::size_t r = 0; r < replicates(); ++r) {
@@ -145,7 +145,7 @@ void add_interactions(const Grid& grid, std::size_t m, Analysis& out) {
         }
 }
 
-/// One family of tests: what is shown is shown among all of them.
+/// Adjusts all tests together as one family.
 void adjust(Analysis& out) {
   std::vector<compare::PairedTest> tests;
   for (const auto* list : {&out.effects, &out.interactions})

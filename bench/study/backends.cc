@@ -9,7 +9,7 @@
 namespace berth::study {
 namespace {
 
-/// Names of jobs: lower case letters, digits and '-', as Kubernetes wants them, at most 50.
+/// A valid Kubernetes name for a job: lower case letters, digits and '-', at most 50.
 std::string plain_name(const std::string& name) {
   std::string out = "berth";
   for (const char c : "-" + name) {
@@ -45,7 +45,7 @@ std::string slurm_script(const ArrayJob& job) {
   std::string out = "#!/bin/sh\n";
   out += fmt::format("#SBATCH --job-name={}\n#SBATCH --array=1-{}", plain_name(job.name), job.elements);
   if (job.at_once > 0) out += fmt::format("%{}", job.at_once);
-  // An element that is started anew finds the records of its first try and goes on behind them.
+  // A restarted element finds the records of its first try and continues after them.
   out += fmt::format(
       "\n#SBATCH --requeue\n#SBATCH --ntasks=1\n#SBATCH --cpus-per-task=1\n#SBATCH --output={}/logs/%A_%a.log\n",
       job.folder);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "compare.";
 
-/// The value of a choice; nothing where it was not made.
+/// The value of a choice; null if not given.
 const std::string* chosen(const SplitChanges& changes, std::string_view key) {
   for (const sim::Change& change : changes.of_compare)
     if (change.key == key) return &change.value;
@@ -24,7 +24,7 @@ tl::unexpected<InputError> bad(std::string_view key, std::string problem, std::s
   return tl::unexpected(InputError{fmt::format("{}{}", kPrefix, key), "", std::move(problem), std::move(remedy)});
 }
 
-/// Keys that there are, and that go together.
+/// Checks that the keys exist and may be combined.
 Result<void> check_keys(const sim::Workload& workload, const SplitChanges& changes) {
   const std::vector<std::string> kKeys = {"strategy", "preemption", "eligible", "budget", "rebalance", "ratio"};
   for (const sim::Change& change : changes.of_compare)

@@ -1,8 +1,8 @@
-// Runs of a plan that are those of `berth compare`: keys `compare.*` choose what it would with its options.
+// Runs of a plan that are runs of `berth compare`: keys `compare.*` correspond to its options.
 //
-//   compare.strategy    ranking strategy that places tasks; nomad-binpack unless said
-//   compare.preemption  rule of whom to evict    compare.eligible, compare.budget  as --eligible and --budget
-//   compare.rebalance   rule of what to move     compare.ratio                     as --ratio
+//   compare.strategy    ranking strategy that places tasks; default nomad-binpack
+//   compare.preemption  preemption rule      compare.eligible, compare.budget  as --eligible and --budget
+//   compare.rebalance   rebalancing rule     compare.ratio                     as --ratio
 #pragma once
 
 #include <vector>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kValuesMax = 10'000;
 
-/// At commas that stand in no bracket and no quotes.
+/// Splits at commas outside of brackets and quotes.
 std::vector<std::string> split_values(std::string_view text) {
   std::vector<std::string> out(1);
   int depth = 0;

@@ -1,4 +1,4 @@
-// What a study varies: a key and its values.
+// Factors of a study: a key and its values.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct Factor {
   std::vector<std::string> values;
 };
 
-/// "key=a,b,c": commas within brackets, braces and quotes do not separate. "1..5" and "10..50..20" are the whole
-/// numbers from, to and by. Errors name `command`.
+/// Parses "key=a,b,c"; commas within brackets, braces and quotes do not separate. "1..5" and "10..50..20" are ranges of
+/// whole numbers: from, to and step. Errors name `command`.
 [[nodiscard]] Result<Factor> parse_factor(const std::string& text, const std::string& command);
-/// The numbers of "1..5" or "10..50..20"; empty where `text` is no range, an error where it is one that has none.
+/// The numbers of "1..5" or "10..50..20"; empty if `text` is not a range; an error for an empty range.
 [[nodiscard]] Result<std::vector<std::string>> range_of(const std::string& text, const std::string& command);
 
-/// Every value of every factor with every other; the last factor changes fastest. One empty setting for no factors.
+/// All combinations of the factors' values; the last factor changes fastest. One empty setting if there are no factors.
 [[nodiscard]] std::vector<std::vector<sim::Change>> crossed(const std::vector<Factor>& factors);
 
 }  // namespace berth::study

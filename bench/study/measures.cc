@@ -20,7 +20,7 @@ std::span<const run::Measure> measures() {
         if (same == out.end())
           out.push_back({metric.title, metric.name, "", metric.direction, false, 1, tested});
         else
-          same->tested = same->tested || tested;  // both sets mean the same by it
+          same->tested = same->tested || tested;  // the same measure in both sets
       }
     return out;
   }();

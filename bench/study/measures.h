@@ -1,5 +1,5 @@
-// What is measured of the runs of a study: the measures of a run, then those of comparisons (`compare.*` keys of a
-// plan) that have other names.
+// The measures of a study's runs: those of a run, then those of comparisons (`compare.*` keys of a plan) with other
+// names.
 #pragma once
 
 #include <span>

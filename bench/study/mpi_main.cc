@@ -1,5 +1,5 @@
-// `berth_mpi PLAN FOLDER DIGEST [--retry]`, started by `berth sweep --on mpi`: rank 0 hands out tasks, the other ranks
-// run them. One message asks, one answers: an int each, the number of a task or -1 for "no more".
+// `berth_mpi PLAN FOLDER DIGEST [--retry]`, started by `berth sweep --on mpi`: rank 0 distributes tasks, the other
+// ranks run them. One message requests, one replies with an int: the number of a task, or -1 for "no more".
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -14,7 +14,7 @@ using berth::study::Sweep;
 
 constexpr int kAsk = 1, kAnswer = 2, kNoMore = -1;
 
-/// Each rank that asks gets the next task, and in the end each is told that there is none.
+/// Sends the next task to each requesting rank, and at the end -1 to each.
 void hand_out(const std::vector<std::size_t>& tasks, int ranks) {
   std::size_t next = 0;
   for (int left = ranks - 1; left > 0;) {
@@ -27,7 +27,7 @@ void hand_out(const std::vector<std::size_t>& tasks, int ranks) {
   }
 }
 
-/// 0, or 1 when a result could not be kept.
+/// Returns 0, or 1 if a result could not be stored.
 int work(const Sweep& sweep, const berth::study::LocalOptions& options) {
   int code = 0;
   while (true) {
@@ -35,7 +35,7 @@ int work(const Sweep& sweep, const berth::study::LocalOptions& options) {
     MPI_Send(&task, 1, MPI_INT, 0, kAsk, MPI_COMM_WORLD);
     MPI_Recv(&task, 1, MPI_INT, 0, kAnswer, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (task == kNoMore) return code;
-    if (code != 0) continue;  // the disk is full: what is left stays undone
+    if (code != 0) continue;  // e.g. the disk is full: the remaining tasks are not run
     if (const auto done = berth::study::run_local(sweep, {static_cast<std::size_t>(task)}, options); !done)
       code = 1, fmt::print(stderr, "{}\n", done.error().line());
   }

@@ -19,7 +19,7 @@ constexpr std::size_t kTasksMax = 1'000'000;
 using sim::TomlReader;
 using sim::TomlSection;
 
-/// A value of the plan as --vary would have it: a text stands for itself, everything else as TOML writes it.
+/// A value of the plan as for --vary: a text unchanged, everything else as in TOML.
 std::string text_of(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return sim::normal_value(*text);
   if (const auto number = node.value_exact<std::int64_t>()) return std::to_string(*number);
@@ -66,9 +66,9 @@ std::vector<std::string> values_of(TomlReader& reader, const toml::node& node, c
   return out;
 }
 
-/// [vary], nested tables as dotted keys.
+/// Reads [vary], with nested tables as dotted keys.
 void read_factors(TomlReader& reader, const toml::table& table, const std::string& prefix, std::vector<Factor>& out) {
-  // Tables are sorted by key; the file's order is that of the lines.
+  // Tables are sorted by key; the line numbers give the file's order.
   std::vector<std::pair<std::size_t, std::string>> keys;
   for (const auto& [key, value] : table)
     keys.emplace_back((key.source().begin.line << 20) + key.source().begin.column, key.str());
@@ -82,7 +82,7 @@ void read_factors(TomlReader& reader, const toml::table& table, const std::strin
   }
 }
 
-/// The n-th value of every factor together.
+/// Settings that combine the n-th values of all factors.
 std::vector<std::vector<sim::Change>> zipped(const std::vector<Factor>& factors) {
   std::vector<std::vector<sim::Change>> out(factors.empty() ? 1 : factors[0].values.size());
   for (const Factor& factor : factors)
@@ -90,7 +90,7 @@ std::vector<std::vector<sim::Change>> zipped(const std::vector<Factor>& factors)
   return out;
 }
 
-/// So many of all settings, none twice.
+/// Draws `count` distinct settings of all combinations.
 std::vector<std::vector<sim::Change>> drawn(const std::vector<Factor>& factors, std::size_t count, std::uint64_t seed) {
   double all = 1;
   for (const Factor& factor : factors) all *= static_cast<double>(factor.values.size());
@@ -147,10 +147,10 @@ Block read_block(TomlReader& reader, const toml::table* table, const char* name)
   return out;
 }
 
-/// The tasks of a block; every setting is read with every workload.
+/// Adds the tasks of a block; reads every workload with every setting.
 Result<void> add_tasks(const Block& block, const std::string& folder, Plan& out) {
   for (const std::string& name : block.workloads) {
-    // A file beside the plan, else as `berth run` finds it.
+    // A file in the plan's folder, else as found by `berth run`.
     const std::filesystem::path beside = std::filesystem::path(folder) / name;
     std::error_code error;
     auto path = std::filesystem::is_regular_file(beside, error) ? Result<std::string>(beside.string())

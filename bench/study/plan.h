@@ -1,4 +1,4 @@
-// The plan of a sweep: which workloads are run under which settings, how often. README.md has the file.
+// The plan of a sweep: workloads, settings and repetitions. README.md describes the file.
 #pragma once
 
 #include <set>
@@ -12,16 +12,16 @@ namespace berth::study {
 
 struct Plan {
   std::string path, name;
-  std::vector<Task> tasks{};      ///< in the order of the file; each one once
-  std::set<std::string> files{};  ///< that its workloads read
+  std::vector<Task> tasks{};      ///< in the order of the file, each once
+  std::set<std::string> files{};  ///< read by its workloads
 };
 
-/// Reads the file and every workload in every setting. Errors name the file, line, problem and remedy; a setting that a
-/// workload refuses is one.
+/// Reads the file and every workload in every setting. Errors, including settings that a workload refuses, name the
+/// file, line, problem and remedy.
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
 [[nodiscard]] Result<Plan> parse_plan(const std::string& text, const std::string& path);
 
-/// Of all tasks' keys, in any order: what a job on another machine checks before it trusts its numbers.
+/// Digest of all tasks' keys, in any order. A job on another machine checks it, so that its task numbers are valid.
 [[nodiscard]] std::string digest_of(const std::vector<std::string>& keys);
 
 }  // namespace berth::study

@@ -19,7 +19,7 @@
 namespace berth::study {
 namespace {
 
-/// All of `text`; false when the reader is gone.
+/// Writes all of `text`. False if the reader has closed.
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(file, text.data(), text.size());
@@ -39,18 +39,18 @@ Processes::~Processes() {
 bool Processes::start(std::size_t id, const std::function<std::string()>& work) {
   int ends[2];
   if (pipe(ends) != 0) return false;
-  static_cast<void>(std::fflush(nullptr));  // or the child would print it again
+  static_cast<void>(std::fflush(nullptr));  // else the child would print it again
   const int parent = getpid(), pid = fork();
   if (pid < 0) {
     close(ends[0]), close(ends[1]);
     return false;
   }
   if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to read the answer
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, the answer is useless
     if (getppid() != parent) _exit(1);
     std::signal(SIGPIPE, SIG_IGN);
     close(ends[0]);
-    // No destructor of the parent's runs here, and nothing it had buffered is written again.
+    // _exit: no destructors of the parent run here, and its buffers are not written again.
     _exit(write_all(ends[1], work()) ? 0 : 1);
   }
   close(ends[1]);
@@ -83,7 +83,7 @@ Finished Processes::reap(std::size_t index) {
 std::optional<Finished> Processes::next(double seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (!children_.empty()) {
-    // Ctrl-C reached the children as well; a signal to this process alone is passed on.
+    // Ctrl-C also reaches the children; a signal to only this process is passed on.
     if (run::interrupted()) run::stopped(), ask_to_stop();
     std::vector<pollfd> files;
     for (const Child& child : children_) files.push_back({child.pipe, POLLIN, 0});

@@ -1,5 +1,5 @@
-// Child processes side by side, forked from this one, each of which does one piece of work and hands back one text. The
-// program must not have started threads before: a fork has only the one that forks.
+// Parallel child processes, forked from this one. Each does one piece of work and returns one text. The program must
+// not have started threads before, because a fork has only the forking thread.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ namespace berth::study {
 
 struct Finished {
   std::size_t id = 0;
-  std::string text;     ///< what the child handed back
-  std::string failure;  ///< "was killed by signal 9 (Killed)"; "" when it ended by itself, with exit code 0
+  std::string text;     ///< returned by the child
+  std::string failure;  ///< "was killed by signal 9 (Killed)"; "" if it ended with exit code 0
   std::uint64_t peak_rss_bytes = 0;
 };
 
 class Processes {
  public:
   Processes() = default;
-  /// Kills what still runs.
+  /// Kills children that still run.
   ~Processes();
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  /// Starts `work` in a child; its answer comes back under `id`. False: no process can be started now.
+  /// Starts `work` in a child; its result has the number `id`. False: no process can be started now.
   [[nodiscard]] bool start(std::size_t id, const std::function<std::string()>& work);
-  /// The next child that ended; nothing when none runs, or none ended within `seconds`. A signal to this process does
-  /// not end the wait, but asks all children to stop.
+  /// The next child that ended; nullopt if none runs, or none ended within `seconds`. A signal to this process does not
+  /// end the wait, but asks all children to stop.
   [[nodiscard]] std::optional<Finished> next(double seconds);
   [[nodiscard]] std::size_t running() const { return children_.size(); }
 

@@ -38,7 +38,7 @@ class Statement {
     if (statement_) sqlite3_bind_double(statement_, ++at_, number);
     return *this;
   }
-  /// SQLITE_ROW, SQLITE_DONE, or what went wrong.
+  /// SQLITE_ROW, SQLITE_DONE, or an error code.
   int step() { return statement_ ? sqlite3_step(statement_) : SQLITE_ERROR; }
   bool done() { return step() == SQLITE_DONE; }
   [[nodiscard]] std::string text(int column) const {
@@ -57,7 +57,7 @@ class Statement {
   int at_ = 0;
 };
 
-/// The view `flat`: every measure as a column.
+/// SQL of the view `flat`, which has every measure as a column.
 std::string flat_sql() {
   std::string out =
       "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
@@ -66,7 +66,7 @@ std::string flat_sql() {
   return out + " from runs left join results on run_id = runs.id group by runs.id";
 }
 
-/// The name of a file for SQLite, to which "" and ":memory:" are no files and "file:..." may be an address.
+/// A file name for SQLite that cannot be mistaken for "", ":memory:" or a URI "file:...".
 std::string file_name(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
 }  // namespace
@@ -148,7 +148,7 @@ Result<void> ResultsDb::check(const std::string& path) {
   if (io::is_standard_output(path))
     return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
   std::error_code error;
-  if (std::filesystem::file_size(path, error) == 0 || error) return {};  // made, or filled, by open()
+  if (std::filesystem::file_size(path, error) == 0 || error) return {};  // created or filled by open()
   const auto existing = open_existing(path);
   if (!existing) return tl::unexpected(existing.error());
   return {};

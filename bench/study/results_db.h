@@ -1,5 +1,5 @@
-// Parameters and results of runs in one SQLite file; README.md has its tables. Several processes may add to one file at
-// the same time: every run is added whole or not at all, and once.
+// Parameters and results of runs in an SQLite file; README.md describes its tables. Several processes may add to one
+// file at the same time: every run is added completely or not at all, and only once.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,17 @@ namespace berth::study {
 
 class ResultsDb {
  public:
-  /// Opens the file, or makes it. Errors: it cannot be written, is no SQLite file, or holds something else.
+  /// Opens or creates the file. Errors: it cannot be written, is no SQLite file, or has other contents.
   [[nodiscard]] static Result<ResultsDb> open(const std::string& path);
-  /// Before the runs: whether open() can use the file. Errors: as open(), of what is there already.
+  /// Checks before the runs that open() can use the file. Errors: as for open(), of an existing file.
   [[nodiscard]] static Result<void> check(const std::string& path);
-  /// For reading only. Errors: it is not there, or is not of this format.
+  /// Opens for reading only. Errors: no such file, or not of this format.
   [[nodiscard]] static Result<ResultsDb> open_existing(const std::string& path);
 
-  /// Adds those that are not there yet, all in one transaction, and returns their number. A run of a key that is there
-  /// takes its place only where the one there has failed.
+  /// Adds the new records in one transaction and returns their number. Replaces a stored run with the same key only if
+  /// that one failed.
   [[nodiscard]] Result<std::size_t> add(std::span<const Record> records);
-  /// All runs, in the order in which they were added.
+  /// All runs, in the order of adding.
   [[nodiscard]] Result<std::vector<Record>> records() const;
 
  private:

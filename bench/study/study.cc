@@ -25,7 +25,7 @@ std::vector<sim::Change> all_changes(const StudySpec& spec, const std::vector<si
   return out;
 }
 
-/// A key cannot have two values at once.
+/// Error if a key has two values at once.
 Result<void> check_keys(const StudySpec& spec) {
   std::vector<std::string> keys;
   for (const sim::Change& change : spec.fixed) keys.push_back(change.key);
@@ -38,7 +38,7 @@ Result<void> check_keys(const StudySpec& spec) {
   return {};
 }
 
-/// Every setting is read before the first is run.
+/// Reads every setting before the first run.
 Result<std::string> read_all(const StudySpec& spec, const std::vector<std::vector<sim::Change>>& settings) {
   std::string name;
   for (const auto& setting : settings) {
@@ -49,7 +49,7 @@ Result<std::string> read_all(const StudySpec& spec, const std::vector<std::vecto
   return name;
 }
 
-/// One run in a process of its own; nothing when it was interrupted.
+/// A run in a separate process; nullopt if it was interrupted.
 Result<std::optional<Record>> run_apart(const Task& task, const std::string& key, const run::RunOptions& options) {
   Processes processes;
   const auto work = [&] {

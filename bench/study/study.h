@@ -1,4 +1,4 @@
-// The runs of `berth run --repeat` and `--vary`: in which order, and what they come to.
+// The runs of `berth run --repeat` and `--vary`: their order and results.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace berth::study {
 
 struct StudySpec {
   std::string command;   ///< for errors
-  std::string workload;  ///< path of its file
+  std::string workload;  ///< path of the file
   std::string label;
-  std::vector<sim::Change> fixed;  ///< of all settings
-  std::vector<Factor> factors;     ///< every value with every other
+  std::vector<sim::Change> fixed;  ///< common to all settings
+  std::vector<Factor> factors;     ///< settings are all combinations of their values
   std::int64_t repetitions = 1, warm_ups = 0;
 };
 
 struct Setting {
   std::vector<sim::Change> changes;  ///< a value of each factor
-  std::vector<Record> records;       ///< by repetition; of those that were finished
+  std::vector<Record> records;       ///< by repetition; finished ones only
 };
 
 struct Study {
@@ -33,31 +33,30 @@ struct Study {
   double seconds = 0;
 };
 
-/// A key for a run that may be made again: of this moment and process.
+/// A key for a repeatable run, unique to this moment and process.
 [[nodiscard]] std::string moment_key(std::size_t number);
 
-/// Reads the workload in every setting, then runs them, one at a time: the warm-ups of all, then round by round.
-/// Ctrl-C keeps the rounds that are whole and sets `interrupted`. Errors: a bad setting, before anything is run; the
-/// first run that fails.
+/// Reads the workload in every setting, then runs them one at a time: all warm-ups, then round by round. Ctrl-C keeps
+/// complete rounds and sets `interrupted`. Errors: a bad setting, before any run; the first failing run.
 [[nodiscard]] Result<Study> run_study(const StudySpec& spec, const run::RunOptions& options);
 
-/// Index of the setting of every run of one round: forwards in even rounds, backwards in odd ones.
+/// Order of the settings in a round: forwards in even rounds, backwards in odd ones.
 [[nodiscard]] std::vector<std::size_t> round_order(std::size_t settings, std::int64_t round);
 
-/// One measure in one setting, and beside the first setting.
+/// A measure in a setting, and compared with the first setting.
 struct Cell {
   stats::MedianInterval median;
   double minimum = 0, maximum = 0;
   double ratio = 1;                     ///< of the medians
   std::optional<double> p, p_adjusted;  ///< Mann-Whitney U, two-sided; Holm over all tests of the study
-  [[nodiscard]] bool shown() const;     ///< a difference, at 5 %
+  [[nodiscard]] bool shown() const;     ///< significant at 5 %
 };
 /// cells[measure][setting], of the measures that the study has.
 struct Comparison {
   std::vector<std::size_t> measures;  ///< indices into run::measures()
   std::vector<std::vector<Cell>> cells;
   std::size_t tests = 0;
-  double smallest_p = 1;  ///< that a test can have with so many runs, adjusted for all tests
+  double smallest_p = 1;  ///< smallest possible p with so many runs, adjusted for all tests
 };
 [[nodiscard]] Comparison compare_settings(const Study& study);
 

@@ -1,4 +1,4 @@
-// A study as JSON: bench/schema/berth-study.json. Tables and page are made of it by bench/report.
+// A study as JSON: bench/schema/berth-study.json. bench/report makes tables and page from it.
 #pragma once
 
 #include "base/json.h"

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the kernel could give to new processes; a lot where it does not say.
+/// Memory available for new processes; very large if unknown.
 std::uint64_t memory_available() {
   std::ifstream info("/proc/meminfo");
   for (std::string word; info >> word;)
@@ -36,7 +36,7 @@ std::uint64_t memory_available() {
   return UINT64_MAX;
 }
 
-/// Of this process and of those it has waited for.
+/// Processor time of this process and of its ended children.
 double processor_seconds() {
   double out = 0;
   for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -70,7 +70,7 @@ Result<Sweep> Sweep::open(Plan plan, const std::string& folder) {
   for (Task& task : plan.tasks) {
     auto key = keys.of(task);
     if (!key) return tl::unexpected(key.error());
-    if (!seen.insert(*key).second) continue;  // two blocks of the plan name it
+    if (!seen.insert(*key).second) continue;  // in two blocks of the plan
     out.keys_.push_back(std::move(*key));
     once.push_back(std::move(task));
   }
@@ -142,13 +142,13 @@ Result<void> Sweep::keep_failure(std::size_t task, const std::string& message) c
 
 namespace {
 
-/// What a child hands back: the status, then seconds and those of the processor, then what could not be written.
+/// Text returned by a child: status; seconds and processor seconds; the error if the record was not written.
 std::string report_of(const Result<Record>& record) {
   if (!record) return "unwritten\n0 0\n" + record.error().line();
   return fmt::format("{}\n{} {}\n", record->status, record->seconds, record->processor_s);
 }
 
-/// The loop of run_local: starts what there is room for, and takes in what has ended.
+/// The loop of run_local: starts processes while resources allow, and collects ended ones.
 class LocalRun {
  public:
   LocalRun(const Sweep& sweep, const std::vector<std::size_t>& tasks, const LocalOptions& options)
@@ -186,7 +186,7 @@ class LocalRun {
   }
 
  private:
-  /// For one more process: a core, and memory as the largest run so far has taken. One always runs.
+  /// True if one more process may start: a free core, and memory for the largest run so far. One may always run.
   bool room() const {
     const std::size_t running = processes_.running();
     if (running == 0) return true;

@@ -1,10 +1,10 @@
-// A sweep: the tasks of a plan, one record per finished run in a folder, from whoever ran it, gathered in the end.
+// A sweep: runs the tasks of a plan, with one record per finished run in a folder, and gathers the records at the end.
 //
-//   FOLDER/records/KEY.json    whole or absent; KEY is of the task's content, so a record stands for its task in every
-//   plan
+//   FOLDER/records/KEY.json    complete or absent; KEY is a digest of the task's content, so a record is valid in every
+//                              plan with this task
 //
-// Any number of processes, on any number of machines, may work on one folder: who finds a record leaves its task alone,
-// and two that run one task at the same time write the same decisions.
+// Any number of processes, on any number of machines, may work on one folder. A task with a record is skipped, and two
+// processes that run the same task write the same decisions.
 #pragma once
 
 #include <map>
@@ -19,10 +19,10 @@ namespace berth::study {
 
 class Sweep {
  public:
-  /// The tasks of `plan` over the records of `folder`, which need not be there.
+  /// The tasks of `plan` with the records of `folder`, which need not exist.
   [[nodiscard]] static Result<Sweep> open(Plan plan, const std::string& folder);
 
-  /// Errors: it cannot be made.
+  /// Error: the folder cannot be created.
   [[nodiscard]] Result<void> make_folder() const;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -30,15 +30,15 @@ class Sweep {
   [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }  ///< by task
   [[nodiscard]] std::string plan_digest() const { return digest_of(keys_); }
 
-  /// Reads the records that are there. Files that are no records, or of another version, are no error: their tasks are
-  /// not done, and `problems` has a line for each.
+  /// Reads the existing records. Files that are not records, or of another version, are no error: their tasks count as
+  /// missing, and `problems` gets a line for each.
   [[nodiscard]] std::map<std::string, Record> records(std::vector<std::string>& problems) const;
-  /// Indices of the tasks without a record; with `retry`, and of those that failed.
+  /// Indices of the tasks without a record and, with `retry`, of failed ones.
   [[nodiscard]] std::vector<std::size_t> missing(bool retry) const;
 
-  /// Runs the task here and keeps its record; an interrupted run leaves none.
+  /// Runs the task here and stores its record; an interrupted run has none.
   [[nodiscard]] Result<Record> run(std::size_t task, const run::RunOptions& options) const;
-  /// Keeps the record of a run that left none, e.g. because its process was killed.
+  /// Stores a record for a run without one, e.g. because its process was killed.
   [[nodiscard]] Result<void> keep_failure(std::size_t task, const std::string& message) const;
 
  private:
@@ -51,7 +51,7 @@ class Sweep {
 };
 
 struct LocalOptions {
-  std::size_t processes = 0;  ///< side by side; 0: as many as there are cores
+  std::size_t processes = 0;  ///< in parallel; 0: as many as cores
   bool retry = false, quiet = false;
   run::RunOptions run;
 };
@@ -60,36 +60,36 @@ struct SweepEnd {
   std::size_t ran = 0, failed = 0;
   bool interrupted = false;
   double seconds = 0;
-  double busy_seconds = 0;      ///< of all runs together
-  double processor_s = 0;       ///< processor time of everything
-  double runs_processor_s = 0;  ///< of set-up and replay in all runs
+  double busy_seconds = 0;      ///< sum over all runs
+  double processor_s = 0;       ///< total processor time
+  double runs_processor_s = 0;  ///< processor time of set-up and replay in all runs
 };
 
-/// Runs what is missing of `tasks` in processes of this machine, as many as cores and memory allow.
+/// Runs `tasks` in processes on this machine, as many as cores and memory allow.
 [[nodiscard]] Result<SweepEnd> run_local(const Sweep& sweep, const std::vector<std::size_t>& tasks,
                                          const LocalOptions& options);
 
-/// What a sweep has come to.
+/// Gathered records of a sweep.
 struct Gathered {
-  std::vector<Record> records;  ///< in the plan's order, of the tasks that have one
+  std::vector<Record> records;  ///< of the tasks that have one, in the plan's order
   std::vector<Record> failed;   ///< of these
   std::size_t missing = 0;      ///< tasks without a record
   std::vector<std::string> problems;
-  std::string digest;  ///< over all tasks and their decisions; the same on every backend, in any order
+  std::string digest;  ///< of all tasks and their decisions; independent of backend and order
 };
 [[nodiscard]] Gathered gather(const Sweep& sweep);
 
-/// A header and one line per record: parameters, then the measures that any of them has. Fields with a comma or quote
+/// A header and one line per record: parameters, then the measures that any record has. Fields with a comma or quote
 /// are quoted (RFC 4180).
 [[nodiscard]] std::string to_csv(const std::vector<Record>& records);
 
 struct Estimate {
   std::size_t runs = 0, done = 0, samples = 0;
-  double seconds_each = 0, seconds_all = 0;  ///< of one process; of all runs on all cores
+  double seconds_each = 0, seconds_all = 0;  ///< per process; for all runs on all cores
   std::uint64_t peak_bytes = 0;              ///< of the largest sample
-  std::size_t processes = 0;                 ///< that cores and memory allow
+  std::size_t processes = 0;                 ///< as many as cores and memory allow
 };
-/// Runs a few tasks, spread over those that are missing, without keeping them.
+/// Runs a few tasks, spread over the missing ones, without storing their records.
 [[nodiscard]] Result<Estimate> estimate(const Sweep& sweep, const LocalOptions& options);
 
 }  // namespace berth::study

@@ -23,10 +23,10 @@ namespace {
 
 double unix_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// Of this process.
+/// Processor time of this process.
 double own_processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// What a run says of itself that is not fine; "" for a good one.
+/// Status of a run, and why it is not "ok".
 std::pair<std::string, std::string> status_of(const run::RunResult& result) {
   if (!result.unsupported_reasons.empty())
     return {"failed", "this build lacks " + result.unsupported_reasons.begin()->first};
@@ -109,7 +109,7 @@ Result<std::vector<std::string>> check_task(const Task& task) {
 
 namespace {
 
-/// One strategy or rule, one seed.
+/// Runs one strategy or rule with one seed.
 Record run_compared(const Task& task, const SplitChanges& changes) {
   const auto workload = sim::read_workload(task.workload, task.label, changes.of_workload);
   if (!workload) return failed_record(task, workload.error().line());
