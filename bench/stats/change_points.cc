@@ -30,7 +30,7 @@ std::vector<std::int64_t> doubled_ranks(std::span<const double> values) {
   return out;
 }
 
-/// The split whose left side's rank sum is furthest from what chance gives, in standard deviations (without ties).
+/// The split whose left rank sum deviates most from its expectation, in standard deviations (without ties).
 Split clearest_split(std::span<const std::int64_t> doubled, std::size_t least_length) {
   Split out;
   const auto n = static_cast<double>(doubled.size());
@@ -51,7 +51,7 @@ void search(std::span<const double> series, std::size_t offset, const ChangeOpti
   std::vector<std::int64_t> ranks = doubled_ranks(series);
   const Split split = clearest_split(ranks, options.least_length);
   if (split.z <= 0) return;
-  int as_clear = 1;  // the series itself is one of its shuffles
+  int as_clear = 1;  // counts the series itself as a shuffle
   for (int i = 0; i < options.shuffles; ++i) {
     for (std::size_t j = ranks.size() - 1; j > 0; --j) std::swap(ranks[j], ranks[random() % (j + 1)]);
     as_clear += clearest_split(ranks, options.least_length).z >= split.z;
@@ -69,7 +69,7 @@ std::vector<ChangePoint> change_points(std::span<const double> series, const Cha
   std::mt19937_64 random(options.seed);
   std::vector<ChangePoint> out;
   search(series, 0, options, random, out);
-  // Levels between neighbouring points; a step that is too small joins its two sides, the smallest first.
+  // Removes steps of level that are too small, the smallest first.
   while (true) {
     std::size_t smallest = out.size();
     double least = options.least_change;

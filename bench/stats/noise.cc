@@ -11,15 +11,15 @@
 namespace berth::stats {
 namespace {
 
-/// Of few values the middle is drawn often: without this the spread of medians of n drawn values is too small by
-/// sqrt((n - 1) / n), as the variance of a sample is.
+/// Correction for small samples: resampling n values gives medians whose spread is too small by sqrt((n - 1) / n), like
+/// the standard deviation of a sample.
 double small_sample_factor(std::size_t n) { return std::sqrt(static_cast<double>(n) / static_cast<double>(n - 1)); }
 
 }  // namespace
 
 double aa_noise(std::span<const double> same, std::size_t count, std::uint64_t seed, int rounds) {
   if (same.size() < 3 || count == 0) return std::numeric_limits<double>::infinity();
-  std::mt19937_64 random(seed);  // its numbers are fixed by the standard; distributions are not, so none is used
+  std::mt19937_64 random(seed);  // the standard defines its numbers, but not distributions, so none is used
   const auto draw = [&](std::vector<double>& out) {
     for (double& value : out) value = same[random() % same.size()];
     return median(out);

@@ -1,4 +1,4 @@
-// How far two sets of runs of the same program differ by themselves: what a comparison can tell from nothing.
+// Noise: how far two sets of runs of the same program differ by chance.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,9 @@
 
 namespace berth::stats {
 
-/// The relative difference between the medians of two sets of `count` runs that all come from `same` (runs of one
-/// program): the value that 95 % of such A/A comparisons stay below. Estimated from `rounds` pairs of sets drawn from
-/// `same` with replacement; the same seed gives the same answer. Falls as sets grow, about as 1 / sqrt(count). Infinite
-/// for fewer than three values: they do not show their spread.
+/// 95 % quantile of the relative difference between the medians of two sets of `count` runs of one program (A/A
+/// comparison). Estimated from `rounds` pairs of sets drawn from `same`, runs of that program, with replacement. The
+/// same seed gives the same answer. Decreases about as 1 / sqrt(count). Infinite for fewer than three values.
 [[nodiscard]] double aa_noise(std::span<const double> same, std::size_t count, std::uint64_t seed, int rounds = 400);
 
 }  // namespace berth::stats

@@ -54,7 +54,7 @@ RankTest rank_test_exact(std::span<const double> a, std::span<const double> b) {
   const Ranks ranks = ranks_of(a, b);
   const std::size_t count = b.size(), observed = doubled_sum(ranks, a.size());
   const std::size_t most = std::accumulate(ranks.doubled.begin(), ranks.doubled.end(), std::size_t{0});
-  // ways[k * (most + 1) + s]: how many sets of k of the values have the doubled rank sum s.
+  // ways[k * (most + 1) + s]: number of sets of k values with the doubled rank sum s.
   std::vector<double> ways((count + 1) * (most + 1), 0.0);
   ways[0] = 1;
   std::size_t seen = 0;
@@ -84,7 +84,7 @@ RankTest rank_test_normal(std::span<const double> a, std::span<const double> b) 
   const auto m = static_cast<double>(a.size()), n = static_cast<double>(b.size()), all = m + n;
   out.u = u_of(doubled_sum(ranks, a.size()), b.size());
   const double variance = m * n / 12 * (all + 1 - ranks.ties / (all * (all - 1)));
-  if (!(variance > 0)) return out;  // all values are the same
+  if (!(variance > 0)) return out;  // all values are equal
   const double distance = out.u - m * n / 2, deviation = std::sqrt(variance);
   out.p_greater = normal_upper_tail((distance - 0.5) / deviation);
   out.p_less = normal_upper_tail((-distance - 0.5) / deviation);

@@ -28,7 +28,7 @@ MedianInterval median_interval(std::span<const double> values) {
   if (values.size() < 2) return out;
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
-  // Below the k-th smallest lies the true median with P(B < k), B binomial over n coins. In logarithms: 2^-n
+  // The true median is below the k-th smallest value with P(B < k), B binomial(n, 1/2). In logarithms, because 2^-n
   // underflows.
   const auto n = static_cast<double>(sorted.size());
   double tail = 0;
