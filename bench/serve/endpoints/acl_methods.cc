@@ -1,5 +1,5 @@
-// Auth methods, binding rules, and what logs in by them (R-STORE-111 to 117). Methods are stored; no provider of
-// identities is asked and no signature checked, so that every login is refused.
+// Auth methods, binding rules and logins (R-STORE-111 to 117). Methods are stored, but no identity provider is
+// contacted and no signature checked, so every login is refused.
 #include <algorithm>
 
 #include "serve/endpoints/acl.h"
@@ -23,7 +23,7 @@ StoreEvent method_event(const AclMethod& method) {
   return {"ACLAuthMethod", method.name, "", {}, std::move(payload)};
 }
 
-/// With all keys, as it is printed (R-STORE-112); nothing: the reply says what is wrong.
+/// The configuration with all keys, as printed (R-STORE-112); nullopt: the reply contains the error.
 std::optional<json::Value> full_config(const json::Value& given, Reply& reply) {
   if (given.is_null()) return json::Value();
   const Expected expected{given, "ACLAuthMethodConfig", reply};
@@ -267,7 +267,7 @@ void list_rules(Simulation& simulation, const Request& request, Reply& reply) {
 
 // ---------------------------------------------------------------- logins
 
-/// A login's body whose members are all there: `members` are pairs of key and the text of its absence.
+/// A login's body with all required members. `members`: pairs of key and error text if it is missing.
 std::optional<json::Value> login_body(const Request& request, const std::string& what,
                                       std::initializer_list<std::pair<const char*, const char*>> members,
                                       Reply& reply) {

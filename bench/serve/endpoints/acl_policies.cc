@@ -12,7 +12,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Names of the policies that the sender has; nothing: all of them.
+/// Names of the sender's policies; nullopt: all policies.
 std::optional<std::set<std::string>> own_policies(Simulation& simulation, const Request& request) {
   if (request.asker.is_management()) return std::nullopt;
   if (!request.asker.token) return std::set<std::string>{};
@@ -27,7 +27,7 @@ StoreEvent policy_event(const AclPolicy& policy) {
   return {"ACLPolicy", policy.name, "", {}, std::move(payload)};
 }
 
-/// What is wrong with a policy; its rules are parsed (R-STORE-86).
+/// Errors of a policy. Also parses its rules (R-STORE-86).
 model::ErrorList policy_errors(AclPolicy& policy) {
   model::ErrorList errors;
   if (!is_acl_name(policy.name)) errors.add("invalid name '" + policy.name + "'");

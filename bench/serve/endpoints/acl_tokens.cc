@@ -39,7 +39,7 @@ StoreEvent token_event(Simulation& simulation, const AclToken& token) {
   return {"ACLToken", token.accessor, "", {}, std::move(payload)};
 }
 
-/// Stores it and answers with all of it.
+/// Stores the token and replies with it, including its secret.
 void store_token(Simulation& simulation, AclToken token, Reply& reply) {
   const std::string accessor = token.accessor;
   const std::uint64_t index = token.modify_index;
@@ -80,7 +80,7 @@ void bootstrap(Simulation& simulation, const Request& request, Reply& reply) {  
 
 // ---------------------------------------------------------------- writing
 
-/// A token as a body has it. Roles are what they are called there.
+/// A token as given in a body, with roles as named there.
 struct GivenToken {
   AclToken token;
   std::vector<std::string> roles;
@@ -118,7 +118,7 @@ std::optional<GivenToken> given_token(const Request& request, Reply& reply) {
   return out;
 }
 
-/// What is wrong with it (R-STORE-78); `before`: the stored one, null for a new one.
+/// Errors of a token (R-STORE-78). `before`: the stored one, null for a new one.
 model::ErrorList token_errors(const GivenToken& given, const AclToken* before, std::int64_t now) {
   model::ErrorList errors;
   const AclToken& token = given.token;
@@ -154,7 +154,7 @@ model::ErrorList token_errors(const GivenToken& given, const AclToken* before, s
   return errors;
 }
 
-/// IDs of the roles; nothing: there is no such role, and the reply says so.
+/// IDs of the roles; nullopt: there is no such role, and the reply says so.
 std::optional<std::vector<std::string>> role_ids(const Access& access, const std::vector<std::string>& given,
                                                  Reply& reply) {
   std::vector<std::string> out;

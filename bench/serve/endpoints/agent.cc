@@ -1,4 +1,4 @@
-// Who the server is: status, members, the agent's own settings (R-API-510 to 515, R-STORE-315, 325, 326).
+// Information about the server: status, members, the agent's settings (R-API-510 to 515, R-STORE-315, 325, 326).
 #include "base/text.h"
 #include "base/time.h"
 #include "io/json_parse.h"
@@ -51,7 +51,7 @@ void members(Simulation& simulation, const Request&, Reply& reply) {
   reply.json(out);
 }
 
-/// `more` over `out`, object by object.
+/// Merges `more` into `out`, object by object.
 void merge(json::Value& out, const json::Value& more) {
   for (const json::Member& member : more.members()) {
     json::Value* there = out.find(member.key);
@@ -69,10 +69,10 @@ json::Value settings(Simulation& simulation) {
   const auto addresses = [](json::Value http, json::Value rpc, json::Value serf) {
     return object_of({{"HTTP", std::move(http)}, {"RPC", std::move(rpc)}, {"Serf", std::move(serf)}});
   };
-  const std::string& http = simulation.options().http_address;  // not that of an agent that runs here as well
+  const std::string& http = simulation.options().http_address;  // not that of another agent on this machine
   const std::int64_t http_port = base::parse_int64(http.substr(http.rfind(':') + 1)).value_or(4646);
   json::Value ui = enabled(true);
-  ui.set("ShowCLIHints", true);  // the status page is what the hints lead to
+  ui.set("ShowCLIHints", true);  // the hints link to the status page
   json::Value server = enabled(true);
   server.set("BootstrapExpect", 1), server.set("NumSchedulers", simulation.agent().workers().size()),
       server.set("EnableEventBroker", true);
@@ -114,7 +114,7 @@ json::Value settings(Simulation& simulation) {
   return out;
 }
 
-/// Of the node whose client this agent is (R-STORE-325).
+/// Statistics of the node whose client this agent is (R-STORE-325).
 json::Value client_statistics(Simulation& simulation, const std::string& id) {
   const tables::NodeRow row = simulation.store().find_node(id);
   std::int64_t allocs = 0;

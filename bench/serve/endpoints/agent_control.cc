@@ -1,5 +1,5 @@
-// What operators do with an agent and with the servers' Raft cluster, which is one simulated server (R-STORE-310 to
-// 324, 330 to 342).
+// Operators' requests on an agent and on the servers' Raft cluster, which is one simulated server (R-STORE-310 to 324,
+// 330 to 342).
 #include <algorithm>
 
 #include "base/duration.h"
@@ -18,7 +18,7 @@ constexpr const char *kRaftAddress = "127.0.0.1:4647", *kEnterpriseOnly = "Nomad
 
 void answer_nothing(Simulation&, const Request&, Reply&) {}
 
-/// Whether the text names this server: by its name, its whole name, or its ID.
+/// True if the text is this server's name, full name, or ID.
 bool is_this_server(Simulation& simulation, const std::string& text) {
   const Agent& agent = simulation.agent();
   return text == agent.name() || text == agent.server_name() || text == agent.server_id() || text == "leader";
@@ -87,7 +87,7 @@ void agent_servers(Simulation& simulation, const Request& request, Reply& reply)
   if (request.parameter("address").empty()) reply.fail(400, "missing server address");
 }
 
-/// No other server is there to be joined: each address but the server's own is refused as by a machine without one.
+/// There is no other server to join: each address but the server's own fails as if no server listened there.
 void join_servers(Simulation&, const Request& request, Reply& reply) {  // R-STORE-312
   std::vector<std::string> failures;
   std::int64_t joined = 0, given = 0;
@@ -121,7 +121,7 @@ void force_leave(Simulation&, const Request& request, Reply& reply) {  // R-STOR
 
 // ---------------------------------------------------------------- the log
 
-/// A boolean parameter of the log, absent: false; nothing: the reply says what is wrong.
+/// A boolean parameter of the log, absent: false; nullopt: the reply contains the error.
 std::optional<bool> log_option(const Request& request, const char* name, const std::string& shown, Reply& reply) {
   const std::string text = request.parameter(name);
   if (text.empty()) return false;
@@ -209,7 +209,7 @@ void transfer_leadership(Simulation& simulation, const Request& request, Reply& 
 
 // ---------------------------------------------------------------- Autopilot
 
-/// What autopilot would do to servers; held by this agent, as there is nothing that it would change.
+/// Autopilot's settings. The agent only stores them, because there are no servers to manage.
 struct Autopilot {
   std::int64_t last_contact_ns = 200'000'000, stabilization_ns = 10 * base::kSecond;
   bool cleanup = true, zones = false, no_migration = false, custom_upgrades = false;
@@ -243,7 +243,7 @@ void read_autopilot(const Autopilot& of, Reply& reply) {
 
 void write_autopilot(Simulation& simulation, const Request& request, Reply& reply, Autopilot& stored) {  // R-STORE-334
   const auto bad = [&](const std::string& why) { reply.fail(400, "Error parsing autopilot config: " + why); };
-  Reply why;  // what reading the body says, for bad() to pass on
+  Reply why;  // error of reading the body, for bad()
   const auto body = object_body(request, "AutopilotConfiguration", why);
   if (!body) return bad(request.body.empty() ? "EOF" : why.failure());
   const Expected expected{*body, "AutopilotConfiguration", why};

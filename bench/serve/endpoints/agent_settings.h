@@ -1,4 +1,4 @@
-// What an agent with these settings says of the rest of its configuration: nothing of it matters here.
+// The rest of an agent's configuration, as a real agent would print it; it has no effect here.
 #pragma once
 
 namespace berth::serve {

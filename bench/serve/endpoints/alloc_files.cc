@@ -1,4 +1,4 @@
-// Files and logs of simulated allocations (R-STORE-350 to 360); what they hold is made by task_files.h.
+// Files and logs of simulated allocations (R-STORE-350 to 360); task_files.h makes their contents.
 #include <algorithm>
 
 #include "base/base64.h"
@@ -14,12 +14,12 @@ namespace berth::serve {
 namespace {
 
 constexpr std::int64_t kFrame = 64 << 10;                // bytes of data in a frame (R-STORE-358)
-constexpr std::int64_t kFollowEvery = 200 * 1'000'000;   // a follower hears of what was written so often
-constexpr std::int64_t kHeartbeatEvery = base::kSecond;  // while nothing is
-constexpr int kFramesAtOnce = 8;                         // that one follower gets at a time
+constexpr std::int64_t kFollowEvery = 200 * 1'000'000;   // interval of sending new data to followers
+constexpr std::int64_t kHeartbeatEvery = base::kSecond;  // without new data
+constexpr int kFramesAtOnce = 8;                         // per follower and round
 constexpr const char *kText = "text/plain; charset=utf-8", *kPlain = "text/plain", *kJson = "application/json";
 
-/// The files of the allocation that a request names; nothing: the reply says why not.
+/// The files of the request's allocation; nullopt: the reply contains the error.
 std::optional<TaskFiles> files_of(Simulation& simulation, const Request& request, Reply& reply) {
   if (request.captures[0].empty()) return reply.fail(400, "must provide a valid alloc id"), std::nullopt;
   const tables::AllocRow row = asked_alloc(simulation, request.captures[0], reply);
@@ -66,7 +66,7 @@ void stat_file(Simulation& simulation, const Request& request, Reply& reply) {  
   reply.json(info_json(*info, true));
 }
 
-/// The bytes of a text from `offset` on, in pieces.
+/// Sends the bytes of a text from `offset` on, in pieces.
 void send_bytes(LongText text, std::int64_t offset, std::int64_t limit, const char* type, Reply& reply) {
   const auto content = std::make_shared<const LongText>(std::move(text));
   offset = std::clamp<std::int64_t>(offset, 0, content->size());
@@ -83,8 +83,8 @@ void send_bytes(LongText text, std::int64_t offset, std::int64_t limit, const ch
       type);
 }
 
-/// The content of the file that a request names. Where there is none the reply says so, with status 200 where
-/// `begun` (R-STORE-353, 354: a client has sent its head by then).
+/// The content of the request's file. If there is none the reply says so, with status 200 if `begun` (R-STORE-353, 354:
+/// the client has then sent its head already).
 std::optional<LongText> content_of(const TaskFiles& files, const Request& request, bool begun, Reply& reply) {
   const auto refuse = [&](int status, std::string text) {
     begun ? reply.text(200, std::move(text), kText) : reply.fail(status, std::move(text));
@@ -105,7 +105,7 @@ void read_file(Simulation& simulation, const Request& request, Reply& reply) {  
   if (auto content = content_of(*files, request, true, reply)) send_bytes(std::move(*content), 0, 0, kText, reply);
 }
 
-/// A number of a request, absent: nothing where it is required; the text of the error otherwise.
+/// A number of a request, 0 if absent and not required; or the error text.
 tl::expected<std::int64_t, std::string> number_of(const Request& request, const char* name, bool required) {
   const std::string text = request.parameter(name);
   if (text.empty() && !required) return 0;
@@ -135,15 +135,15 @@ std::string frame_of(const std::string& data, const std::string& file, std::int6
   return out + ",\"Offset\":" + std::to_string(end) + "}";
 }
 
-/// What a stream of a file sends, and from where on.
+/// State of a stream of a file.
 struct Following {
   std::string alloc_id, file, path;  // `file` as frames name it
   std::int64_t offset = 0;
   bool plain = false;
-  int silent = 0;  // rounds without anything
+  int silent = 0;  // rounds without data
 };
 
-/// Sends what was written since the last round; false: the stream is over.
+/// Sends data written since the last round; false: the stream has ended.
 bool send_round(Simulation& simulation, Following& of, Channel& channel) {
   const tables::AllocRow row = simulation.store().find_alloc(of.alloc_id);
   if (row == tables::kNoRow || channel.closed()) return false;
@@ -176,7 +176,7 @@ void follow(Simulation& simulation, const std::shared_ptr<Following>& of, const 
   if (!simulation.wait(std::move(waiter))) channel->end();
 }
 
-/// From a file's beginning or end, and on while it grows where `follows` (R-STORE-355, 357, 358).
+/// Streams a file from its beginning or end; with `follows` also what is added later (R-STORE-355, 357, 358).
 void stream_file(Simulation& simulation, const Request& request, LongText content, std::string path, bool follows,
                  bool plain, std::int64_t offset, bool from_end, const char* type, Reply& reply) {
   const std::int64_t size = content.size();
@@ -201,7 +201,7 @@ void stream_file(Simulation& simulation, const Request& request, LongText conten
       type);
 }
 
-/// A boolean of a request for a log, absent: `absent`; nothing: the reply says what is wrong (R-STORE-356).
+/// A boolean of a log request, `absent` if not given; nullopt: the reply contains the error (R-STORE-356).
 std::optional<bool> log_flag(const Request& request, const char* name, bool absent, Reply& reply) {
   const std::string text = request.parameter(name);
   if (text.empty()) return absent;
@@ -212,7 +212,7 @@ std::optional<bool> log_flag(const Request& request, const char* name, bool abse
   return value;
 }
 
-/// Offset and origin; nothing: the reply says what is wrong.
+/// Offset and origin; nullopt: the reply contains the error.
 std::optional<std::pair<std::int64_t, bool>> start_of(const Request& request, Reply& reply) {
   const auto offset = number_of(request, "offset", false);
   if (!offset) return reply.fail(400, offset.error()), std::nullopt;

@@ -1,4 +1,4 @@
-// What is asked of allocations and their tasks (R-API-360, 362, 705).
+// Requests that act on allocations and their tasks (R-API-360, 362, 705).
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"

@@ -1,4 +1,4 @@
-// Allocations as they are read (R-API-350 to 355).
+// Reading allocations (R-API-350 to 355).
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
 #include "serve/endpoints/id_prefix.h"

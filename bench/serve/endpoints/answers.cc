@@ -41,7 +41,7 @@ void send_answer(Reply& reply, const fsm::Answer& answer, json::Value body) {
     reply.index(answer.index);
     return reply.json(body);
   }
-  constexpr std::string_view kCoded = "RPC Error:: ";  // with a status of its own: "RPC Error:: 404,text"
+  constexpr std::string_view kCoded = "RPC Error:: ";  // followed by a status: "RPC Error:: 404,text"
   if (!answer.error.starts_with(kCoded)) return reply.fail(answer.error);
   const std::string rest = answer.error.substr(kCoded.size());
   reply.fail(std::stoi(rest.substr(0, 3)), rest.substr(4));

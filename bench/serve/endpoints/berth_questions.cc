@@ -1,6 +1,6 @@
-// What no Nomad is asked (/v1/berth/explain, counterfactual): why an allocation is not here, what would make it fit,
-// what the applier would refuse; what an evaluation would have come to under another algorithm or strategy. Both are
-// dry runs on a snapshot, on another thread; the cluster goes on meanwhile.
+// Endpoints that Nomad does not have (/v1/berth/explain, counterfactual): why an allocation is not on a node, what
+// would make it fit, what the applier would refuse; and the result of an evaluation under another algorithm or
+// strategy. Both are dry runs on a snapshot, on another thread, while the cluster continues.
 #include <fmt/format.h>
 
 #include "advice/advice.h"
@@ -30,7 +30,7 @@ json::Value no_answer(const std::string& text) {
   return out;
 }
 
-/// `answer` is made on another thread; a question that cannot be answered there is {"Error": text}.
+/// Calls `answer` on another thread; an error there becomes {"Error": text}.
 void answer_elsewhere(Reply& reply, std::shared_ptr<const BerthQuestion> asked,
                       json::Value (*answer)(const BerthQuestion&)) {
   reply.stream(Where::questions, [asked = std::move(asked), answer](std::string& out) {
@@ -39,7 +39,7 @@ void answer_elsewhere(Reply& reply, std::shared_ptr<const BerthQuestion> asked,
   });
 }
 
-/// What both ask: a job that is stored, or one of the body.
+/// The common part of both requests: a stored job, or one in the body.
 std::shared_ptr<BerthQuestion> read_question(Simulation& simulation, const Request& request, const json::Value& body,
                                              Reply& reply) {
   const Expected expected{body, "Question", reply};
@@ -112,7 +112,7 @@ json::Value explain_answer(const BerthQuestion& asked) {
   return out;
 }
 
-/// {"JobID" or "Job", "Namespace", "Node": an ID, the beginning of one, or a name}
+/// Body: {"JobID" or "Job", "Namespace", "Node": an ID, a prefix of one, or a name}
 void explain(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = object_body(request, "Question", reply);
   if (!body) return;
@@ -126,7 +126,7 @@ void explain(Simulation& simulation, const Request& request, Reply& reply) {
 
 // ---------------------------------------------------------------- counterfactual
 
-/// What is placed, by name, and where.
+/// Placed allocations and their nodes.
 struct WouldBe {
   std::map<std::string, std::string> node_of;  // by allocation name: node ID
   json::Value placed = json::Value::array();
@@ -160,7 +160,7 @@ json::Value would_be_json(const WouldBe& outcome, const std::string& algorithm, 
   return out;
 }
 
-/// The state without what the evaluation placed, or, where none is named, without what the job has.
+/// The state without the evaluation's placements or, if none is named, without the job's allocations.
 model::ClusterState state_before(const BerthQuestion& asked) {
   model::ClusterState state = tables::to_cluster(*asked.state);
   std::erase_if(state.allocs, [&](const model::Allocation& alloc) {
@@ -181,7 +181,7 @@ json::Value counterfactual_answer(const BerthQuestion& asked) {
   const std::string was = config.scheduler_algorithm.empty() ? "binpack" : config.scheduler_algorithm;
   if (!asked.algorithm.empty()) config.scheduler_algorithm = asked.algorithm;
   dry_run.configure(config);
-  std::unique_ptr<strategy::Ranker> ranker;  // outlives the function that it gives
+  std::unique_ptr<strategy::Ranker> ranker;  // must outlive its fit function
   if (!asked.strategy.empty()) {
     const auto spec = strategy::registry().parse(asked.strategy);
     if (!spec) return no_answer(spec.error().problem + (spec.error().remedy.empty() ? "" : "; " + spec.error().remedy));
@@ -209,7 +209,7 @@ json::Value counterfactual_answer(const BerthQuestion& asked) {
   return out;
 }
 
-/// {"EvalID" or "JobID" with "Namespace", "Algorithm": binpack or spread, "Strategy": a name of berth compare}
+/// Body: {"EvalID" or "JobID" with "Namespace", "Algorithm": binpack or spread, "Strategy": a name of berth compare}
 void counterfactual(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = object_body(request, "Question", reply);
   if (!body) return;

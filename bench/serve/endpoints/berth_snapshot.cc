@@ -1,5 +1,5 @@
-// The whole state in a file and back (/v1/berth/snapshot, restore). Files have plain names in one folder, which the
-// command names: no request decides where on a disk something is written.
+// Stores the whole state in a file and restores it (/v1/berth/snapshot, restore). Files have simple names in one
+// folder, which the command line determines, so that no request chooses where to write.
 #include <algorithm>
 #include <filesystem>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFilesMost = 64;
 
-/// The path of the file that the body names; nothing: the reply says what is wrong.
+/// The path of the file named in the body; nullopt: the reply contains the error.
 std::optional<std::string> snapshot_path(Simulation& simulation, const Request& request, Reply& reply) {
   const std::string& folder = simulation.options().snapshots;
   if (folder.empty()) {
@@ -43,7 +43,7 @@ bool has_room(const std::string& path, Reply& reply) {
   return false;
 }
 
-/// Written on another thread. The answer is {"Error"} where that failed: the file of that name is what it was.
+/// Writes on another thread. Replies {"Error"} on failure; an existing file is then unchanged.
 void write_snapshot(Simulation& simulation, const Request& request, Reply& reply) {
   const auto path = snapshot_path(simulation, request, reply);
   if (!path || !has_room(*path, reply)) return;

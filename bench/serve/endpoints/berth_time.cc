@@ -1,4 +1,4 @@
-// What no Nomad has: how fast time goes by, and what happens to machines (/v1/berth/advance, speed, fault).
+// Endpoints that Nomad does not have: speed of time and faults of machines (/v1/berth/advance, speed, fault).
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace berth::serve {
 
 namespace {
 
-constexpr double kAdvanceMost = 366.0 * 86400;  // seconds of one request
+constexpr double kAdvanceMost = 366.0 * 86400;  // seconds per request
 
 json::Value time_json(const Simulation& simulation) {
   json::Value out = json::Value::object();
@@ -22,7 +22,7 @@ json::Value time_json(const Simulation& simulation) {
   return out;
 }
 
-/// {"Seconds": number}: that much virtual time goes by at once; the answer comes when it has.
+/// Body: {"Seconds": number}. Advances virtual time at once and replies when done.
 void advance(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = json_body(request, reply);
   if (!body) return;
@@ -39,7 +39,7 @@ void advance(Simulation& simulation, const Request& request, Reply& reply) {
 
 void read_speed(Simulation& simulation, const Request&, Reply& reply) { reply.json(time_json(simulation)); }
 
-/// {"Speed": "100"}
+/// Body: {"Speed": "100"}
 void write_speed(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = json_body(request, reply);
   if (!body) return;
@@ -50,8 +50,7 @@ void write_speed(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(time_json(simulation));
 }
 
-/// Checks a node that joins as the import of a cluster with this node would, and completes it; why it is refused, or
-/// "".
+/// Checks a joining node like the import of a cluster with it, and completes it. Returns the error, or "".
 std::string check_joining(model::Node& node) {
   if (node.id.empty() || node.name.empty()) return "Node must be a node as GET /v1/node/:id gives it, with ID and Name";
   if (base::parse_uuid(node.id).value_or(base::Uuid{}).is_nil())
@@ -70,7 +69,7 @@ std::string check_joining(model::Node& node) {
   return "";
 }
 
-/// What happens to a machine, by the fault's kind; nothing: the reply says what is wrong.
+/// Events of a fault on a machine, by its kind; empty: the reply contains the error.
 std::vector<living::Event> events_of(Simulation& simulation, const json::Value& body, Reply& reply) {
   const std::string& kind = body["Kind"].as_string();
   if (kind == "join") {
@@ -96,7 +95,7 @@ std::vector<living::Event> events_of(Simulation& simulation, const json::Value& 
     reply.fail(404, "node not found");
     return {};
   }
-  // The process dies and is not heard of: what it runs is found again when it starts.
+  // The client process dies and is not restarted; its tasks are recovered when it starts again.
   if (kind == "kill")
     return {living::ClientRestart{id, client::kNever, client::Recovery::all}, living::NodeUnreachable{id}};
   if (kind == "partition") return {living::NodeUnreachable{id}};

@@ -1,5 +1,5 @@
-// What clients answer in a real cluster: machines' and tasks' usage, metadata, identities, sessions (R-API-315, 700 to
-// 707, R-STORE-300 to 302, 370 to 375). Tasks use what they request; files are in alloc_files.cc.
+// Requests that clients answer in a real cluster: usage of machines and tasks, metadata, identities, sessions
+// (R-API-315, 700 to 707, R-STORE-300 to 302, 370 to 375). Tasks use what they request. Files are in alloc_files.cc.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -18,14 +18,14 @@ namespace {
 constexpr const char* kSimulated = "not available: allocations of this cluster are simulated";
 constexpr std::uint64_t kMiB = 1 << 20;
 
-/// How the endpoints of clients say that there is no local node, or no such node (R-STORE-300, 301).
+/// Error texts of client endpoints for no local node and for an unknown node (R-STORE-300, 301).
 struct Unknown {
   const char* local = "No local Node and node_id not provided";
   int status = 500;
 };
 constexpr Unknown kOfStats{.status = 404}, kOfGarbage{}, kOfMetadata{.local = "no local Node and node_id not provided"};
 
-/// The row of a node whose client can be asked; kNoRow: the reply says why not.
+/// The row of a node whose client can be reached; kNoRow: the reply contains the error.
 tables::NodeRow asked_client(Simulation& simulation, const std::string& id, const Unknown& unknown, Reply& reply) {
   if (id.empty()) return reply.fail(400, unknown.local), tables::kNoRow;
   if (!is_whole_id(id, "node lookup failed: ", reply)) return tables::kNoRow;
@@ -36,13 +36,13 @@ tables::NodeRow asked_client(Simulation& simulation, const std::string& id, cons
   return reply.fail(404, "No path to node"), tables::kNoRow;
 }
 
-/// The node that a request is about: the one it names, else the agent's own.
+/// The node of a request: the one it names, else the agent's own.
 std::string node_parameter(Simulation& simulation, const Request& request) {
   const std::string* id = request.find("node_id");
   return id && !id->empty() ? *id : simulation.agent().local_node;
 }
 
-/// What runs on a node.
+/// Resources used on a node.
 struct NodeUsage {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 };
@@ -100,11 +100,11 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
 
 // ---------------------------------------------------------------- metadata
 
-/// What requests set beside what the machines came with, by node ID; none: the key is taken away (R-STORE-374).
+/// Metadata set by requests, by node ID; nullopt: the key is removed (R-STORE-374).
 using OwnMeta = std::map<std::string, std::optional<std::string>>;
 using Dynamic = std::map<std::string, OwnMeta>;
 
-/// What the machine came with: the node's metadata, without what requests changed of it.
+/// The machine's original metadata, without changes by requests.
 std::map<std::string, std::string> fixed_meta(Simulation& simulation, const std::string& id) {
   const auto machine = simulation.agent().static_meta.find(id);
   if (machine != simulation.agent().static_meta.end()) return machine->second;
@@ -115,7 +115,7 @@ std::map<std::string, std::string> fixed_meta(Simulation& simulation, const std:
 
 json::Value metadata_json(const std::map<std::string, std::string>& fixed, const OwnMeta& own) {
   json::Value out = json::Value::object();
-  json::Object all, of_machine, dynamic;  // appended to: set() would look for each key, and a request brings many
+  json::Object all, of_machine, dynamic;  // appended to: set() would search for each of many keys
   for (const auto& [key, value] : fixed) {
     of_machine.push_back({key, value});
     if (!own.contains(key)) all.push_back({key, value});
@@ -135,7 +135,7 @@ void read_metadata(Simulation& simulation, const Request& request, Reply& reply,
   reply.json(metadata_json(fixed_meta(simulation, id), own == dynamic.end() ? OwnMeta() : own->second));
 }
 
-/// Parts of letters, digits, `_` and `-` that begin with a letter or `_`, with dots between them.
+/// True for dot-separated parts of letters, digits, `_` and `-` that begin with a letter or `_`.
 bool is_dotted_identifier(std::string_view key) {
   for (const std::string_view part : base::split(key, '.')) {
     if (part.empty()) return false;
@@ -148,7 +148,7 @@ bool is_dotted_identifier(std::string_view key) {
   return true;
 }
 
-/// The client answers at once and registers anew a little later (R-CTRL-1543).
+/// The client replies at once and registers again a little later (R-CTRL-1543).
 void write_metadata(Simulation& simulation, const Request& request, Reply& reply, Dynamic& dynamic) {  // R-STORE-374
   const auto body = object_body(request, "NodeMetaApplyRequest", reply);
   if (!body) return;
@@ -215,7 +215,7 @@ void read_identity(Simulation& simulation, const Request& request, Reply& reply)
   reply.json(out);
 }
 
-/// The new identity is there at once, not with the next heartbeat.
+/// The new identity exists at once, not with the next heartbeat.
 void renew_identity(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-188
   const auto body = optional_body(request, "NodeIdentityRenewRequest", reply);
   if (!body) return;
@@ -229,7 +229,7 @@ void renew_identity(Simulation& simulation, const Request& request, Reply& reply
 
 void collect_client_garbage(Simulation& simulation, const Request& request, Reply& reply) {
   (void)asked_client(simulation, node_parameter(simulation, request), kOfGarbage,
-                     reply);  // nothing is kept that could go
+                     reply);  // nothing to collect
 }
 
 // ---------------------------------------------------------------- allocations
@@ -255,7 +255,7 @@ void read_alloc_stats(Simulation& simulation, const Request& request, Reply& rep
   json::Value out = json::Value::object(), tasks = json::Value::object();
   double ticks = 0;
   std::uint64_t bytes = 0;
-  const std::string* only = request.find("task");  // an unknown one has no figures (R-STORE-373)
+  const std::string* only = request.find("task");  // an unknown one has no numbers (R-STORE-373)
   const model::Allocation alloc = simulation.log().stored_alloc(row);
   if (simulation.state().allocs.client[row] == tables::Client::running && alloc.allocated_resources)
     for (const auto& [name, has] : alloc.allocated_resources->tasks) {
@@ -291,14 +291,14 @@ void refuse_snapshot(Simulation& simulation, const Request& request, Reply& repl
 
 // ---------------------------------------------------------------- sessions: refused in a websocket (R-STORE-370, 372)
 
-constexpr std::uint16_t kInternal = 1011, kPolicy = 1008;  // codes with which a websocket is closed
+constexpr std::uint16_t kInternal = 1011, kPolicy = 1008;  // close codes of websockets
 
 std::string text_parameter(const Request& request, std::string_view name) {
   const std::string* value = request.find(name);
   return value ? *value : "";
 }
 
-/// Why no command runs in the allocation's task; code and reason.
+/// Why no command can run in the allocation's task: code and reason.
 std::pair<std::uint16_t, std::string> no_session(Simulation& simulation, const Request& request,
                                                  const std::string& alloc, std::string_view task) {
   const std::string tty = text_parameter(request, "tty"), command = text_parameter(request, "command");

@@ -1,5 +1,5 @@
-// CSI volumes and plugins (R-STORE-230 to 247). Plugins are those of the cluster's state, such as an import brings;
-// their controllers are simulated: what they would do is done at once. Claims follow allocations (fsm/csi_claims.h).
+// CSI volumes and plugins (R-STORE-230 to 247). Plugins are those of the cluster's state, e.g. of an import. Their
+// controllers are simulated and act at once. Claims follow allocations (fsm/csi_claims.h).
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -40,11 +40,11 @@ bool forbidden_csi(const Request& request, const std::string& name_space,
   return true;
 }
 
-// ---------------------------------------------------------------- what is printed
+// ---------------------------------------------------------------- output
 
 json::Value or_null(const json::Value& value) { return value.size() == 0 ? json::Value() : value; }
 
-/// Counts and names that a volume shows of its plugin.
+/// Adds counts and names of a volume's plugin.
 void set_plugin(json::Value& out, const tables::Snapshot& state, const CsiVolume& volume) {
   const CsiPlugin* plugin = csi_plugin(state, volume.plugin_id);
   const auto number = [&](const char* key) { return plugin ? plugin->extra[key].as_int() : 0; };
@@ -147,7 +147,7 @@ json::Value plugin_json(const CsiPlugin& plugin) {  // R-STORE-244
 
 // ---------------------------------------------------------------- writing
 
-/// What is wrong with a volume as it was sent (R-STORE-242).
+/// Errors of a submitted volume (R-STORE-242).
 std::vector<std::string> csi_problems(const json::Value& given, const CsiVolume& volume) {
   std::vector<std::string> out;
   if (volume.id.empty()) out.emplace_back("missing volume id");
@@ -155,7 +155,7 @@ std::vector<std::string> csi_problems(const json::Value& given, const CsiVolume&
   if (volume.namespace_.empty()) out.emplace_back("missing namespace");
   if (!volume.extra["SnapshotID"].as_string().empty() && !volume.extra["CloneID"].as_string().empty())
     out.emplace_back("only one of snapshot_id and clone_id is allowed");
-  if (!out.empty()) return out;  // observed: the rest is then not looked at
+  if (!out.empty()) return out;  // as observed, the rest is then not checked
   if (volume.requested_capabilities.empty()) out.emplace_back("must include at least one capability block");
   const json::Value& topologies = body_member(given, "RequestedTopologies");
   for (const auto& [key, text] : {std::pair("Required", "required"), std::pair("Preferred", "preferred")})
@@ -165,7 +165,7 @@ std::vector<std::string> csi_problems(const json::Value& given, const CsiVolume&
   return out;
 }
 
-/// What an update of a stored volume may not change (R-STORE-245); "": nothing is wrong.
+/// Error if an update changes what it may not (R-STORE-245); else "".
 std::string update_problem(const CsiVolume& before, const CsiVolume& after) {
   const bool in_use = !before.read_allocs.empty() || !before.write_allocs.empty();
   model::ErrorList errors;
@@ -194,7 +194,7 @@ std::string update_problem(const CsiVolume& before, const CsiVolume& after) {
   return "";
 }
 
-/// The volume as a body has it; nothing: the reply says what is wrong.
+/// The volume of a body; nullopt: the reply contains the error.
 std::optional<CsiVolume> given_csi(const json::Value& given, const Request& request, Reply& reply) {
   CsiVolume volume;
   const Expected expected{given, "CSIVolume", reply};
@@ -324,7 +324,7 @@ void remove_csi(Simulation& simulation, const Request& request, const std::strin
   reply.index(index);
 }
 
-/// The claims of a node's allocations end (R-STORE-238).
+/// Ends the claims of a node's allocations (R-STORE-238).
 void detach_csi(Simulation& simulation, const Request& request, const std::string& id, Reply& reply) {
   const std::string* node = request.find("node");
   if (!node || node->empty()) return reply.fail(400, "detach requires node ID");
@@ -351,7 +351,7 @@ void detach_csi(Simulation& simulation, const Request& request, const std::strin
   reply.index(index);
 }
 
-/// A path of one part is a volume's ID; what follows a slash says what is done with it.
+/// Splits a path into a volume's ID and, after a slash, the operation.
 std::pair<std::string, std::string> id_and_verb(const Request& request) {
   const std::string& path = request.captures[0];
   const std::size_t slash = path.rfind('/');
@@ -415,7 +415,7 @@ void read_plugin(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(plugin_json(*plugin));
 }
 
-/// What is in a plugin's storage, of which a simulated one has nothing beyond its volumes (R-STORE-239).
+/// Lists external volumes of a plugin; a simulated one has none (R-STORE-239).
 void list_external(Simulation& simulation, const Request& request, Reply& reply) {
   if (forbidden(request, request.name_space, {"csi-list-volume"}, reply)) return;
   const std::string* id = request.find("plugin_id");

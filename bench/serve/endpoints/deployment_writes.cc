@@ -1,4 +1,4 @@
-// What changes deployments; their ID stands behind the verb (R-API-431 to 433).
+// Requests that change deployments; the ID follows the verb in the path (R-API-431 to 433).
 #include "model/predicates.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
@@ -22,7 +22,7 @@ void answer_operation(Simulation& simulation, const living::DeploymentOp& event,
   send_answer(reply, answer, std::move(out));
 }
 
-/// The body of a request whose deployment is that of the path; nothing: the reply says why not.
+/// The body, if its deployment is that of the path; nullopt: the reply contains the error.
 std::optional<json::Value> checked_body(const Request& request, std::string_view type, Reply& reply) {
   auto body = object_body(request, type, reply);
   if (!body) return std::nullopt;
@@ -60,12 +60,12 @@ void promote_deployment(Simulation& simulation, const Request& request, Reply& r
   event.deployment_id = request.captures[0], event.kind = OpKind::promote;
   if (!*all) {
     event.groups = *groups;
-    if (event.groups.empty()) event.groups = {""};  // neither all nor any: none
+    if (event.groups.empty()) event.groups = {""};  // neither all nor given groups: no group
   }
   answer_operation(simulation, event, reply);
 }
 
-/// Only multi-region deployments are ever blocked: there is nothing to do.
+/// No effect: only multi-region deployments are ever blocked.
 void unblock_deployment(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = checked_body(request, "DeploymentUnblockRequest", reply);
   if (!body || !is_whole_id(request.captures[0], "deployment lookup failed: ", reply)) return;

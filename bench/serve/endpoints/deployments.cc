@@ -1,4 +1,4 @@
-// Deployments as they are read (R-API-430).
+// Reading deployments (R-API-430).
 #include "model/codec/codec.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"

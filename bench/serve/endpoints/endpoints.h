@@ -41,14 +41,14 @@ void add_status_list_routes(Router& router);
 void add_variable_routes(Router& router);
 void add_volume_routes(Router& router);
 
-// Lists that pools have as well; `pool` empty: of all pools.
+// Lists that also exist per pool; `pool` empty: of all pools.
 void list_nodes(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
 void list_jobs(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool);
 
-/// The row of a route in the table of needs; null: none names it.
+/// The row of a route in the table of needs; null if there is none.
 [[nodiscard]] const Need* need_of(const Route& route);
 
-/// All of them.
+/// A router with all routes.
 [[nodiscard]] Router make_router();
 
 }  // namespace berth::serve

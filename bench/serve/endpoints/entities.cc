@@ -67,7 +67,7 @@ void fill_events(json::Value& task_states) {
   }
 }
 
-/// The shape of the legacy mirrors (R-API-353).
+/// Resources in the legacy form (R-API-353).
 json::Value legacy_resources(std::int64_t cpu, std::int64_t cores, std::int64_t memory, std::int64_t memory_max,
                              std::int64_t disk, json::Value networks, json::Value devices) {
   json::Value out = json::Value::object();
@@ -94,7 +94,7 @@ void set_mirrors(json::Value& out, const model::AllocatedResources& resources) {
   out.set("TaskResources", std::move(tasks));
 }
 
-/// The key that identities of tasks and nodes would be signed with; nothing is.
+/// ID of the key that would sign identities of tasks and nodes; none are signed.
 const std::string& signing_key() {
   static const std::string id = base::to_text(base::generated_id(9, 1));
   return id;
@@ -104,7 +104,7 @@ void set_missing(json::Value& object, const char* key, json::Value value) {
   if (!object.has(key)) object.set(key, std::move(value));
 }
 
-/// A payload is stored compressed and shown as it was given (R-API-240).
+/// A payload is stored compressed and shown uncompressed (R-API-240).
 std::string plain_payload(const std::string& stored) {
   const auto bytes = base::from_base64(stored);
   std::string plain;
@@ -112,7 +112,7 @@ std::string plain_payload(const std::string& stored) {
   return base::to_base64(plain);
 }
 
-/// What the model keeps as it came, as a server prints it.
+/// Converts members that the model stores unchanged to the form that a server prints.
 void fill_job(json::Value& job) {
   if (json::Value* payload = job.find("Payload")) {
     const std::string& text = payload->as_string();
@@ -129,7 +129,7 @@ void fill_task_states(json::Value& task_states) {
   fill_events(task_states);
 }
 
-json::Value network_status() {  // of an allocation whose network nobody knows
+json::Value network_status() {  // of an allocation with an unknown network
   json::Value out = json::Value::object();
   out.set("InterfaceName", ""), out.set("Address", ""), out.set("AddressIPv6", ""), out.set("DNS", nullptr);
   return out;
@@ -203,7 +203,7 @@ json::Value alloc_json(const model::Allocation& alloc) {
 
 namespace {
 
-/// The object of a row, or one that is made of its columns in `plain`, without metrics and resources.
+/// The object of a row, or one made from its columns in `plain`, without metrics and resources.
 const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocRow row, model::Allocation& plain) {
   if (const auto& object = state.allocs.cold[row]) return *object;
   tables::write_plain(state, row, plain);
@@ -216,7 +216,7 @@ const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocR
   return plain;
 }
 
-/// The events of tasks where they are kept, in place of the newest ones.
+/// Replaces the newest task events by the complete log, if it is stored.
 void set_logged_events(const tables::Snapshot& state, tables::AllocRow row, json::Value& tasks) {
   const tables::AllocTable& allocs = state.allocs;
   if (row >= allocs.logs.size() || !allocs.logs[row] || allocs.job[row] == tables::kNoRow) return;
@@ -243,7 +243,7 @@ json::Value task_states_json(const tables::Snapshot& state, tables::AllocRow row
 }  // namespace
 
 json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, const AllocStubFields& fields) {
-  thread_local model::Allocation plain;  // its memory is used again
+  thread_local model::Allocation plain;  // reuses its memory
   const model::Allocation& alloc = object_of(state, row, plain);
   const tables::AllocTable& allocs = state.allocs;
   json::Value out = json::Value::object();
@@ -277,7 +277,7 @@ void fill_annotations(json::Value& annotations) {
   json::Value* victims = annotations.find("PreemptedAllocs");
   if (!victims || !victims->is_array()) return;
   for (json::Value& victim : victims->items()) {
-    // As the plan met it, whatever became of it since.
+    // As it was at planning time.
     if (victim["DesiredStatus"].as_string() == "evict")
       victim.set("DesiredStatus", "run"), victim.set("DesiredDescription", ""), victim.set("PreemptedByAllocation", "");
     for (const char* key :
@@ -294,7 +294,7 @@ json::Value eval_json(const model::Evaluation& eval) {
   json::Value out = model::to_json(eval);
   if (const json::Value* classes = out.find("ClassEligibility"); classes && classes->size() == 0)
     out.erase("ClassEligibility");
-  // Maps that Nomad made and put nothing into.
+  // Maps that are empty, not null, in Nomad.
   const auto made = [](json::Value* of, const char* key) {
     if (json::Value* map = of ? of->find(key) : nullptr; map && map->is_null()) *map = json::Value::object();
   };
@@ -372,7 +372,7 @@ json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool
 
 namespace {
 
-/// Who drained it last; without access control always the same (R-API-311).
+/// The last drain, with the accessor, which is constant without access control (R-API-311).
 json::Value last_drain(const model::Node& node) {
   json::Value out = node.last_drain;
   if (out.is_object()) set_missing(out, "AccessorID", "token:acls-disabled");
@@ -388,7 +388,7 @@ json::Value node_events(json::Value events) {
   return events;
 }
 
-/// Where a node's client answers: simulated clients answer at this server.
+/// Host of nodes' clients: simulated clients are reached at this server.
 constexpr const char* kClientHost = "127.0.0.1";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Evaluations as they are read (R-API-400 to 403).
+// Reading evaluations (R-API-400 to 403).
 #include <deque>
 #include <set>
 
@@ -83,7 +83,7 @@ std::uint64_t eval_index(Simulation& simulation, const Request& request) {
   return eval ? eval->modify_index : simulation.log().table_index(Table::evals);
 }
 
-/// All that are reachable from it, breadth first, without itself (R-API-402).
+/// All other evaluations reachable from it, breadth first (R-API-402).
 json::Value related_evals(Simulation& simulation, const model::Evaluation& of) {
   json::Value out;
   std::set<std::string> seen{of.id};

@@ -1,4 +1,4 @@
-// The event stream's endpoint (R-API-580 to 587); what it sends is made by events/.
+// The event stream's endpoint (R-API-580 to 587). Its events are made in events/.
 #include <algorithm>
 
 #include "base/text.h"
@@ -11,7 +11,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Whether a token may read events of a topic (R-STORE-126); `spaces`: the namespaces that are asked for.
+/// True if a token may read events of a topic (R-STORE-126). `spaces`: the requested namespaces.
 bool may_read_topic(const Rights& has, std::string_view topic, const std::vector<std::string>& spaces) {
   const auto everywhere = [&](std::string_view capability) {
     return std::all_of(spaces.begin(), spaces.end(), [&](const std::string& space) {
@@ -31,7 +31,7 @@ bool may_read_topic(const Rights& has, std::string_view topic, const std::vector
   return false;
 }
 
-/// Whether the sender may read all that it asks for. Asked again with each line: a token may be gone by then.
+/// True if the sender may read all requested topics. Checked again for each line, because the token may be deleted.
 bool may_read(Simulation& simulation, const Request& request, const std::vector<std::string>& topics) {
   if (!simulation.options().acl) return true;
   const Asker asker = simulation.stores().who(request.secret, simulation.now());

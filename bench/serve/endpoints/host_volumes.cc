@@ -1,5 +1,5 @@
 // Dynamic host volumes (R-STORE-200 to 219): created on a node that the volume's constraints allow, or registered for a
-// node. The node's client reports a volume with its next fingerprint, and only then it is ready.
+// node. A volume becomes ready when the node's client reports it with its next fingerprint.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -44,7 +44,7 @@ json::Value host_volume_stub(const HostVolume& volume) {
   return out;
 }
 
-/// Allocations on the volume's node that use it and have not ended for their client (R-STORE-214).
+/// Allocations on the volume's node that use it and have not ended on the client (R-STORE-214).
 std::vector<tables::AllocRow> users_of(const tables::Snapshot& state, tables::NodeRow node, const HostVolume& volume) {
   std::vector<tables::AllocRow> out;
   if (node == tables::kNoRow) return out;
@@ -67,8 +67,8 @@ std::string ids_text(const tables::Snapshot& state, const std::vector<tables::Al
   return base::join(ids, between);
 }
 
-/// The client of the node has other volumes from now on: it reports them with its next fingerprint. Static volumes of
-/// its configuration stay.
+/// Gives the node's client its new volumes, which it reports with its next fingerprint. Keeps static volumes of its
+/// configuration.
 void tell_client(Simulation& simulation, const std::string& node_id) {
   auto node = simulation.log().node(node_id);
   if (!node) return;
@@ -84,7 +84,7 @@ void tell_client(Simulation& simulation, const std::string& node_id) {
 
 // ---------------------------------------------------------------- writing
 
-/// What a body has of a volume; nothing: the reply says what is wrong.
+/// The volume of a body.
 struct GivenVolume {
   HostVolume volume;
   std::vector<model::Constraint> constraints;
@@ -136,7 +136,7 @@ std::optional<GivenVolume> given_volume(const Request& request, Reply& reply) {
   return out;
 }
 
-/// One error is printed flat (R-STORE-207).
+/// A single error is printed without list (R-STORE-207).
 std::string flat(const model::ErrorList& errors) {
   return errors.items().size() == 1 ? errors.items().front() : errors.text();
 }
@@ -166,7 +166,7 @@ model::ErrorList volume_errors(const GivenVolume& given) {
   return errors;
 }
 
-/// What an update may not change (R-STORE-208).
+/// Errors of an update that changes what it may not (R-STORE-208).
 model::ErrorList update_errors(Simulation& simulation, const GivenVolume& given, const HostVolume& before) {
   model::ErrorList errors;
   const auto users = users_of(simulation.state(), node_of(simulation, before.node_id), before);
@@ -182,7 +182,7 @@ model::ErrorList update_errors(Simulation& simulation, const GivenVolume& given,
   return errors;
 }
 
-/// What the cluster says against it; "": nothing.
+/// Why the cluster's state does not allow the volume; "" if it does.
 std::string state_problem(Simulation& simulation, const HostVolume& volume) {
   const tables::NodeRow node = volume.node_id.empty() ? tables::kNoRow : node_of(simulation, volume.node_id);
   if (!volume.node_id.empty() && node == tables::kNoRow) return "node \"" + volume.node_id + "\" does not exist";
@@ -195,7 +195,7 @@ std::string state_problem(Simulation& simulation, const HostVolume& volume) {
   return "";
 }
 
-/// Whether a volume of this plugin and these constraints can be on the node (R-STORE-209).
+/// Checks whether a volume with this plugin and these constraints can be on a node (R-STORE-209).
 class Places {
  public:
   explicit Places(const GivenVolume& given)
@@ -213,7 +213,7 @@ class Places {
   const feasible::ConstraintList constraints_;
 };
 
-/// Finds a node for a volume that is created; "": it has one now, else why there is none. Cost: O(nodes x constraints).
+/// Finds a node for a new volume. Returns "" or why there is none. Cost: O(nodes x constraints).
 std::string place(Simulation& simulation, GivenVolume& given) {
   const tables::Snapshot& state = simulation.state();
   HostVolume& volume = given.volume;
@@ -248,7 +248,7 @@ std::string place(Simulation& simulation, GivenVolume& given) {
          "node pool governance, " + std::to_string(infeasible) + " nodes were infeasible";
 }
 
-/// A new volume, or one that is replaced, with what neither the body nor the plugin says (R-STORE-204, 205).
+/// Completes a new or replaced volume with values that neither body nor plugin provide (R-STORE-204, 205).
 void fill(GivenVolume& given, const HostVolume* before, bool creates, std::int64_t now) {
   HostVolume& volume = given.volume;
   json::Value& extra = volume.extra;

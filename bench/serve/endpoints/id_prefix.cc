@@ -14,7 +14,7 @@ int digit_of(char c) {
   return -1;
 }
 
-/// As Go names a byte that is no hexadecimal digit: by its number and, where it can be printed, as it is.
+/// Go's text for a byte that is no hexadecimal digit: its number and, if printable, the character.
 std::string byte_name(char c) {
   const auto byte = static_cast<unsigned char>(c);
   char text[16];

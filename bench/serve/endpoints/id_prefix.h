@@ -1,4 +1,4 @@
-// Beginnings of UUIDs, as lists are asked for by them (R-API-80).
+// Prefixes of UUIDs, which select rows of lists (R-API-80).
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace berth::serve {
 
 class IdPrefix {
  public:
-  /// The error is what Nomad's index says, without the name of the look-up in front.
+  /// The error is that of Nomad's index, without the name of the lookup before it.
   [[nodiscard]] static tl::expected<IdPrefix, std::string> parse(std::string_view text);
   [[nodiscard]] bool matches(base::Uuid id) const {
     return (id.hi & high_mask_) == high_ && (id.lo & low_mask_) == low_;

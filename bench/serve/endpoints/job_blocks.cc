@@ -7,7 +7,7 @@
 
 namespace berth::serve {
 
-// Named, so that the short names below meet no others.
+// A named namespace, so that the short names below do not collide with others.
 namespace job_blocks {
 namespace {
 
@@ -16,7 +16,7 @@ enum class Zero : std::uint8_t { text, number, boolean, null };
 struct Member {
   std::string_view name;
   Zero zero = Zero::null;
-  const Block* inside = nullptr;  ///< of a block, of each of a list, or of each value where `map`
+  const Block* inside = nullptr;  ///< members of a block, of each list item or, if `map`, of each value
   bool map = false;
 };
 struct Block {

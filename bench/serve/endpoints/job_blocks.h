@@ -1,5 +1,5 @@
-// Members that a job's retained blocks lack, as a server of Nomad prints them: zero texts, numbers and booleans, null
-// for absent lists, maps and blocks.
+// Adds missing members to a job's blocks, as a Nomad server prints them: zero texts, numbers and booleans, null for
+// absent lists, maps and blocks.
 #pragma once
 
 #include "base/json.h"

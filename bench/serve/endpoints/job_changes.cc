@@ -1,4 +1,4 @@
-// What changes one job that is there (R-API-260 to 270).
+// Requests that change an existing job (R-API-260 to 270).
 #include "base/base64.h"
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kPayloadMost = 16'384;  // R-API-268
 
-/// Whether the ID of a body, where it names one, is that of the path.
+/// True if the body's ID is empty or that of the path.
 bool is_same_id(const std::string& given, const Request& request, const char* otherwise, Reply& reply) {
   if (given.empty() || given == request.captures[0]) return true;
   reply.fail(400, otherwise);

@@ -1,4 +1,4 @@
-// What the state keeps of a job beside it: versions, their sources, how it was scaled (R-API-242, 243, 248).
+// History of a job: versions, their sources, scaling events (R-API-242, 243, 248).
 #include "base/text.h"
 #include "model/codec/codec.h"
 #include "model/update/job_diff.h"
@@ -27,7 +27,8 @@ std::uint64_t versions_index(Simulation& simulation, const Request& request) {
   return index;
 }
 
-/// The version that all are compared with; null: none was asked for, each with the one before. Nothing: no such one.
+/// The version to compare all others with; null: not requested, compare each with its predecessor; nullopt: no such
+/// version.
 std::optional<const model::Job*> compared_with(const Versions& versions, const Request& request, Reply& reply) {
   const std::string *number = request.find("diff_version"), *tag = request.find("diff_tag");
   const bool by_number = number && !number->empty(), by_tag = tag && !tag->empty();
@@ -108,13 +109,13 @@ void read_submission(Simulation& simulation, const Request& request, Reply& repl
   reply.json(out);
 }
 
-// ---------------------------------------------------------------- how it was scaled
+// ---------------------------------------------------------------- scaling
 
 struct ScaleCounts {
   std::int64_t placed = 0, running = 0, healthy = 0, unhealthy = 0;
 };
 
-/// Counts of allocations that have not ended and are no canaries; `index` grows to the newest of them.
+/// Counts of allocations that have not ended and are no canaries. Raises `index` to the newest of them.
 std::map<std::string, ScaleCounts> scale_counts(Simulation& simulation, const Request& request, std::uint64_t& index) {
   std::map<std::string, ScaleCounts> out;
   const tables::Snapshot& state = simulation.state();

@@ -22,14 +22,15 @@ namespace {
 
 constexpr std::size_t kSourceMost = 1'000'000;  // R-API-218
 
-/// The job of a body and the namespace it goes to, or the reply says what is wrong with the request (R-API-211).
+/// The job of a body; null: the reply contains the error (R-API-211).
 const json::Value* submitted_job(const json::Value& body, Reply& reply) {
   const json::Value& job = body_member(body, "Job");
   if (job.is_null()) return reply.fail(400, "Job must be specified"), nullptr;
   return &job;
 }
 
-/// Of jobs there is one region (R-API-40); one of several regions goes to its first (R-REG-312).
+/// True if the job is for another region. There is one region (R-API-40); a job of several goes to its first
+/// (R-REG-312).
 bool is_elsewhere(const json::Value& job) {
   const auto other = [](const std::string& region) { return !region.empty() && region != "global"; };
   if (other(body_member(job, "Region").as_string())) return true;
@@ -44,7 +45,7 @@ bool scales_system_job(const json::Value& job) {
   return false;
 }
 
-/// The job in registered form. `own_namespace`: the request's does not count (R-API-222).
+/// The job in registered form. `own_namespace`: ignore the request's namespace (R-API-222).
 Result<model::Registration> registration_of(Simulation& simulation, const Request& request, const json::Value& body,
                                             bool own_namespace = false) {
   const tables::ColdState& cold = *simulation.state().cold;
@@ -71,7 +72,7 @@ Result<model::Registration> registration_of(Simulation& simulation, const Reques
   return model::register_job(body, asked);
 }
 
-/// `1.0 MB`, `10 MB`: a decimal below 10 only (R-REG-446).
+/// `1.0 MB`, `10 MB`: a decimal only below 10 (R-REG-446).
 std::string size_text(std::size_t bytes) {
   double value = static_cast<double>(bytes);
   const char* const units[] = {"B", "kB", "MB", "GB"};
@@ -134,7 +135,7 @@ void validate_job(Simulation& simulation, const Request& request, Reply& reply) 
   const auto registration = registration_of(simulation, request, *body, true);
   if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobValidateRequest"));
   const std::string& error = registration->error;
-  if (!error.empty() && registration->errors.empty()) return reply.fail(error);  // not a matter of validation
+  if (!error.empty() && registration->errors.empty()) return reply.fail(error);  // not a validation error
   json::Value out = json::Value::object(), errors;
   out.set("DriverConfigValidated", true);
   for (const std::string& one : registration->errors) errors.push(one);
@@ -143,19 +144,19 @@ void validate_job(Simulation& simulation, const Request& request, Reply& reply) 
   reply.json(out);
 }
 
-/// An instant as a clock in the zone shows it: RFC 3339 with the zone's offset from UTC then.
+/// A time as RFC 3339 with the zone's offset from UTC at that time.
 std::string local_text(base::Time time, const std::string& zone_name) {
   const auto zone = model::TimeZone::load(zone_name);
   const std::int64_t offset_s = zone ? zone->offset_s(time.ns / base::kSecond) : 0;
   std::string out = base::to_rfc3339(base::Time{time.ns + offset_s * base::kSecond});
   if (offset_s == 0) return out;
   const std::int64_t minutes = std::abs(offset_s) / 60;
-  out.pop_back();  // Z
+  out.pop_back();  // the Z
   const auto two_digits = [](std::int64_t number) { return std::to_string(100 + number).substr(1); };
   return out + (offset_s < 0 ? "-" : "+") + two_digits(minutes / 60) + ":" + two_digits(minutes % 60);
 }
 
-/// What the dry run of a plan needs; it is made on another thread, out of a snapshot.
+/// Input of the dry run of a plan, which another thread makes from a snapshot.
 struct PlanQuestion {
   tables::SnapshotRef state;
   model::Registration registration;
@@ -166,7 +167,7 @@ struct PlanQuestion {
 std::string plan_answer(const PlanQuestion& question) {
   model::ClusterState state = tables::to_cluster(*question.state);
   server::DryRun dry_run(state, question.registration, question.now_ns);
-  // Every plan draws identifiers of its own.
+  // Every plan draws different IDs.
   server::DryRunAnswer answer =
       dry_run.answer(base::mix64(static_cast<std::uint64_t>(question.now_ns) ^ question.state->index));
   json::Value out = dryrun::to_json(answer);
@@ -204,7 +205,7 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   });
 }
 
-/// Keys ascending, as a map of Go is written (R-HCL-732).
+/// Sorts keys, as Go prints maps (R-HCL-732).
 void sort_members(json::Value& value) {
   if (value.is_array()) {
     for (json::Value& item : value.items()) sort_members(item);

@@ -1,4 +1,4 @@
-// Jobs: lists and what is read of one (R-API-200 to 202, 240 to 250).
+// Reading jobs: lists and single jobs (R-API-200 to 202, 240 to 250).
 #include <algorithm>
 
 #include "model/codec/codec.h"
@@ -29,7 +29,7 @@ void list_all_jobs(Simulation& simulation, const Request& request, Reply& reply)
   list_jobs(simulation, request, reply, "");
 }
 
-// ---------------------------------------------------------------- one job
+// ---------------------------------------------------------------- single jobs
 
 std::uint64_t job_index(Simulation& simulation, const Request& request) {
   const auto* record = record_of(simulation, request);
@@ -53,7 +53,7 @@ void read_summary(Simulation& simulation, const Request& request, Reply& reply) 
   reply.json(job_summary_json(*record->current, record->summary ? &*record->summary : nullptr));
 }
 
-// ---------------------------------------------------------------- what belongs to one job
+// ---------------------------------------------------------------- objects of one job
 
 tables::JobKeyRow key_of(Simulation& simulation, const Request& request) {
   return simulation.store().find_job_key(request.name_space, request.captures[0]);
@@ -116,7 +116,7 @@ void read_job_deployment(Simulation& simulation, const Request& request, Reply& 
 
 }  // namespace
 
-/// Found in a snapshot, and written on the simulation's thread: summaries are not a part of snapshots.
+/// Rows are found in a snapshot but written on the simulation's thread, because snapshots do not contain summaries.
 void list_jobs(Simulation& simulation, const Request& request, Reply& reply, const std::string& pool) {
   const auto meta = bool_parameter(request, "meta", reply);
   if (!meta) return;
@@ -135,7 +135,7 @@ void list_jobs(Simulation& simulation, const Request& request, Reply& reply, con
     list.descends = request.reverse;
     list.write = [&simulation, state, meta](std::uint32_t row, std::string& out) {
       const fsm::JobRecord* record = simulation.log().record(tables::JobKeyRow(row));
-      if (!record || !record->current) return;  // purged while the list was sent
+      if (!record || !record->current) return;  // purged since
       json::append_text(out, job_stub(*record->current, record->summary ? &*record->summary : nullptr, meta));
     };
     list.token = [state](std::uint32_t row) {

@@ -1,4 +1,4 @@
-// Root keys, the public half of what signs identities, and identities of nodes (R-STORE-180 to 190).
+// Root keys, the public keys for identities, and identities of nodes (R-STORE-180 to 190).
 #include <algorithm>
 
 #include "base/text.h"
@@ -50,8 +50,7 @@ void rotate_key(Simulation& simulation, const Request& request, Reply& reply) { 
   reply.json(out);
 }
 
-/// Whether an allocation that lives was placed while the key was the active one: its tasks' identities are signed by
-/// it.
+/// True if a live allocation was placed while the key was active: its tasks' identities are signed by it.
 bool signs_allocation(Simulation& simulation, const RootKey& key) {
   const tables::AllocTable& allocs = simulation.state().allocs;
   for (tables::AllocRow row = 0; row < allocs.size(); ++row)
@@ -87,7 +86,7 @@ void delete_key(Simulation& simulation, const Request& request, Reply& reply) { 
   reply.json(out);
 }
 
-/// Made on another thread: a key pair that was never asked for is drawn then (R-STORE-184).
+/// Made on another thread, because missing key pairs are generated at first use (R-STORE-184).
 void read_jwks(Simulation& simulation, const Request&, Reply& reply) {
   std::vector<RootKey> keys;
   std::int64_t newest = 0;
@@ -111,7 +110,7 @@ void read_jwks(Simulation& simulation, const Request&, Reply& reply) {
 
 // ---------------------------------------------------------------- identities
 
-/// Claims that all identities have; seconds.
+/// Claims that all identities have, with times in seconds.
 json::Value identity_claims(std::string subject, std::int64_t from_ns, std::int64_t ttl_ns) {
   json::Value out = json::Value::object();
   out.set("aud", kAudience), out.set("exp", (from_ns + ttl_ns) / kSecond), out.set("iat", from_ns / kSecond);
@@ -119,7 +118,7 @@ json::Value identity_claims(std::string subject, std::int64_t from_ns, std::int6
   return out;
 }
 
-/// The claims of a token with which clients introduce themselves, signed on another thread (R-STORE-189).
+/// The claims of clients' introduction tokens, signed on another thread (R-STORE-189).
 void make_introduction(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = optional_body(request, "ACLIdentityClientIntroductionTokenRequest", reply);
   if (!body) return;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPiece = 32 << 10;
 
-/// `any`: whether a row was written before. A row whose object is gone by now writes nothing.
+/// Writes a row. `any`: a row was written before. A row whose object is gone writes nothing.
 void write_row(const ListRows& list, std::uint32_t row, bool& any, std::string& out) {
   const std::size_t before = out.size();
   if (any) out += ',';
@@ -23,7 +23,7 @@ void write_row(const ListRows& list, std::uint32_t row, bool& any, std::string& 
     any = true;
 }
 
-/// The rows in the list's order, at least the first `most`.
+/// Sorts the rows, at least the first `most`.
 void order_rows(ListRows& list, std::size_t most) {
   if (!list.before) return;
   const auto less = [&](std::uint32_t a, std::uint32_t b) {
@@ -36,7 +36,7 @@ void order_rows(ListRows& list, std::size_t most) {
     std::sort(rows.begin(), rows.end(), less);
 }
 
-/// All rows, a piece at a time.
+/// All rows, in pieces.
 NextPiece all_rows(std::function<ListRows()> make) {
   struct State {
     std::function<ListRows()> make;
@@ -69,7 +69,7 @@ std::strong_ordering compare_tokens(std::string_view a, std::string_view b, Toke
   return a.substr(dot_a).compare(b.substr(dot_b)) <=> 0;
 }
 
-/// Leaves in `list` the rows of the page; the error is that of a filter.
+/// Reduces `list` to the rows of the page. The error is that of the filter.
 tl::expected<void, std::string> cut_page(const Request& request, const std::optional<Filter>& filter, ListRows& list,
                                          Reply& reply) {
   if (list.token && !request.next_token.empty())
@@ -97,7 +97,7 @@ tl::expected<void, std::string> cut_page(const Request& request, const std::opti
   return {};
 }
 
-/// One page, or all that passes: the rows are found now, and written in pieces.
+/// One page, or all rows that pass: finds the rows now and writes them in pieces.
 Reply page_of(const Request& request, const std::optional<Filter>& filter, Where where, ListRows list) {
   Reply reply;
   if (const auto cut = cut_page(request, filter, list, reply); !cut) {
@@ -130,7 +130,7 @@ void send_list(Simulation& simulation, const Request& request, Reply& reply, Whe
     reply = page_of(request, *filter, where, make());
     return;
   }
-  // Made by a reader, handed over on the simulation's thread.
+  // Made by a reader thread, delivered on the simulation's thread.
   auto deliver = reply.later();
   simulation.post_reader([&simulation, request, filter = *filter, writes, make = std::move(make),
                           deliver = std::move(deliver)] {

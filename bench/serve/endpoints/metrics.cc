@@ -1,6 +1,5 @@
-// Metrics as monitoring reads them (R-STORE-400 to 460): JSON, or the text format of Prometheus. Gauges are read from
-// the state when it is asked for, and a large cluster's are sent in pieces; counters and samples are those of
-// telemetry.h.
+// Metrics for monitoring (R-STORE-400 to 460): JSON, or the text format of Prometheus. Gauges are read from the state
+// at each request and sent in pieces for large clusters; counters and samples come from telemetry.h.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace berth::serve {
 namespace {
 
 constexpr std::size_t kMetricsPiece = 32 << 10;
-constexpr std::size_t kSortedRows = 4096;  // of one name: larger families keep the order of their table
+constexpr std::size_t kSortedRows = 4096;  // larger families keep the order of their table
 constexpr std::int64_t kInterval = std::chrono::seconds(Telemetry::kInterval).count();
 
 std::string number(double value) {
@@ -42,7 +41,7 @@ Labels with_host(Labels labels) {
   return labels;
 }
 
-/// One gauge's name, and the values under it: `write` calls `to` for what the row has.
+/// A gauge's name and its values: `write` calls `to` for each value of a row.
 struct Family {
   using Value = std::function<void(double value, Labels labels)>;
   std::string name;
@@ -73,7 +72,7 @@ void append_rows_json(const std::vector<Telemetry::Row>& rows, std::string& out)
   bool first = true;
   for (const Telemetry::Row& row : rows) {
     const Telemetry::Sums& sums = row.interval;
-    if (sums.count == 0) continue;  // nothing happened in the interval (R-STORE-403)
+    if (sums.count == 0) continue;  // no event in the interval (R-STORE-403)
     out += first ? "{\"Name\":" : ",{\"Name\":";
     first = false;
     json::append_quoted(out, row.name);
@@ -138,7 +137,7 @@ void append_rows_prometheus(const std::vector<Telemetry::Row>& rows, bool summar
 
 // ---------------------------------------------------------------- of this process
 
-/// What the system says of this process: bytes and seconds.
+/// Numbers of this process from the system, in bytes and seconds.
 struct ProcessNumbers {
   double resident = 0, size = 0, cpu_seconds = 0, started = 0, open_files = 0, most_files = 0;
 };
@@ -154,7 +153,7 @@ ProcessNumbers process_numbers() {
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   if (std::ifstream file("/proc/self/stat"); file) {
     std::string text((std::istreambuf_iterator<char>(file)), {});
-    std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // the name may hold spaces
+    std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));  // the name may contain spaces
     std::string skipped;
     double user = 0, system = 0, start = 0;
     for (int i = 0; i < 11; ++i) fields >> skipped;
@@ -198,7 +197,7 @@ Labels node_labels(const tables::Snapshot& state, tables::NodeRow row) {
           {"node_status", tables::to_text(state.nodes.status(row))}};
 }
 
-/// What the allocations on a node come to.
+/// Sums over the allocations on a node.
 struct NodeCounts {
   std::int64_t max_memory_mb = 0;
   std::array<std::int64_t, 5> allocations{};  // blocked, migrating, pending, running, terminal
@@ -275,8 +274,7 @@ void add_node_families(Simulation& simulation, std::vector<Family>& out) {  // R
   });
 }
 
-/// What only an agent with a client publishes, of its own node (R-STORE-414 to 416, 418, 419): figures from the amounts
-/// that tasks request.
+/// Gauges of an agent's own node, if it has a client (R-STORE-414 to 416, 418, 419), computed from the tasks' requests.
 void add_local_families(Simulation& simulation, std::vector<Family>& out) {
   const tables::NodeRow node = simulation.store().find_node(simulation.agent().local_node);
   if (node == tables::kNoRow || !simulation.state().nodes.exists(node)) return;
@@ -434,7 +432,7 @@ class MetricsWriter {
                      [](const Family& a, const Family& b) { return a.name < b.name; });
   }
 
-  /// The next piece; false: it was the last.
+  /// Writes the next piece; false: it was the last.
   bool write(std::string& out) {
     if (!std::exchange(begun_, true)) begin(out);
     while (family_ < families_.size()) {
@@ -467,7 +465,7 @@ class MetricsWriter {
     out += "],\"Timestamp\":\"" + at + "\"}";
   }
 
-  /// Rows of the family, or a part of them where they are many; false: there are more.
+  /// Writes rows of the family, only a part if there are many; false: more rows are left.
   bool write_rows(std::string& out) {
     const Family& family = families_[family_];
     const std::string name = prometheus_ ? prometheus_name(family.name) : family.name;
@@ -505,7 +503,7 @@ class MetricsWriter {
   const std::int64_t end_ns_;
   std::size_t family_ = 0, row_ = 0;
   bool begun_ = false, any_ = false;
-  std::string headed_;  // the name whose head was written last
+  std::string headed_;  // name of the last written head
 };
 
 void metrics(Simulation& simulation, const Request& request, Reply& reply) {

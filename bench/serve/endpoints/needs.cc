@@ -1,6 +1,6 @@
-// What each endpoint needs of a token (R-STORE-130 to 169), one row per route. A route that no row names stays closed
-// to all but management tokens, and the test `serve` names it. Lists over several namespaces, searches and streams of
-// events are also cut down by their handlers, to what the sender may see.
+// The rights that a token needs for each endpoint (R-STORE-130 to 169), one row per route. A route without a row is
+// open only to management tokens, and the test `serve` reports it. Handlers of lists over several namespaces, of
+// searches and of event streams also filter for what the sender may see.
 #include <algorithm>
 
 #include "io/json_parse.h"
@@ -28,14 +28,14 @@ Capabilities caps(std::initializer_list<std::string_view> names) {
   return out;
 }
 
-/// A test of the rights alone.
+/// A test of only the rights.
 template <class Test>
 Need rights(Test test) {
   return {false, [test](Simulation&, Request& request, Reply&) { return request.may(test); }};
 }
 
 Need anybody() { return {true, nullptr}; }
-/// What handlers cut down to what the sender may see.
+/// Always allowed; the handler filters for what the sender may see.
 Need filtered() {
   return rights([](const Rights&) { return true; });
 }
@@ -54,7 +54,7 @@ Need operator_may(std::string_view name) {
   return rights([wanted = serve::operator_capability(name)](const Rights& has) { return has.on_operator(wanted); });
 }
 
-/// One of the capabilities in the request's namespace; of "*" in any.
+/// One of the capabilities in the request's namespace; for "*" in any.
 Need in_namespace(std::initializer_list<std::string_view> names) {
   return {false, [wanted = caps(names)](Simulation&, Request& request, Reply&) {
             return request.may([&](const Rights& has) { return has.in_namespace(request.name_space, wanted); });
@@ -71,8 +71,7 @@ std::shared_ptr<const std::set<std::string, std::less<>>> visible_namespaces(Sim
   return out;
 }
 
-/// A list: the rows of a request for all namespaces are those that the token may see. `or_empty`: even if there is
-/// none.
+/// A list: a request for all namespaces gets the rows that the token may see. `or_empty`: even if it may see none.
 Need list_of(std::initializer_list<std::string_view> names, bool or_empty = false) {
   return {false, [wanted = caps(names), or_empty](Simulation& simulation, Request& request, Reply&) {
             const Rights& has = *request.asker.rights;
@@ -82,7 +81,7 @@ Need list_of(std::initializer_list<std::string_view> names, bool or_empty = fals
           }};
 }
 
-/// The namespace of a job that is named in the path and, if the query names no namespace, in the body.
+/// The namespace of the query or, if it has none, of the body, for a job named in the path.
 Need in_namespace_of_body(std::initializer_list<std::string_view> names) {
   return {false, [wanted = caps(names)](Simulation&, Request& request, Reply&) {
             const auto body = io::parse_json(request.body, "request");
@@ -92,7 +91,7 @@ Need in_namespace_of_body(std::initializer_list<std::string_view> names) {
           }};
 }
 
-/// What a job asks for beyond being registered (R-STORE-132).
+/// True if the rights cover the volumes that a job mounts (R-STORE-132).
 bool may_mount(const json::Value& job, const std::string& name_space, const Rights& has) {
   for (const json::Value& group : body_member(job, "TaskGroups").items()) {
     for (const json::Member& member : body_member(group, "Volumes").members()) {
@@ -112,7 +111,7 @@ bool may_mount(const json::Value& job, const std::string& name_space, const Righ
   return true;
 }
 
-/// A job in the body. The namespace is the query's, else the body's, else the job's own, as registration has it.
+/// A job in the body. The namespace is that of the query, else of the body, else of the job, as at registration.
 Need registers(std::initializer_list<std::string_view> names, bool mounts) {
   return {false, [wanted = caps(names), mounts](Simulation&, Request& request, Reply&) {
             const auto body = io::parse_json(request.body, "request");
@@ -131,7 +130,7 @@ Need registers(std::initializer_list<std::string_view> names, bool mounts) {
           }};
 }
 
-// Objects by ID: the namespace is the object's own. Of an unknown one any namespace serves (R-STORE-141).
+// Objects by ID: the namespace is the object's own. For an unknown object any namespace suffices (R-STORE-141).
 
 using NamespaceOf = std::optional<std::string> (*)(Simulation&, const Request&);
 
@@ -193,7 +192,7 @@ Need both(Need first, Need second) {
           }};
 }
 
-/// Of a route with several methods: GET needs the first, every other method the second.
+/// For a route with several methods: GET needs the first, every other method the second.
 Need by_method(Need reads, Need writes) {
   return {false, [reads = std::move(reads), writes = std::move(writes)](Simulation& simulation, Request& request,
                                                                         Reply& reply) {
@@ -225,7 +224,7 @@ std::vector<Row> make_rows() {
        "/v1/recommendations/*", "/v1/recommendation", "/v1/recommendation/*", "/v1/operator/utilization",
        "/v1/operator/license"},
       anybody());
-  // Paths that lead to others, and the page, which holds no data.
+  // Redirects, and the page, which contains no data.
   add(kAnyMethod,
       {"/", "/ui", "/ui/", "/ui/*", "/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment",
        "/v1/var"},
@@ -351,9 +350,9 @@ std::vector<Row> make_rows() {
   add(kGet, {"/v1/node/pool/*/nodes"}, both(of_pool("read"), node(Level::read)));
   add(kWrite, {"/v1/node/pools", "/v1/node/pool/*"}, writes_pool());
   add(kDelete, {"/v1/node/pool/*"}, of_pool("delete"));
-  // Variables: the handlers see to the path (R-STORE-161).
+  // Variables: the handlers check the path (R-STORE-161).
   add(kAnyMethod, {"/v1/vars", "/v1/var/*"}, filtered());
-  // Volumes (R-STORE-162 to 166): handlers see to the namespace, which bodies may name, and to the kind.
+  // Volumes (R-STORE-162 to 166): handlers check the namespace, which bodies may name, and the kind.
   add(kAnyMethod,
       {"/v1/volumes", "/v1/plugins", "/v1/volume/host/create", "/v1/volume/host/register", "/v1/volume/host/*",
        "/v1/volumes/claims", "/v1/volumes/claim/*", "/v1/volume/csi/*", "/v1/volume/*", "/v1/volumes/external",
@@ -382,7 +381,7 @@ std::vector<Row> make_rows() {
        "/v1/acl/role", "/v1/acl/role/*", "/v1/acl/auth-method", "/v1/acl/auth-method/*", "/v1/acl/binding-rules",
        "/v1/acl/binding-rule", "/v1/acl/binding-rule/*", "/v1/acl/*"},
       management());
-  // What no Nomad has: it shows and moves the whole cluster.
+  // berth's own endpoints, which show and change the whole cluster.
   add(kAnyMethod,
       {"/v1/berth/advance", "/v1/berth/speed", "/v1/berth/fault", "/v1/berth/explain", "/v1/berth/counterfactual",
        "/v1/berth/run", "/v1/berth/snapshot", "/v1/berth/restore", "/v1/berth/live"},

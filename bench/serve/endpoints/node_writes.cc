@@ -1,4 +1,4 @@
-// What changes nodes (R-API-310 to 314).
+// Requests that change nodes (R-API-310 to 314).
 #include "serve/endpoints/answers.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/objects.h"
@@ -14,7 +14,7 @@ bool is_known_node(Simulation& simulation, const std::string& id, Reply& reply) 
   return false;
 }
 
-/// The answer of drain and eligibility. `index`: of the entry on the node, 0 without one.
+/// Answer to drain and eligibility. `index`: of the entry on the node, 0 if none.
 void send_node_answer(Reply& reply, const fsm::Answer& answer, std::uint64_t index, std::uint64_t node_modify_index) {
   if (!answer.error.empty()) return reply.fail(answer.error);
   json::Value out = json::Value::object();
@@ -58,7 +58,7 @@ void set_eligibility(Simulation& simulation, const Request& request, Reply& repl
   send_node_answer(reply, answer, answer.node_modify_index, 0);
 }
 
-/// The answer of evaluate and purge, that of a client's registration.
+/// Answer to evaluate and purge, like that to a client's registration.
 json::Value registration_answer(const fsm::Answer& answer, std::uint64_t index) {
   json::Value out = json::Value::object();
   out.set("HeartbeatTTL", 0), out.set("EvalIDs", ids_or_null(answer.eval_ids));

@@ -1,4 +1,4 @@
-// Nodes as they are read (R-API-300 to 304).
+// Reading nodes (R-API-300 to 304).
 #include "base/text.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/endpoints/entities.h"
@@ -32,7 +32,7 @@ void read_node(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(node_json(*node));
 }
 
-/// All of the node's, those that are over last (R-API-304).
+/// All allocations of the node, ended ones last (R-API-304).
 std::vector<tables::AllocRow> allocs_on(const tables::Snapshot& state, NodeRow node) {
   std::vector<tables::AllocRow> rows;
   for (const tables::AllocRow head : {state.nodes.use[node].alloc_head, state.nodes.use[node].ended_head})
@@ -69,7 +69,7 @@ void read_node_allocs(Simulation& simulation, const Request& request, Reply& rep
   });
 }
 
-/// A boolean of node lists, whose errors have a status and words of their own (R-API-17).
+/// A boolean parameter of node lists, whose errors have a different status and text (R-API-17).
 std::optional<bool> node_list_field(const Request& request, std::string_view name, Reply& reply) {
   const std::string* given = request.find(name);
   if (!given || given->empty()) return false;
@@ -79,7 +79,7 @@ std::optional<bool> node_list_field(const Request& request, std::string_view nam
   return std::nullopt;
 }
 
-/// Differs whenever what a list shows of the node does.
+/// Version of a node's stub: differs whenever its text in lists does.
 std::uint64_t version_of(const fsm::NodeView& view, NodeRow row) {
   return view.modify_index(row) << 8U | view.state->nodes.state[row];
 }

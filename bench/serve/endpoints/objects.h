@@ -1,4 +1,4 @@
-// Objects by the ID in a path (R-API-16), and lists by the beginning of IDs (R-API-80 to 84).
+// Objects by the ID in a path (R-API-16), and lists by prefix of IDs (R-API-80 to 84).
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 namespace berth::serve {
 
-/// False: no UUID by its length, and the reply says so; `what` is "node lookup failed: " and the like.
+/// False if the length is not that of a UUID; the reply then says so. `what`: e.g. "node lookup failed: ".
 [[nodiscard]] inline bool is_whole_id(std::string_view id, std::string_view what, Reply& reply) {
   if (id.size() == 36) return true;
   reply.fail(500, std::string(what) + "index error: UUID must be 36 characters");
   return false;
 }
 
-/// A parameter that says yes; whatever is no boolean says no, where a handler does not look at it closely.
+/// True if the parameter is true. For handlers that treat invalid booleans as false.
 [[nodiscard]] inline bool is_true(const Request& request, std::string_view name) {
   const std::string* value = request.find(name);
   return value && base::parse_bool(*value).value_or(false);
 }
 
-/// Whether the text of an ID begins with `prefix`, in letters of either case.
+/// True if the text of an ID begins with `prefix`, ignoring case.
 [[nodiscard]] inline bool begins_with(base::Uuid id, std::string_view prefix) {
   if (prefix.empty()) return true;
   const std::string text = base::to_text(id);
@@ -40,7 +40,7 @@ namespace berth::serve {
   return std::to_string(create_index) + "." + base::to_text(id);
 }
 
-/// The handler of a route that answers always the same; refused.h lists them.
+/// The handler of a route that always refuses with the same text; refused.h lists them.
 struct Refusal {
   int status = 0;
   std::string text;
@@ -48,7 +48,7 @@ struct Refusal {
 };
 [[nodiscard]] inline Handler refusal(int status, std::string text) { return Refusal{status, std::move(text)}; }
 
-/// Index functions of R-API-52: of one table.
+/// Index function of R-API-52 for one table.
 template <fsm::Table kTable>
 [[nodiscard]] std::uint64_t table_index(Simulation& simulation, const Request&) {
   return simulation.log().table_index(kTable);

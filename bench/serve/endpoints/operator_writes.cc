@@ -36,13 +36,13 @@ void write_configuration(Simulation& simulation, const Request& request, Reply& 
   model::ReadOptions options;
   options.path = "request", options.ignore_case = true;
   if (const auto read = model::from_json(*body, event.configuration, options); !read) return bad(read.error().problem);
-  if (body_member(*body, "PreemptionConfig").is_null())  // replaced as a whole: what is absent is off
+  if (body_member(*body, "PreemptionConfig").is_null())  // replaced completely: absent settings are off
     event.configuration.preemption_config = {false, false, false, false};
   if (const std::int64_t limit = event.configuration.node_limit_for_feasibility_checks; limit < 0)
     return bad("json: cannot unmarshal number " + std::to_string(limit) +
                " into Go struct field SchedulerConfiguration.NodeLimitForFeasibilityChecks of type uint");
   std::string& algorithm = event.configuration.scheduler_algorithm;
-  if (algorithm.empty()) algorithm = "binpack";  // replaced as a whole, too
+  if (algorithm.empty()) algorithm = "binpack";  // also replaced completely
   if (algorithm != "binpack" && algorithm != "spread")
     return reply.fail(400, "invalid scheduler algorithm: " + algorithm);
   if (const std::string* cas = request.find("cas"); cas && !cas->empty()) {
@@ -64,14 +64,15 @@ void collect_garbage(Simulation& simulation, const Request&, Reply& reply) {
   if (!answer.error.empty()) reply.fail(answer.error);
 }
 
-/// Summaries are brought up to date with every entry: there is nothing to reconcile.
+/// No effect: summaries are updated with every entry.
 void reconcile_summaries(Simulation& simulation, const Request&, Reply&) {  // R-API-502
   simulation.log().recount_summaries(false);
 }
 
 // ---------------------------------------------------------------- evaluations
 
-/// The safe ones that the filter selects, of the request's namespace; nothing: the reply says what is wrong with it.
+/// Evaluations of the request's namespace that the filter selects and that are safe to delete; nullopt: the reply
+/// contains the error.
 std::optional<std::vector<std::string>> selected_evals(Simulation& simulation, const Request& request,
                                                        const std::string& text, Reply& reply) {
   const auto filter = Filter::parse(text);

@@ -1,5 +1,4 @@
-// What a cluster of this kind has none of, or only an edition that is paid for (R-API-466 to 469): lists are empty,
-// writes are refused.
+// Objects that do not exist here or only in Nomad's paid edition (R-API-466 to 469): lists are empty, writes refused.
 #include <algorithm>
 
 #include "base/sha256.h"

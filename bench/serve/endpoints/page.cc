@@ -1,4 +1,4 @@
-// The status page (R-API-2), and what keeps it up to date.
+// The status page (R-API-2) and its stream of updates.
 #include "page_sources.h"
 #include "serve/endpoints/endpoints.h"
 #include "serve/page/live_view.h"

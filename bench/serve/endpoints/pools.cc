@@ -1,4 +1,4 @@
-// Node pools and namespaces, as they are read and written (R-API-460 to 465).
+// Reading and writing node pools and namespaces (R-API-460 to 465).
 #include <algorithm>
 #include <map>
 
@@ -29,7 +29,7 @@ std::string hash_of(const std::string& text) {
   return base::to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-/// Letters, digits, hyphens and, for pools, underscores: 1 to 128 of them.
+/// True for 1 to 128 letters, digits, hyphens and, for pools, underscores.
 bool is_name(std::string_view name, bool underscores) {
   if (name.empty() || name.size() > 128) return false;
   return std::all_of(name.begin(), name.end(), [&](char c) {
@@ -47,7 +47,7 @@ std::uint64_t namespaces_index(Simulation& simulation, const Request&) {
   return std::max<std::uint64_t>(simulation.log().table_index(Table::namespaces), 1);
 }
 
-/// Writes an entry, answers nothing (R-API-11).
+/// Writes an entry; the reply has no body (R-API-11).
 template <class Entry>
 void write_entry(Simulation& simulation, Entry entry, Reply& reply) {
   fsm::Hooks hooks;
@@ -109,7 +109,7 @@ void read_pool(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(node_pool_json(*pool));
 }
 
-/// Duration texts and numbers of ns; 0: absent (R-API-461). Nothing: the reply says what is wrong.
+/// A duration as text or in ns; 0: absent (R-API-461); nullopt: the reply contains the error.
 std::optional<std::int64_t> identity_ttl(const json::Value& value, Reply& reply) {
   if (value.is_null() || (value.is_string() && value.as_string().empty())) return 0;
   if (value.is_int64()) return value.as_int();
@@ -120,7 +120,7 @@ std::optional<std::int64_t> identity_ttl(const json::Value& value, Reply& reply)
   return ns;
 }
 
-/// Metadata of a body: texts by key; nothing: the reply says what is wrong.
+/// Metadata of a body: texts by key; nullopt: the reply contains the error.
 std::optional<std::map<std::string, std::string>> meta_of(const Expected& expected, Reply& reply) {
   const auto given = expected.object("Meta");
   if (!given) return std::nullopt;
@@ -180,7 +180,7 @@ void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {
   write_entry(simulation, fsm::NodePoolDeleteEntry{{name}}, reply);
 }
 
-/// What lists of a pool's nodes and jobs refuse (R-API-463); true: the reply says so.
+/// Lists of a pool's nodes and jobs refuse a prefix (R-API-463); true: the reply says so.
 bool refuse_prefix(const Request& request, Reply& reply) {
   if (request.prefix.empty()) return false;
   reply.fail(400, "prefix argument not allowed");
@@ -223,7 +223,7 @@ json::Value namespace_json(const model::Namespace& name_space) {
   return out;
 }
 
-/// Of name, description, quota, drivers and networks in that order, and what else is written.
+/// Hash of name, description, quota, drivers and networks in that order, and of further members.
 std::string namespace_hash(const model::Namespace& name_space) {
   std::string text =
       name_space.name + name_space.extra["Description"].as_string() + name_space.extra["Quota"].as_string();
@@ -281,7 +281,7 @@ void read_namespace(Simulation& simulation, const Request& request, Reply& reply
   reply.json(namespace_json(*name_space));
 }
 
-/// The four lists of a namespace's capabilities; null where the body has none. Nothing: the reply says what is wrong.
+/// The four lists of a namespace's capabilities; null if the body has none; nullopt: the reply contains the error.
 std::optional<json::Value> capabilities_of(const Expected& expected, Reply& reply) {
   const auto given = expected.object("Capabilities");
   if (!given) return std::nullopt;
@@ -298,7 +298,7 @@ std::optional<json::Value> capabilities_of(const Expected& expected, Reply& repl
   return out;
 }
 
-/// A namespace is replaced as a whole (R-STORE-501).
+/// A namespace is replaced completely (R-STORE-501).
 void write_namespace(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-500 to 502
   const auto body = object_body(request, "Namespace", reply);
   if (!body) return;

@@ -8,7 +8,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Where objects stand below a path, the path itself leads there.
+/// Redirects a path to the one with a trailing slash.
 void lead_below(const char* path, Router& router) {
   const std::string below = std::string(path) + "/";
   router.plain(path, [below](Simulation&, const Request&, Reply& reply) {

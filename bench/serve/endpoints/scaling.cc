@@ -1,4 +1,4 @@
-// Scaling policies (R-API-466): the rows of the policy table, of stopped jobs as well.
+// Scaling policies (R-API-466): the rows of the policy table, including those of stopped jobs.
 #include <algorithm>
 
 #include "serve/endpoints/endpoints.h"
@@ -17,7 +17,7 @@ struct Policy {
   const fsm::ScalingPolicy* row = nullptr;
 };
 
-/// In order of their IDs.
+/// All policies, sorted by ID.
 std::vector<Policy> policies_of(Simulation& simulation) {
   std::vector<Policy> out;
   for (tables::JobKeyRow key = 0; key < simulation.state().jobs.keys.size(); ++key) {

@@ -1,4 +1,4 @@
-// Search by the beginning of IDs, and fuzzily by names (R-API-560 to 564).
+// Search by prefix of IDs, and fuzzy search by names (R-API-560 to 564).
 #include <algorithm>
 #include <map>
 
@@ -26,7 +26,7 @@ bool is_context(std::string_view name) {
   return std::any_of(std::begin(kContexts), std::end(kContexts), [&](const char* known) { return name == known; });
 }
 
-/// The highest index of what was looked at (R-API-52).
+/// The highest index of the searched tables (R-API-52).
 std::uint64_t index_of(Simulation& simulation, std::string_view context) {
   const fsm::StateLog& log = simulation.log();
   const auto table = [&](Table of, std::string_view name) {
@@ -37,11 +37,11 @@ std::uint64_t index_of(Simulation& simulation, std::string_view context) {
                    table(Table::node_pools, "node_pools"), table(Table::namespaces, "namespaces"), std::uint64_t{1}});
 }
 
-/// What searches found, by context.
+/// Results of a search by context.
 struct Found {
   json::Value matches = json::Value::object(), truncations = json::Value::object();
 
-  /// At most twenty.
+  /// Adds at most twenty IDs.
   void add(const char* context, const std::vector<std::string>& ids, bool more) {
     json::Value list;
     for (const std::string& id : ids) list.push(id);
@@ -56,7 +56,7 @@ json::Value answer_of(Found found, std::uint64_t index) {
   return out;
 }
 
-/// Whether a token may search a context: what it needs to list what is found there (R-STORE-168).
+/// True if a token may search a context: it needs the right to list its objects (R-STORE-168).
 bool may_search(const Rights& has, const std::string& name_space, std::string_view context) {
   const auto one_of = [&](std::initializer_list<std::string_view> names) {
     Capabilities wanted = 0;
@@ -80,7 +80,7 @@ class Search {
       : simulation_(simulation), state_(simulation.state()), request_(request), prefix_(std::move(prefix)) {}
 
   void jobs(Found& out) const {
-    std::vector<std::pair<std::string, std::string>> found;  // the namespace orders, too
+    std::vector<std::pair<std::string, std::string>> found;  // ordered by namespace first
     for (tables::JobKeyRow key = 0; key < state_.jobs.keys.size(); ++key)
       if (const auto& job = state_.jobs.objects[key]; job && in_scope(job->namespace_) && job->id.starts_with(prefix_))
         found.emplace_back(job->namespace_, job->id);
@@ -111,7 +111,7 @@ class Search {
     out.add("vars", found, more);
   }
 
-  /// `id(row)`: nil where there is none, or none in scope. A prefix that is none finds nothing and has no key.
+  /// `id(row)`: nil if there is none in scope. An invalid prefix finds nothing, and the context has no key.
   template <class Id>
   void ids(const char* context, std::size_t rows, Id id, Found& out) const {
     std::string even = prefix_;
@@ -132,11 +132,11 @@ class Search {
   }
 
   [[nodiscard]] bool in_scope(std::string_view name_space) const { return request_.shows(name_space); }
-  /// Whether the sender may search this context (R-STORE-168).
+  /// True if the sender may search this context (R-STORE-168).
   [[nodiscard]] bool may(std::string_view context) const {
     return request_.may([&](const Rights& has) { return may_search(has, request_.name_space, context); });
   }
-  /// Of the names those that the sender may see.
+  /// The names that the sender may see.
   [[nodiscard]] std::vector<std::string> visible_pools() const {
     return seen(pool_names(state_), [](const Rights& has, const std::string& name) {
       return has.node_pool(name, node_pool_capability("read"));
@@ -236,7 +236,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Names that contain a text, best first: those where it stands early, then short ones.
+/// Names that contain a text, best first: by position of the text, then by length.
 class Fuzzy {
  public:
   explicit Fuzzy(std::string_view text) : text_(lower(text)) {}
@@ -359,7 +359,7 @@ void search_fuzzy(Simulation& simulation, const Request& request, Reply& reply) 
   look_at_jobs(search, asked, fuzzy);
   look_at_rows(simulation, search, asked, fuzzy);
   fuzzy.write(found);
-  for (const char* by_id : {"evals", "deployment"}) {  // these have no names
+  for (const char* by_id : {"evals", "deployment"}) {  // these have only IDs
     Found of;
     if (asked(by_id)) search_context(search, by_id, of);
     for (const json::Value& id : of.matches[by_id].items()) {

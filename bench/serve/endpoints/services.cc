@@ -1,5 +1,5 @@
-// Services of the provider `nomad`: what the groups and tasks of running allocations register (R-API-249, 466). Nothing
-// answers at the addresses: tasks are simulated. Reading costs the allocations of the jobs that are asked for.
+// Services of the provider `nomad`, registered by groups and tasks of running allocations (R-API-249, 466). No program
+// answers at the addresses, because tasks are simulated. Cost: the allocations of the requested jobs.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,14 +18,14 @@ using fsm::Table;
 using tables::AllocRow;
 using tables::kNoRow;
 
-/// One registration: where it answers, and what says so.
+/// One registration of a service.
 struct Registration {
   std::string id, name, address;
   std::int64_t port = 0;
   json::Value tags;
 };
 
-/// Address and port of a label among the ports of an allocation; a number stands for itself.
+/// Address and port of a label among the ports of an allocation; a number is used directly.
 void find_port(const model::Allocation& alloc, const std::string& label, Registration& out) {
   if (!alloc.allocated_resources) return;
   const json::Value shared = model::to_json(*alloc.allocated_resources)["Shared"];
@@ -42,7 +42,7 @@ void find_port(const model::Allocation& alloc, const std::string& label, Registr
     out.port = base::parse_int64(label).value_or(0);
 }
 
-/// What `services` of a group or task register.
+/// Adds the registrations of a group's or task's `services`.
 void add_services(const model::Allocation& alloc, const json::Value& services, const std::string& owner,
                   bool keep_addresses, std::vector<Registration>& out) {
   if (!services.is_array()) return;
@@ -58,7 +58,7 @@ void add_services(const model::Allocation& alloc, const json::Value& services, c
     if (one.tags.is_null()) one.tags = json::Value::array();
     find_port(alloc, label, one);
     if (const std::string& named = service["Address"].as_string(); !named.empty())
-      one.address = keep_addresses ? named : replaced_address(named);  // of the job, which may be a real cluster's
+      one.address = keep_addresses ? named : replaced_address(named);  // from the job, which may be of a real cluster
     out.push_back(std::move(one));
   }
 }
@@ -69,7 +69,7 @@ bool has_services(const model::TaskGroup& group) {
          std::any_of(group.tasks.begin(), group.tasks.end(), [&](const auto& task) { return any(task.services); });
 }
 
-/// What an allocation has registered: those of its group, and of its tasks that run.
+/// Registrations of an allocation: of its group, and of its running tasks.
 std::vector<Registration> registrations_of(const Simulation& simulation, AllocRow row) {
   const tables::Snapshot& state = simulation.state();
   const bool keep = simulation.options().keep_addresses;
@@ -108,7 +108,7 @@ void push_registrations(const Simulation& simulation, AllocRow row, const std::s
   }
 }
 
-/// The allocations of a job, or of all jobs of a namespace.
+/// Visits the allocations of a job, or of all jobs of a namespace.
 template <class Visit>
 void visit_allocs(const tables::Snapshot& state, const Request& request, const std::string* job, Visit&& visit) {
   for (tables::JobKeyRow at = 0; at < state.jobs.keys.size(); ++at) {
@@ -119,7 +119,7 @@ void visit_allocs(const tables::Snapshot& state, const Request& request, const s
   }
 }
 
-/// In the order of their IDs.
+/// The services sorted by ID.
 json::Value sorted(json::Value services) {
   std::sort(services.items().begin(), services.items().end(),
             [](const json::Value& a, const json::Value& b) { return a["ID"].as_string() < b["ID"].as_string(); });
@@ -175,7 +175,7 @@ void read_alloc_services(Simulation& simulation, const Request& request, Reply& 
   reply.json(sorted(std::move(out)));
 }
 
-/// What is registered changes with the allocations.
+/// Registrations change with the allocations.
 std::uint64_t services_index(Simulation& simulation, const Request&) {
   return std::max<std::uint64_t>(simulation.log().table_index(Table::allocs), 1);
 }

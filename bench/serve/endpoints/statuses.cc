@@ -1,4 +1,4 @@
-// What the web interface shows of jobs (R-API-203): each with its allocations and its latest deployment.
+// Jobs for the web interface (R-API-203): each with its allocations and its latest deployment.
 #include <algorithm>
 #include <set>
 
@@ -78,7 +78,7 @@ json::Value job_status(Simulation& simulation, tables::JobKeyRow key, const mode
   return out;
 }
 
-/// Which jobs a body asks for; nothing: the reply says what is wrong.
+/// The jobs that a body requests.
 struct Asked {
   bool some = false, children = false;
   std::set<std::pair<std::string, std::string>> jobs;  ///< namespace, ID
@@ -109,7 +109,7 @@ std::uint64_t statuses_index(Simulation& simulation, const Request&) {
   return index;
 }
 
-/// Jobs that are asked for by name may be of any namespace.
+/// True if the sender may list the jobs of a namespace; jobs requested by name may be of any.
 bool may_list(const Request& request, const std::string& name_space) {
   return request.may(
       [&](const Rights& has) { return has.in_namespace(name_space, namespace_capability("list-jobs")); });

@@ -16,7 +16,7 @@ namespace {
 
 using Outcome = Variables::Outcome;
 
-constexpr const char* kCoded = "RPC Error:: 400,";  // before errors of the checks behind the handler (R-STORE-12)
+constexpr const char* kCoded = "RPC Error:: 400,";  // prefix for errors of checks after the handler (R-STORE-12)
 constexpr const char* kPlainText = "text/plain; charset=utf-8";
 constexpr std::int64_t kTtlLeast = 10 * base::kSecond, kTtlMost = 24 * 3600 * base::kSecond;
 
@@ -29,7 +29,7 @@ std::uint64_t var_index(Simulation& simulation, const Request& request) {
   return found ? found->modify_index : vars_index(simulation, request);
 }
 
-/// As filters see a stored variable (R-STORE-15).
+/// A stored variable in the form for filters (R-STORE-15).
 json::Value stored_json(const Variable& variable) {
   json::Value out = json::Value::object(), data = json::Value::object(),
               metadata = variable_json(variable, false, true);
@@ -84,11 +84,11 @@ void read_variable(Simulation& simulation, const Request& request, Reply& reply)
   reply.json(variable_json(*found, true, request.asker.is_management()));
 }
 
-// ---------------------------------------------------------------- what a write carries
+// ---------------------------------------------------------------- parsing of writes
 
 enum class Operation : std::uint8_t { plain, acquire, renew, release };
 
-/// Nothing: the reply says what is wrong (R-STORE-33).
+/// The operation of a request; nullopt: the reply contains the error (R-STORE-33).
 std::optional<Operation> operation_of(const Request& request, Reply& reply) {
   std::optional<Operation> out;
   for (const auto& [word, operation] :
@@ -103,7 +103,7 @@ std::optional<Operation> operation_of(const Request& request, Reply& reply) {
   return out.value_or(Operation::plain);
 }
 
-/// The index that the stored variable must have; false: it is no number, and the reply says so.
+/// Reads the index that the stored variable must have; false: it is no number, and the reply says so.
 bool read_check(const Request& request, std::optional<std::uint64_t>& out, Reply& reply) {
   const std::string* text = request.find("cas");
   if (!text || text->empty()) return true;
@@ -113,7 +113,7 @@ bool read_check(const Request& request, std::optional<std::uint64_t>& out, Reply
   return out.has_value();
 }
 
-/// A duration text or nanoseconds; an empty text is zero (R-STORE-2).
+/// A duration as text or in ns; an empty text is zero (R-STORE-2).
 std::optional<std::int64_t> duration_of(const json::Value& value, Reply& reply) {
   if (value.is_null() || (value.is_string() && value.as_string().empty())) return 0;
   if (value.is_int64()) return value.as_int();
@@ -125,7 +125,7 @@ std::optional<std::int64_t> duration_of(const json::Value& value, Reply& reply) 
   return std::nullopt;
 }
 
-/// The variable of the body; nothing: the reply says what is wrong. Indexes and times of the body do not count.
+/// The variable of the body; nullopt: the reply contains the error. Ignores indexes and times of the body.
 std::optional<Variable> variable_of(const Request& request, Reply& reply) {
   const auto body = object_body(request, "Variable", reply);
   if (!body) return std::nullopt;
@@ -156,7 +156,7 @@ std::optional<Variable> variable_of(const Request& request, Reply& reply) {
   return out;
 }
 
-/// Why the times of a lock cannot be; "": they can (R-STORE-33).
+/// Why the times of a lock are invalid; "" if valid (R-STORE-33).
 std::string lock_problem(const VariableLock& lock) {
   model::ErrorList errors;
   if (lock.ttl_ns < 0 || lock.delay_ns < 0) errors.add("Lock delay and TTL must be positive");
@@ -164,7 +164,7 @@ std::string lock_problem(const VariableLock& lock) {
   return errors.text();
 }
 
-/// Why this cannot be stored; "": it can (R-STORE-20 to 22).
+/// Why the variable cannot be stored; "" if it can (R-STORE-20 to 22).
 std::string problem(const Variable& variable, Operation operation) {
   if (operation == Operation::plain && variable.lock && (variable.lock->ttl_ns != 0 || variable.lock->delay_ns != 0))
     return std::string(kCoded) + "variable should not contain lock definition";
@@ -182,8 +182,8 @@ std::string problem(const Variable& variable, Operation operation) {
 
 // ---------------------------------------------------------------- answers
 
-/// 409 with the stored variable, or a zero one: JSON under the type of a text (R-STORE-25 to 32). A sender that may not
-/// read gets the metadata alone.
+/// 409 with the stored variable, or a zero one: JSON with content type text (R-STORE-25 to 32). A sender without read
+/// rights gets only the metadata.
 void send_conflict(const Request& request, const Variables::Written& written, const std::string& name_space,
                    Reply& reply) {
   const std::string& path = request.captures[0];
@@ -195,7 +195,7 @@ void send_conflict(const Request& request, const Variables::Written& written, co
              kPlainText);
 }
 
-/// The same of lock operations, which show no index (R-STORE-36).
+/// The same for lock operations, which show no index (R-STORE-36).
 void send_lock_conflict(const Variable& asked, Reply& reply) {
   reply.text(409, json::to_text(no_variable_json(asked.name_space, asked.path)), kPlainText);
   reply.without_index();

@@ -1,4 +1,4 @@
-// What both kinds of volumes have in common: lists by type, and claims of sticky volumes (R-STORE-213, 220 to 223).
+// Common parts of both kinds of volumes: lists by type, and claims of sticky volumes (R-STORE-213, 220 to 223).
 #include "serve/endpoints/volumes.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Volumes of both kinds as the API prints and lists them (R-STORE-200 to 247). They are rows of the cluster's state,
-// which schedulers read; indexes of their tables are those of the newest row or of the last deletion.
+// Printing and listing both kinds of volumes (R-STORE-200 to 247). They are rows of the cluster's state, which
+// schedulers read. The index of their table is that of the newest row or of the last deletion.
 #pragma once
 
 #include "model/volume.h"
@@ -9,7 +9,7 @@
 namespace berth::serve {
 
 [[nodiscard]] json::Value host_volume_json(const model::HostVolume& volume);  ///< R-STORE-200, without allocations
-/// Pairs of modes, as volumes of both kinds request them; null: none.
+/// Pairs of access and attachment mode; null: none.
 [[nodiscard]] json::Value capabilities_json(const std::vector<model::HostVolumeCapability>& capabilities);
 [[nodiscard]] std::uint64_t host_volumes_index(Simulation& simulation);
 [[nodiscard]] std::uint64_t csi_volumes_index(Simulation& simulation);
@@ -17,10 +17,10 @@ void list_host_volumes(Simulation& simulation, const Request& request, Reply& re
 void list_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
 void write_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
 
-/// True: the sender has none of these capabilities in the namespace, and the reply says so.
+/// True if the sender has none of these capabilities in the namespace; the reply then says so.
 [[nodiscard]] bool forbidden(const Request& request, const std::string& name_space,
                              std::initializer_list<std::string_view> capabilities, Reply& reply);
-/// The allocation's request for volumes of this type that is for a volume called so.
+/// True if the allocation requests a volume of this type and name.
 [[nodiscard]] bool asks_for_volume(const tables::Snapshot& state, tables::AllocRow row, std::string_view type,
                                    const std::string& name);
 
