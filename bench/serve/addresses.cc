@@ -17,14 +17,14 @@ namespace {
 constexpr const char* kNoHost = "simulated.invalid";
 constexpr std::uint32_t kReserved = 0xF0000000U;  // 240.0.0.0/4
 
-/// While the addresses of a whole cluster are replaced: those that are there, and those that would become what another
-/// one becomes, with what they become instead. Null at other times.
+/// State of replacing the addresses of a whole cluster: all present addresses, and the replacements of those that would
+/// otherwise collide.
 struct ClusterAddresses {
   bool collects = true;
   std::set<std::uint32_t> all;
   std::map<std::uint32_t, std::uint32_t> moved;
 
-  /// Two addresses that differ in their first four bits alone must not become one: ports are given away by address.
+  /// Keeps addresses distinct that differ only in their first four bits, because ports are assigned per address.
   void move_collisions() {
     collects = false;
     std::set<std::uint32_t> taken;
@@ -33,7 +33,7 @@ struct ClusterAddresses {
     for (const std::uint32_t bits : all) {
       if ((bits & kReserved) == kReserved) continue;
       std::uint32_t to = bits | kReserved;
-      constexpr std::uint32_t kStep = 0x0100'0001U;  // odd: comes to every address of the block
+      constexpr std::uint32_t kStep = 0x0100'0001U;  // odd: reaches every address of the block
       while (!taken.insert(to).second) to = kReserved | ((to + kStep) & ~kReserved);
       if (to != (bits | kReserved)) moved.emplace(bits, to);
     }
@@ -51,11 +51,11 @@ std::string text_of(const in6_addr& address) {
   return inet_ntop(AF_INET6, &address, text.data(), text.size());
 }
 
-/// Members of objects that the model keeps as JSON and that hold an address, wherever they are.
+/// Members with an address, at any place in objects that the model stores as JSON.
 constexpr const char* kAddressKeys[] = {"IP",       "HostIP",   "Address",    "AddressIPv6", "AddressIPv4", "Gateway",
                                         "Hostname", "HTTPAddr", "ServerAddr", "HTTPAddress", "RPCAddress"};
-constexpr const char* kListKeys[] = {"Servers"};  // of names
-/// Members that are left as documentation. Topologies of nodes and of volumes are compared.
+constexpr const char* kListKeys[] = {"Servers"};  // lists of names
+/// Members that are left unchanged. Topologies of nodes and volumes are compared with each other.
 constexpr const char* kDocumentation[] = {"Attributes", "Meta", "Links", "Segments", "Job"};
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -67,9 +67,9 @@ bool is_address(const std::string& text) {
   return inet_pton(AF_INET, text.c_str(), &four) == 1 || inet_pton(AF_INET6, text.c_str(), &six) == 1;
 }
 
-/// What stands in a text where an address may stand: the address replaced, with the port or the punctuation behind it.
+/// Replaces the address in a run of address characters; keeps a port or punctuation after it.
 std::string replaced_run(const std::string& run) {
-  // "10.0.0.7.", "10.0.0.7:4646", "fd00::1:": the longest beginning that is an address and ends at a mark.
+  // "10.0.0.7.", "10.0.0.7:4646", "fd00::1:": the longest prefix that is an address and ends at a separator.
   for (std::size_t end = run.size(); end > 0; end = run.find_last_of(".:", end - 1)) {
     if (end == std::string::npos) break;
     if (const std::string address = run.substr(0, end); is_address(address))

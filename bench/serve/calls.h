@@ -1,5 +1,5 @@
-// What requests are called inside a server, for its metrics (R-STORE-440, 441, 456): `GET /v1/jobs` is a call of the
-// endpoint `job` that lists, and its time is a sample of `nomad.nomad.job.list`.
+// Maps requests to a server's internal calls, for its metrics (R-STORE-440, 441, 456): `GET /v1/jobs` is a list call of
+// the endpoint `job`, and its time is a sample of `nomad.nomad.job.list`.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace berth::serve {
 
-/// Counts a call that took so long.
+/// Counts a call with its duration.
 void note_call(Telemetry& telemetry, const Route& route, std::string_view method, double milliseconds);
 
 }  // namespace berth::serve

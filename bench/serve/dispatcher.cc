@@ -21,7 +21,7 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/// Nothing: a percent sign without two hexadecimal digits.
+/// Percent-decodes; nullopt for a percent sign without two hexadecimal digits.
 std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +40,7 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
   return out;
 }
 
-/// Without `//`, `.` and `..` (R-API-2).
+/// The path without `//`, `.` and `..` (R-API-2).
 std::string cleaned(std::string_view path) {
   std::vector<std::string_view> parts;
   for (const std::string_view part : base::split(path, '/')) {
@@ -72,7 +72,7 @@ std::size_t tree_bytes(std::string_view body, std::size_t trees) {
   return body.empty() ? 0 : body.size() + trees * separators * kPerSeparator;
 }
 
-/// Path and query of a target; false: it cannot be decoded.
+/// Reads path and query of a target; false: it cannot be decoded.
 bool read_target(std::string_view target, Request& request) {
   const std::size_t mark = target.find('?');
   auto path = decode(target.substr(0, mark), false);
@@ -94,7 +94,7 @@ std::string text_of(const Request& request, std::string_view key) {
   return value ? *value : "";
 }
 
-/// Parameters that all requests have (R-API-40, 41).
+/// Reads the parameters of all requests (R-API-40, 41).
 void read_common(Request& request) {
   if (std::string space = text_of(request, "namespace"); !space.empty()) request.name_space = std::move(space);
   request.prefix = text_of(request, "prefix");
@@ -105,7 +105,7 @@ void read_common(Request& request) {
   request.pretty = pretty && *pretty != "0";
 }
 
-/// Those of reads; false: the reply says what is wrong (R-API-43 to 51).
+/// Reads the parameters of read requests; false: the reply contains the error (R-API-43 to 51).
 bool read_options(Request& request, Reply& reply) {
   if (const std::string stale = text_of(request, "stale"); !stale.empty() && !base::parse_bool(stale))
     return reply.fail(400, "Expect `true` or `false` for `stale` query string parameter"), false;
@@ -135,13 +135,13 @@ bool own_region(const Request& request) {  // R-API-40
 
 }  // namespace
 
-/// A request under way.
+/// A request in progress.
 struct Dispatcher::Call {
   std::shared_ptr<http::Exchange> exchange;
   Request request;
   const Route* route = nullptr;
   std::uint64_t index = kAnswerNow;  // of the route's function
-  Stopwatch watch;                   // since the request came
+  Stopwatch watch;                   // since the request arrived
 };
 
 void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
@@ -158,7 +158,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
   }
   const std::size_t mark = std::min(message.target.find('?'), message.target.size());
   const std::string_view path = std::string_view(message.target).substr(0, mark);
-  if (const std::string clean = cleaned(path); clean != path) {  // as it was sent: "%2F" is no slash here
+  if (const std::string clean = cleaned(path); clean != path) {  // undecoded: "%2F" is not a slash here
     reply.text(307, "", "");
     reply.header("Location", clean + message.target.substr(mark));
     return send(call, std::move(reply));
@@ -189,7 +189,7 @@ void Dispatcher::serve(std::shared_ptr<http::Exchange> exchange) {
     simulation_.post([this, call](Simulation&) { run(call); });
 }
 
-/// On the simulation's thread: answers, or waits until there is something new to say.
+/// On the simulation's thread: answers, or waits until the index has moved.
 void Dispatcher::run(const std::shared_ptr<Call>& call) {
   const Blocking& blocking = call->route->blocking;
   const Request& request = call->request;
@@ -209,8 +209,8 @@ void Dispatcher::run(const std::shared_ptr<Call>& call) {
   send(call, std::move(reply));
 }
 
-/// True if the sender may ask this; else the reply refuses it (R-STORE-63 to 68). A body that is none comes first.
-/// After a wait it is asked again: a token may be gone by then.
+/// True if the sender may make this request; else the reply refuses it (R-STORE-63 to 68). An invalid body is refused
+/// first. Repeated after a wait, because the token may have been deleted.
 bool Dispatcher::admit(Call& call, Reply& reply) {
   Request& request = call.request;
   const Need& need = call.route->need;
@@ -254,7 +254,7 @@ void Dispatcher::handle(const std::shared_ptr<Call>& call) {
   *reply.deliver_ = [this, call](Reply late) { send(call, std::move(late)); };
 }
 
-/// The line that servers log of each request (R-STORE-324).
+/// Logs the request like a server (R-STORE-324).
 void Dispatcher::note(const Call& call, int status) {
   if (!simulation_.monitor_log().wants(LogLevel::debug)) return;
   const http::Message& message = call.exchange->request();
@@ -293,7 +293,7 @@ void Dispatcher::send(const std::shared_ptr<Call>& call, Reply reply) {
   call->exchange->answer(std::move(head), std::move(reply.body_));
 }
 
-/// The transport asks for a piece whenever the one before has left.
+/// Sends a body in pieces; the transport requests the next one when the previous has been sent.
 void Dispatcher::send_pieces(const std::shared_ptr<Call>& call, Reply reply, http::Head head) {
   struct Source {
     NextPiece next;
@@ -338,7 +338,7 @@ void Dispatcher::send_pushed(const std::shared_ptr<Call>& call, const Reply& rep
   reply.subscriber_(channel);
 }
 
-/// Now, and again and again by the real clock while the channel is held (R-API-581, R-STORE-324).
+/// Sends `text` now and repeatedly by the real clock while the channel exists (R-API-581, R-STORE-324).
 void Dispatcher::heartbeat(std::weak_ptr<Channel> channel, const std::string& text, std::int64_t every_ns) {
   const auto to = channel.lock();
   if (!to || !to->send(text)) return;

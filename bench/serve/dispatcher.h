@@ -1,9 +1,9 @@
-// From a request to its answer: finds the route, reads the common parameters, lets long polls wait, calls the handler
-// on the simulation's thread, and sends what it replied: at once, in pieces, later, or as a stream that is pushed to.
+// Dispatcher: answers a request. Finds the route, reads the common parameters, lets long polls wait, calls the handler
+// on the simulation's thread, and sends its reply: at once, in pieces, later, or as a pushed stream.
 //
 //   transport's thread    path, parameters, route
 //   simulation's thread   index and handler
-//   readers               pieces of streams that need nothing but what they hold
+//   readers               pieces of streams that depend only on their own data
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Dispatcher {
  public:
   Dispatcher(Simulation& simulation, Router router) : simulation_(simulation), router_(std::move(router)) {}
 
-  /// The transport's thread.
+  /// Called on the transport's thread.
   void serve(std::shared_ptr<http::Exchange> exchange);
 
  private:

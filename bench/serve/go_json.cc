@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kDepthMost = 10'000;
 
-/// As Go quotes a byte in its messages: as a rune of that number, in single quotes.
+/// A byte as quoted in Go's messages: as the rune of that number, in single quotes.
 std::string quoted(char byte) {
   if (byte == '\'') return "'\\''";
   if (byte == '"') return "'\"'";
@@ -24,7 +24,7 @@ std::string quoted(char byte) {
   return "'" + text.substr(1, text.size() - 2) + "'";
 }
 
-/// Reads one value; `problem` is set where it cannot.
+/// Reads one value; sets `problem` on failure.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}

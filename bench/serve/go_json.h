@@ -1,4 +1,4 @@
-// Why a text is no JSON, in the words of Go's decoder, which clients of Nomad know (R-API-15).
+// Error texts for invalid JSON as from Go's decoder, which Nomad's clients expect (R-API-15).
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace berth::serve {
 
-/// Nothing: the first value of the text is one that Go's decoder takes.
+/// The error of Go's decoder for the first value of the text; nullopt if it is valid.
 [[nodiscard]] std::optional<std::string> go_json_problem(std::string_view text);
 
 }  // namespace berth::serve

@@ -8,7 +8,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Fields of a job that hold objects of the API, alone or in a list, and the type of those.
+/// Fields of a job with objects of the API, single or in a list, and their type.
 struct Holder {
   std::string_view field, type;
 };
@@ -49,7 +49,7 @@ std::string_view held_by(std::string_view field) {
   return found != std::end(kHolders) && found->field == field ? found->type : std::string_view();
 }
 
-/// The steps of a JSON pointer; positions in lists are left out, as Go's decoder does.
+/// The steps of a JSON pointer without positions in lists, as in Go's decoder.
 std::vector<std::string> fields_of(std::string_view pointer, const json::Value& body, const json::Value*& value) {
   std::vector<std::string> out;
   value = &body;
@@ -70,7 +70,7 @@ std::vector<std::string> fields_of(std::string_view pointer, const json::Value& 
   return out;
 }
 
-/// Go's type of the field by what reading it said; "": not known.
+/// Go's type of the field, derived from the error of reading it; "": unknown.
 std::string go_type(const std::string& problem, std::string_view field) {
   const std::string_view holds = held_by(field);
   const auto says = [&](std::string_view text) { return problem.find(text) != std::string::npos; };

@@ -1,4 +1,4 @@
-// Why a value in a request about a job has the wrong shape, in the words of Go's decoder (R-API-15).
+// Error texts for wrong types in a request about a job, as from Go's decoder (R-API-15).
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace berth::serve {
 
-/// What Go's decoder calls the kind of a value.
+/// The name of a value's kind in Go's decoder.
 [[nodiscard]] const char* go_kind(const json::Value& value);
 
-/// `error` is that of reading the job in `body`, `request` the type of the body. Where the field's type is not known
-/// here, the problem with its place.
+/// `error`: from reading the job in `body`. `request`: type of the body. If the field's type is unknown, returns the
+/// problem with its place.
 [[nodiscard]] std::string go_shape_problem(const InputError& error, const json::Value& body, std::string_view request);
 
 }  // namespace berth::serve

@@ -21,7 +21,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-/// The host of "host:port", "[::1]:port" or "host", in lower letters, without brackets and a last dot; "" where
+/// The host of "host:port", "[::1]:port" or "host", in lower case, without brackets and final dot; "" where
 /// anything else follows the host, as in "[::1].example".
 std::string host_of(std::string_view authority) {
   const bool bracketed = authority.starts_with('[');
@@ -44,7 +44,7 @@ bool is_loopback(const std::string& host) {
   return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
-/// The authority of "http://host:port"; "" for anything else, "null" among it.
+/// The authority of "http://host:port"; "" for anything else, including "null".
 std::string_view authority_of(std::string_view origin) {
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
     if (lower_case(origin.substr(0, scheme.size())) == scheme) return origin.substr(scheme.size());
@@ -87,14 +87,14 @@ bool Guard::is_own(const std::string& host, const std::string& local_address) co
 }
 
 bool Guard::is_token(std::string_view given) const {
-  const std::string digest = digest_of(given);  // both of one length, whatever was given
+  const std::string digest = digest_of(given);  // digests have equal lengths
   unsigned difference = 0;
   for (std::size_t i = 0; i < token_digest_.size(); ++i)
     difference |= static_cast<unsigned char>(digest[i]) ^ static_cast<unsigned char>(token_digest_[i]);
   return difference == 0;
 }
 
-/// To the page, with the token as its cookie.
+/// Redirects to the page, with the token as cookie.
 http::Refusal Guard::page_with_cookie(std::string_view token) {
   return {303,
           "",
@@ -136,7 +136,7 @@ std::optional<http::Refusal> Guard::check(const http::RequestHead& head) const {
       (!authority.empty() && std::find(hosts_.begin() + 1, hosts_.end(), host_of(authority)) != hosts_.end());
   if (!head.origin.empty() && !own_origin)
     return http::Refusal{403, "Origin \"" + base::shown(head.origin) + "\" is not this server's", {}};
-  // Browsers that say where a request comes from do so without an Origin as well. A link that leads here is followed.
+  // Browsers send Sec-Fetch-Site even without Origin. Links from other sites are allowed.
   const bool from_elsewhere = !head.fetch_site.empty() && head.fetch_site != "same-origin" && head.fetch_site != "none";
   if (from_elsewhere && head.origin.empty() && !(head.method == "GET" && head.fetch_mode == "navigate"))
     return http::Refusal{403, "a page of another site sent this request", {}};

@@ -1,14 +1,12 @@
-// Which requests are served at all: those that a person or a program on this machine sends, not those that a web page
-// of another site has a browser send.
+// Guard: decides which requests are served. It accepts those of users and programs on this machine, and refuses those
+// that a web page of another site makes a browser send.
 //
-//   Host      a loopback name or address, the address that the server listens on, or a name given with --allow-host. A
-//   page
-//             of another site that lets its own name lead here (DNS rebinding) has that name as Host
-//   Origin    none, or the server's own: a browser names the page's site in every request across sites that writes
+//   Host      a loopback name or address, the address that the server listens on, or a name given with --allow-host. If
+//             another site makes its own name resolve to this server (DNS rebinding), Host is that name
+//   Origin    none, or the server's own: browsers send the page's site in every cross-site write request
 //   token     with --token: X-Nomad-Token, `Authorization: Bearer`, or the cookie that /ui/?token=TOKEN sets; compared
-//   in a
-//             time that does not depend on where two tokens differ
-//   --acl     in place of --token: every token passes, as the dispatcher sees to it; /ui/?token= sets the cookie
+//             in constant time
+//   --acl     in place of --token: every token passes, because the dispatcher checks it; /ui/?token= sets the cookie
 // Refused: 403, one line. Threads: any.
 #pragma once
 
@@ -23,16 +21,16 @@
 namespace berth::serve {
 
 struct AccessOptions {
-  std::vector<std::string> hosts;  ///< names that pass as Host beside the server's own
-  std::string token;               ///< "": none is wanted
-  bool acl = false;                ///< tokens are those of access control (stores/access.h), and are not looked at here
+  std::vector<std::string> hosts;  ///< names allowed as Host in addition to the server's own
+  std::string token;               ///< "": no token required
+  bool acl = false;                ///< tokens are those of access control (stores/access.h) and are not checked here
 };
 
 class Guard {
  public:
-  /// `listen`: as the server was told to listen. The error: it would be open to other machines without a token.
+  /// `listen`: the server's listening address. Error: it would be open to other machines without a token.
   [[nodiscard]] static Result<Guard> make(const AccessOptions& options, const std::string& listen);
-  /// Nothing: the request is served.
+  /// The refusal of a request; nullopt: it is served.
   [[nodiscard]] std::optional<http::Refusal> check(const http::RequestHead& head) const;
 
  private:
@@ -42,7 +40,7 @@ class Guard {
   [[nodiscard]] std::optional<http::Refusal> check_token(const http::RequestHead& head) const;
 
   std::vector<std::string> hosts_;
-  std::string token_digest_;  // "": none is wanted
+  std::string token_digest_;  // "": no token required
   bool acl_ = false;
 };
 

@@ -60,7 +60,7 @@ void MonitorLog::write(LogLevel level, std::int64_t now_ns, std::string_view nam
   line.append(" ").append(kShown[static_cast<std::size_t>(level)]).append(" ").append(name).append(": ");
   line.append(text).append("\n");
   std::string as_json;
-  http::TextRef shared[2][2];  // plain or in a frame; of the line or of its JSON: made once, whatever the readers
+  http::TextRef shared[2][2];  // [framed, plain][text, JSON]: each made once for all readers
   const auto text_for = [&](const Reader& reader) {
     http::TextRef& ref = shared[reader.plain ? 1 : 0][reader.json ? 1 : 0];
     if (ref) return ref;

@@ -1,5 +1,5 @@
-// The simulation's log, for whoever reads it with `nomad monitor` (R-STORE-323, 324): a line is made only while a
-// reader asks for its level, and nothing is kept.
+// The simulation's log, for readers with `nomad monitor` (R-STORE-323, 324). A line is made only while a reader
+// requests its level, and none are stored.
 //
 //   if (log.wants(LogLevel::info)) log.write(LogLevel::info, now, "nomad.heartbeat", "node is down: node_id=...",
 //   node);
@@ -24,13 +24,13 @@ enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
 
 class MonitorLog {
  public:
-  /// "" is info; nothing: it is none.
+  /// "" is info; nullopt: not a level.
   [[nodiscard]] static std::optional<LogLevel> parse_level(std::string_view text);
 
   [[nodiscard]] bool wants(LogLevel level) const {
     return static_cast<int>(level) >= lowest_.load(std::memory_order_relaxed);
   }
-  /// `now_ns`: virtual. `node_id`: the line is of that node's client; "": the server's.
+  /// `now_ns`: virtual. `node_id`: node whose client logs the line; "": the server.
   void write(LogLevel level, std::int64_t now_ns, std::string_view name, std::string_view text,
              std::string_view node_id = {});
 
@@ -47,7 +47,7 @@ class MonitorLog {
   void note_lowest();
 
   static constexpr int kNone = 100;
-  std::atomic<int> lowest_{kNone};  // level that some reader wants
+  std::atomic<int> lowest_{kNone};  // lowest level requested by a reader
   std::mutex mutex_;
   std::vector<Reader> readers_;
 };

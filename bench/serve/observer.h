@@ -1,5 +1,5 @@
-// Who looks on while the cluster lives, for the agent's metrics and its log: times of evaluations and plans, what
-// happens to nodes and tasks (R-STORE-442, 446, 450 to 454).
+// Observes the simulated cluster for the agent's metrics and log: times of evaluations and plans, events of nodes and
+// tasks (R-STORE-442, 446, 450 to 454).
 #pragma once
 
 #include "serve/simulation.h"
@@ -8,7 +8,7 @@ namespace berth::serve {
 
 class AgentObserver final : public living::Listener {
  public:
-  /// Called with the simulation before it runs, and for each cluster that takes the place of the one before.
+  /// Called with the simulation before it runs, and for each new cluster.
   void attach(Simulation& simulation);
 
   void attempt(server::Lane& lane) override;
@@ -32,7 +32,7 @@ class AgentObserver final : public living::Listener {
   [[nodiscard]] std::string node_text(tables::NodeRow node) const;
 
   Simulation* simulation_ = nullptr;
-  Stopwatch attempt_, plan_, whole_;  // of the evaluation under way
+  Stopwatch attempt_, plan_, whole_;  // of the present evaluation
   bool is_first_attempt_ = true;
 };
 

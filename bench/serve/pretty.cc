@@ -21,7 +21,7 @@ void Pretty::append(std::string_view text, std::string& out) {
     }
     if (c == ' ' || c == '\n' || c == '\t' || c == '\r') continue;
     const bool closes = c == ']' || c == '}';
-    if (opened_ && !closes) line(out);  // behind a bracket that is not closed at once
+    if (opened_ && !closes) line(out);  // after an opening bracket that is not closed at once
     if (closes) {
       --depth_;
       if (!opened_) line(out);

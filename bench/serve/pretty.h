@@ -1,4 +1,4 @@
-// JSON text indented by four spaces, a piece at a time (R-API-10).
+// Indents JSON text by four spaces, in pieces (R-API-10).
 #pragma once
 
 #include <string>

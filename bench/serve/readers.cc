@@ -22,7 +22,7 @@ class PoolReaders final : public Readers {
   void post(std::function<void()> work) override { boost::asio::post(pool_, std::move(work)); }
 
  private:
-  /// Where there are fewer cores than threads, long lists leave them to short requests.
+  /// If there are fewer cores than threads, long lists give way to short requests.
   static void yield_to_requests() {
     constexpr int kNice = 5;
     (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);

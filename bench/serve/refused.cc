@@ -9,7 +9,7 @@ namespace berth::serve {
 
 namespace {
 
-/// Routes that refuse some of what they are asked; the others refuse everything and say so themselves.
+/// Routes that refuse only some requests. Routes that refuse all are detected by their handlers.
 struct Partly {
   std::string_view pattern;
   std::uint8_t methods;

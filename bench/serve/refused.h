@@ -1,5 +1,5 @@
-// What this server refuses, with status and words: one table, made from its routes. `berth serve --refused` prints it,
-// and refused.md holds it.
+// The requests that this server refuses, with status and text: a table made from its routes. `berth serve --refused`
+// prints it, and refused.md contains it.
 #pragma once
 
 #include <string>

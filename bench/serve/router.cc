@@ -1,4 +1,4 @@
-// Which route a path is, and what all requests have in common: parameters (R-API-17, 40 to 51) and texts of failures.
+// Finds the route of a path, and common parts of requests: parameters (R-API-17, 40 to 51) and error texts.
 #include <algorithm>
 #include <charconv>
 
@@ -21,7 +21,7 @@ bool Channel::send(const std::vector<http::TextRef>& line) {
   for (const http::TextRef& text : line) bytes += text->text().size();
   const http::Budget& budget = exchange_->budget();
   const std::size_t waiting = exchange_->queued();
-  constexpr std::size_t kKeepsUp = 64 << 10;  // so much may wait while a text of any size comes
+  constexpr std::size_t kKeepsUp = 64 << 10;  // a reader with no more unsent bytes accepts a text of any size
   if (waiting > kKeepsUp && (waiting + bytes > std::min(kMost, budget.share()) || budget.is_exceeded())) {
     exchange_->abort();
     return false;
@@ -117,8 +117,8 @@ std::vector<std::string> Router::set_needs(const std::function<const Need*(const
 
 namespace {
 
-/// What the stars between `literals` stand for in `path`; false: it does not fit. A star that is not the last takes as
-/// little as it can, but for the one before the last literal, which takes what is left.
+/// Matches `path` and captures the stars between `literals`; false: no match. A star that is not the last captures as
+/// little as possible, except the one before the last literal, which captures the rest.
 bool captures_of(const std::vector<std::string>& literals, std::string_view path, std::vector<std::string>& captures) {
   captures.clear();
   if (literals.size() == 1) return path == literals.front();
@@ -169,7 +169,7 @@ std::vector<const Route*> Router::routes() const {
 
 namespace {
 
-/// How long the first JSON value of a text is; npos: the text ends before it does.
+/// Length of the first JSON value of a text; npos: it is incomplete.
 std::size_t first_value(std::string_view text) {
   std::size_t depth = 0;
   bool quoted = false, begun = false;
@@ -206,11 +206,11 @@ std::optional<json::Value> json_body(const Request& request, Reply& reply) {
     reply.fail(400, "Request body is empty");
     return std::nullopt;
   }
-  // What follows the first value is not looked at (R-API-15).
+  // Text after the first value is ignored (R-API-15).
   const std::size_t size = first_value(request.body);
   auto value = io::parse_json(std::string_view(request.body).substr(0, size), "request");
   if (value) return std::move(*value);
-  // What Go's decoder takes and this one does not, numbers of more than 64 bits for instance, is told in own words.
+  // Values that Go's decoder accepts and this one does not, e.g. numbers of more than 64 bits, get berth's own text.
   reply.fail(400, go_json_problem(request.body).value_or(value.error().problem));
   return std::nullopt;
 }

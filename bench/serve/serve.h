@@ -1,7 +1,7 @@
-// berth serve: how an endpoint is added.
+// berth serve: how to add an endpoint.
 //
-// An endpoint is a row of a table of routes and a function. One file of endpoints/ has those of one kind of object,
-// with one function `add_x_routes(Router&)` at its end, which is listed in endpoints/endpoints.h:
+// An endpoint is a route and a function. Each file of endpoints/ has those of one kind of object, with a function
+// `add_x_routes(Router&)` at its end, which is listed in endpoints/endpoints.h:
 //
 //   void summary(Simulation& simulation, const Request& request, Reply& reply) {
 //     const fsm::JobRecord* record = simulation.log().record(request.name_space, request.captures[0]);
@@ -13,27 +13,25 @@
 //     router.write("/v1/jobs", register_job);
 //   }
 //
-// Patterns   A `*` stands for one part of the path or, where it is the last or a known ending follows, for several, as
-//            IDs of jobs contain slashes (R-API-3). What stars stand for is in Request::captures, percent-decoded. The
-//            pattern with the longest literal text wins; a path whose method no row has is 405 (R-API-4).
-// Threads    Handlers run on the simulation's thread, one at a time, and own the cluster meanwhile: they read and
-// change
-//            it freely and must be quick, at most about a millisecond. What takes longer is a stream:
-//              reply.stream(Where::readers, next)     `next` makes the next piece of the body, on another thread, out
-//              of
-//                                                     what it holds itself: a SnapshotRef, objects by shared_ptr
-//              reply.stream(Where::simulation, next)  likewise, on the simulation's thread when nothing else waits
-//            Pieces are made as fast as the client takes them: 16 to 64 KiB each are right.
-// Blocking   A read that can block (R-API-50 to 56) has in its row a function that gives its X-Nomad-Index and the
-// tables
-//            whose entries can move that index. `index=N` is seen to before the handler is called: while the function
-//            gives <= N the request waits, without a thread, and is asked again when one of the tables was written.
-//            kAnswerNow as index: nothing to wait for (an error, for instance).
-// Later      reply.later() gives a function that takes the reply whenever it is ready, on any thread, after the handler
-//            returned.
-// Pushing    reply.push(heartbeat, subscriber): a stream that others write to, such as that of events.
+// Patterns   A `*` matches one part of the path or, if it is the last or a known ending follows, several, because IDs
+// of
+//            jobs may contain slashes (R-API-3). Request::captures has the matched texts, percent-decoded. The pattern
+//            with the longest literal text wins. A path without a route for the method is 405 (R-API-4).
+// Threads    Handlers run on the simulation's thread, one at a time, and own the cluster meanwhile: they may read and
+//            change it, and must take at most about a millisecond. Longer work is a stream:
+//              reply.stream(Where::readers, next)     `next` makes the next piece of the body on another thread, from
+//                                                     data that it owns: a SnapshotRef, objects by shared_ptr
+//              reply.stream(Where::simulation, next)  the same on the simulation's thread when no other work waits
+//            Pieces are made as fast as the client takes them; they should have 16 to 64 KiB.
+// Blocking   The route of a blocking read (R-API-50 to 56) has a function that returns its X-Nomad-Index, and the
+//            tables whose entries can change that index. While the function returns <= N of `index=N`, the request
+//            waits without a thread, and the function is called again when one of the tables was written. The handler
+//            is called only then. Index kAnswerNow: do not wait (e.g. for an error).
+// Later      reply.later() returns a function that delivers the reply when it is ready, on any thread, after the
+//            handler returned.
+// Pushing    reply.push(heartbeat, subscriber): a stream that other code writes to, e.g. of events.
 //
-// Headers, `pretty`, gzip, texts of errors, `region`, `stale`, `index`, `wait`, `per_page` are seen to by router.cc.
+// router.cc handles headers, `pretty`, gzip, error texts, `region`, `stale`, `index`, `wait`, `per_page`.
 #pragma once
 
 #include <cstdint>
@@ -63,30 +61,30 @@ using Query = std::vector<std::pair<std::string, std::string>>;
 /// A request whose common parameters have been read (R-API-40 to 49).
 struct Request {
   std::string method, path;           ///< path percent-decoded
-  std::vector<std::string> captures;  ///< what the stars of the pattern stand for
+  std::vector<std::string> captures;  ///< texts matched by the pattern's stars
   Query query;
   std::string body;
-  std::string name_space = "default";  ///< "*": all, on lists
+  std::string name_space = "default";  ///< "*": all, for lists
   std::string prefix, filter, next_token;
   std::uint64_t index = 0;
   std::int64_t wait_ns = 0;
   std::int64_t per_page = 0;
   bool reverse = false, pretty = false;
-  std::string secret;  ///< as it was sent; "": none
-  Asker asker;         ///< its sender; everything is allowed where there is no access control
-  /// Namespaces that a list over all of them shows; null: every one (R-STORE-102).
+  std::string secret;  ///< as sent; "": none
+  Asker asker;         ///< its sender; everything is allowed without access control
+  /// Namespaces shown by a list over all of them; null: all (R-STORE-102).
   std::shared_ptr<const std::set<std::string, std::less<>>> visible;
-  bool wants_websocket = false;  ///< it has the headers of a websocket's handshake
+  bool wants_websocket = false;  ///< has the headers of a websocket's handshake
 
-  /// The parameter's value; null: it was not given. Of several the first.
+  /// The parameter's first value; null: not given.
   [[nodiscard]] const std::string* find(std::string_view key) const;
-  /// The same, "" where there is none.
+  /// The same; "" if not given.
   [[nodiscard]] std::string parameter(std::string_view key) const {
     const std::string* value = find(key);
     return value ? *value : "";
   }
   [[nodiscard]] bool all_namespaces() const { return name_space == "*"; }
-  /// Whether a list shows what is in this namespace.
+  /// True if a list shows objects of this namespace.
   [[nodiscard]] bool shows(std::string_view of) const {
     return all_namespaces() ? !visible || visible->contains(of) : of == name_space;
   }
@@ -97,18 +95,18 @@ struct Request {
   }
 };
 
-/// `questions`: one thread beside the readers, for answers that may take long (plans, explanations, snapshots).
+/// Threads for a reply. `questions`: a separate thread for long answers (plans, explanations, snapshots).
 enum class Where : std::uint8_t { readers, questions, simulation };
 
-/// Appends the next piece of a body to `out`; false: that was the last one.
+/// Appends the next piece of a body to `out`; false: it was the last one.
 using NextPiece = std::function<bool(std::string& out)>;
 
-/// The writing end of a stream that is pushed to. Any thread may use it.
+/// The writing end of a pushed stream. Any thread may use it.
 class Channel {
  public:
   explicit Channel(std::shared_ptr<http::Exchange> exchange) : exchange_(std::move(exchange)) {}
-  /// False: the reader is gone, or so slow that more than `kMost` bytes would wait for it beside one text; it hears no
-  /// more then.
+  /// False: the reader is gone, or so slow that more than `kMost` bytes would wait in addition to one text. It then
+  /// gets no more.
   bool send(const std::vector<http::TextRef>& line);
   bool send(std::string text) { return send({std::make_shared<const http::SharedText>(std::move(text))}); }
   [[nodiscard]] bool closed() const { return exchange_->closed(); }
@@ -121,28 +119,28 @@ class Channel {
 
 class Reply {
  public:
-  // --- one of these; nothing: 200 with an empty body (R-API-11) ---
+  // --- one of these; none: 200 with an empty body (R-API-11) ---
   void json(const json::Value& value) { json_text(json::to_text(value)); }
   void json_text(std::string text);
   void text(int status, std::string text, std::string content_type = "text/plain; charset=utf-8");
-  /// A failure's text (R-API-12).
+  /// An error text (R-API-12).
   void fail(int status, std::string text);
-  /// The same with the status that the text asks for: 500, or that of R-API-14.
+  /// The same with the status for this text: 500, or as in R-API-14.
   void fail(std::string text);
   void stream(Where where, NextPiece next, std::string content_type = "application/json");
   using Subscriber = std::function<void(std::shared_ptr<Channel>)>;
-  /// `heartbeat` is sent at once and every `heartbeat_ns` of the real clock; "" never.
+  /// Sends `heartbeat` at once and every `heartbeat_ns` of the real clock; "": never.
   void push(std::string heartbeat, Subscriber subscriber, std::string content_type = "application/json",
             std::int64_t heartbeat_ns = 30'000'000'000);
-  /// The request is one for a websocket: it is opened, and closed again with this code and reason (RFC 6455).
+  /// For a websocket request: opens it and closes it with this code and reason (RFC 6455).
   void close_websocket(std::uint16_t code, std::string reason);
-  /// The reply comes later: whoever calls what this gives, once, on any thread, after the handler returned.
+  /// For a later reply: returns a function to be called once with it, on any thread, after the handler returned.
   [[nodiscard]] std::function<void(Reply)> later();
 
   // --- headers ---
-  /// X-Nomad-Index where it is not the one of the route's index function: writes, reads without one.
+  /// Sets X-Nomad-Index for writes, and for reads without an index function.
   void index(std::uint64_t index) { index_ = index; }
-  /// A write that shows none.
+  /// For a write without X-Nomad-Index.
   void without_index() { shows_index_ = false; }
   void next_token(std::string token) { next_token_ = std::move(token); }
   void known_leader(bool known) { known_leader_ = known; }
@@ -150,7 +148,7 @@ class Reply {
   void never_compress() { compress_ = false; }
 
   [[nodiscard]] int status() const { return status_; }
-  [[nodiscard]] const std::string& failure() const { return body_; }  ///< the text of fail()
+  [[nodiscard]] const std::string& failure() const { return body_; }  ///< text of fail()
 
  private:
   friend class Dispatcher;
@@ -169,7 +167,7 @@ class Reply {
 
 using Handler = std::function<void(Simulation&, const Request&, Reply&)>;
 
-/// Tables by bit: as fsm::Table counts them, then those of the stores.
+/// Set of tables as bits: those of fsm::Table, then those of the stores.
 using TableSet = std::uint32_t;
 [[nodiscard]] constexpr TableSet tables_of() { return 0; }
 template <class... More>
@@ -177,18 +175,18 @@ template <class... More>
   return TableSet{1} << static_cast<unsigned>(table) | tables_of(more...);
 }
 
-/// One of the stores' (stores/tables.h).
+/// A table of the stores (stores/tables.h).
 [[nodiscard]] constexpr TableSet tables_of(StoreTable table) {
   return TableSet{1} << (fsm::kTables + static_cast<unsigned>(table));
 }
 
-/// How a read blocks. Without a function it does not.
+/// How a read blocks. Without a function it does not block.
 struct Blocking {
   std::uint64_t (*index)(Simulation&, const Request&) = nullptr;
   TableSet tables = 0;
 };
 
-/// Which headers a reply has.
+/// Kind of a route; determines the headers of its replies.
 enum class RouteKind : std::uint8_t {
   read,   ///< X-Nomad-Index, -KnownLeader, -LastContact; common parameters are checked (R-API-20 to 27)
   write,  ///< X-Nomad-Index
@@ -197,10 +195,10 @@ enum class RouteKind : std::uint8_t {
 
 enum Methods : std::uint8_t { kGet = 1, kPut = 2, kPost = 4, kDelete = 8, kOtherMethods = 128, kAnyMethod = 255 };
 
-/// What a token needs for a route (R-STORE-130 to 169). Without `allows` it is a management token.
+/// The rights that a token needs for a route (R-STORE-130 to 169). Without `allows` only management tokens pass.
 struct Need {
-  bool open = false;  ///< anybody, also with a token that is unknown or expired
-  /// Sees to namespaces that a list shows, and may put another refusal than 403 into the reply.
+  bool open = false;  ///< open to all, even with an unknown or expired token
+  /// Returns true if allowed. Also sets the namespaces that a list shows, and may reply with a refusal other than 403.
   std::function<bool(Simulation&, Request&, Reply&)> allows;
 };
 
@@ -210,8 +208,8 @@ struct Route {
   RouteKind kind = RouteKind::read;
   Handler handler;
   Blocking blocking;
-  bool any_thread = false;  ///< the handler reads nothing of the cluster, and is called on the transport's thread
-  Need need = {};           ///< from the table of endpoints/needs.cc
+  bool any_thread = false;  ///< the handler does not use the cluster and is called on the transport's thread
+  Need need = {};           ///< from the table in endpoints/needs.cc
 };
 
 class Router {
@@ -227,27 +225,27 @@ class Router {
   void remove(std::string pattern, Handler handler) {
     add({std::move(pattern), kDelete, RouteKind::write, std::move(handler), {}});
   }
-  /// GET without any X-Nomad header.
+  /// GET without X-Nomad headers.
   void plain(std::string pattern, Handler handler) {
     add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}});
   }
 
-  /// Likewise, answered at once whatever the simulation is at.
+  /// The same, answered at once without waiting for the simulation.
   void immediate(std::string pattern, Handler handler) {
     add({std::move(pattern), kGet, RouteKind::plain, std::move(handler), {}, true});
   }
 
-  /// Gives every route the need that `need_of(route)` says; null: it stays a management token's alone. What had none.
+  /// Sets the need of every route to `need_of(route)`; null: only management tokens. Returns the routes without a need.
   std::vector<std::string> set_needs(const std::function<const Need*(const Route&)>& need_of);
 
-  /// Told of the simulation before its first request, and again when another cluster took the place of the one before:
-  /// for who looks on while the cluster lives.
+  /// Called with the simulation before its first request, and again when its cluster was replaced; for observers of the
+  /// cluster.
   using Attach = std::function<void(Simulation&)>;
   void attach(Attach what) { attached_.push_back(std::move(what)); }
   [[nodiscard]] const std::vector<Attach>& attached() const { return attached_; }
 
   struct Match {
-    const Route* route = nullptr;  ///< null: no route has that method, or none that path
+    const Route* route = nullptr;  ///< null: no route with that path and method
     bool known_path = false;
     std::vector<std::string> captures;
   };
@@ -257,7 +255,7 @@ class Router {
 
  private:
   struct Pattern {
-    std::vector<std::string> literals;  // around the stars
+    std::vector<std::string> literals;  // texts around the stars
     std::size_t length = 0;             // of all literals
     std::vector<Route> routes;
   };
@@ -267,9 +265,9 @@ class Router {
 
 // --- for handlers ---
 
-/// The body as JSON; nothing: the reply says why not (R-API-15).
+/// The body as JSON; nullopt: the reply contains the error (R-API-15).
 [[nodiscard]] std::optional<json::Value> json_body(const Request& request, Reply& reply);
-/// A boolean parameter, absent: false; nothing: the reply says what is wrong (R-API-17).
+/// A boolean parameter, absent: false; nullopt: the reply contains the error (R-API-17).
 [[nodiscard]] std::optional<bool> bool_parameter(const Request& request, std::string_view name, Reply& reply);
 /// An integer parameter, absent: 0.
 [[nodiscard]] std::optional<std::int64_t> int_parameter(const Request& request, std::string_view name, Reply& reply);

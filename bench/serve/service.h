@@ -1,4 +1,4 @@
-// The whole of berth serve: a simulation, its routes, and the transport in front of them.
+// The complete server of berth serve: a simulation, its routes, and the transport.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class Service {
  private:
   Service() = default;
   std::vector<std::string> warnings_;
-  std::unique_ptr<http::Server> server_;  // goes last: what waits in the simulation holds exchanges of it
+  std::unique_ptr<http::Server> server_;  // destroyed last: requests in the simulation own its exchanges
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::optional<Guard> guard_;

@@ -11,16 +11,16 @@ namespace berth::serve {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kSlice = kMillisecond;              // of the cluster's time, when nothing is asked
-constexpr std::int64_t kCatchUp = kMillisecond / 5;        // before a request is looked at
-constexpr std::int64_t kWakeLeast = kMillisecond / 2;      // between two looks at long polls,
-constexpr std::int64_t kWakeMost = 4 * kMillisecond;       // and as much
-constexpr std::int64_t kWakeShare = 8;                     // of the time, one in so many, is theirs
-constexpr std::int64_t kSweepEvery = 100 * kMillisecond;   // time that is over, clients that are gone
-constexpr std::int64_t kSlowEvery = 5 * kMillisecond;      // time goes by, and streams go on, though requests wait
-constexpr std::int64_t kLendAfter = 5 * kMillisecond;      // that an evaluation takes until others may read meanwhile
-constexpr std::int64_t kLagMost = 250 * kMillisecond;      // of real time that virtual time may be behind
-constexpr std::int64_t kCountEvery = 1000 * kMillisecond;  // what is counted though nothing happens (R-STORE-403)
+constexpr std::int64_t kSlice = kMillisecond;              // real time per slice of cluster work without requests
+constexpr std::int64_t kCatchUp = kMillisecond / 5;        // cluster work before a request
+constexpr std::int64_t kWakeLeast = kMillisecond / 2;      // minimum between two checks of long polls
+constexpr std::int64_t kWakeMost = 4 * kMillisecond;       // maximum
+constexpr std::int64_t kWakeShare = 8;                     // pause after a check, as a multiple of its length
+constexpr std::int64_t kSweepEvery = 100 * kMillisecond;   // checks for timeouts and disconnected clients
+constexpr std::int64_t kSlowEvery = 5 * kMillisecond;      // time and streams advance so often even if requests wait
+constexpr std::int64_t kLendAfter = 5 * kMillisecond;      // after this part of an evaluation reads may run
+constexpr std::int64_t kLagMost = 250 * kMillisecond;      // maximum lag of virtual time, in real time
+constexpr std::int64_t kCountEvery = 1000 * kMillisecond;  // periodic metrics (R-STORE-403)
 
 std::int64_t steady_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -46,7 +46,7 @@ std::string Speed::text() const {
 
 namespace {
 
-/// Of tables whose rows a state brings: the newest row (R-API-52).
+/// Sets the indexes of tables with rows in the state to the newest row (R-API-52).
 void set_indexes(fsm::StateLog& log, const model::ClusterState& state) {
   const auto newest = [](const auto& rows) {
     std::uint64_t index = 0;
@@ -133,7 +133,7 @@ void Simulation::post_slow(Task task) {
 
 // ---------------------------------------------------------------- while an evaluation is decided
 
-/// The simulation's thread lends the cluster for reading, or takes it back.
+/// The simulation's thread permits reads of the cluster by the second thread, or ends that.
 void Simulation::only_reads(bool on) {
   std::unique_lock lock(mutex_);
   is_lent_ = on;
@@ -145,7 +145,7 @@ void Simulation::only_reads(bool on) {
   }
 }
 
-/// The next task that changes nothing; null: there is none. Under the mutex.
+/// The next read-only task; null: none. The mutex must be held.
 Simulation::Task Simulation::take_reading_task() {
   const auto found = std::find_if(tasks_.begin(), tasks_.end(), [](const Queued& queued) { return queued.reads; });
   Task out;
@@ -187,7 +187,7 @@ void Simulation::stand_in() {
 
 // ---------------------------------------------------------------- time
 
-/// Virtual time goes on from where it is.
+/// Continues virtual time from its present value.
 void Simulation::rebase() {
   base_real_ns_ = steady_ns();
   base_virtual_ns_ = cluster_->now();
@@ -203,7 +203,7 @@ void Simulation::set_speed(const Speed& speed) {
   rebase();
 }
 
-/// Where virtual time should be.
+/// The virtual time for a real time.
 std::int64_t Simulation::target(std::int64_t real_ns) const {
   if (speed_.mode == Speed::Mode::step) return cluster_->now();
   if (speed_.mode == Speed::Mode::max) return std::numeric_limits<std::int64_t>::max();
@@ -241,13 +241,13 @@ std::uint64_t Simulation::take_index() {
   return index;
 }
 
-/// When something is due, in the cluster, in a store or in the script.
+/// Time of the next due work in the cluster, the stores or the script.
 std::int64_t Simulation::next_deadline() {
   const std::int64_t at = std::min(cluster_->next_deadline(), stores_->next_due());
   return script_ ? std::min(at, script_->next()) : at;
 }
 
-/// As the cluster's own, with what the stores do by themselves at its time, and what the script has happen.
+/// Like the cluster's run_until, with the due work of stores and script.
 bool Simulation::run_until(std::int64_t until, const std::function<bool()>& enough) {
   while (script_ && script_->next() <= until) {
     const std::int64_t at = std::max(script_->next(), now());
@@ -268,8 +268,7 @@ bool Simulation::run_stores_until(std::int64_t until, const std::function<bool()
   }
 }
 
-/// What is due up to `until`, as far as it gets until the real time `real_end_ns`; whether it got there. Ends early
-/// when something is asked.
+/// Does due work up to `until`, until the real time `real_end_ns` or a request. True if it reached `until`.
 bool Simulation::run_slice(std::int64_t until, std::int64_t real_end_ns) {
   std::uint32_t steps = 0;
   return run_until(until, [&] { return (++steps & 7) == 0 && (has_tasks() || steady_ns() >= real_end_ns); });
@@ -335,7 +334,7 @@ void Simulation::run_tasks() {
     count = tasks_.size();
   }
   for (; count > 0 && !stopping_; --count) {
-    // The clock is where it should be, and what the request before asked for is decided, as far as there is time.
+    // Before a request, advances the clock and decides evaluations of earlier requests, as far as time permits.
     const std::int64_t real = steady_ns();
     std::uint32_t steps = 0;
     const bool times = speed_.mode == Speed::Mode::times && advances_.empty();
@@ -343,7 +342,7 @@ void Simulation::run_tasks() {
     Task task;
     {
       const std::lock_guard lock(mutex_);
-      if (tasks_.empty()) return;  // the stand-in did them
+      if (tasks_.empty()) return;  // done by the second thread
       task = std::move(tasks_.front().task);
       tasks_.pop_front();
       asked_.store(!tasks_.empty(), std::memory_order_release);
@@ -393,7 +392,7 @@ void Simulation::note_written() {
   }
 }
 
-/// What servers do all the time, and count: a look for evaluations, a question about the leader (R-STORE-447, 457).
+/// Counts what real servers do continuously: polls for evaluations, checks of the leader (R-STORE-447, 457).
 void Simulation::collect(std::int64_t real_ns) {
   if (real_ns < next_collection_ns_) return;
   next_collection_ns_ = real_ns + kCountEvery;
@@ -418,7 +417,7 @@ void Simulation::wake() {
   });
 }
 
-/// Answers long polls that are over; requests that come meanwhile go first.
+/// Answers finished long polls; newly arrived requests go first.
 void Simulation::answer_due() {
   if (due_.empty()) return;
   do {

@@ -1,19 +1,17 @@
-// The simulation behind the API: one thread owns the living cluster, lets virtual time go by in small slices, and
-// answers requests in between.
+// Simulation: the simulated cluster behind the API. One thread owns the cluster, advances virtual time in small slices,
+// and answers requests in between.
 //
-//   order of work     what was asked (post), in order; then due long polls; then the cluster's time; then pieces of
-//                     streams. A slice of the cluster's time ends as soon as something is asked.
-//   virtual time      starts at the real time and goes by at `speed`. What the processor cannot keep up with makes it
-//                     go slower, not pile up. `step`: it stands still but for advance(). `max`: it jumps to whatever
-//                     is due next.
-//   long polls        wait in a list here, one row each, no thread (R-API-50 to 56). After entries were written, those
-//                     that read a table which was written are asked for their index again; the more of them there are,
-//                     the longer is the time to the next look.
-//   long evaluations          while an evaluation is decided it only reads the cluster. When that takes longer than a
-//                     few milliseconds, a second thread stands in for the simulation's and does the tasks that change
-//                     nothing (post_read, post_slow); both never write at once, and the first one waits for the second
-//                     before it goes on.
-// Threads: post() and stop() any; everything else the simulation's own, or its stand-in's.
+//   order of work     requests (post), in order; then due long polls; then slices of cluster work; then pieces of
+//                     streams. A slice ends as soon as a request arrives.
+//   virtual time      starts at the real time and advances at `speed`. If the processor cannot keep up, virtual time
+//                     slows down. `step`: it advances only by advance(). `max`: it jumps to the next due work.
+//   long polls        wait in a list here, one row each, without threads (R-API-50 to 56). After entries were written,
+//                     the indexes of those that read a written table are checked again. The more there are, the longer
+//                     the time to the next check.
+//   long evaluations  deciding an evaluation only reads the cluster. If that takes longer than a few milliseconds, a
+//                     second thread does the read-only tasks (post_read, post_slow) meanwhile. Both never write at the
+//                     same time, and the first thread waits for the second before it continues.
+// Threads: post() and stop() any; everything else the simulation's own, or the second thread.
 #pragma once
 
 #include <atomic>
@@ -38,18 +36,18 @@ namespace berth::serve {
 
 class Stores;
 
-/// How fast virtual time goes by.
+/// Speed of virtual time.
 struct Speed {
   enum class Mode : std::uint8_t { times, max, step };
   Mode mode = Mode::times;
   double times = 1;
 
-  /// "1", "100", "0.5", "max", "step"; nothing for anything else.
+  /// "1", "100", "0.5", "max", "step"; nullopt for anything else.
   [[nodiscard]] static std::optional<Speed> parse(std::string_view text);
   [[nodiscard]] std::string text() const;
 };
 
-/// Passes everything on to all who listen, in the order in which they came.
+/// Passes all calls to several listeners, in the order of their addition.
 class Listeners final : public living::Listener {
  public:
   void add(living::Listener* listener) { all_.push_back(listener); }
@@ -113,16 +111,16 @@ class Listeners final : public living::Listener {
   std::vector<living::Listener*> all_;
 };
 
-/// A request that waits for its index to pass (R-API-50).
+/// A request that waits until its index has passed (R-API-50).
 struct Waiter {
-  std::function<bool()> ready;  ///< asked after a table of its set was written
-  std::function<void()> end;    ///< it is ready, or its time is over
-  std::function<bool()> gone;   ///< nobody waits for the answer any more
+  std::function<bool()> ready;  ///< checked after a table of its set was written
+  std::function<void()> end;    ///< called when it is ready, or at its deadline
+  std::function<bool()> gone;   ///< true if the client has disconnected
   std::uint32_t tables = 0;
   std::int64_t deadline_ns = 0;  ///< real, steady clock
 };
 
-/// Threads for work that reads nothing but what it holds: pieces of lists.
+/// Threads for work that reads only its own data: pieces of lists.
 class Readers {
  public:
   virtual ~Readers() = default;
@@ -130,15 +128,15 @@ class Readers {
   [[nodiscard]] static std::unique_ptr<Readers> make(std::size_t threads);
 };
 
-/// What happens in a cluster by itself, at times of its own: the life of a workload.
+/// Scheduled events of a cluster: the [life] of a workload.
 class Script {
  public:
   virtual ~Script() = default;
-  /// Before the cluster is loaded, and lives.
+  /// Called before the cluster is loaded.
   virtual void bind(living::Cluster& cluster) = 0;
-  /// Virtual time of what comes next, unix ns; lifecycle::kNever: nothing any more.
+  /// Virtual time of the next event, unix ns; lifecycle::kNever: none.
   [[nodiscard]] virtual std::int64_t next() const = 0;
-  /// Plays what is due then; the cluster's clock is there.
+  /// Plays the events due at that time, which the cluster's clock has reached.
   virtual void play() = 0;
 };
 
@@ -147,19 +145,19 @@ class Simulation final : private living::Listener {
   struct Options {
     Speed speed;
     std::size_t long_polls = 65'536;
-    std::string snapshots;  ///< the folder where snapshots are written; "": none are
+    std::string snapshots;  ///< folder for snapshots; "": none are written
     std::size_t readers = 1;
-    bool keep_addresses = false;  ///< those of nodes that join and of snapshots stay as they are (addresses.h)
+    bool keep_addresses = false;  ///< addresses of joining nodes and of snapshots are not replaced (addresses.h)
     bool acl = false;             ///< requests need tokens (stores/access.h)
-    std::size_t store_bytes = std::size_t{1} << 30;  ///< that stores hold at most
-    std::string http_address;                        ///< where the server listens
-    std::string vault_audience;  ///< Vault is enabled, and tasks with it get an identity for this audience; "": not
+    std::size_t store_bytes = std::size_t{1} << 30;  ///< limit for all stores
+    std::string http_address;                        ///< the server's listening address
+    std::string vault_audience;  ///< if set, Vault is enabled, and its tasks get an identity for this audience
     std::string agent_name = "server-1", datacenter = "dc1";
     std::string local_node;        ///< ID of the node whose client the agent is (Agent::local_node)
-    std::uint32_t processors = 0;  ///< of the machine: as many workers are shown; 0: as it has
+    std::uint32_t processors = 0;  ///< determines the number of workers; 0: of this machine
   };
 
-  /// `script`: may be null. It ends where another cluster takes the place of the first.
+  /// `script` may be null. It ends when the cluster is replaced.
   Simulation(living::Config config, const model::ClusterState& state, const Options& options,
              std::shared_ptr<Script> script = nullptr);
   ~Simulation();
@@ -167,27 +165,27 @@ class Simulation final : private living::Listener {
   Simulation& operator=(const Simulation&) = delete;
 
   void start();
-  /// Finishes what it is at, and ends the thread.
+  /// Finishes the present work and ends the thread.
   void stop();
 
   using Task = std::function<void(Simulation&)>;
-  /// To be done on the simulation's thread, after what was posted before. Any thread.
+  /// Queues a task for the simulation's thread. Any thread.
   void post(Task task) { add({std::move(task), false}); }
-  /// Likewise, for a task that changes nothing: where an evaluation takes long, it is done meanwhile.
+  /// The same for a read-only task, which may run during a long evaluation.
   void post_read(Task task) { add({std::move(task), true}); }
-  /// A task that changes nothing, when nothing else is to be done.
+  /// The same for a read-only task of low priority.
   void post_slow(Task task);
 
-  /// As the cluster's own, a moment ago. Any thread.
+  /// The cluster's has_leader(), a moment ago. Any thread.
   [[nodiscard]] bool has_leader() const { return has_leader_.load(std::memory_order_relaxed); }
   /// Virtual time, a moment ago. Any thread.
   [[nodiscard]] std::int64_t recent_now() const { return recent_now_.load(std::memory_order_relaxed); }
   [[nodiscard]] Telemetry& telemetry() { return telemetry_; }   ///< any thread
   [[nodiscard]] MonitorLog& monitor_log() { return monitor_; }  ///< any thread
 
-  /// On a thread that only reads. Any thread.
+  /// Queues work for a reader thread. Any thread.
   void post_reader(std::function<void()> work) { readers_->post(std::move(work)); }
-  /// On a thread of its own, for work that may take long.
+  /// Queues long work for a separate thread.
   void post_question(std::function<void()> work) { questions_->post(std::move(work)); }
 
   // --- on the simulation's thread ---
@@ -197,42 +195,42 @@ class Simulation final : private living::Listener {
   [[nodiscard]] tables::StateStore& store() { return cluster_->server().store(); }
   [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }  ///< virtual, unix ns
-  /// What is kept beside the cluster.
+  /// Data outside of the cluster's state.
   [[nodiscard]] Stores& stores() { return *stores_; }
-  /// The index of a log entry that only the stores know; it is used up.
+  /// Draws the index of a log entry of the stores.
   [[nodiscard]] std::uint64_t take_index();
-  /// Something happens now.
+  /// Applies an event now.
   fsm::Answer apply(const living::Event& event) { return cluster_->apply(event); }
-  /// Who is told of what happens from now on; must outlive the simulation.
+  /// Adds a listener, which must outlive the simulation.
   void listen(living::Listener* listener) { listeners_.add(listener); }
-  /// Calls `what` now, and whenever another cluster took the place of this one.
+  /// Calls `what` now, and whenever the cluster was replaced.
   void attach(std::function<void(Simulation&)> what);
 
   [[nodiscard]] Agent& agent() { return agent_; }
-  /// How many connections the transport has; 0 where nothing counts them.
+  /// Number of the transport's connections; 0 if not counted.
   [[nodiscard]] std::size_t connections() const { return connections_ ? connections_() : 0; }
   void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
-  /// What the agent's workers serve takes effect.
+  /// Changes the agent's workers and the queues that they serve.
   void set_workers(std::uint32_t count, std::vector<std::string> schedulers);
   [[nodiscard]] const Speed& speed() const { return speed_; }
   void set_speed(const Speed& speed);
-  /// Lets `ns` of virtual time go by as fast as it can, whatever the speed; then calls `done`.
+  /// Advances virtual time by `ns` as fast as possible, at any speed setting; then calls `done`.
   void advance(std::int64_t ns, std::function<void()> done);
-  /// Another cluster in place of this one, of which everything is forgotten; long polls are answered.
+  /// Replaces the cluster completely; answers all long polls.
   void replace(living::Config config, const model::ClusterState& state);
   [[nodiscard]] const living::Config& config() const { return config_; }
   [[nodiscard]] const Options& options() const { return options_; }
-  /// Stubs of nodes as lists show them.
+  /// Cached stubs of nodes for lists.
   [[nodiscard]] const std::shared_ptr<TextCache>& node_stubs() const { return node_stubs_; }
 
-  /// False: as many wait as may.
+  /// Adds a waiting request; false: the limit is reached.
   [[nodiscard]] bool wait(Waiter waiter);
   [[nodiscard]] std::size_t waiting() const { return waiters_.size(); }
 
  private:
   struct Queued {
     Task task;
-    bool reads = false;  // changes nothing
+    bool reads = false;  // read-only
   };
 
   void load(const model::ClusterState& state);
@@ -264,7 +262,7 @@ class Simulation final : private living::Listener {
   std::function<std::size_t()> connections_;
   Listeners listeners_;
   std::vector<std::function<void(Simulation&)>> attached_;
-  std::shared_ptr<Script> script_;  // outlives the cluster, whose tasks it may decide
+  std::shared_ptr<Script> script_;  // must outlive the cluster, whose tasks it may decide
   std::unique_ptr<living::Cluster> cluster_;
   std::unique_ptr<Stores> stores_;
   std::shared_ptr<TextCache> node_stubs_ = std::make_shared<TextCache>();  // of this cluster
@@ -279,7 +277,7 @@ class Simulation final : private living::Listener {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Queued> tasks_;  // under the mutex, as the next ones
+  std::deque<Queued> tasks_;  // guarded by the mutex, like the next ones
   std::deque<Task> slow_;
   std::atomic<bool> asked_{false}, stopping_{false}, has_leader_{true};
   std::atomic<std::int64_t> recent_now_{0};
@@ -290,9 +288,9 @@ class Simulation final : private living::Listener {
   std::unique_ptr<Readers> readers_, questions_;
 
   std::vector<Waiter> waiters_;
-  std::deque<std::function<void()>> due_;                          // ends of those that are over
-  std::array<std::uint64_t, fsm::kTables + kStoreTables> seen_{};  // table indexes when waiters were asked last
-  std::uint32_t written_ = 0;                                      // tables that were written since
+  std::deque<std::function<void()>> due_;                          // ends of finished waiters
+  std::array<std::uint64_t, fsm::kTables + kStoreTables> seen_{};  // table indexes at the last check of waiters
+  std::uint32_t written_ = 0;                                      // tables written since
   std::uint64_t seen_index_ = 0;
   std::int64_t next_wake_ns_ = 0, next_sweep_ns_ = 0, next_slow_ns_ = 0, next_collection_ns_ = 0;
 };

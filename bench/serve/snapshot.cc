@@ -163,7 +163,7 @@ Result<Restored> read_snapshot(const std::string& path) {
 void restore(Simulation& simulation, Restored restored) {
   living::Config config = simulation.config();
   config.start_ns = restored.now_ns;
-  replace_addresses(restored.state, simulation.options().keep_addresses);  // of a snapshot that an older version wrote
+  replace_addresses(restored.state, simulation.options().keep_addresses);  // an older version may have written it
   simulation.replace(config, restored.state);
   fsm::StateLog& log = simulation.log();
   for (const json::Value& job : restored.rest["Jobs"].items()) {

@@ -1,11 +1,11 @@
-// A simulation as one file: the state of its cluster and what the state machine keeps beside it.
+// A snapshot: a simulation in one file, with the cluster's state and further data of the state machine.
 //
 //   {"Format": "berth-serve-snapshot", "Version": 1, "Now": ns, "Cluster": CLUSTER.json, "Tables": {name: index},
 //    "Jobs": [{"Namespace", "ID", "Summary", "Submissions", "Scaling"}], "Stores": {...}}; secrets of tokens and keys
 //    are in it
 //
-// A file appears whole or not at all, whatever happens meanwhile. Tasks that ran go on running and end when they would
-// have; what messages were under way between clients and server is not in it, nor are injected faults.
+// A file appears completely or not at all. Running tasks continue and end at their time. Messages between clients and
+// server, and injected faults, are not included.
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@ namespace berth::serve {
 
 class Simulation;
 
-/// What a snapshot is made of, taken on the simulation's thread; the rest can be done on any.
+/// The parts of a snapshot, taken on the simulation's thread; any thread can write them.
 struct SnapshotParts {
   tables::SnapshotRef state;
-  std::vector<model::Node> nodes;  ///< with their lives, which tables do not hold
+  std::vector<model::Node> nodes;  ///< with data that tables do not contain
   std::vector<fsm::JobRecord> jobs;
   std::array<std::uint64_t, fsm::kTables> tables{};
-  std::function<json::Value()> stores;  ///< makes the text of what the stores hold
+  std::function<json::Value()> stores;  ///< makes the JSON of the stores
   std::int64_t now_ns = 0;
 };
 [[nodiscard]] SnapshotParts take_parts(Simulation& simulation);
@@ -37,7 +37,7 @@ struct Restored {
   json::Value rest;  ///< the document without the cluster
 };
 [[nodiscard]] Result<Restored> read_snapshot(const std::string& path);
-/// The simulation becomes what was stored; on its thread.
+/// Replaces the simulation by the stored one; on its thread.
 void restore(Simulation& simulation, Restored restored);
 
 }  // namespace berth::serve

@@ -32,7 +32,7 @@ model::NodePool built_in_pool(const char* name, const char* description) {  // R
   return pool;
 }
 
-/// Of a pool: it comes with its first node, unless it was there before all nodes.
+/// The first index of a pool: it exists from its first node on, or from before all nodes.
 std::uint64_t first_index(const model::ClusterState& state, const std::string& pool) {
   std::uint64_t index = 0;
   for (const model::Node& node : state.nodes)
@@ -49,8 +49,8 @@ json::Value registered_event(std::int64_t now_ns) {
   return json::Array{event};
 }
 
-/// What every client reports of the software around it, and of its own configuration, where the node says nothing of
-/// it: jobs have constraints on it (R-MODEL-540: the keys are part of the class, so all nodes get the same).
+/// Adds attributes of software and configuration that every client reports, if the node lacks them, because jobs have
+/// constraints on them. All nodes get the same, as the keys are part of the class (R-MODEL-540).
 void add_client_facts(model::Node& node) {
   static constexpr std::pair<const char*, const char*> kAttributes[] = {
       {"consul.connect", "true"},
@@ -132,7 +132,7 @@ void add_client_facts(model::Node& node) {
   bridge.mode = "bridge", bridge.device = "nomad";
 }
 
-/// The same of a node that is complete otherwise: its class is computed again.
+/// The same for a complete node; computes its class again.
 void complete(model::Node& node) {
   add_client_facts(node);
   node.computed_class = model::computed_class(node);
@@ -174,7 +174,7 @@ void set_resources(model::Node& node, const std::string& address) {
   node.reserved_resources.emplace();
 }
 
-/// The cluster of a workload, with what runs on it when the workload begins; what comes later is the script's.
+/// The cluster of a workload with its initial allocations; the script plays later events.
 Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out) {
   auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
@@ -224,7 +224,7 @@ Result<void> take_source(const StartOptions& options, Start& out) {
 
 namespace {
 
-/// What made-up nodes have in common, where --node-template names it; nothing: the usual machine.
+/// The template of made-up nodes given by --node-template; nullopt: the default machine.
 Result<std::optional<model::Node>> find_template(const StartOptions& options, const model::ClusterState& state) {
   const std::string& name = options.node_template;
   if (name.empty()) return std::optional<model::Node>();
@@ -244,11 +244,11 @@ Result<std::optional<model::Node>> find_template(const StartOptions& options, co
 }
 
 std::string address_of(std::uint64_t number) {
-  // Reserved addresses (addresses.h): those of a private network could be machines of whoever runs this.
+  // Reserved addresses (addresses.h), because private ones could be real machines of the user.
   return fmt::format("240.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
 }
 
-/// A machine like another one, under a name, ID and address of its own.
+/// A copy of a machine with a new name, ID and address.
 model::Node copied_node(const model::Node& from, std::uint64_t number, std::uint64_t seed) {
   const model::Node own = made_up_node(number, seed);
   model::Node node = from;
@@ -292,9 +292,9 @@ model::Node made_up_node(std::uint64_t number, std::uint64_t seed) {
   return node;
 }
 
-// From an allocation's arrival at its client until a task runs: what a client needs for its folders and hooks.
+// Time from an allocation's arrival at its client until a task runs, for folders and hooks.
 constexpr std::int64_t kStartDelay = 150'000'000;
-constexpr std::int64_t kRestartDelay = 10'600'000;  // where they are there already; median of eight recorded restarts
+constexpr std::int64_t kRestartDelay = 10'600'000;  // with existing folders; median of eight recorded restarts
 
 namespace {
 
@@ -323,7 +323,7 @@ client::DriverDefaults start_drivers(std::uint64_t seed) {
   return out;
 }
 
-/// The node whose client the agent is: the one that is asked for, or the only one there is (R-STORE-300).
+/// The node whose client the agent is: the given one, or the only node (R-STORE-300).
 Result<std::string> find_local(const StartOptions& options, const model::ClusterState& state) {
   if (options.self_node.empty()) return state.nodes.size() == 1 ? state.nodes.front().id : "";
   for (const model::Node& node : state.nodes)
@@ -356,7 +356,7 @@ Result<Start> prepare(const StartOptions& options) {
     apply_settings(options.made_up, state.nodes.back());
     const bool is_local = number == 0 && !options.self_node.empty() && !has_node(state, options.self_node);
     if (is_local) set_name(state.nodes.back(), options.self_node);
-    state.nodes.back().create_index = ++state.index;  // it registers, and becomes ready
+    state.nodes.back().create_index = ++state.index;  // two entries: it registers, and becomes ready
     state.nodes.back().modify_index = ++state.index;
     state.nodes.back().status_updated_at = now_ns / base::kSecond;
     state.nodes.back().events = registered_event(now_ns);
@@ -369,7 +369,7 @@ Result<Start> prepare(const StartOptions& options) {
     state.node_pools.push_back(built_in_pool("all", "Node pool with all nodes in the cluster."));
   if (!has(state.node_pools, "default")) state.node_pools.push_back(built_in_pool("default", "Default node pool."));
   if (const std::string& pool = options.made_up.node_pool; !pool.empty() && !has(state.node_pools, pool.c_str()))
-    state.node_pools.emplace_back().name = pool;  // comes with its first node
+    state.node_pools.emplace_back().name = pool;  // created with its first node
   for (model::NodePool& pool : state.node_pools) {
     if (pool.create_index == 0) pool.create_index = pool.modify_index = first_index(state, pool.name);
     if (pool.name == "all" && pool.description.empty()) pool.description = "Node pool with all nodes in the cluster.";
@@ -402,14 +402,14 @@ Result<Start> prepare(const StartOptions& options) {
   if (options.min_heartbeat_ttl_ns != 0) heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
   out.config.drivers = start_drivers(options.seed);
   out.config.journal = out.config.resume = true;
-  // Reports of neighbours are a quarter of a tick apart and so never in one batch of a small cluster (R-CTRL-749).
+  // Reports of neighbouring nodes are a quarter of a tick apart, so a small cluster never batches them (R-CTRL-749).
   out.config.clients.own_ticks = true;
   if (out.config.clients.report_tick_ns > 0)
     out.config.server.client_batch_ns = out.config.clients.report_tick_ns / 4 - 1'000;
-  // No node is taken for lost before its first heartbeat: no recording has that.
+  // A node must not be lost before its first heartbeat, which no recording shows.
   std::int64_t& first_heartbeat = out.config.clients.first_heartbeat_ns;
   first_heartbeat = std::min(first_heartbeat, heartbeats.min_ttl_ns);
-  // Nomad keeps 15,000 pending evaluations of 10,000 nodes easily; a row costs little.
+  // Nomad easily handles 15,000 pending evaluations for 10,000 nodes; a row is cheap.
   out.config.server.broker.evals = 1U << 20;
   out.config.server.broker.jobs = 1U << 20;
   return out;

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::array<const char*, 3> kSharedFolders = {"data", "logs", "tmp"};
 constexpr std::array<const char*, 4> kTaskFolders = {"local", "private", "secrets", "tmp"};
-constexpr std::int64_t kLogMost = 10 * (10 << 20);  // bytes: ten files of 10 MB, as a task has by default
+constexpr std::int64_t kLogMost = 10 * (10 << 20);  // bytes: ten files of 10 MB, the default of a task
 
-/// A duration of a driver's configuration: a text, or a number of ns.
+/// A duration in a driver's configuration: a text, or a number of ns.
 std::int64_t duration_of(const json::Value& value) {
   const std::int64_t ns = value.is_string() ? base::parse_duration(value.as_string()).value_or(0) : value.as_int();
   return std::max<std::int64_t>(ns, 0);
@@ -28,7 +28,7 @@ std::int64_t number_of(const json::Value& value) {
   return std::clamp<std::int64_t>(number, 0, kLogMost);
 }
 
-/// Bytes that a task's `logs` block keeps.
+/// Size limit of a task's logs in bytes, from its `logs` block.
 std::int64_t log_limit(const model::Task& task) {
   if (!task.log_config || task.log_config->max_files <= 0 || task.log_config->max_file_size_mb <= 0) return kLogMost;
   const std::int64_t files = task.log_config->max_files, size = task.log_config->max_file_size_mb;

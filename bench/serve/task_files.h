@@ -1,13 +1,12 @@
-// The files of a simulated allocation: the folders that a client makes, and what its tasks wrote (R-STORE-350 to 360).
+// The files of a simulated allocation: the folders made by a client, and the output of its tasks (R-STORE-350 to 360).
 //
 //   /alloc/data, /alloc/logs, /alloc/tmp            shared by the tasks
-//   /alloc/logs/TASK.stdout.0, TASK.stderr.0        what a task that has started wrote
+//   /alloc/logs/TASK.stdout.0, TASK.stderr.0        output of a started task
 //   /TASK/local, private, secrets, tmp              of one task
 //
-// A task of `mock_driver` writes what its configuration says: `stdout_string`, again `stdout_repeat` times every
-// `stdout_repeat_duration`, and the same of stderr. Any other task writes a line to stdout for each event that its
-// client still tells of (the last ten). A log ends at the size that the task's `logs` block keeps. Threads: any; all of
-// it is read from a snapshot.
+// A task of `mock_driver` writes as configured: `stdout_string`, repeated `stdout_repeat` times every
+// `stdout_repeat_duration`, and the same for stderr. Any other task writes a line to stdout for each of its last ten
+// events. A log is limited to the size of the task's `logs` block. Threads: any; everything is read from a snapshot.
 #pragma once
 
 #include <optional>
@@ -19,10 +18,10 @@
 
 namespace berth::serve {
 
-/// A text that may be longer than memory: pieces that are repeated.
+/// A text that may exceed memory, stored as repeated pieces.
 class LongText {
  public:
-  /// `times` copies of `text`, as far as `most` bytes of all allow.
+  /// Appends `times` copies of `text`, up to `most` bytes in total.
   void add(std::string text, std::int64_t times, std::int64_t most);
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// At most `limit` bytes from `offset` on.
@@ -52,17 +51,17 @@ class TaskFiles {
 
   [[nodiscard]] bool has_task(std::string_view task) const;
   [[nodiscard]] bool has_started(std::string_view task) const;
-  /// What the task wrote so far; `type` is "stdout" or "stderr".
+  /// Output of the task so far; `type` is "stdout" or "stderr".
   [[nodiscard]] LongText log(std::string_view task, std::string_view type) const;
 
-  /// "a/b" of "/a//b/"; nothing: it leads out of the allocation.
+  /// "a/b" for "/a//b/"; nullopt: the path leads out of the allocation.
   [[nodiscard]] static std::optional<std::string> clean(std::string_view path);
-  // By a clean path.
+  // For clean paths.
   [[nodiscard]] std::optional<FileInfo> stat(const std::string& path) const;
   [[nodiscard]] std::vector<FileInfo> list(const std::string& folder) const;
-  /// Nothing: it is no file.
+  /// nullopt: not a file.
   [[nodiscard]] std::optional<LongText> content(const std::string& path) const;
-  /// As clients name a path in their messages.
+  /// A path as in clients' messages.
   [[nodiscard]] std::string shown(const std::string& path) const;
 
  private:

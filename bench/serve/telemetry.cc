@@ -26,7 +26,7 @@ double Telemetry::Sums::deviation() const {
   return std::sqrt(std::max(0.0, (n * squares - sum * sum) / (n * (n - 1))));
 }
 
-/// What was under way becomes the last interval; series without events for long leave.
+/// Completes the present interval; removes series without recent events.
 void Telemetry::roll(Clock::time_point now) {
   const std::int64_t interval = (now - began_) / kInterval;
   if (interval <= interval_) return;
@@ -82,7 +82,7 @@ void Telemetry::sample_at(Clock::time_point now, std::string_view name, const La
   series->now.add(milliseconds);
   ++series->total_count, series->total += milliseconds;
   if (series->values.size() < kValues) return series->values.push_back(milliseconds);
-  const std::uint64_t at = base::mix64(++draws_) % series->now.count;  // every event is as likely to be among them
+  const std::uint64_t at = base::mix64(++draws_) % series->now.count;  // reservoir sampling
   if (at < kValues) series->values[at] = milliseconds;
 }
 

@@ -1,11 +1,11 @@
-// What the server counts and times of itself, as Nomad's agents publish it (R-STORE-400 to 460): counters and samples
-// by name and labels, over intervals of 10 s of the real clock and since the start.
+// The server's own metrics, as published by Nomad's agents (R-STORE-400 to 460): counters and samples by name and
+// labels, over intervals of 10 s of the real clock and since the start.
 //
 //   telemetry.count("nomad.nomad.rpc.request");
 //   telemetry.sample("nomad.nomad.job.register", milliseconds, {{"region", "global"}});
 //
-// A series is a name with one set of labels. It leaves after a minute without an event, and there are at most kSeries:
-// what would be one more is not counted. Cost: a lock and one or two lookups per event.
+// A series is a name with one set of labels. It is removed after a minute without events. There are at most kSeries;
+// further ones are not counted. Cost: a lock and one or two lookups per event.
 // Threads: any.
 #pragma once
 
@@ -20,14 +20,14 @@
 
 namespace berth::serve {
 
-/// Sorted by name. Of the label `host`, which every row has, whoever prints takes care.
+/// Sorted by name. Output adds the label `host`, which every row has.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 class Telemetry {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kSeries = 16'384;
-  static constexpr std::size_t kValues = 512;  ///< of a sample and an interval, that quantiles are taken of
+  static constexpr std::size_t kValues = 512;  ///< values per sample and interval for quantiles
   static constexpr std::chrono::seconds kInterval{10}, kExpiry{60};
 
   explicit Telemetry(Clock::time_point now = Clock::now()) : began_(now) {}
@@ -47,23 +47,23 @@ class Telemetry {
     double sum = 0, squares = 0, min = 0, max = 0;
     void add(double value);
     [[nodiscard]] double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
-    [[nodiscard]] double deviation() const;  ///< of the sample; 0 for one event
+    [[nodiscard]] double deviation() const;  ///< sample standard deviation; 0 for one event
   };
   struct Row {
     std::string name;
     Labels labels;
-    Sums interval;  ///< of the last interval that is over; while none is, of the one under way
+    Sums interval;  ///< of the last complete interval; if there is none, of the present one
     std::uint64_t total_count = 0;
     double total = 0;
-    std::vector<double> quantiles;  ///< of samples: 0.5, 0.9, 0.99 over the last intervals; empty: nothing happened
+    std::vector<double> quantiles;  ///< of samples: 0.5, 0.9, 0.99 over the last intervals; empty: no events
   };
   struct Report {
-    std::vector<Row> counters, samples;  ///< by name, then labels; of all series that are there
-    /// Seconds of real time between the interval's end and now; 0 while none is over.
+    std::vector<Row> counters, samples;  ///< of all series, by name, then labels
+    /// Seconds of real time since the interval's end; 0 if no interval is complete.
     std::int64_t age_seconds = 0;
   };
   [[nodiscard]] Report report(Clock::time_point now = Clock::now());
-  /// Series whose events were not counted because there were kSeries others.
+  /// Number of series not counted because of the limit kSeries.
   [[nodiscard]] std::uint64_t left_out();
 
  private:
@@ -82,16 +82,16 @@ class Telemetry {
 
   std::mutex mutex_;
   const Clock::time_point began_;
-  std::int64_t interval_ = 0;  // number of the one under way
+  std::int64_t interval_ = 0;  // number of the present interval
   Table counters_, samples_;
   std::string key_;
   std::uint64_t left_out_ = 0, draws_ = 0;
 };
 
-/// "a=b;c=d": what rows of one name are sorted by.
+/// "a=b;c=d", by which rows of one name are sorted.
 [[nodiscard]] std::string labels_text(const Labels& labels);
 
-/// Milliseconds of the real clock since it was made.
+/// Milliseconds of the real clock since construction.
 class Stopwatch {
  public:
   [[nodiscard]] double milliseconds() const {

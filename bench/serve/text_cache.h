@@ -1,5 +1,5 @@
-// Texts of rows that a list was made of, kept for the next list that has the same rows.
-//   one per     row, up to kRows; a text counts for one version of its row
+// Cache of rows' texts for lists.
+//   one per     row, up to kRows; valid for one version of the row
 //   threads     any; a text is made outside of the lock
 #pragma once
 
@@ -14,7 +14,7 @@ class TextCache {
  public:
   static constexpr std::size_t kRows = 65'536;
 
-  /// Appends the row's text as `make(out)` would; `version` differs whenever that does.
+  /// Appends the row's text like `make(out)`. `version` must differ whenever the text does.
   template <class Make>
   void append(std::uint32_t row, std::uint64_t version, std::string& out, Make make) {
     if (row >= kRows) return make(out);

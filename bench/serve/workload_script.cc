@@ -10,7 +10,7 @@ namespace berth::serve {
 
 namespace {
 
-/// What tasks of the workload do, and otherwise the drivers.
+/// Behaviour of tasks: as in the workload, else by their drivers.
 template <class OfWorkload>
 class TaskSource {
  public:
@@ -67,7 +67,7 @@ class LifeScript final : public WorkloadScript {
   TaskSource<LifeScript> tasks_{*this};
 };
 
-/// Jobs arrive; those that do not end by themselves are stopped when their time is over.
+/// Plays the arrivals of jobs, and stops those that do not end by themselves after their run time.
 class ArrivalScript final : public WorkloadScript {
  public:
   explicit ArrivalScript(sim::Inputs inputs) : inputs_(std::move(inputs)) {
@@ -77,7 +77,7 @@ class ArrivalScript final : public WorkloadScript {
     start_ns_ = start_ns, tasks_.drivers = drivers;
   }
   client::TaskModel model() const override { return tasks_.model(); }
-  /// Batch tasks run as long as the workload says.
+  /// Batch tasks have the workload's run time.
   std::optional<client::Outcome> outcome(const client::TaskStart& start) const {
     const auto found = by_id_.find(start.spec->id);
     const bool ends = start.type == client::JobType::batch || start.type == client::JobType::sysbatch;
@@ -113,7 +113,7 @@ class ArrivalScript final : public WorkloadScript {
  private:
   const sim::Inputs inputs_;
   std::unordered_map<std::string, const sim::JobArrival*> by_id_;  // the newest of each job
-  std::multimap<std::int64_t, std::string> stops_;                 // of jobs that never end, by their time
+  std::multimap<std::int64_t, std::string> stops_;                 // times to stop jobs that never end by themselves
   std::size_t arrival_ = 0;
   living::Cluster* cluster_ = nullptr;
   std::int64_t start_ns_ = 0;

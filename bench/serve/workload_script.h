@@ -1,5 +1,5 @@
-// What a workload has happen in a served cluster: the life that its file describes (run/life_player.h), or, without
-// one, its jobs as they arrive and leave. Threads: the simulation's.
+// Plays a workload in a served cluster: its [life] (run/life_player.h) or, without one, the arrivals and departures of
+// its jobs. Threads: the simulation's.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace berth::serve {
 
 class WorkloadScript : public Script {
  public:
-  /// Virtual time begins here; `drivers` decide what tasks of other jobs than the workload's do.
+  /// `start_ns`: initial virtual time. `drivers`: behaviour of tasks of jobs outside the workload.
   virtual void begin(std::int64_t start_ns, const client::DriverDefaults& drivers) = 0;
-  /// What tasks do; refers to this.
+  /// Behaviour of tasks. Refers to this object.
   [[nodiscard]] virtual client::TaskModel model() const = 0;
 };
 
-/// `complete` fills in what the workload's nodes that join later do not say.
+/// `complete` adds missing values to the workload's nodes that join later.
 [[nodiscard]] Result<std::shared_ptr<WorkloadScript>> make_workload_script(sim::Workload workload, sim::Inputs inputs,
                                                                            std::function<void(model::Node&)> complete);
 

@@ -15,7 +15,7 @@ namespace {
 using fsm::EntryKind;
 using tables::kNoRow;
 
-/// What a reader that begins gets at once at most: more would look like one that does not keep up.
+/// Maximum bytes sent at once to a new reader; with more it would count as too slow.
 constexpr std::size_t kFirstBytes = 2 << 20;
 
 const char* type_of(EntryKind kind) {  // R-API-586
@@ -196,7 +196,7 @@ void EventLog::begin_with_nodes() {
 void EventLog::entry_applied(EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) {
   StreamFrame frame{index, type_of(kind), {}};
   take_jobs(rows, frame);
-  if (kind == EntryKind::job_register || kind == EntryKind::job_deregister) {  // in two parts (R-API-582)
+  if (kind == EntryKind::job_register || kind == EntryKind::job_deregister) {  // an event in two parts (R-API-582)
     add(std::move(frame));
     frame = {index, type_of(kind), {}};
   }
@@ -250,7 +250,7 @@ void EventLog::take_rest(const fsm::EntryRows& rows, StreamFrame& frame) const {
   }
 }
 
-/// Volumes of the node whose state this entry changed (R-STORE-217).
+/// Adds events for volumes of the node whose state this entry changed (R-STORE-217).
 void EventLog::take_volumes(tables::NodeRow row, StreamFrame& frame) const {
   const tables::Snapshot& state = log_->store().current();
   if (state.cold->host_volumes.empty() || !state.nodes.exists(row)) return;
@@ -307,7 +307,7 @@ void EventLog::forget_texts() {
 }
 
 EventLog::Line EventLog::line(StreamFrame& frame, const EventTopics& topics) const {
-  constexpr std::size_t kShared = 16 << 10;  // a text from this size on is sent as it is, a smaller one is copied
+  constexpr std::size_t kShared = 16 << 10;  // texts from this size on are shared, smaller ones copied
   make_late(frame);
   Line out;
   std::string text;
@@ -338,7 +338,7 @@ void EventLog::subscribe(EventTopics topics, std::uint64_t index, Reader reader)
   if (from == frames_.end() && from != frames_.begin()) --from;
   std::vector<Line> lines;
   std::size_t bytes = 0;
-  for (auto at = frames_.end(); at != from && bytes < kFirstBytes;) {  // the newest ones where not all can be sent
+  for (auto at = frames_.end(); at != from && bytes < kFirstBytes;) {  // the newest ones, if not all can be sent
     lines.push_back(line(*--at, topics));
     for (const http::TextRef& text : lines.back()) bytes += text->text().size();
   }

@@ -1,10 +1,10 @@
-// The event stream's memory (R-API-580 to 587): a frame of events per log entry, the last hundred of them, and who
-// reads along.
+// EventLog: buffer of the event stream (R-API-580 to 587). Stores the last hundred frames, one per log entry, and the
+// readers.
 //
-// It is told of every entry (fsm::EntryListener) and keeps the objects that the entry wrote as they were then. Text is
-// made when somebody reads it, once per event. Of entries with very many rows, such as reports of a large cluster's
-// clients, it keeps the rows alone while nobody reads along: who asks for them later gets the objects as they are by
-// then. So an entry costs a copy of its list of rows, not of its objects. Threads: the simulation's.
+// It receives every entry (fsm::EntryListener) and stores the objects that the entry wrote. Text is made at the first
+// read, once per event. For entries with very many rows, such as reports of a large cluster's clients, it stores only
+// the rows while there is no reader; a later reader gets the objects' present state. So an entry costs a copy of its
+// list of rows, not of its objects. Threads: the simulation's.
 #pragma once
 
 #include <deque>
@@ -33,26 +33,26 @@ struct StreamEvent {
                std::shared_ptr<const model::Node>, model::NodePool, std::shared_ptr<const json::Value>>
       object;  ///< JSON: the whole payload
   bool deleted = false;
-  mutable http::TextRef text;  ///< of the whole event, shared by all who read it; null: not made yet
+  mutable http::TextRef text;  ///< of the whole event, shared by all readers; null: not made yet
 };
 
 struct StreamFrame {
   std::uint64_t index = 0;
   const char* type = "";  ///< of the entry (R-API-586)
   std::vector<StreamEvent> events;
-  // Rows whose events are not made yet, by the IDs that they had.
+  // Rows whose events are not made yet, with their IDs at that time.
   std::vector<std::pair<base::Uuid, tables::AllocRow>> late_allocs;
   std::vector<std::pair<base::Uuid, tables::NodeRow>> late_nodes;
 };
 
-/// Which events somebody asks for (R-API-583).
+/// The events that a reader requests (R-API-583).
 class EventTopics {
  public:
   /// `topics`: "Topic" or "Topic:key"; none: everything. The error is Nomad's text.
   [[nodiscard]] static tl::expected<EventTopics, std::string> parse(const std::vector<std::string>& topics,
                                                                     std::string name_space);
   [[nodiscard]] bool pass(const StreamEvent& event) const;
-  /// Only events that pass this as well.
+  /// Adds a condition that events must also pass.
   void set_test(std::function<bool(const StreamEvent&)> test) { test_ = std::move(test); }
 
  private:
@@ -64,21 +64,21 @@ class EventTopics {
 class EventLog final : public fsm::EntryListener {
  public:
   static constexpr std::size_t kFrames = 100;
-  static constexpr std::size_t kKept = 64;  ///< allocations and nodes of an entry that are kept as they were
+  static constexpr std::size_t kKept = 64;  ///< max. allocations and nodes of an entry stored as objects
 
-  /// Where readers' lines go, in pieces; false: nobody reads them any more. No piece only asks that.
+  /// Receives lines in pieces; returns false if the reader is gone. A line without pieces only checks that.
   using Line = std::vector<http::TextRef>;
   using Reader = std::function<bool(const Line& line)>;
-  /// Texts of events that are kept at most, in bytes; older ones are made again when they are asked for.
+  /// Maximum bytes of cached texts of events; older ones are made again if needed.
   static constexpr std::size_t kTextBytes = 64 << 20;
 
-  /// Must be called again when another log takes the place of this one; what was kept of that is forgotten. A cluster
-  /// in which nothing ran yet begins with its nodes: each registers, and becomes ready.
+  /// To be called again when the log is replaced; drops the frames of the old one. A new cluster begins with events of
+  /// its nodes: each registers and becomes ready.
   void attach(fsm::StateLog& log);
   void entry_applied(fsm::EntryKind kind, std::uint64_t index, const fsm::EntryRows& rows) override;
-  /// What a store wrote.
+  /// Adds the events of a store's write.
   void store_written(std::uint64_t index, const char* type, std::vector<StoreEvent> events);
-  /// Sends what is kept from `index` on (R-API-584), and from now on what comes.
+  /// Sends the stored frames from `index` on (R-API-584), and then new ones.
   void subscribe(EventTopics topics, std::uint64_t index, Reader reader);
   [[nodiscard]] const std::deque<StreamFrame>& frames() const { return frames_; }
   [[nodiscard]] std::size_t readers() const { return readers_.size(); }
@@ -95,7 +95,7 @@ class EventLog final : public fsm::EntryListener {
   void take_volumes(tables::NodeRow row, StreamFrame& frame) const;
   void take_pools(const fsm::EntryRows& rows, StreamFrame& frame) const;
   void make_late(StreamFrame& frame) const;
-  /// The frame with those of its events that pass, as a line; empty when none does.
+  /// The frame with its passing events as a line; empty if there are none.
   [[nodiscard]] Line line(StreamFrame& frame, const EventTopics& topics) const;
   void forget_texts();
 

@@ -16,7 +16,7 @@ template <class T>
 Field field(const T& value);
 Field json_field(const json::Value& value);
 
-/// Picks the member of a structure that has a name.
+/// Finds the member of a structure by name.
 struct Picker {
   std::string_view name;
   std::optional<Field> found;
@@ -28,7 +28,7 @@ struct Picker {
   void job(std::string_view key, const std::shared_ptr<const model::Job>& job) {
     if (key == name) found = job ? field(*job) : Field();
   }
-  /// What Nomad prints and the model only carries along. `Drain` is printed, but no field of a stored node.
+  /// Members that the model stores only as JSON. `Drain` is printed, but is no field of a stored node.
   void extra(const json::Value& extra) {
     if (found || name == "Drain") return;
     if (const json::Value* value = extra.find(name)) found = json_field(*value);
@@ -66,7 +66,7 @@ constexpr Field::Shape kMap{.member = [](const void* object, std::string_view na
                                 },
                             .size = [](const void* object) { return static_cast<const T*>(object)->size(); }};
 
-// Blocks that the model keeps as JSON: an object may be a map or a structure, and is looked at as a map.
+// Blocks that the model stores as JSON: an object may be a map or a structure, and is treated as a map.
 constexpr Field::Shape kJsonObject{
     .member = [](const void* object, std::string_view name) -> std::optional<Field> {
       const json::Value* found = static_cast<const json::Value*>(object)->find(name);

@@ -1,7 +1,7 @@
-// Field: one value inside a stored object as filter expressions see it, whatever its C++ type. Selectors walk from
-// field to field by the names of the model's `fields`, so that nothing is converted to JSON and nothing is allocated.
+// Field: a value inside a stored object, of any C++ type, for filter expressions. Selectors go from field to field by
+// the names in the model's `fields`, without conversion to JSON and without allocation.
 //
-// A field refers into the object and is valid as long as it.
+// A field refers into the object and is valid as long as the object.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace berth::serve {
 
 enum class FieldKind : std::uint8_t { nil, boolean, integer, unsigned_integer, floating, text, list, map, structure };
-/// As Go names it in messages.
+/// Go's name in messages.
 [[nodiscard]] const char* kind_name(FieldKind kind);
 
 class Field {
  public:
-  /// What can be done with a value that holds others; one per C++ type.
+  /// Operations on a value that contains others; one per C++ type.
   struct Shape {
-    /// Member of a structure, value under a key of a map; none: it has no such member.
+    /// Member of a structure, or value under a key of a map; nullopt: no such member.
     std::optional<Field> (*member)(const void* object, std::string_view name) = nullptr;
     /// Calls `visit(index, key, value)` for each element until it returns false; only maps have keys.
     using Visit = std::function<bool(std::size_t, std::string_view, const Field&)>;
@@ -45,11 +45,11 @@ class Field {
   [[nodiscard]] double floating() const { return number_.d; }
   [[nodiscard]] std::string_view text() const { return text_; }
   [[nodiscard]] bool has_elements() const { return kind_ == FieldKind::list || kind_ == FieldKind::map; }
-  /// Of a text, a list or a map.
+  /// Size of a text, a list or a map.
   [[nodiscard]] std::size_t size() const;
-  /// Of a structure or a map.
+  /// Member of a structure or a map.
   [[nodiscard]] std::optional<Field> member(std::string_view name) const { return shape_->member(object_, name); }
-  /// Of a list or a map.
+  /// Visits the elements of a list or a map.
   void each(const Shape::Visit& visit) const { shape_->each(object_, visit); }
 
  private:
@@ -65,14 +65,14 @@ class Field {
   const Shape* shape_ = nullptr;
 };
 
-// The objects that lists can be filtered by.
+// The objects to which filters of lists apply.
 [[nodiscard]] Field field_of(const model::Job& job);
 [[nodiscard]] Field field_of(const model::Allocation& alloc);
 [[nodiscard]] Field field_of(const model::Evaluation& eval);
 [[nodiscard]] Field field_of(const model::Deployment& deployment);
 [[nodiscard]] Field field_of(const model::Node& node);
 [[nodiscard]] Field field_of(const model::NodePool& pool);
-/// A stored object that has no C++ type: its JSON, whose objects are structures.
+/// A stored object without C++ type: its JSON, whose objects are structures.
 struct Record {
   json::Value value;
 };

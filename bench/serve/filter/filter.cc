@@ -8,7 +8,7 @@ namespace {
 
 using Answer = tl::expected<bool, std::string>;
 
-/// What elements are called inside `any` and `all`, innermost last.
+/// Names of elements inside `any` and `all`, innermost last.
 struct Names {
   const Names* outer = nullptr;
   std::string_view name;
@@ -19,7 +19,7 @@ tl::unexpected<std::string> not_found(const Selector& selector, std::string_view
   return tl::unexpected("error finding value in datum: " + selector.pointer() + std::string(rest));
 }
 
-/// None: the last part is a key that its map does not have.
+/// Finds the field of a selector; nullopt: the last part is a key that its map does not have.
 tl::expected<std::optional<Field>, std::string> find(const Selector& selector, const Field& object,
                                                      const Names* names) {
   Field current = object;
@@ -133,7 +133,7 @@ Answer holds(const Expression& match, const Field& field) {
       return tl::unexpected(std::string("cannot perform is empty operation on type ") + kind_name(field.kind()) +
                             " for selector: \"" + base::join(match.selector.parts, ".") + "\"");
     case MatchKind::is_nil:
-      // The model does not tell empty lists and maps from absent ones.
+      // The model does not distinguish empty lists and maps from absent ones.
       return field.kind() == FieldKind::nil || (field.has_elements() && field.size() == 0);
   }
   return false;
@@ -142,7 +142,7 @@ Answer holds(const Expression& match, const Field& field) {
 Answer ask_match(const Expression& match, const Field& object, const Names* names) {
   const auto field = find(match.selector, object, names);
   if (!field) return tl::unexpected(field.error());
-  // A key that is not there equals, contains and matches nothing, and is empty.
+  // A missing key equals, contains and matches nothing, and is empty.
   Answer answer = match.match == MatchKind::is_empty || match.match == MatchKind::is_nil;
   if (*field) answer = holds(match, **field);
   if (answer) *answer = *answer != match.negated;

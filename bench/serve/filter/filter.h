@@ -1,9 +1,9 @@
-// Filter: an expression of the query parameter `filter` (R-API-75 to 79b), parsed once and asked of many objects.
+// Filter: an expression of the query parameter `filter` (R-API-75 to 79b), parsed once and applied to many objects.
 //
-//   filter.cc    the expression as a tree, and what it says of an object
-//   parser.h     text into the tree; errors read as the reference's
-//   field.h      how a selector finds its way through an object
-// Threads: asking is safe from several threads.
+//   filter.cc    applies the expression tree to an object
+//   parser.h     parses text into the tree; errors have the reference's texts
+//   field.h      finds the value of a selector in an object
+// Threads: may be applied by several threads.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace berth::serve {
 
-/// A way to a value: `Meta.rack`, `Meta["a-b"]`, `TaskGroups.0.Name`, or a JSON pointer.
+/// Path of a value: `Meta.rack`, `Meta["a-b"]`, `TaskGroups.0.Name`, or a JSON pointer.
 struct Selector {
   std::vector<std::string> parts;
   [[nodiscard]] std::string pointer() const;  ///< for messages
@@ -28,21 +28,21 @@ enum class MatchKind : std::uint8_t { equal, contains, matches, is_empty, is_nil
 struct Expression {
   enum class Kind : std::uint8_t { any_of, all_of, negation, match, any_element, all_elements };
   Kind kind = Kind::match;
-  std::vector<Expression> parts;  ///< of any_of, all_of; one of a negation and of the two over elements
-  // A match, or the list or map whose elements are looked at.
+  std::vector<Expression> parts;  ///< of any_of, all_of; one part of a negation and of any, all
+  // Of a match, or of the list or map whose elements are tested.
   Selector selector;
   MatchKind match = MatchKind::equal;
   bool negated = false;  ///< `!=`, `not in`, `is not empty`, ...
   std::string value;
   std::shared_ptr<const match::Regexp> pattern;
-  std::string index_name, value_name;  ///< what an element is called inside; empty: it has no name
+  std::string index_name, value_name;  ///< names of an element inside; empty: no name
 };
 
 class Filter {
  public:
-  /// The error is the parser's text alone.
+  /// The error is only the parser's text.
   [[nodiscard]] static tl::expected<Filter, std::string> parse(std::string_view text);
-  /// Whether the object passes, or why that cannot be said.
+  /// True if the object passes, or an error text.
   template <class Object>
   [[nodiscard]] tl::expected<bool, std::string> matches(const Object& object) const {
     return ask(field_of(object));

@@ -31,7 +31,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// `digits` hexadecimal digits from `from`; none: they are not there.
+/// The value of `digits` hexadecimal digits from `from`; nullopt if there are not so many.
 std::optional<std::uint32_t> hexadecimal(std::string_view text, std::size_t from, std::size_t digits) {
   if (from + digits > text.size()) return {};
   std::uint32_t out = 0;
@@ -43,7 +43,7 @@ std::optional<std::uint32_t> hexadecimal(std::string_view text, std::size_t from
   return out;
 }
 
-/// What stands between double quotes, without its escapes (those of Go's string literals); none: a wrong escape.
+/// Resolves the escapes of Go's string literals; nullopt for an invalid escape.
 std::optional<std::string> unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -144,7 +144,7 @@ bool FilterParser::group(Expression& out) {
   Expression inner;
   if (literal("(", "\"(\"") && optional_space() && any_of(inner) && optional_space() && literal(")", "\")\"")) {
     out = Expression{};
-    out.kind = Expression::Kind::all_of;  // of one, so that what follows does not grow into the group
+    out.kind = Expression::Kind::all_of;  // of one part, so that later parts are not added to the group
     out.parts.push_back(std::move(inner));
     return true;
   }
@@ -168,7 +168,7 @@ bool FilterParser::over_elements(Expression& out) {
   return false;
 }
 
-/// `x`, `i, v`, `i, _` or `_, v`. One name alone is the element of a list and the key of a map.
+/// `x`, `i, v`, `i, _` or `_, v`. A single name is the element of a list or the key of a map.
 bool FilterParser::element_names(Expression& out) {
   std::string names[2];
   const auto name = [&](std::string& taken) { return literal("_", "\"_\"") || identifier(taken); };
@@ -316,7 +316,7 @@ bool FilterParser::value(std::string& out) {
   if (identifier(out)) {
     while (selector_part(word)) {
     }
-    out = text_.substr(before, position_ - before);  // a bare word is its own text
+    out = text_.substr(before, position_ - before);  // an unquoted word
     return true;
   }
   return number(out) || text(out);
@@ -414,7 +414,7 @@ bool FilterParser::broken(std::string_view rule, std::string_view message) {
   return false;
 }
 
-/// Line, column in characters, and byte.
+/// A position as line, column in characters, and byte.
 std::string FilterParser::at(std::size_t position) const {
   std::size_t line = 1, column = 1;
   for (const char c : text_.substr(0, position)) {

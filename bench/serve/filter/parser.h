@@ -1,7 +1,7 @@
 // The grammar of filter expressions (R-API-76, 77) by recursive descent, one method per rule.
 //
-// Where nothing fits, the message names the farthest place that was reached and all that could have stood there,
-// sorted, as generated parsers of this kind do; tools show that text to people, and tests compare it.
+// The message of a syntax error names the farthest position reached and all tokens expected there, sorted, like those
+// of generated parsers. Tools show that text to users, and tests compare it.
 #pragma once
 
 #include <set>
@@ -15,14 +15,14 @@ namespace berth::serve {
 
 class FilterParser {
  public:
-  /// Deeper nesting is refused: a request must not use up the stack.
+  /// Deeper nesting is refused, because a request must not exhaust the stack.
   static constexpr int kMaxDepth = 100;
 
   explicit FilterParser(std::string_view text) : text_(text) {}
   [[nodiscard]] tl::expected<Expression, std::string> parse();
 
  private:
-  // Each rule moves behind what it took and returns true, or stays where it was.
+  // Each rule advances and returns true, or returns false without advancing.
   bool any_of(Expression& out);
   bool all_of(Expression& out);
   bool operand(Expression& out);
@@ -49,9 +49,9 @@ class FilterParser {
   bool spaced(std::string_view word, const char* shown);
   template <class Test>
   bool character(Test test, const char* shown, std::string* out = nullptr);
-  /// Records what could have stood at the current place.
+  /// Records a token expected at the current position.
   bool expected(const char* what);
-  /// What no other rule can make good.
+  /// Records an error that no other rule can resolve.
   bool broken(std::string_view rule, std::string_view message);
   [[nodiscard]] std::string at(std::size_t position) const;
   [[nodiscard]] std::string no_match() const;
@@ -60,7 +60,7 @@ class FilterParser {
   std::size_t position_ = 0, farthest_ = 0;
   int depth_ = 0;
   std::set<std::string> expected_;  // at `farthest_`
-  std::string broken_;              // the first of those
+  std::string broken_;              // the first of these errors
 };
 
 }  // namespace berth::serve

@@ -1,7 +1,7 @@
-// One budget for everything that requests hold: bodies that arrive, answers that wait to be taken, texts of streams.
+// Budget: a memory limit for all requests together: arriving bodies, answers waiting to be sent, texts of streams.
 //
-// Taking never fails: the one who takes finds out afterwards whether it was too much, and the transport then ends the
-// connections that are slowest (Server). So the budget can be exceeded for a moment, by one text per thread.
+// Taking never fails. The taker checks afterwards whether it was too much, and the transport then ends the slowest
+// connections (Server). So the budget may be exceeded for a moment, by one text per thread.
 // Threads: any.
 #pragma once
 
@@ -19,12 +19,12 @@ class Budget {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t used() const { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_exceeded() const { return used() > bytes_; }
-  /// What one connection, or one stream, may hold.
+  /// Limit for one connection, or one stream.
   [[nodiscard]] std::size_t share() const { return bytes_ / 8; }
   void take(std::size_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
   void give(std::size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  /// A quarter of the memory that this process may use: of the machine's, or of its control group's where that is less.
+  /// A quarter of the memory that this process may use: of the machine, or of its control group if that is less.
   [[nodiscard]] static std::size_t quarter_of_memory();
 
  private:
@@ -32,7 +32,7 @@ class Budget {
   std::atomic<std::size_t> used_{0};
 };
 
-/// Bytes taken from a budget, given back at the end of its life.
+/// Bytes taken from a budget, returned on destruction.
 class Charge {
  public:
   Charge() = default;
@@ -57,7 +57,7 @@ class Charge {
   std::size_t bytes_ = 0;
 };
 
-/// A text that several streams send: it is held, and counts, once.
+/// A text shared by several streams. It is stored, and counts, once.
 class SharedText {
  public:
   explicit SharedText(std::string text) : text_(std::move(text)) {}
@@ -70,7 +70,7 @@ class SharedText {
  private:
   const std::string text_;
   mutable std::atomic<bool> is_charged_{false};
-  mutable Charge charge_;  // by the thread whose exchange() found false
+  mutable Charge charge_;  // written by the thread whose exchange() returned false
 };
 using TextRef = std::shared_ptr<const SharedText>;
 

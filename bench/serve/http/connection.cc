@@ -28,9 +28,9 @@ std::string cookie_of(const std::string& header, std::string_view name) {
   return "";
 }
 
-constexpr std::size_t kCompressFrom = 1024;  // bytes; a smaller body leaves as it is
+constexpr std::size_t kCompressFrom = 1024;  // bytes; smaller bodies are not compressed
 
-/// Whether a list of encodings has `gzip` and does not rule it out.
+/// True if a list of encodings contains `gzip` and does not exclude it.
 bool takes_gzip(beast::string_view header) {
   for (const auto& [coding, parameters] : bhttp::ext_list{bhttp::ext_list(header)}) {
     if (!beast::iequals(coding, "gzip") && coding != "*") continue;
@@ -57,7 +57,7 @@ std::string chunk_of(const std::string& text) {
 
 }  // namespace
 
-/// The exchange of a connection: posts what it is told to the connection's thread.
+/// The exchange of a connection: posts all calls to the connection's thread.
 class Connection::Answering final : public Exchange {
  public:
   Answering(std::shared_ptr<Connection> connection, Message request)
@@ -98,7 +98,7 @@ class Connection::Answering final : public Exchange {
   }
 
   void sent(std::size_t bytes) { queued_.fetch_sub(bytes, std::memory_order_acq_rel); }
-  /// The connection is gone, or has gone on to its next request. On its thread.
+  /// The connection is closed, or has continued with its next request. On its thread.
   void end() {
     closed_.store(true, std::memory_order_release);
     connection_.reset();
@@ -116,7 +116,7 @@ class Connection::Answering final : public Exchange {
     });
   }
 
-  std::shared_ptr<Connection> connection_;  // on its thread only; null: over
+  std::shared_ptr<Connection> connection_;  // only on its thread; null: ended
   beast::tcp_stream::executor_type executor_;
 };
 
@@ -133,7 +133,7 @@ void Connection::start(bool full) {
 }
 
 void Connection::close() {
-  const auto self = shared_from_this();  // its exchange may be all that holds it
+  const auto self = shared_from_this();  // its exchange may be the only owner
   Error ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
   stream_.close();
@@ -162,7 +162,7 @@ void Connection::drop() {
     Error ignored;
     stream_.socket().non_blocking(true, ignored);
     stream_.socket().send(asio::buffer(kAnswer), 0, ignored);
-    std::string().swap(parser_->get().body());  // the parser stays until the read that is under way has ended
+    std::string().swap(parser_->get().body());  // the parser must exist until the pending read has ended
     charge_.resize(0);
   }
   close();
@@ -170,7 +170,7 @@ void Connection::drop() {
 
 // ---------------------------------------------------------------- reading
 
-/// Waits for the first byte of a request as long as an idle connection may; from then on the request has less time.
+/// Waits for the first byte of a request with the idle timeout; from then on the shorter request timeout applies.
 void Connection::await_request() {
   parser_.reset();
   scanned_ = 0;
@@ -190,7 +190,7 @@ void Connection::read_request() {
   find_head();
 }
 
-/// The head is read as bytes, so that it can be checked before it is parsed.
+/// Reads the head as bytes, to check it before parsing.
 void Connection::find_head() {
   const std::string_view got(static_cast<const char*>(buffer_.data().data()), buffer_.size());
   const std::size_t end = got.find("\r\n\r\n", scanned_ - std::min<std::size_t>(scanned_, 3));
@@ -251,10 +251,10 @@ void Connection::read_body() {
   });
 }
 
-/// Counts what has arrived of the body; false: this connection was ended for it.
+/// Charges the arrived part of the body; false: this connection was ended because of it.
 bool Connection::charge_body() {
   const std::string& body = parser_->get().body();
-  // The memory for a body of known length is reserved at once, and used as it arrives.
+  // Memory for a body of known length is reserved at once, but used only as it arrives.
   charge_.resize(parser_->chunked() ? body.capacity() : body.size());
   if (owner_.budget()->is_exceeded()) owner_.shed();
   return !dropped_;
@@ -276,7 +276,7 @@ void Connection::take_request() {
   if (message.secret.empty()) message.secret = cookie_of(std::string(from[bhttp::field::cookie]), "berth_token=");
   message.accepts_gzip = takes_gzip(from[bhttp::field::accept_encoding]);
   if (is_websocket(from)) message.websocket_key = std::string(from["Sec-WebSocket-Key"]);
-  charge_.resize(message.body.capacity() + 4 * message.target.size());  // the target is decoded and split as well
+  charge_.resize(message.body.capacity() + 4 * message.target.size());  // the target is also decoded and split
   message.charge = std::exchange(charge_, Charge(owner_.budget(), 0));
   keep_alive_ = from.keep_alive();
   chunked_ = from.version() >= 11;
@@ -285,7 +285,7 @@ void Connection::take_request() {
   owner_.serve(exchange_);
 }
 
-/// Not HTTP, too large, or too slow: the connection ends; with one line where the client may be reading.
+/// Not HTTP, too large, or too slow: ends the connection, with one line if the client may be reading.
 void Connection::refuse(Error error) {
   if (error == bhttp::error::end_of_stream || error == beast::error::timeout ||
       error.category() != bhttp::make_error_code(bhttp::error::bad_method).category())
@@ -313,7 +313,7 @@ void Connection::send_head(const Head& head, std::optional<std::size_t> length) 
   if (gzip_) out.set(bhttp::field::content_encoding, "gzip");
   if (length) out.content_length(*length);
   if (streaming_ && chunked_) out.chunked(true);
-  if (streaming_ && !chunked_) keep_alive_ = false;  // its end is the connection's
+  if (streaming_ && !chunked_) keep_alive_ = false;  // the end of the body is the end of the connection
   out.keep_alive(keep_alive_);
   std::string text;
   bhttp::response_serializer<bhttp::empty_body> serializer(out);
@@ -356,7 +356,7 @@ void Connection::begin(const Head& head, std::function<void()> wants_more) {
 void Connection::write(Piece piece) {
   if (gzip_) {
     std::string packed = gzip_->pack(piece.bytes(), false);
-    if (packed.empty() && exchange_) exchange_->sent(std::exchange(piece.raw, 0));  // it is in the packer's window
+    if (packed.empty() && exchange_) exchange_->sent(std::exchange(piece.raw, 0));  // it is in the compressor's buffer
     piece = Piece{std::move(packed), nullptr, piece.raw, std::move(piece.charge)};
   }
   if (!piece.bytes().empty()) {
@@ -381,13 +381,14 @@ void Connection::finish() {
   write_next();
 }
 
-/// A websocket does nothing here but tell why it is closed: the connection ends with it.
+/// Opens a websocket only to close it with a reason; the connection ends with it.
 void Connection::close_websocket(std::uint16_t code, std::string reason) {
   if (!exchange_) return;
   refuse_websocket(stream_, exchange_->request(), code, reason, [self = shared_from_this()] { self->close(); });
 }
 
-/// Sends as much as the client takes of the first pieces. A piece has `write_seconds` from its first byte to its last.
+/// Sends as much of the first pieces as the client accepts. A piece has `write_seconds` from its first byte to its
+/// last.
 void Connection::write_next() {
   if (writing_) return;
   if (out_.empty()) {
@@ -395,7 +396,7 @@ void Connection::write_next() {
     if (wants_more_) wants_more_();
     return;
   }
-  // Little at once: one large write takes as long as its bytes take to copy, and other connections wait meanwhile.
+  // Only a little at once, because copying a large write would make other connections wait.
   constexpr std::size_t kPiecesAtOnce = 16, kBytesAtOnce = 64 << 10;
   std::vector<asio::const_buffer> buffers;
   std::size_t room = kBytesAtOnce;
@@ -438,8 +439,8 @@ void Connection::done() {
   await_request();
 }
 
-/// No more is sent, and what still comes is thrown away for a moment: closing at once would take the answer from a
-/// client that is still writing.
+/// Stops sending and discards arriving bytes for a moment. Closing at once would lose the answer for a client that is
+/// still writing.
 void Connection::linger() {
   Error ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -456,7 +457,7 @@ void Connection::drain() {
   });
 }
 
-/// Readable while nothing is expected: the client is gone, or asks already for something else, which has time.
+/// Readable while no request is expected: the client is gone, or has already sent its next request, which can wait.
 void Connection::watch() {
   stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
                               [self = shared_from_this(), exchange = exchange_](Error error) {

@@ -1,5 +1,5 @@
-// One connection: reads a request, hands it on, sends the answer, reads the next. For the files of this folder only.
-// Everything here runs on the transport's thread, but for what exchanges are told, which is posted to it.
+// Connection: reads a request, passes it on, sends the answer, reads the next. Only for the files of this folder.
+// Everything runs on the transport's thread; calls of exchanges are posted to it.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -18,7 +18,7 @@ namespace berth::serve::http {
 
 class Connection;
 
-/// What a connection needs of its server.
+/// Interface of the server for its connections.
 class Owner {
  public:
   virtual ~Owner() = default;
@@ -26,7 +26,7 @@ class Owner {
   virtual void serve(std::shared_ptr<Exchange> exchange) = 0;
   virtual std::optional<Refusal> admit(const RequestHead& head) = 0;
   virtual const std::shared_ptr<Budget>& budget() = 0;
-  /// More is held than may be: ends the slowest connections.
+  /// The budget is exceeded: ends the slowest connections.
   virtual void shed() = 0;
   virtual void opened(Connection* connection) = 0;
   virtual void closed(Connection* connection) = 0;
@@ -39,13 +39,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// `full`: the server has all connections that it may have; it says so and ends this one.
+  /// `full`: the server has reached its limit of connections; this one gets an error and ends.
   void start(bool full);
   void close();
-  /// Bytes that drop() would free; 0 while a request is at work.
+  /// Bytes that drop() would free; 0 while a request is being processed.
   [[nodiscard]] std::size_t droppable() const;
   [[nodiscard]] std::chrono::steady_clock::time_point last_progress() const { return progress_; }
-  /// Ends the connection for what it holds, with one line where a request was being read.
+  /// Ends the connection to free its memory, with one line if a request was being read.
   void drop();
 
  private:
@@ -53,7 +53,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   friend class Answering;
   using Error = boost::beast::error_code;
 
-  /// A part of what is to be sent.
+  /// A piece of the output.
   struct Piece {
     std::string text;
     TextRef shared;       // in place of `text`
@@ -89,16 +89,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Owner& owner_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
-  std::shared_ptr<Answering> exchange_;  // under way
+  std::shared_ptr<Answering> exchange_;  // in progress
   bool keep_alive_ = false, chunked_ = false, streaming_ = false, finished_ = false, writing_ = false;
   std::function<void()> wants_more_;
   std::unique_ptr<Gzip> gzip_;
   std::deque<Piece> out_;          // to be sent
-  std::size_t sent_of_first_ = 0;  // bytes of its front that have left
-  std::size_t scanned_ = 0;        // bytes of buffer_ in which the head does not end
-  Charge charge_;                  // of the body that arrives
+  std::size_t sent_of_first_ = 0;  // sent bytes of its front
+  std::size_t scanned_ = 0;        // bytes of buffer_ without the end of the head
+  Charge charge_;                  // of the arriving body
   bool reading_body_ = false, dropped_ = false;
-  std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();  // when bytes came or left
+  std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();  // last time that bytes moved
 };
 
 }  // namespace berth::serve::http

@@ -1,10 +1,10 @@
-// One HTTP request and the answer to it, which any thread may give, now or later.
+// Exchange: an HTTP request and its answer, which any thread may give, now or later.
 //
 //   answer(head, body)              the whole answer at once; or
 //   begin(head, wants_more)         its head now, then write() as often as needed, then finish()
-// `wants_more`, where given, is called on the transport's thread whenever all that was written has left: a long list is
-// made in pieces as fast as its reader takes them. Without it whoever writes looks at queued() himself.
-// The connection may end at any time; closed() says so and what is written afterwards goes nowhere.
+// `wants_more`, if given, is called on the transport's thread whenever everything written has been sent, so that a long
+// list is made as fast as its reader takes it. Without it the writer must check queued().
+// The connection may end at any time; then closed() is true and further writes have no effect.
 #pragma once
 
 #include <atomic>
@@ -23,28 +23,28 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Message {
   std::string method;  ///< "GET"
-  std::string target;  ///< path and query as they came
+  std::string target;  ///< path and query, undecoded
   std::string body;
-  std::string secret;  ///< X-Nomad-Token, else that of `Authorization: Bearer`
+  std::string secret;  ///< from X-Nomad-Token, else from `Authorization: Bearer`
   bool accepts_gzip = false;
-  std::string websocket_key;  ///< of a websocket's handshake; "": the request is none
-  Charge charge;              ///< what the request holds until the answer has been sent
+  std::string websocket_key;  ///< of a websocket's handshake; "": not a websocket
+  Charge charge;              ///< memory of the request until the answer has been sent
 };
 
-/// What is known of a request before its body is read.
+/// The parts of a request known before its body is read.
 struct RequestHead {
   std::string_view method, target, host, origin, fetch_site, fetch_mode, nomad_token, authorization, cookie;
-  std::string local_address;  ///< of this machine, as the client reached it
+  std::string local_address;  ///< this machine's address of the connection
 };
 
 struct Head {
   int status = 200;
-  std::string content_type;  ///< "": none is sent
-  Headers headers;           ///< further ones
-  bool compress = true;      ///< may be sent as gzip where the client takes that
+  std::string content_type;  ///< "": not sent
+  Headers headers;           ///< further headers
+  bool compress = true;      ///< may be sent as gzip if the client accepts it
 };
 
-/// An answer in place of the one that was asked for; the connection ends with it.
+/// An answer that refuses the request; the connection ends with it.
 struct Refusal {
   int status = 403;
   std::string text;  ///< one line
@@ -65,13 +65,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   virtual void answer(Head head, std::string body) = 0;
   virtual void begin(Head head, std::function<void()> wants_more = nullptr) = 0;
   virtual void write(std::string text) = 0;
-  virtual void write(TextRef text) = 0;  ///< one that other streams send as well
+  virtual void write(TextRef text) = 0;  ///< a text shared with other streams
   virtual void finish() = 0;
-  /// In place of an answer, where the request is a websocket's handshake: opens and closes it (RFC 6455).
+  /// Instead of an answer, if the request is a websocket's handshake: opens and closes it (RFC 6455).
   virtual void close_websocket(std::uint16_t code, std::string reason) = 0;
-  /// The answer will take a while: notices meanwhile when the client goes away.
+  /// To be called if the answer will take a while: detects that the client disconnects.
   virtual void watch() = 0;
-  /// Ends the connection without a proper end of the answer, so that the client sees that something is missing.
+  /// Ends the connection without completing the answer, so that the client detects the missing part.
   virtual void abort() = 0;
 
   [[nodiscard]] bool closed() const { return closed_.load(std::memory_order_acquire); }

@@ -1,4 +1,4 @@
-// gzip, a piece at a time.
+// gzip compression in pieces.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class Gzip {
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
 
-  /// What can be sent after `text`; may be empty unless `last`.
+  /// Compresses `text`. Returns the available output; may be empty unless `last`.
   [[nodiscard]] std::string pack(std::string_view text, bool last);
 
  private:

@@ -1,6 +1,5 @@
-// The head of a request, checked as bytes before it is parsed: whatever two programs could read as different requests
-// is refused (request smuggling, RFC 9112 section 11.2). A proxy in front and this server then always agree where a
-// request ends.
+// Checks the bytes of a request's head before parsing. Refuses everything that two programs could interpret differently
+// (request smuggling, RFC 9112 section 11.2), so that a proxy and this server always agree where a request ends.
 #pragma once
 
 #include <string>
@@ -8,8 +7,8 @@
 
 namespace berth::serve::http {
 
-/// Why the head of a request is refused, in one line; "" if it is sound. `head`: everything up to the empty line, with
-/// it.
+/// Why the head of a request is refused, in one line; "" if valid. `head`: everything up to and including the empty
+/// line.
 ///   lines       end with CR LF; none continues on the next; no NUL
 ///   fields      a name of token characters directly before the colon
 ///   framing     at most one of Transfer-Encoding and Content-Length, once; the former is exactly `chunked`, and not in

@@ -29,7 +29,7 @@ class AsioServer final : public Server, public Owner {
         retry_(io_) {}
   ~AsioServer() override { stop(); }
 
-  /// "" or why not.
+  /// Returns "" or the error.
   std::string bind(const tcp::endpoint& endpoint) {
     boost::system::error_code error;
     acceptor_.open(endpoint.protocol(), error);
@@ -50,7 +50,7 @@ class AsioServer final : public Server, public Owner {
     asio::post(io_, [this] {
       boost::system::error_code ignored;
       acceptor_.close(ignored);
-      std::vector<std::shared_ptr<Connection>> all;  // closing one may be its end
+      std::vector<std::shared_ptr<Connection>> all;  // copied, because close() may destroy one
       for (Connection* connection : connections_) all.push_back(connection->shared_from_this());
       for (const auto& connection : all) connection->close();
       io_.stop();
@@ -70,8 +70,8 @@ class AsioServer final : public Server, public Owner {
   void serve(std::shared_ptr<Exchange> exchange) override { serve_(std::move(exchange)); }
   std::optional<Refusal> admit(const RequestHead& head) override { return admit_ ? admit_(head) : std::nullopt; }
   const std::shared_ptr<Budget>& budget() override { return budget_; }
-  /// Ends connections until an eighth of the budget is free: of those that hold more than their part, the ones that got
-  /// on longest ago. Cost: one look at all connections.
+  /// Ends connections until an eighth of the budget is free: those above their share, longest without progress first.
+  /// Cost: one pass over all connections.
   void shed() override {
     std::vector<std::pair<std::shared_ptr<Connection>, std::size_t>> holding;
     std::size_t held = 0;
@@ -88,7 +88,7 @@ class AsioServer final : public Server, public Owner {
     std::size_t wanted = budget_->used() - std::min(budget_->used(), budget_->bytes() - budget_->share());
     for (const auto& [connection, bytes] : holding) {
       if (wanted == 0) return;
-      connection->drop();  // what it was about to send is free as soon as that operation has ended
+      connection->drop();  // memory being sent is freed when that operation has ended
       wanted -= std::min(wanted, bytes);
     }
   }
@@ -105,7 +105,7 @@ class AsioServer final : public Server, public Owner {
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
-      if (error) {  // no file descriptors left: the next one may be free a little later
+      if (error) {  // no file descriptors left: retry a little later
         retry_.expires_after(std::chrono::milliseconds(50));
         retry_.async_wait([this](boost::system::error_code stopped) {
           if (!stopped) accept();
@@ -124,7 +124,7 @@ class AsioServer final : public Server, public Owner {
   const std::shared_ptr<Budget> budget_;
   Serve serve_;
   Admit admit_;
-  std::set<Connection*> connections_;  // outlives io_, whose handlers hold them
+  std::set<Connection*> connections_;  // must outlive io_, whose handlers own them
   std::atomic<std::size_t> count_{0};
   asio::io_context io_{1};
   tcp::acceptor acceptor_;

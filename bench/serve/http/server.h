@@ -1,5 +1,5 @@
-// The transport: HTTP/1.1 on Boost.Beast, asynchronous, all connections on one thread. Keep-alive, chunked bodies both
-// ways, gzip, and bounds on everything that a client can make large or slow.
+// The transport: HTTP/1.1 on Boost.Beast, asynchronous, all connections on one thread. Keep-alive, chunked bodies in
+// both directions, gzip, and limits on everything that a client can make large or slow.
 #pragma once
 
 #include <functional>
@@ -19,15 +19,15 @@ struct Limits {
   std::size_t body_bytes = 64 << 20;
   int request_seconds = 20;    ///< from the first byte of a request to its last
   int idle_seconds = 120;      ///< between requests
-  int write_seconds = 60;      ///< for a client to take one piece of an answer
-  std::size_t held_bytes = 0;  ///< of all that requests hold (budget.h); 0: a quarter of the machine's memory
+  int write_seconds = 60;      ///< for a client to receive one piece of an answer
+  std::size_t held_bytes = 0;  ///< memory limit of all requests (budget.h); 0: a quarter of the machine's memory
 };
 
 class Server {
  public:
   /// `serve` is called on the transport's thread for every request and must not take long.
   using Serve = std::function<void(std::shared_ptr<Exchange>)>;
-  /// Called likewise, before the body of a request is read; nothing: it may go on.
+  /// Called like Serve, before the body of a request is read; nullopt: the request is admitted.
   using Admit = std::function<std::optional<Refusal>(const RequestHead&)>;
 
   /// Listens on `address`, "127.0.0.1:4646" or "[::1]:0"; port 0: any free one. Serves only after start().

@@ -33,7 +33,7 @@ void LiveView::attach(Simulation& simulation) {
   std::erase_if(readers_, [&](const Reader& reader) { return !send_all(reader); });
 }
 
-/// Counts what is there.
+/// Counts the present objects.
 void LiveView::begin() {
   allocs_ = {};
   nodes_.clear(), jobs_.clear(), is_noted_node_.clear(), is_noted_job_.clear();
@@ -43,7 +43,7 @@ void LiveView::begin() {
     if (allocs.exists(row)) ++allocs_[static_cast<std::size_t>(allocs.client[row])];
 }
 
-// ---------------------------------------------------------------- what happens
+// ---------------------------------------------------------------- events
 
 void LiveView::note_node(tables::NodeRow node) {
   if (readers_.empty() || node >= kNodes) return;
@@ -220,7 +220,7 @@ std::string LiveView::tick_message() {
   rates.set("evaluations", per_second(evaluations_)), rates.set("entries", per_second(entries_));
   const tables::Snapshot& state = simulation_->state();
   for (const tables::NodeRow row : nodes_) {
-    if (row < state.nodes.size()) nodes.push(node_json(row));  // another cluster may have taken the place of that one
+    if (row < state.nodes.size()) nodes.push(node_json(row));  // the cluster may have been replaced
     is_noted_node_[row] = false;
   }
   const std::size_t skipped = jobs_.size() > kJobs ? jobs_.size() - kJobs : 0;
@@ -253,7 +253,7 @@ void LiveView::send(const std::string& message) {
   std::erase_if(readers_, [&](const Reader& reader) { return !reader(text); });
 }
 
-/// Everything as it is now; false: nobody reads it.
+/// Sends the complete present state; false: the reader is gone.
 bool LiveView::send_all(const Reader& reader) {
   const tables::NodeTable& nodes = simulation_->state().nodes;
   bool reads = reader(event_text(state_message()));
@@ -280,12 +280,12 @@ void LiveView::subscribe(Reader reader) {
   if (!send_all(reader)) return;
   readers_.push_back(std::move(reader));
   if (ticking_) return;
-  (void)tick_message();  // what happened before
+  (void)tick_message();  // drops earlier changes
   ticking_ = true;
   tick();
 }
 
-/// Every half second of the real clock while somebody reads.
+/// Called every half second of the real clock while there are readers.
 void LiveView::tick() {
   Waiter waiter;
   waiter.deadline_ns = kTick;

@@ -1,5 +1,5 @@
-// What the status page shows, live: it looks on while the cluster lives, and twice a second sends to whoever has the
-// page open what changed since: nodes, jobs, counts, rates, latency, decisions. Nothing is made while nobody looks.
+// Live data of the status page: observes the simulated cluster, and twice a second sends the changes of nodes, jobs,
+// counts, rates, latency and decisions to all open pages. Does nothing while no page is open.
 //
 // Messages are JSON, one per event of a text/event-stream: `state` in full at the beginning, then `tick`s. A node is
 // [row, state bits, cpu used in thousandths, memory used in thousandths], a job [namespace, id, type, status, wanted,
@@ -22,15 +22,15 @@ namespace berth::serve {
 
 class LiveView final : public living::Listener {
  public:
-  static constexpr std::size_t kNodes = 20'000;  ///< that the page draws
-  static constexpr std::size_t kJobs = 200;      ///< that one message tells of
+  static constexpr std::size_t kNodes = 20'000;  ///< maximum number shown
+  static constexpr std::size_t kJobs = 200;      ///< maximum number per message
   static constexpr std::size_t kDecisions = 100;
 
-  /// False: nobody reads any more.
+  /// Returns false if the reader is gone.
   using Reader = std::function<bool(const http::TextRef& text)>;
 
   void attach(Simulation& simulation);
-  /// Sends everything at once, and from now on what changes.
+  /// Sends everything at once, and then changes.
   void subscribe(Reader reader);
 
   void lane_made(server::Lane& lane) override;
@@ -69,10 +69,10 @@ class LiveView final : public living::Listener {
   std::vector<std::int64_t> latencies_ns_;
   std::deque<json::Value> decisions_;
 
-  // Real, by number of the lane: its evaluation. The driver's lane is made before this listens.
+  // Real start time of each lane's evaluation. The driver's lane exists before this listens.
   std::deque<std::int64_t> began_ns_ = std::deque<std::int64_t>(1);
   std::array<std::int64_t, 6> allocs_{};      // by client status
-  std::deque<json::Value> newest_decisions_;  // for who comes now
+  std::deque<json::Value> newest_decisions_;  // for new readers
 };
 
 }  // namespace berth::serve

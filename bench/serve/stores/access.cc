@@ -18,7 +18,7 @@ std::size_t memory_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Of memory, about; of a policy also what parsing makes of its text.
+// Approximate memory; for a policy including its parsed rules.
 std::size_t memory_of(const AclPolicy& policy) {
   return 512 + policy.name.size() + policy.description.size() + 8 * policy.rules.size() +
          json::to_text(policy.job_acl).size();
@@ -50,7 +50,7 @@ void set_times(json::Value& out, const T& object) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- who asks
+// ---------------------------------------------------------------- senders
 
 bool Asker::is_management() const { return !rights || rights->is_management(); }
 
@@ -211,7 +211,7 @@ std::vector<Shared<AclToken>> Access::collect(std::int64_t now) {
   return out;
 }
 
-// ---------------------------------------------------------------- what is printed
+// ---------------------------------------------------------------- output
 
 json::Value policy_json(const AclPolicy& policy) {
   json::Value out = json::Value::object();

@@ -1,10 +1,10 @@
-// Access control: policies, tokens, roles, auth methods, binding rules, one-time tokens, and who the sender of a
-// request is (R-STORE-60 to 120). All of it is of the whole cluster, none of a namespace.
+// Access control: policies, tokens, roles, auth methods, binding rules, one-time tokens, and the sender of a request
+// (R-STORE-60 to 120). All objects belong to the whole cluster, not to a namespace.
 //
 //   objects   immutable and shared, one map per kind, ordered as lists are: policies and methods by name, roles and
 //             rules by ID, tokens by (CreateIndex, AccessorID)
-//   rights    of a token are merged when it is first used, and forgotten when anything here changes
-//   cost      O(log rows) a look-up; merging costs the blocks of the token's policies
+//   rights    of a token are merged at its first use, and dropped when any object changes
+//   cost      O(log rows) per lookup; merging costs the blocks of the token's policies
 // Requests are checked in endpoints/acl_*.cc, which also draw the index of a write. Threads: the simulation's.
 #pragma once
 
@@ -84,7 +84,7 @@ class Access {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   // --- reading ---
-  /// `verify`: whether this server signed the text.
+  /// The sender with this secret. `verify`: true if this server signed the text.
   [[nodiscard]] Asker who(const std::string& secret, std::int64_t now,
                           const std::function<bool(std::string_view)>& verify);
   [[nodiscard]] const std::map<std::string, Shared<AclPolicy>>& policies() const { return policies_; }
@@ -93,10 +93,10 @@ class Access {
   [[nodiscard]] const std::map<std::string, Shared<BindingRule>>& rules() const { return rules_; }
   [[nodiscard]] const std::map<std::string, Shared<AclToken>>& tokens() const { return tokens_; }
   [[nodiscard]] Shared<AclRole> role_named(const std::string& name) const;
-  /// Names of the policies of a token, its roles' among them (R-STORE-87).
+  /// Names of a token's policies, including those of its roles (R-STORE-87).
   [[nodiscard]] std::set<std::string> policy_names(const AclToken& token) const;
   [[nodiscard]] bool has_role(const AclToken& token, const std::string& role_id) const;
-  /// Of the first bootstrap; 0: there was none.
+  /// Index of the first bootstrap; 0: none.
   [[nodiscard]] std::uint64_t bootstrap_index() const { return bootstrap_index_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] bool is_secret(const std::string& secret) const { return accessor_of_.contains(secret); }
@@ -113,13 +113,13 @@ class Access {
   bool remove_role(const std::string& id);
   bool remove_method(const std::string& name);
   bool remove_rule(const std::string& id);
-  /// Takes it out, if it can still be exchanged.
+  /// Removes and returns a one-time token that can still be exchanged.
   [[nodiscard]] std::optional<OneTimeToken> take(const std::string& secret, std::int64_t now);
   void set_bootstrapped(std::uint64_t index) { bootstrap_index_ = index; }
 
-  /// When expired tokens are collected next (R-STORE-84).
+  /// Next time to collect expired tokens (R-STORE-84).
   [[nodiscard]] std::int64_t next_due() const;
-  /// Removes tokens that expired more than an hour ago, and one-time tokens that expired; what tokens are gone.
+  /// Removes tokens that expired more than an hour ago, and expired one-time tokens. Returns the removed tokens.
   std::vector<Shared<AclToken>> collect(std::int64_t now);
 
   /// All objects, for a snapshot.
@@ -143,13 +143,13 @@ class Access {
   std::map<std::string, OneTimeToken> one_time_;                  // by secret
   std::set<std::pair<std::int64_t, std::string>> expiries_;       // (time, accessor)
   std::set<std::pair<std::int64_t, std::string>> one_time_ends_;  // (time, secret)
-  std::unordered_map<std::string, Shared<Rights>> rights_;        // by accessor, until something changes
+  std::unordered_map<std::string, Shared<Rights>> rights_;        // by accessor; dropped at any change
   Shared<Rights> anonymous_;
   std::uint64_t bootstrap_index_ = 0;
   std::size_t bytes_ = 0;
 };
 
-// --- what the API prints, and hashes (R-STORE-74, 80, 87, 91, 106, 110, 112, 115) ---
+// --- output of the API, and hashes (R-STORE-74, 80, 87, 91, 106, 110, 112, 115) ---
 [[nodiscard]] json::Value policy_json(const AclPolicy& policy);
 [[nodiscard]] json::Value policy_stub(const AclPolicy& policy);
 /// `secret` false: a stub.

@@ -11,16 +11,16 @@ struct AclToken;
 
 struct Asker {
   enum class Kind : std::uint8_t {
-    everybody,  ///< there is no access control
+    everybody,  ///< no access control
     anonymous,
     token,
     expired,
     unknown,   ///< a UUID of no token
-    identity,  ///< a text that this server signed: no rights of its own
+    identity,  ///< a text that this server signed, without rights
     garbage
   };
   Kind kind = Kind::everybody;
-  std::shared_ptr<const AclToken> token;  ///< also of an expired one
+  std::shared_ptr<const AclToken> token;  ///< also if expired
   std::shared_ptr<const Rights> rights;   ///< null: everything is allowed (everybody)
 
   [[nodiscard]] bool is_known() const {

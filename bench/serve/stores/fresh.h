@@ -1,4 +1,4 @@
-// Random values that nobody must be able to guess: secrets, and identifiers that serve as such.
+// Unpredictable random values: secrets, and IDs used as secrets.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ evp_pkey_st* SigningKey::pair() const {
       pair_ = PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr);
       if (pair_ && (EVP_PKEY_get_base_id(pair_) != EVP_PKEY_RSA || EVP_PKEY_get_bits(pair_) < 1024))
         EVP_PKEY_free(std::exchange(pair_, nullptr));
-      if (!pair_) pair_ = EVP_RSA_gen(kModulusBits);  // a snapshot that somebody edited
+      if (!pair_) pair_ = EVP_RSA_gen(kModulusBits);  // the snapshot has an invalid key
     }
     if (!pair_) fail_key("make an RSA key");
     is_made_ = true;
@@ -179,7 +179,7 @@ std::int64_t Keyring::next_due() const {
 }
 
 void Keyring::publish_due(std::int64_t now, std::uint64_t index) {
-  const RootKey* next = nullptr;  // of several the one that is to be active last
+  const RootKey* next = nullptr;  // of several due ones, the last
   for (const auto& [id, key] : keys_)
     if (key.state == "prepublished" && key.publish_time <= now && (!next || next->publish_time <= key.publish_time))
       next = &key;

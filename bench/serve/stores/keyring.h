@@ -1,8 +1,8 @@
 // The keyring: root keys, and the RSA keys that sign identities (R-STORE-180 to 190). One active key is made at the
-// start. A key pair is drawn when it is first needed, as that takes a tenth of a second or more: a server that nobody
-// asks for keys does without.
+// start. A key pair is generated at first use, because that takes a tenth of a second or more, and many servers never
+// need one.
 //
-// By OpenSSL. Threads: the simulation's; each key's pair may be made on any, once.
+// Uses OpenSSL. Threads: the simulation's; a key pair may be generated on any thread, once.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class SigningKey {
   [[nodiscard]] std::string sign(std::string_view text) const;
   [[nodiscard]] bool verifies(std::string_view text, std::string_view signature) const;
   [[nodiscard]] std::string pem() const;                    ///< of the private key, for snapshots
-  void set_pem(std::string pem) { pem_ = std::move(pem); }  ///< before anything else is called
+  void set_pem(std::string pem) { pem_ = std::move(pem); }  ///< to be called before all other functions
 
  private:
   evp_pkey_st* pair() const;
@@ -57,28 +57,28 @@ struct RootKey {
 class Keyring {
  public:
   static constexpr std::int64_t kNever = Variables::kNever;
-  static constexpr std::size_t kMost = 64;  ///< keys; each is in every answer of jwks.json
+  static constexpr std::size_t kMost = 64;  ///< maximum number of keys; every answer of jwks.json contains all
 
-  /// The first key (R-STORE-180).
+  /// Makes the first key (R-STORE-180).
   void begin(std::int64_t now);
   [[nodiscard]] const std::map<std::string, RootKey>& keys() const { return keys_; }  ///< by ID
   [[nodiscard]] const RootKey& active() const { return keys_.at(active_); }
-  /// A new key, active at once, or when `publish_time` has come; 0: at once. The stored key.
+  /// Adds a new key, active from `publish_time` on; 0: at once. Returns the stored key.
   const RootKey& rotate(std::uint64_t index, std::int64_t now, std::int64_t publish_time);
   bool remove(const std::string& id);
 
-  /// A signed text with these claims.
+  /// A signed token with these claims.
   [[nodiscard]] static std::string signed_token(const RootKey& key, const json::Value& claims);
-  /// Whether one of the keys signed this text.
+  /// True if one of the keys signed this token.
   [[nodiscard]] bool is_own(std::string_view token) const;
 
-  /// When a prepublished key becomes active.
+  /// Next time at which a prepublished key becomes active.
   [[nodiscard]] std::int64_t next_due() const;
-  /// Whether any key became active at `now`; `index` as next_due() is due.
+  /// Activates the keys due at `now`. `index`: of the log entry. To be called when next_due() is due.
   void publish_due(std::int64_t now, std::uint64_t index);
 
   [[nodiscard]] std::function<json::Value()> copy() const;
-  /// Keys as they were stored, in place of those that are here; nothing stored leaves them.
+  /// Replaces the keys by stored ones; without stored keys nothing changes.
   void restore(const json::Value& stored);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-// The place of a name is its bit.
+// The position of a name is its bit.
 constexpr std::string_view kNamespaceNames[] = {"deny",
                                                 "list-jobs",
                                                 "parse-job",
@@ -72,7 +72,7 @@ Capabilities bit_of(Names names, std::string_view name) {
   return at == names.end() ? 0 : Capabilities{1} << (at - names.begin());
 }
 
-/// What a policy word stands for, in the order in which it is printed (R-STORE-95).
+/// The capabilities of a policy word, in printing order (R-STORE-95).
 std::vector<std::string_view> words_of(std::string_view block, std::string_view word) {
   using List = std::vector<std::string_view>;
   if (word == "deny") return {"deny"};
@@ -117,7 +117,7 @@ bool has(const std::vector<std::string>& all, std::string_view name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
-/// What capabilities on host volumes bring with them (R-STORE-97).
+/// Adds capabilities implied by those on host volumes (R-STORE-97).
 void add_implied(std::vector<std::string>& capabilities) {
   const auto bring = [&](std::string_view name, std::initializer_list<std::string_view> more) {
     if (!has(capabilities, name)) return;
@@ -138,11 +138,11 @@ bool is_label(std::string_view name, bool underscores) {
   });
 }
 
-/// A kind of block that has capabilities.
+/// A kind of block with capabilities.
 struct BlockKind {
   std::string_view key;
   Names capabilities;
-  std::string name, capability, policy;  ///< texts of errors, `%` in place of what was written, `@` of the label
+  std::string name, capability, policy;  ///< error texts; `%` stands for the given text, `@` for the label
 };
 
 const BlockKind& kind_of(std::string_view key) {
@@ -176,7 +176,7 @@ std::string text_member(const PolicyValue& block, std::string_view key) {
   return found && found->kind == PolicyValue::Kind::text ? found->text : "";
 }
 
-/// The texts of a list; others in it are the text "".
+/// The texts of a list; other items are "".
 std::vector<std::string> list_member(const PolicyValue& block, std::string_view key) {
   std::vector<std::string> out;
   if (const PolicyValue* found = block.find(key))
@@ -186,7 +186,7 @@ std::vector<std::string> list_member(const PolicyValue& block, std::string_view 
 
 class Reader {
  public:
-  /// What is wrong; "": nothing is.
+  /// Reads the rules. Returns the error or "".
   std::string read(const PolicyTree& tree, AclRules& out) {
     tree_ = &tree;
     if (std::string unknown = unknown_keys(); !unknown.empty()) return "Invalid or duplicate policy keys: " + unknown;
@@ -214,7 +214,7 @@ class Reader {
            key == "plugin";
   }
 
-  /// Unknown keys, second blocks and second labels (R-STORE-123).
+  /// Error for unknown keys, second blocks and second labels (R-STORE-123).
   [[nodiscard]] std::string unknown_keys() const {
     std::set<std::string> wrong;
     std::set<std::string_view> seen;
@@ -227,7 +227,7 @@ class Reader {
     return base::join({wrong.begin(), wrong.end()}, ", ");
   }
 
-  /// The blocks of a kind. In JSON the label is a member, and the body may be a list of one.
+  /// Visits the blocks of a kind. In JSON the label is a member, and the body may be a list of one.
   template <class Visit>
   void each(std::string_view key, const Visit& visit) const {
     for (const PolicyItem& item : tree_->items) {

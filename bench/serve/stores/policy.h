@@ -1,5 +1,5 @@
-// AclRules: the rules of an ACL policy, parsed and checked (R-STORE-92 to 99, 122 to 124). What several policies grant
-// together is rights.h's.
+// AclRules: the rules of an ACL policy, parsed and checked (R-STORE-92 to 99, 122 to 124). rights.h merges several
+// policies.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace berth::serve {
 
-/// Capabilities as bits; which bit is which name is policy.cc's.
+/// Capabilities as bits; policy.cc assigns names to bits.
 using Capabilities = std::uint64_t;
 
 struct PolicyPath {
@@ -21,10 +21,10 @@ struct PolicyPath {
   std::vector<std::string> capabilities;
 };
 
-/// A block with a label, and those of operator and sentinel: what it grants.
+/// The grants of a labelled block, or of operator and sentinel.
 struct PolicyBlock {
   std::string name, policy;
-  std::vector<std::string> capabilities;  ///< expanded, in the order in which they are printed
+  std::vector<std::string> capabilities;  ///< expanded, in printing order
   bool has_variables = false;
   std::vector<PolicyPath> paths;
 };
@@ -41,13 +41,13 @@ struct AclRules {
 /// R-STORE-99; `rules`: the text.
 [[nodiscard]] json::Value policy_rules_json(const AclRules& policy, const std::string& rules);
 
-// Bits of capabilities, 0 for a name that there is none of.
+// Bits of capabilities, 0 for unknown names.
 [[nodiscard]] Capabilities namespace_capability(std::string_view name);
 [[nodiscard]] Capabilities node_pool_capability(std::string_view name);
 [[nodiscard]] Capabilities host_volume_capability(std::string_view name);
 [[nodiscard]] Capabilities operator_capability(std::string_view name);
 [[nodiscard]] Capabilities variable_capability(std::string_view name);
-/// Of each kind the bit of `deny`.
+/// The bit of `deny` in each kind.
 inline constexpr Capabilities kDeny = 1;
 
 }  // namespace berth::serve

@@ -27,7 +27,7 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// Recursive descent over HCL 1. Each method leaves the place behind what it took, or fails.
+/// Recursive descent over HCL 1. Each method advances past what it read, or fails.
 class HclReader {
  public:
   explicit HclReader(std::string_view text) : text_(text) {}
@@ -47,7 +47,7 @@ class HclReader {
     return false;
   }
 
-  /// Spaces and comments; false: a comment does not end.
+  /// Skips spaces and comments; false: an unterminated comment.
   bool skip() {
     while (at_ < text_.size()) {
       if (is_space(text_[at_])) {
@@ -197,7 +197,7 @@ class HclReader {
     }
   }
 
-  /// `<<EOF` up to a line that is the word alone; `<<-EOF` lets that line be indented. The text keeps its last newline.
+  /// `<<EOF` up to a line with only that word, which may be indented with `<<-EOF`. The text keeps its last newline.
   bool read_heredoc(std::string& out) {
     at_ += 2;
     const bool indented = take('-');

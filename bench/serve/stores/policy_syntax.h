@@ -1,7 +1,8 @@
-// The text of ACL policies as a tree: HCL version 1, or the same as JSON (R-STORE-92, 122). What the blocks mean is
-// policy.h's. HCL 1 is not the language of job files: several items may share a line, and an unquoted word is no value.
+// Parses the text of ACL policies to a tree: HCL version 1, or the same as JSON (R-STORE-92, 122). policy.h interprets
+// the blocks. HCL 1 differs from the language of job files: several items may share a line, and an unquoted word is not
+// a value.
 //
-// Cost: linear in the text. Nesting is bounded, so that no text uses up the stack.
+// Cost: linear in the text. Nesting is limited, so that no text exhausts the stack.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ struct PolicyValue {
   std::vector<PolicyValue> list;
   std::vector<PolicyItem> items;
 
-  /// The first item of an object with this only key, or null.
+  /// The first item of an object with this key as its only one, or null.
   [[nodiscard]] const PolicyValue* find(std::string_view key) const;
 };
 
@@ -35,7 +36,7 @@ struct PolicyTree {
   bool is_json = false;
 };
 
-/// The error is the parser's text alone.
+/// The error is only the parser's text.
 [[nodiscard]] tl::expected<PolicyTree, std::string> parse_policy_text(std::string_view text);
 
 }  // namespace berth::serve

@@ -15,7 +15,7 @@ template <class BitOf>
 void grant(const PolicyBlock& block, BitOf bit_of, Granted& out) {
   Capabilities& here = out[block.name];
   for (const std::string& name : block.capabilities) here |= bit_of(name);
-  if ((here & kDeny) != 0) here = kDeny;  // of any policy, for the same name
+  if ((here & kDeny) != 0) here = kDeny;  // `deny` of any policy wins for the same name
 }
 
 Rights::Level level_of(const std::optional<std::string>& word) {
@@ -43,7 +43,7 @@ Capabilities Rights::Named::of(std::string_view name) const {
     const std::ptrdiff_t stars = std::count(glob.begin(), glob.end(), '*');
     const std::ptrdiff_t difference =
         static_cast<std::ptrdiff_t>(name.size()) - static_cast<std::ptrdiff_t>(glob.size()) + stars;
-    if (best && *best < difference) continue;  // of equal ones the bytewise last wins
+    if (best && *best < difference) continue;  // among equals the bytewise last wins
     best = difference;
     out = granted;
   }

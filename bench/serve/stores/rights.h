@@ -1,7 +1,7 @@
-// Rights: what a token may do, merged from its policies (R-STORE-100 to 105). Immutable once made, so that lists which
-// are written on other threads can ask it, too.
+// Rights: the rights of a token, merged from its policies (R-STORE-100 to 105). Immutable, so that other threads that
+// write lists can use it too.
 //
-// Cost: a name that is granted exactly is one search; others try each glob of the token's policies.
+// Cost: one search for a name that is granted exactly; others try each glob of the token's policies.
 #pragma once
 
 #include <map>
@@ -16,12 +16,12 @@ namespace berth::serve {
 
 class Rights {
  public:
-  /// Everything (R-STORE-104).
+  /// All rights (R-STORE-104).
   [[nodiscard]] static Rights management();
   [[nodiscard]] static Rights of(const std::vector<const AclRules*>& policies);
 
   [[nodiscard]] bool is_management() const { return management_; }
-  /// Whether one of `wanted` is granted in the namespace; "*": in any (R-STORE-101, 102).
+  /// True if one of `wanted` is granted in the namespace; "*": in any (R-STORE-101, 102).
   [[nodiscard]] bool in_namespace(std::string_view name_space, Capabilities wanted) const;
   /// R-STORE-105.
   [[nodiscard]] bool sees_namespace(std::string_view name_space) const;
@@ -30,11 +30,11 @@ class Rights {
   [[nodiscard]] bool on_operator(Capabilities wanted) const;
   /// R-STORE-103.
   [[nodiscard]] bool variable(const std::string& name_space, const std::string& path, Capabilities wanted) const;
-  /// Whether some path of the namespace is granted so; "*": of any.
+  /// True if some path of the namespace has one of `wanted`; "*": of any namespace.
   [[nodiscard]] bool any_variable(const std::string& name_space, Capabilities wanted) const;
   [[nodiscard]] bool any_node_pool(Capabilities wanted) const;
 
-  // Words of blocks without capabilities.
+  // Policy words of blocks without capabilities.
   enum class Level : std::uint8_t { none, list, read, write, deny };
   [[nodiscard]] bool agent(Level wanted) const { return reaches(agent_, wanted); }
   [[nodiscard]] bool node(Level wanted) const { return reaches(node_, wanted); }
@@ -43,7 +43,7 @@ class Rights {
   [[nodiscard]] bool plugin_read() const { return management_ || plugin_ == Level::read; }
 
  private:
-  /// Names, exact ones and globs, and what is granted under each.
+  /// Exact names and globs with their granted capabilities.
   struct Named {
     std::map<std::string, Capabilities, std::less<>> exact;
     std::vector<std::pair<std::string, Capabilities>> globs;  // ordered by the glob

@@ -22,7 +22,7 @@ void Stores::run_due(std::int64_t now, const std::function<std::uint64_t()>& nex
   }
 }
 
-/// Tokens and one-time tokens whose time is long over (R-STORE-84).
+/// Removes tokens and one-time tokens that expired long ago (R-STORE-84).
 void Stores::collect(std::int64_t now, const std::function<std::uint64_t()>& next_index) {
   const auto gone = access_.collect(now);
   if (gone.empty()) return;

@@ -1,11 +1,10 @@
-// Stores: what a server keeps that no scheduler reads: variables, access control, keys; and with them the
-// indexes of their tables, their events and a bound on their memory.
+// Stores: server data that schedulers do not read: variables, access control, keys. Also the indexes of their tables,
+// their events and a memory limit.
 //
-//   index       every write takes one index of the cluster's log, whatever it changes (R-STORE-48); the writer draws it
-//               with Simulation::take_index()
-//   tables      touch() says that a write moved a table: long polls on it are looked at (R-API-50)
-//   events      tell() hands what was written to the stream of events
-//   memory      has_room() before a write that grows: all stores together hold at most `bytes_most`
+//   index       every write uses one index of the cluster's log (R-STORE-48), drawn with Simulation::take_index()
+//   tables      touch() records that a write changed a table, so that long polls on it are checked (R-API-50)
+//   events      tell() passes writes to the event stream
+//   memory      has_room() must be checked before a growing write: all stores together have at most `bytes_most`
 // Threads: the simulation's.
 #pragma once
 
@@ -31,7 +30,7 @@ class Stores {
   [[nodiscard]] Variables& variables() { return variables_; }
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] Keyring& keyring() { return keyring_; }
-  /// Who sends a request with this secret, where there is access control (R-STORE-61 to 67).
+  /// The sender of a request with this secret, with access control on (R-STORE-61 to 67).
   [[nodiscard]] Asker who(const std::string& secret, std::int64_t now) {
     return access_.who(secret, now, [this](std::string_view text) { return keyring_.is_own(text); });
   }
@@ -41,27 +40,27 @@ class Stores {
 
   using Listener = std::function<void(std::uint64_t index, const char* type, std::vector<StoreEvent> events)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
-  /// `type`: of the entry; a literal.
+  /// `type`: of the entry; a string literal.
   void tell(std::uint64_t index, const char* type, std::vector<StoreEvent> events) const {
     if (listener_) listener_(index, type, std::move(events));
   }
-  /// A variable was written, or is gone (R-STORE-49).
+  /// A variable was written or deleted (R-STORE-49).
   void variable_written(const Variable& variable, std::uint64_t index, bool deleted);
 
   [[nodiscard]] bool has_room(std::size_t more) const {
     return variables_.bytes() + access_.bytes() + more <= bytes_most_;
   }
 
-  /// When something happens by itself, in virtual time.
+  /// Virtual time of the next due work.
   [[nodiscard]] std::int64_t next_due() const {
     return std::min({variables_.next_due(), access_.next_due(), keyring_.next_due()});
   }
-  /// Whatever is due at `now`; each of its entries draws an index.
+  /// Does the work due at `now`; each entry draws an index.
   void run_due(std::int64_t now, const std::function<std::uint64_t()>& next_index);
 
-  /// All that is stored, for a snapshot; what it gives makes the text, on any thread.
+  /// All stored data, for a snapshot. The returned function makes the JSON, on any thread.
   [[nodiscard]] std::function<json::Value()> copy() const;
-  /// What copy() wrote, into empty stores.
+  /// Restores the data of copy() into empty stores.
   void restore(const json::Value& stored, std::int64_t now);
 
  private:

@@ -1,4 +1,4 @@
-// The tables of the stores, as long polls know them, and what a write to one of them tells the stream of events.
+// The tables of the stores, for long polls, and the events that writes to them send to the event stream.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ enum class StoreTable : std::uint8_t {
   acl_auth_methods,
   acl_binding_rules,
   root_keys,
-  // Rows of these are in the cluster's state; here is what was deleted last.
+  // Rows of these are in the cluster's state; here only the index of the last deletion.
   host_volumes,
   volume_claims,
   csi_volumes

@@ -1,4 +1,4 @@
-// Lists of texts as JSON, and the hash that stored objects show.
+// Lists of texts as JSON, and the hash of stored objects.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ namespace berth::serve {
   return out;
 }
 
-/// Items that are no texts are "".
+/// Items other than texts become "".
 [[nodiscard]] inline std::vector<std::string> texts_of(const json::Value& list) {
   std::vector<std::string> out;
   for (const json::Value& item : list.items()) out.push_back(item.as_string());

@@ -24,7 +24,7 @@ bool is_path_letter(char c) {
 }  // namespace
 
 std::size_t Variable::bytes() const {
-  std::size_t out = sizeof(Variable) + 2 * (name_space.size() + path.size()) + 128;  // and its key in the table
+  std::size_t out = sizeof(Variable) + 2 * (name_space.size() + path.size()) + 128;  // including its key in the table
   for (const auto& [key, value] : items) out += key.size() + value.size() + 128;
   return out;
 }
@@ -215,7 +215,8 @@ void Variables::start_delay(const Key& key, std::int64_t at) {
   timers_.insert({at, true, key});
 }
 
-/// Ends the first timer. A variable: its delay is over, and it is to be released, whatever lock it holds by now.
+/// Ends the first timer. Returns a variable if its delay has ended: it must be released, even if it now has another
+/// lock.
 VariableRef Variables::end_timer() {
   const Timer timer = *timers_.begin();
   const VariableRef stored = find(timer.key.first, timer.key.second);

@@ -1,10 +1,10 @@
-// Variables: small encrypted-at-rest texts of a real cluster, kept here as they are, with check-and-set and locks
-// (R-STORE-1 to 49). No request is read here and no log index drawn: endpoints/variables.cc does both.
+// Variables: small texts, encrypted in a real cluster and unencrypted here, with check-and-set and locks (R-STORE-1 to
+// 49). endpoints/variables.cc reads requests and draws log indexes.
 //
 //   identity   (namespace, path); rows are ordered by it, bytewise
-//   a lock     is a part of its variable. Its timer runs on virtual time: it expires 2 x TTL after it was acquired or
-//              renewed last, and LockDelay after that the variable is released (R-STORE-42, 43).
-//   cost       O(log rows) a write; a list copies one pointer per row that it shows
+//   lock       part of its variable. Its timer runs on virtual time: it expires 2 x TTL after it was last acquired or
+//              renewed, and LockDelay after that the variable is released (R-STORE-42, 43)
+//   cost       O(log rows) per write; a list copies one pointer per shown row
 // Threads: the simulation's. Variables are immutable and shared: lists are written on other threads.
 #pragma once
 
@@ -35,17 +35,17 @@ struct Variable {
   std::uint64_t create_index = 0, modify_index = 0;
   std::int64_t create_time = 0, modify_time = 0;  ///< virtual, unix ns
   std::optional<VariableLock> lock;
-  std::string key_id;  ///< of the root key that was active when it was written
+  std::string key_id;  ///< of the root key that was active at its write
 
-  [[nodiscard]] std::size_t bytes() const;  ///< of memory, about
+  [[nodiscard]] std::size_t bytes() const;  ///< approximate memory
 };
 using VariableRef = std::shared_ptr<const Variable>;
 
 /// R-STORE-1; `items` false: metadata.
 [[nodiscard]] json::Value variable_json(const Variable& variable, bool items, bool lock);
-/// The answer to a conflict with nothing, or with a lock (R-STORE-28, 36).
+/// The answer to a conflict with an absent variable, or with a lock (R-STORE-28, 36).
 [[nodiscard]] json::Value no_variable_json(const std::string& name_space, const std::string& path);
-/// Why no variable may have this path (R-STORE-5 to 10); "": it may.
+/// Why this path is invalid (R-STORE-5 to 10); "" if valid.
 [[nodiscard]] std::string variable_path_problem(std::string_view path);
 
 class Variables {
@@ -57,10 +57,10 @@ class Variables {
   enum class Outcome : std::uint8_t {
     done,
     conflict,     ///< the check index differs; `variable` is the stored one, null: there is none
-    locked,       ///< by another
+    locked,       ///< by another holder
     absent,       ///< no such variable
-    unlocked,     ///< it holds no lock
-    nothing_done  ///< a removal of what is not there
+    unlocked,     ///< it has no lock
+    nothing_done  ///< removal of an absent variable
   };
   struct Written {
     Outcome outcome = Outcome::done;
@@ -72,40 +72,40 @@ class Variables {
   };
 
   [[nodiscard]] VariableRef find(const std::string& name_space, const std::string& path) const;
-  /// In order; `name_space` "*": of all.
+  /// Variables in order; `name_space` "*": of all.
   [[nodiscard]] std::vector<VariableRef> list(const std::string& name_space, const std::string& prefix) const;
   [[nodiscard]] bool any_in(const std::string& name_space) const;
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  /// A plain write or, with `check`, one that needs this ModifyIndex; 0: that there is none (R-STORE-18 to 28, 38).
+  /// Writes a variable. `check`: required ModifyIndex of the stored one; 0: it must be absent (R-STORE-18 to 28, 38).
   Written write(Variable variable, std::optional<std::uint64_t> check, Now now);
   Written remove(const std::string& name_space, const std::string& path, std::optional<std::uint64_t> check);
   Written acquire(Variable variable, Now now);  ///< R-STORE-34 to 37
   Written renew(const std::string& name_space, const std::string& path, const std::string& lock_id, std::int64_t now);
   Written release(const std::string& name_space, const std::string& path, const std::string& lock_id, Now now);
 
-  /// When a timer ends next.
+  /// Time of the next timer.
   [[nodiscard]] std::int64_t next_due() const { return timers_.empty() ? kNever : timers_.begin()->at; }
-  /// Ends the timers that are due at `now`, one lock after the other; those of variables that lost their lock meanwhile
-  /// write nothing. `release` draws the index of an entry and is told what the entry wrote.
+  /// Ends the timers due at `now`, one lock after the other; those of variables without a lock by now write nothing.
+  /// `next_index` draws the index of an entry, and `tell` receives what it wrote.
   template <class NextIndex, class Tell>
   void run_due(std::int64_t now, NextIndex next_index, Tell tell) {
     while (next_due() <= now)
       if (const VariableRef held = end_timer()) tell(write_unlocked(*held, next_index()));
   }
 
-  /// All are written with another root key; no index moves.
+  /// Assigns all variables to another root key, without changing indexes.
   void set_key(const std::string& key_id);
   [[nodiscard]] bool any_with_key(const std::string& key_id) const;
 
-  /// A variable as it was stored; the timer of its lock starts anew (R-STORE-42).
+  /// Restores a stored variable; restarts the timer of its lock (R-STORE-42).
   void restore(Variable variable, std::int64_t now);
 
  private:
   using Key = std::pair<std::string, std::string>;
   struct Timer {
     std::int64_t at = 0;
-    bool removes = false;  // the delay is over, not the time to live
+    bool removes = false;  // timer of the delay, not of the time to live
     Key key;
     friend auto operator<=>(const Timer&, const Timer&) = default;
   };
