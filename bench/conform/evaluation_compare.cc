@@ -9,7 +9,7 @@
 namespace berth::conform {
 namespace {
 
-/// Maps from names or IDs: an entry with a zero value is still an entry.
+/// True for maps from names or IDs, where an entry with a zero value still counts.
 bool is_name_map(std::string_view key) {
   static constexpr std::array kMaps = {"NodesAvailable", "ClassFiltered",      "ConstraintFiltered",
                                        "ClassExhausted", "DimensionExhausted", "ResourcesExhausted",
@@ -44,7 +44,7 @@ json::Value simplified(const json::Value& v, bool name_map) {
 
 constexpr char kMark = '\x01';  // a fresh ID is written as \x01 token \x01 on both sides
 
-/// Rewrites every fresh ID inside texts (and map keys); as another one where `renamed` names it.
+/// Marks every fresh ID inside texts (and map keys), with its new name if in `renamed`.
 std::string mark_ids(const std::string& text, const std::set<std::string>& ids,
                      const std::map<std::string, std::string>& renamed = {}) {
   if (ids.empty() || text.size() < 36) return text;
@@ -61,7 +61,7 @@ std::string mark_ids(const std::string& text, const std::set<std::string>& ids,
   return out;
 }
 
-/// Rewrites every token new-alloc-N, new-eval-N, new-deployment-N, new-other-N of the recorded side.
+/// Marks every token new-alloc-N, new-eval-N, new-deployment-N, new-other-N of the recorded side.
 std::string mark_tokens(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -119,7 +119,7 @@ void sort_lists(json::Value& v) {
       if (!m.value.is_array() || std::find(kUnordered.begin(), kUnordered.end(), m.key) == kUnordered.end()) continue;
       std::vector<std::pair<std::string, json::Value>> keyed;
       for (json::Value& item : m.value.items()) {
-        // By name first: when one entry differs, the others still stand opposite each other.
+        // By name first, so that if one entry differs the others still match.
         std::string key = blanked(item["Name"].as_string()) + ' ' + json::to_text(marked(item, blanked));
         keyed.emplace_back(std::move(key), std::move(item));
       }
@@ -131,7 +131,7 @@ void sort_lists(json::Value& v) {
   }
 }
 
-/// Renames the fresh IDs in order of appearance in a walk of the sorted tree.
+/// Renames the fresh IDs in order of appearance in the sorted tree.
 class Renamer {
  public:
   void walk(json::Value& v) {
@@ -166,7 +166,7 @@ class Renamer {
   std::map<std::string, std::size_t> names_;
 };
 
-/// Writes `dynamic` for the values of dynamic ports of a new allocation (and for a To that copies the value).
+/// Replaces the values of a new allocation's dynamic ports by `dynamic` (also a To that copies the value).
 void hide_dynamic_ports(json::Value& alloc) {
   std::set<std::string> labels;
   auto hide = [](json::Value& port) {
@@ -210,7 +210,7 @@ json::Value flat(const std::map<std::string, std::vector<model::Allocation>>& by
   return out;
 }
 
-/// Position of a job in the vector's table; of one that a commit wrote anew, that of its equal. The size without one.
+/// Position of a job in the vector's table; for one rewritten by a commit that of its equal. The size if there is none.
 std::size_t job_index(const model::Job& job, const model::JobTable& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i].get() == &job) return i;
@@ -248,7 +248,7 @@ json::Value evals_json(const std::vector<model::Evaluation>& evals) {
   return out;
 }
 
-/// Table indexes are values, not counts: index 0 must not read as "absent".
+/// Adds 1 to indexes into the job table, because index 0 must not count as absent.
 void shift_job_indexes(json::Value& v) {
   if (v.is_array()) {
     for (json::Value& item : v.items()) shift_job_indexes(item);

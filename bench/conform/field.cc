@@ -3,7 +3,7 @@
 namespace berth::conform {
 namespace {
 
-/// Appends the pointer to `place`; false where the value is not in there.
+/// Appends the JSON pointer of a value to `place`; false if it is not in `in`.
 bool find_value(const json::Value& in, const json::Value* value, std::string& place) {
   if (&in == value) return true;
   const std::size_t length = place.size();

@@ -1,7 +1,6 @@
-// A checked view of a JSON value: what every adapter reads a vector's members through. A member of another type than is
-// asked for ends the replay with an error that names file, line and member; an absent or null one is the zero value of
-// its type, as recordings leave such members out. Members that a vector cannot do without stand beside its kind
-// (Component::required).
+// Field: a checked view of a JSON value, through which adapters read a vector's members. A member of the wrong type
+// ends the replay with an error that names file, line and member. An absent or null member is the zero value of its
+// type, because recordings omit such members. Required members are listed per kind (required.cc).
 #pragma once
 
 #include <concepts>
@@ -16,9 +15,9 @@
 
 namespace berth::conform {
 
-/// Thrown where a vector is not what its kind says; conform::run() makes a one-line error of it.
+/// Thrown if a vector violates its kind; conform::run() turns it into a one-line error.
 struct Malformed {
-  const json::Value* at;  ///< found by its address in the line; null: `below` begins at the line
+  const json::Value* at;  ///< located by its address in the line; null: `below` begins at the line
   std::string below;      ///< JSON pointer from there
   std::string problem;
 };
@@ -27,8 +26,8 @@ class Field {
  public:
   Field(const json::Value& value) : value_(&value) {}  // NOLINT: a view of it
 
-  /// The value as it is, for what compares or prints it whole.
-  operator const json::Value&() const { return *value_; }  // NOLINT: it is one, seen
+  /// The value itself, for comparing or printing it.
+  operator const json::Value&() const { return *value_; }  // NOLINT: a view of it
   [[nodiscard]] const json::Value& value() const { return *value_; }
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
@@ -45,12 +44,12 @@ class Field {
     const json::Value* const found = object().find(key);
     return found ? std::optional<Field>(*found) : std::nullopt;
   }
-  /// A member that must be there, whatever it is.
+  /// A required member of any type.
   [[nodiscard]] Field at(std::string_view key) const {
     if (const json::Value* const found = object().find(key)) return Field(*found);
     fail("is missing", "/" + std::string(key));
   }
-  /// The same for each of these, as required_members() lists them.
+  /// Checks for all of these members, as listed by required_members().
   void require(std::string_view members) const;
   [[nodiscard]] std::size_t size() const {
     if (!is_object() && !is_array() && !is_null()) mistyped("a list or an object");
@@ -70,17 +69,17 @@ class Field {
       mistyped("an integer that is not negative");
     return value_->as_uint(fallback);
   }
-  /// How many of something there are, each of which takes memory or time.
+  /// A count of things that each take memory or time.
   [[nodiscard]] std::size_t as_count(std::size_t most = 1'000'000) const {
     if (const std::uint64_t count = as_uint(); count <= most) return count;
     fail("is more than " + std::to_string(most));
   }
-  /// A position in a list of so many entries.
+  /// A position in a list of `size` entries.
   [[nodiscard]] std::size_t as_index(std::size_t size) const {
     if (is_int() && value_->as_uint(size) < size) return value_->as_uint();
     fail("is no index into " + std::to_string(size) + " entries");
   }
-  /// A time on a script's clock, or a span of it: each of its days is lived through.
+  /// A time or duration on a script's clock. Limited, because all of it is simulated.
   [[nodiscard]] std::int64_t as_script_ns() const {
     constexpr std::int64_t kMost = std::int64_t{2} * 24 * 3600 * 1'000'000'000;
     if (const std::int64_t ns = as_int(); ns >= -kMost && ns <= kMost) return ns;
@@ -132,7 +131,7 @@ inline auto Field::members() const {
   });
 }
 
-/// model::from_json of a member; what cannot be read is an error of the vector.
+/// model::from_json of a member; failure is an error of the vector.
 template <class T>
 Result<void> from_json(const Field& field, T& out, const model::ReadOptions& options = {}) {
   model::ReadOptions here = options;
@@ -142,17 +141,17 @@ Result<void> from_json(const Field& field, T& out, const model::ReadOptions& opt
   return {};
 }
 
-/// JSON pointer of the value at that address in `root`; "" where it is not in there.
+/// JSON pointer of the value at that address in `root`; "" if it is not in there.
 [[nodiscard]] std::string pointer_to(const json::Value& root, const json::Value* value);
 
-/// What a reader of the engine gave; what it refused is an error of the line, at the place that it told.
+/// The value of an engine reader's result; its error becomes an error of the line at the same place.
 template <class T>
 [[nodiscard]] T or_malformed(Result<T> result) {
   if (!result) throw Malformed{nullptr, result.error().place, result.error().problem};
   return std::move(*result);
 }
 
-/// Runs `work` on a copy of a line; places in the copy are those of the line.
+/// Runs `work` on a copy of a line; places in the copy are reported as places of the line.
 template <class Work>
 auto in_copy(const json::Value& copy, const Work& work) {
   try {

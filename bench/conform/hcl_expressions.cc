@@ -83,7 +83,7 @@ Answer answer(const std::string& expression) {
 
 std::string joined(const std::set<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
 
-// What Go prints of values that JSON cannot say; other texts of Go are compared by type only.
+// Go's text of values that JSON cannot express; other texts of Go are compared only by type.
 std::string go_text(const HclValue& value, const std::string& wanted) {
   if (!value.is_known()) return "cty.DynamicVal";
   if (value.kind() == HclKind::number && value.is_value() && value.number().is_infinite()) {
@@ -113,7 +113,7 @@ std::vector<Difference> differences(const HclValue& vector, const Answer& got) {
   return out;
 }
 
-// What a line is not, or "".
+// The error of a line, or "".
 std::string problem_of(const HclValue& vector) {
   if (vector.kind() != HclKind::object) return "is no object";
   const auto is_text = [&](const char* member) {

@@ -1,5 +1,5 @@
-// Replays recorded expressions of HCL: each line has `expr` and either `type` and `value`, or the lines of
-// `parse_errors` or `eval_errors`. Numbers there have up to 512 bits, so lines are read by HCL's own decoder of JSON.
+// Replays recorded HCL expressions: each line has `expr` and either `type` and `value`, or the lines of `parse_errors`
+// or `eval_errors`. Numbers have up to 512 bits, so lines are read by HCL's own JSON decoder.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace berth::conform {
 
-/// Whether the file holds such vectors, by its name: "expr.jsonl" or "expr.jsonl.gz".
+/// True if the file has the name of such vectors: "expr.jsonl" or "expr.jsonl.gz".
 [[nodiscard]] bool has_hcl_expressions(const std::string& path);
 [[nodiscard]] Result<FileReport> replay_hcl_expressions(const std::string& path, const RunOptions& options,
                                                         std::vector<KeptDifference>& kept);

@@ -7,7 +7,7 @@
 
 namespace berth::conform {
 
-/// A job given whole, or by reference to a record of job_bases.jsonl(.gz) beside `vector_path` with edits applied.
+/// A complete job, or one by reference to a record of job_bases.jsonl(.gz) in the folder of `vector_path`, with edits.
 [[nodiscard]] Result<json::Value> resolve_job(const Field& job, const std::string& vector_path);
 
 /// Applies edits {JSON pointer: value, null removes}; pointers into lists that do not exist yet append.

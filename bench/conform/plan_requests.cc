@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kOrders = 400;  // Nomad's answer is one draw; so many draws of berth's must contain it
+constexpr std::uint64_t kOrders = 400;  // Nomad's answer is one draw; so many of berth's must contain it
 constexpr std::string_view kRequest = ".request.json";
 
 struct Request {
-  std::string name, stem;  ///< "plan-07", and its path without endings
+  std::string name, stem;  ///< "plan-07", and its path without extensions
   std::string stage, file, name_space;
   std::int64_t unix_ns = 0;
   json::Value job, response;
@@ -54,7 +54,7 @@ Result<Request> read_request(const fs::path& path) {
   return out;
 }
 
-/// What of an answer can be compared: made-up IDs and times taken out.
+/// The comparable part of an answer, without generated IDs and times.
 json::Value without_made_up(const json::Value& v) {
   if (v.is_array()) {
     json::Value out = json::Value::array();
@@ -70,7 +70,7 @@ json::Value without_made_up(const json::Value& v) {
 
 json::Value comparable_answer(const json::Value& answer) {
   json::Value out = without_made_up(answer);
-  // Which of several equal victims goes is the order of a map (R-PREEMPT-1101); of which jobs they are is not.
+  // Which of several equal victims is evicted depends on a map's order (R-PREEMPT-1101), but not their jobs.
   json::Value* annotations = out.find("Annotations");
   if (json::Value* stubs = annotations ? annotations->find("PreemptedAllocs") : nullptr; stubs && stubs->is_array()) {
     std::vector<std::string> jobs;
@@ -85,7 +85,7 @@ json::Value comparable_answer(const json::Value& answer) {
   return out;
 }
 
-/// Lines whose order Nomad takes from a map, sorted; the time until a launch taken out.
+/// The text with lines that Nomad prints in a map's order sorted, and without the time until a launch.
 std::string comparable_text(const std::string& text) {
   std::vector<std::string> lines;
   for (const std::string_view line : base::split(text, '\n'))
@@ -93,7 +93,7 @@ std::string comparable_text(const std::string& text) {
   for (std::string& line : lines)
     if (const auto at = line.rfind(" ("); line.starts_with("- If submitted now") && at != std::string::npos)
       line.resize(at);
-  for (std::string& line : lines)  // which of several equal victims goes: R-PREEMPT-1101
+  for (std::string& line : lines)  // which of several equal victims is evicted: R-PREEMPT-1101
     if (line.size() > 36 && base::parse_uuid(line.substr(0, 36))) line.replace(0, 36, "(allocation)");
   const auto kind = [](const std::string& line) {
     if (!line.starts_with("    * ")) return std::string();
@@ -126,7 +126,7 @@ std::vector<Difference> text_difference(const std::string& what, const std::stri
   return out;
 }
 
-/// One recorded output; `of` makes berth's for an answer.
+/// One recorded output and its comparison with berth's answer.
 struct Part {
   std::function<std::vector<Difference>(const server::DryRunAnswer&)> differences;
   std::vector<Difference> best;

@@ -1,4 +1,4 @@
-// Recorded plans, which come as API objects, as rows: what is put through plan::Applier.
+// Converts recorded plans from API objects to rows for plan::Applier.
 #pragma once
 
 #include <deque>
@@ -8,13 +8,13 @@
 
 namespace berth::conform {
 
-/// The rows of one recorded plan. Stops become plain ones where no word of theirs is lost; everything else is carried
-/// as the object that it is (PlanRows::given).
+/// The rows of a recorded plan. Stops become simple rows if that loses nothing; everything else is passed as objects
+/// (PlanRows::given).
 class RecordedPlan {
  public:
-  /// `plan` has been normalised and carries the job as it is stored now, which entries without one get unless they have
-  /// ended (R-CTRL-710). Nodes and allocations that `store` does not know become rows of it that are gone: that is how
-  /// a plan names what was removed meanwhile.
+  /// `plan` must be normalised and have the job as stored now; entries without a job get it unless they have ended
+  /// (R-CTRL-710). Nodes and allocations unknown to `store` become removed rows, as a plan refers to objects that were
+  /// removed meanwhile.
   RecordedPlan(tables::StateStore& store, const model::Plan& plan, const model::Quirks& quirks = {});
   [[nodiscard]] const plan::PlanRows& rows() const { return rows_; }
 

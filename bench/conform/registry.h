@@ -1,4 +1,4 @@
-// Which function replays which kind of vector.
+// The replay functions by kind of vector.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@ struct Required {
   std::string_view kind, members;
 };
 
-// Ascending by kind. Other members may be left out where they are zero.
+// Ascending by kind. Other members may be omitted if zero.
 // clang-format off
 constexpr Required kRequired[] = {
     {"@evaluation", "eval expect jobs now scheduler state"},

@@ -25,7 +25,7 @@ bool is_vector_file(const fs::path& path) {
   return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
 }
 
-/// "shuffle" of ".../components/shuffle.jsonl.gz".
+/// "shuffle" for ".../components/shuffle.jsonl.gz".
 std::string stem(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   return name.substr(0, name.find('.'));
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& paths)
   return out;
 }
 
-/// Formats that have none of these members are not replayed.
+/// Formats without any of these members are not replayed.
 constexpr std::string_view kOurs[] = {"in", "out", "script", "state", "eval", "expect", "input", "source", "error"};
 
 Outcome replay(const json::Value& line, const std::string& path, const std::string& kind,
@@ -73,14 +73,14 @@ Outcome replay(const json::Value& line, const std::string& path, const std::stri
                  whole["name"].as_string(), sources});
 }
 
-/// What the vector is not, as an error of its line.
+/// Converts the exception to an error of the vector's line.
 InputError error_of(const Malformed& malformed, const json::Value& line, const std::string& path, std::size_t number) {
   const std::string place = (malformed.at ? pointer_to(line, malformed.at) : std::string()) + malformed.below;
   return {path, std::to_string(number) + (place.empty() ? "" : ":" + place), malformed.problem,
           "take the vector as it was recorded"};
 }
 
-/// Recorded job files are files of their own; each folder of them is one row of the report. They leave `files`.
+/// Replays recorded job files and removes them from `files`. Each folder of them is one row of the report.
 void replay_job_files(std::vector<std::string>& files, const RunOptions& options, Report& report) {
   std::map<std::string, FileReport> folders;
   for (const std::string& path : files) {
@@ -141,7 +141,7 @@ Result<Report> run(const RunOptions& options) {
     const std::string kind = stem(path);
     std::size_t lines = 0;
     std::unique_ptr<StreamReplay> stream;
-    std::string foreign;  // what the first line is, if that is not replayed
+    std::string foreign;  // kind of the first line, if it is not replayed
     const auto replay_line = [&](const json::Value& value, std::size_t number, bool chosen) {
       const Field whole(value);
       if (number == 1 && StreamReplay::begins(whole)) {
@@ -156,9 +156,9 @@ Result<Report> run(const RunOptions& options) {
       const std::string& name = whole["name"].as_string();
       const bool named = options.name.empty() || name.find(options.name) != std::string::npos;
       if (!named && !stream) return;
-      if (kind == "job_bases") return;  // inputs of other files, nothing to decide
+      if (kind == "job_bases") return;  // input for other files
       Outcome outcome;
-      if (stream) {  // each line moves the state on
+      if (stream) {  // each line changes the state
         auto replayed = stream->next(whole, number, chosen && named);
         if (!replayed) {
           error = replayed.error();
@@ -188,7 +188,7 @@ Result<Report> run(const RunOptions& options) {
       const bool chosen = lines++ % options.every == 0;
       if (!chosen && !stream) return true;
       auto value = io::parse_json(line, path, std::to_string(number));
-      if (!value && !foreign.empty()) {  // another format may have numbers of any size
+      if (!value && !foreign.empty()) {  // other formats may have numbers of any size
         ++file.unsupported[foreign];
         return true;
       }

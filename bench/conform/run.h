@@ -1,4 +1,4 @@
-// `berth conform`: replays files and folders of recorded decisions and sums up.
+// `berth conform`: replays files and folders of recorded decisions and reports the totals.
 #pragma once
 
 #include <map>
@@ -15,9 +15,9 @@ struct RunOptions {
   std::vector<std::string> paths;   ///< files, or folders searched for .jsonl and .jsonl.gz
   std::optional<std::string> step;  ///< only vectors of that step (evaluation vectors)
   std::string name;                 ///< only vectors whose name contains this text
-  std::size_t every = 1;            ///< only the first of each so many vectors of a file
-  sched::EnabledSources sources;    ///< that may answer the Selects of evaluations
-  std::size_t diff_count = 0;       ///< how many differing vectors to keep in full
+  std::size_t every = 1;            ///< only one in so many vectors of a file
+  sched::EnabledSources sources;    ///< sources that may serve the Selects of evaluations
+  std::size_t diff_count = 0;       ///< number of differing vectors to keep completely
 };
 
 struct FileReport {

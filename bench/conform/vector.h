@@ -1,4 +1,4 @@
-// One recorded decision, and what replaying it gave.
+// A recorded decision, and the result of replaying it.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct Vector {
   Field whole;                    ///< the line
   Field in;                       ///< component vectors: `in`; else the whole line
   Field out;                      ///< component vectors: `out`; else `expect`
-  const std::string& path;        ///< the file it stands in
+  const std::string& path;        ///< its file
   std::string_view name;          ///< its `name`
-  sched::EnabledSources sources;  ///< that may answer the Selects of an evaluation
+  sched::EnabledSources sources;  ///< sources that may serve the Selects of an evaluation
 };
 
 struct Difference {
   std::string place;     ///< JSON pointer into the expected value
   std::string expected;  ///< JSON text, shortened
   std::string got;       ///< JSON text, shortened
-  std::string rule;      ///< rule numbers where known, else ""
+  std::string rule;      ///< rule numbers if known, else ""
 };
 
 struct Outcome {
@@ -42,7 +42,7 @@ struct Outcome {
 
 using Replay = Outcome (*)(const Vector&);
 
-/// One kind of component vectors: the name of the file without endings, and the function that replays one of them.
+/// A kind of component vectors: the file name without extensions, and the function that replays one of them.
 struct Component {
   std::string_view file;
   Replay replay;

@@ -1,4 +1,4 @@
-// Adapters from recorded control scripts to berth: the tracker of blocked evaluations beside a broker.
+// Adapters from recorded control scripts to berth: the tracker of blocked evaluations with a broker.
 #include <algorithm>
 
 #include "broker/blocked.h"
@@ -49,7 +49,7 @@ class BlockedScript {
     } else if (op == "duplicates") {
       std::vector<EvalRow> rows;
       tracker_.take_duplicates(rows);
-      if (rows.empty()) ++now_;  // the recorder waited in vain
+      if (rows.empty()) ++now_;  // the recorder waited without result
       out.set("evals", names_.list(rows));
     } else if (op == "dequeue") {
       const auto got = broker_.dequeue(broker::kSchedulers, now_);
@@ -88,7 +88,7 @@ class BlockedScript {
   }
 
  private:
-  static broker::Config config() {  // nothing of it is recorded: the attached broker never nacks
+  static broker::Config config() {  // not recorded: the attached broker never nacks
     broker::Config out;
     out.order = broker::ReadyOrder::exact;
     out.evals = out.jobs = 256;

@@ -1,4 +1,4 @@
-// Names of a control script against rows of the broker: shared by the scripts of broker and blocked tracker.
+// Maps names of a control script to rows of the broker; shared by the scripts of broker and blocked tracker.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace berth::conform {
 
-/// "_core" -> Queue::core; an unknown name is service.
+/// "_core" -> Queue::core; unknown names give service.
 [[nodiscard]] broker::Queue queue_of(std::string_view name);
 
-/// Texts numbered in the order in which they were first seen.
+/// Numbers texts in order of first occurrence.
 class Numbered {
  public:
   std::uint32_t number(const std::string& text) {
@@ -33,7 +33,7 @@ class Numbered {
 
 class ScriptNames {
  public:
-  /// The broker's row of a recorded evaluation; names not seen before get new rows.
+  /// The broker's row of a recorded evaluation; new names get new rows.
   broker::EvalRow row(const std::string& id) { return static_cast<broker::EvalRow>(evals_.number(id)); }
   broker::Eval read(const Field& eval);
   [[nodiscard]] const std::string& eval(broker::EvalRow row) const {
@@ -59,7 +59,7 @@ class ScriptNames {
       if (tokens_[i] == token) return numbered_label(i + 1);
     return "?";
   }
-  /// The token a label names; Token::none for any other text.
+  /// The token of a label; Token::none for any other text.
   [[nodiscard]] broker::Token token(const std::string& label) const {
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (label == numbered_label(i + 1)) return tokens_[i];

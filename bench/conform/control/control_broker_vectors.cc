@@ -72,7 +72,7 @@ class BrokerScript {
     return out;
   }
 
-  /// The member `end`: everything the broker still holds.
+  /// The member `end`: the remaining contents of the broker.
   Value end() {
     const broker::Contents contents = broker_.contents();
     const broker::Stats stats = broker_.stats();

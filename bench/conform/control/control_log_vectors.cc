@@ -1,4 +1,4 @@
-// Adapters from recorded vectors to berth: what log entries change in the state.
+// Adapters from recorded vectors to berth: changes of the state by log entries.
 #include <algorithm>
 #include <set>
 
@@ -56,10 +56,10 @@ Value texts_to_json(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// One plan, what was answered, and the state afterwards, in the words of the vectors.
+/// A plan, its result, and the state afterwards, in the form of the vectors.
 class AppliedPlan {
  public:
-  /// `view`: what its nodes were checked on.
+  /// `view`: the state on which its nodes were checked.
   AppliedPlan(ScriptState& state, const model::Plan& plan, const plan::ApplyResult& result,
               const tables::Snapshot& view, std::int64_t now)
       : store_(state.store()), log_(state.log()), plan_(plan), result_(result), view_(view), now_(now) {
@@ -112,7 +112,7 @@ class AppliedPlan {
     return out;
   }
 
-  /// The commit's payload (R-CTRL-625 to 627), read off what is stored now.
+  /// The commit's payload (R-CTRL-625 to 627), from the present state.
   [[nodiscard]] Value commit() const {
     constexpr auto kSparse = model::WriteMode::sparse;
     Value out = Value::object();
@@ -168,7 +168,7 @@ class AppliedPlan {
     const auto stored = log_.alloc(alloc.id);
     return stored && stored->desired_status == "evict" && stored->modify_index == result_.index;
   }
-  /// The plan's, with the canaries that were kept (R-CTRL-619).
+  /// The plan's deployment, with the canaries that were kept (R-CTRL-619).
   [[nodiscard]] model::Deployment committed_deployment() const {
     model::Deployment out = *plan_.deployment;
     const auto stored = log_.deployment(out.id);
@@ -210,8 +210,8 @@ class AppliedPlan {
   bool emptied_ = false;  // R-CTRL-618
 };
 
-/// Submits plans one after the other: the job is taken as it is stored (R-CTRL-503), the nodes are checked on a state
-/// that is renewed as R-CTRL-601 says.
+/// Submits plans one after the other, with the job as stored (R-CTRL-503). The nodes are checked on a state that is
+/// renewed according to R-CTRL-601.
 class PlanScript {
  public:
   explicit PlanScript(ScriptState& state) : state_(state) {}
@@ -227,7 +227,7 @@ class PlanScript {
     }
     const RecordedPlan rows(state_.store(), plan);
     if (!view_ || view_->index < std::max(last_commit_, plan.snapshot_index)) view_ = state_.store().snapshot();
-    // Evaluations of preempted jobs get the IDs that were recorded in the commit.
+    // Evaluations of preempted jobs get the IDs recorded in the commit.
     const auto evals = recorded["commit"]["PreemptionEvals"].items();
     std::size_t drawn = 0;
     const std::function<base::Uuid()> draw_id = [&] {
@@ -288,7 +288,7 @@ Outcome replay_plan_apply(const Vector& vector) {
   return (*state)->replay(vector, carry_out, {"calls"});
 }
 
-/// One node, judged by the same check.
+/// One node, checked in the same way.
 Outcome replay_plan_nodes(const Vector& vector) {
   model::JobTable jobs;
   for (const Field& job : vector.whole["jobs"].items()) {

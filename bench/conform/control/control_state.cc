@@ -13,9 +13,9 @@ using json::Value;
 
 namespace {
 
-constexpr std::size_t kRecordedTables = 6;  // those from fsm::Table::node_pools on are not in recordings
+constexpr std::size_t kRecordedTables = 6;  // recordings do not contain tables from fsm::Table::node_pools on
 
-/// from_json(), and priorities that the tables can hold.
+/// from_json(), and checks that the tables can store the priorities.
 template <class T>
 Result<void> read(const Field& value, T& out, const model::ReadOptions& options) {
   auto done = from_json(value, out, options);
@@ -82,7 +82,7 @@ bool is_zero_of_a_field(const Field& value) {
          (value.is_string() && value.as_string().empty()) || ((value.is_array() || value.is_object()) && !value.size());
 }
 
-/// Member of a changed object: fields whose value became another one, null where it became zero.
+/// The changed fields of an object; null if a value became zero.
 Value changed_fields(const Field& before, const Field& after) {
   Value out = Value::object();
   const CompareOptions options;
@@ -169,7 +169,7 @@ tl::expected<std::unique_ptr<ScriptState>, std::string> ScriptState::read(const 
         out->log_.set_table_index(static_cast<fsm::Table>(i), table["Index"].as_uint());
   for (const Field& summary : state["JobSummaries"].items())
     out->log_.set_summary(summary["Namespace"].as_string(), summary["JobID"].as_string(), read_summary(summary));
-  // The log may have gone on without writing a table; where the first entry says so, that index is the next one.
+  // The log may have continued without writing a table; then the first entry gives the next index.
   std::uint64_t first = 0;
   for (const Field& answer : vector["out"].items())
     if (answer["entries"].size() > 0) {
@@ -190,7 +190,7 @@ Value ScriptState::job_reference(const std::shared_ptr<const model::Job>& job) c
   for (std::size_t i = 0; i < jobs_.size(); ++i)
     if (*jobs_[i] == *job) return static_cast<std::uint64_t>(i);
   Value printed = model::to_json(*job, model::WriteMode::sparse);
-  for (std::size_t i = 0; i < jobs_.size(); ++i)  // retained blocks may list their members in another order
+  for (std::size_t i = 0; i < jobs_.size(); ++i)  // blocks stored as JSON may have another member order
     if (jobs_[i]->version == job->version && jobs_[i]->modify_index == job->modify_index &&
         compare(model::to_json(*jobs_[i], model::WriteMode::sparse), printed, {}).empty())
       return static_cast<std::uint64_t>(i);
@@ -203,7 +203,7 @@ ScriptState::Tables ScriptState::print() const {
   const model::ClusterState state = log_.state();
   for (const model::Node& node : state.nodes) {
     Value& value = out["Nodes"][node.id] = model::to_json(node, kSparse);
-    value.erase("SecretID");                            // the vectors leave secrets out
+    value.erase("SecretID");                            // the vectors have no secrets
     if (node.drain_strategy) value.set("Drain", true);  // R-MODEL-605
   }
   for (const auto& job : state.jobs) out["Jobs"][job->namespace_ + "/" + job->id] = job_reference(job);
@@ -232,7 +232,7 @@ ScriptState::Tables ScriptState::print() const {
 }
 
 Value ScriptState::take_diff(const Field& expected) {
-  static const Value nothing;  // of a row that is no object: an index, or null where it is removed
+  static const Value nothing;  // for rows that are not objects: an index, or null if removed
   Tables now = print();
   Value out = Value::object();
   const auto differs = [](const Field& a, const Field& b) { return !compare(a, b, {}).empty(); };
@@ -408,7 +408,7 @@ tl::expected<void, std::string> ScriptState::carry_out(const Field& step, Value&
     fsm::JobRegisterEntry entry;
     entry.job = job(step["job"]);
     if (!entry.job) return tl::unexpected(std::string("a job entry without a job"));
-    // Written beside the log: at an index of its own and without being reported as an entry.
+    // Written without the log: at its own index, and not reported as an entry.
     fsm::Hooks hooks;
     got.set("error", log_.apply(step["index"].as_uint(), entry, hooks));
   } else if (op == "client_update") {
@@ -441,7 +441,7 @@ tl::expected<void, std::string> ScriptState::commit_plan(const Field& step, Valu
   plan.deployment = std::move(*deployment);
   plan.deployment_updates = std::move(*updates);
   for (model::Allocation& alloc : *updated) plan.node_allocation[alloc.node_id].push_back(std::move(alloc));
-  // The lists are flat here, and in their order.
+  // The lists are flat here, in order.
   if (!stopped->empty()) plan.node_update[""] = std::move(*stopped);
   if (!preempted->empty()) plan.node_preemptions[""] = std::move(*preempted);
   const RecordedPlan recorded(store(), plan);
@@ -470,7 +470,7 @@ tl::expected<void, std::string> ScriptState::carry_out_on_job(const Field& step,
   const std::string& op = step["op"].as_string();
   const std::int64_t now = kScriptStartNs + step["at"].as_int();
   fsm::Answer answer;
-  // What most of these operations reply; false: of a refused one, nothing but the evaluation's ID.
+  // The reply of most operations; `indexes` false: a refused one, with only the evaluation's ID.
   const auto put_reply = [&](bool indexes) -> Value& {
     put_answer(answer, got);
     Value& reply = got.set("reply", Value::object());

@@ -19,10 +19,10 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
-constexpr std::int64_t kSettled = 1500 * kSecond;  // longer than any deadline or delay that is drawn
+constexpr std::int64_t kSettled = 1500 * kSecond;  // longer than any drawn deadline or delay
 constexpr std::uint64_t kJobIds = 6;
 
-/// What tasks do, but for what TaskOutcome declares.
+/// Behaviour of tasks without a TaskOutcome.
 const client::SeededModel& tasks_of(std::uint64_t seed) {
   thread_local client::SeededModel model;
   model.seed = seed;
@@ -79,7 +79,7 @@ class ClusterLife final : public living::Listener {
   }
 
  private:
-  // --- what happens ---
+  // --- events ---
   template <class... Args>
   bool ask(const living::Event& event, fmt::format_string<Args...> format, Args&&... args) {
     const fsm::Answer answer = cluster_.apply(event);
@@ -99,7 +99,7 @@ class ClusterLife final : public living::Listener {
   [[nodiscard]] std::string any_job() { return "job" + std::to_string(draw_.below(kJobIds)); }
   [[nodiscard]] std::string any_alloc();
 
-  // --- the clock, and what is looked at ---
+  // --- the clock, and checks ---
   [[nodiscard]] double seconds() const { return static_cast<double>(cluster_.now() - start_) / 1e9; }
   [[nodiscard]] bool goes_on() {
     if (report_.problems.empty()) report_.problems = cluster_.problems();
@@ -131,13 +131,13 @@ class ClusterLife final : public living::Listener {
   std::function<void(server::Server&)> before_evaluation_;
   bool large_ = false;
   Draw draw_;
-  std::vector<model::Node> machines_;  // as they are now, also those that went away
+  std::vector<model::Node> machines_;  // present form, including removed ones
   living::Cluster cluster_;
   std::int64_t start_ = cluster_.now();
   LifeWays ways_;
 };
 
-// ---------------------------------------------------------------- what happens
+// ---------------------------------------------------------------- events
 
 void ClusterLife::happen() {
   const std::uint64_t kind = draw_.below(100);
@@ -202,7 +202,7 @@ void ClusterLife::happen_to_node() {
   }
 }
 
-/// A node joins, comes back or gets another label, class, memory or device.
+/// A node joins, returns or gets another label, class, memory or device.
 void ClusterLife::change_machine(model::Node& machine) {
   if (draw_.chance(30)) {
     machines_.push_back(draw_node(draw_, 100 + machines_.size()));
@@ -214,7 +214,7 @@ void ClusterLife::change_machine(model::Node& machine) {
       machine.node_class, machine.node_resources->memory.memory_mb);
 }
 
-/// A job of the decision lives, with what only clients and watchers read of it.
+/// A job as in life_draw.h, with members that only clients and watchers read.
 std::shared_ptr<model::Job> ClusterLife::draw_life_job(const std::string& id) {
   std::shared_ptr<model::Job> job = draw_job(draw_, "default", id, large_);
   const bool batch = job->type == "batch", short_lived = batch || job->type == "sysbatch";
@@ -263,7 +263,7 @@ void ClusterLife::register_job() {
     change_job(draw_, *job);
   } else {
     job = draw_life_job(id);
-    if (stored && stored->type != job->type) return;  // R-MODEL: the type of a job stays
+    if (stored && stored->type != job->type) return;  // R-MODEL: a job's type cannot change
   }
   const model::TaskGroup& group = job->task_groups.front();
   ask(living::JobRegister{.job = job}, "register {} ({}{}, priority {}, group {} x {})", id, job->type,
@@ -349,7 +349,7 @@ void ClusterLife::change_configuration() {
       event.configuration.pause_eval_broker ? ", the broker is paused" : "");
 }
 
-// ---------------------------------------------------------------- what is looked at
+// ---------------------------------------------------------------- checks
 
 void ClusterLife::attempt(server::Lane& lane) {
   if (lane.attempts > 1) return;
@@ -364,8 +364,8 @@ void ClusterLife::applied(server::Lane& lane) {
   report_.count(lane.result.plan, lane.applied);
 }
 
-/// Everything comes back and goes on by itself for a while. Then names are unique, and a job that nothing keeps waiting
-/// has what it asks for (R-CTRL-1722, 1728).
+/// Lets all nodes return and runs without events for a while. Then names must be unique, and every job without waiting
+/// work must have its counts (R-CTRL-1722, 1728).
 void ClusterLife::settle() {
   wait(60 * kSecond);
   living::SetSchedulerConfig event{draw_configuration(draw_)};

@@ -1,6 +1,6 @@
-// The other kind of random life: a living cluster (engine/living) with its drainer, deployment watcher and clients, to
-// which every event of R-CTRL-E1 to E19 happens. What clients report follows from what their tasks do, so that states
-// are those that a cluster gets into; a life on the bare server (life.h) also sees those that it hardly would.
+// Random simulation of a whole cluster (engine/living) with drainer, deployment watcher and clients, and every event of
+// R-CTRL-E1 to E19. Clients report what their tasks do, so the states are realistic. Simulations of only the server
+// (life.h) also reach states that a cluster hardly would.
 #pragma once
 
 #include "conform/life/life.h"
@@ -13,7 +13,7 @@ struct ClusterLifeReport : LifeReport {
   std::uint64_t heartbeats = 0, reports = 0, drains = 0, ended_deployments = 0, lost = 0;
 };
 
-/// `on_commit` is not called. `object_reports`: clients report API objects (living::Config).
+/// Does not call `on_commit`. `object_reports`: clients report API objects (living::Config).
 [[nodiscard]] ClusterLifeReport run_cluster_life(const LifeOptions& options, bool object_reports = false);
 
 }  // namespace berth::conform

@@ -18,7 +18,7 @@ namespace {
 using base::kSecond;
 using tables::kNoRow;
 
-/// One life: events are drawn, the server does its work, everybody looks on.
+/// One simulation: draws events, lets the server work, and checks.
 class Life final : public LifeWatch {
  public:
   explicit Life(const LifeOptions& options)
@@ -54,7 +54,7 @@ class Life final : public LifeWatch {
 
   void planned(const sched::EvalResult& result) override {
     ++report_.plans;
-    if (options_.on_commit) {  // in API objects while the state is the one that it was decided on
+    if (options_.on_commit) {  // exported while the state is the one of the decision
       const server::Lane& lane = server_.server().lane();
       plan_ = sched::to_model({*result.state, lane.scratch}, result, *lane.record->object, server_.now());
     }
@@ -70,7 +70,7 @@ class Life final : public LifeWatch {
   LifeOptions options_;
   LifeReport report_;
   LifeLedger ledger_;
-  model::ClusterState before_;  // the commit under way, with its plan; only for on_commit
+  model::ClusterState before_;  // state before the present commit; only for on_commit
   model::Plan plan_;
   Draw draw_;
   LifeServer server_;

@@ -71,7 +71,7 @@ void change_node(Draw& draw, model::Node& node) {
       node.node_class = draw.one_of<const char*>({"a", "b", ""});
       break;
     case 2:
-      r.memory.memory_mb += 512;  // never less: what runs there would not fit
+      r.memory.memory_mb += 512;  // never less, or running allocations would not fit
       break;
     default:
       if (r.devices.empty())
@@ -129,7 +129,7 @@ void draw_task(Draw& draw, model::TaskGroup& group) {
     if (draw.chance(30)) device.constraints.push_back({"${device.attr.memory}", "10 GiB", ">="});
     if (draw.chance(30)) device.affinities.push_back({"${device.attr.memory}", "16 GiB", ">=", 60});
   }
-  if (draw.chance(8)) {  // the form of before group networks: bandwidth, and ports of the task's own
+  if (draw.chance(8)) {  // the old form, before group networks: bandwidth and ports per task
     model::NetworkResource& network = ask.networks.emplace_back();
     network.mbits = draw.one_of<std::int64_t>({100, 400, 700});
     if (draw.chance(60)) network.reserved_ports.push_back({.label = "admin", .value = 9090});

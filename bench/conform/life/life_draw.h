@@ -1,4 +1,4 @@
-// What a life draws from its seed: nodes, jobs and the changes that people make to them, as plain values.
+// Random nodes, jobs and changes by users, drawn from a simulation's seed, as plain values.
 #pragma once
 
 #include <initializer_list>
@@ -26,18 +26,18 @@ class Draw {
   sim::Random random_;
 };
 
-/// A cluster of a few nodes, of some dozens in one life of ten, without jobs; its configuration is drawn as well.
+/// A cluster of a few nodes (some dozens in every tenth simulation) without jobs, with a drawn configuration.
 [[nodiscard]] model::ClusterState draw_cluster(Draw& draw);
 [[nodiscard]] model::SchedulerConfiguration draw_configuration(Draw& draw);
 /// The node `n<number>`, ready.
 [[nodiscard]] model::Node draw_node(Draw& draw, std::uint64_t number);
-/// What an operator changes of a node and registers anew: a label, its class, its memory, a device.
+/// Changes a node like an operator who registers it again: a label, its class, its memory, a device.
 void change_node(Draw& draw, model::Node& node);
 
-/// `large`: of a cluster of dozens of nodes, its groups may ask for dozens.
+/// `large`: for a cluster of dozens of nodes; groups may have counts of dozens.
 [[nodiscard]] std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, const std::string& id,
                                                    bool large);
-/// One change of the kind people make: scaling, a new image, another amount, or what an update in place can do.
+/// A typical change by a user: scaling, a new image, another amount, or an update in place.
 void change_job(Draw& draw, model::Job& job);
 
 }  // namespace berth::conform

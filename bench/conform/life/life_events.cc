@@ -16,7 +16,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// The jobs of a life: one ID stands in two namespaces (R-RANK-711).
+/// The jobs of a simulation: one ID exists in two namespaces (R-RANK-711).
 struct JobName {
   const char *name_space, *id;
 };
@@ -66,7 +66,7 @@ void LifeEvents::register_job() {
   server_.take(answer.hooks);
 }
 
-/// What people ask of a job that is there, without its file.
+/// A user's request on an existing job, without its file.
 void LifeEvents::ask_of_job(const model::Job& job) {
   fsm::Answer answer;
   switch (draw_.below(3)) {
@@ -202,7 +202,7 @@ void LifeEvents::set_status(const std::string& node_id, const std::string& name,
   server_.take(server_.nodes().evaluate(node_id, server_.now()).hooks);
 }
 
-/// A new node, or one that went away.
+/// Adds a new node, or one that had left.
 void LifeEvents::join() {
   model::Node node;
   if (!left_.empty() && draw_.chance(50)) {

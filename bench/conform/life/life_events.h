@@ -1,5 +1,5 @@
-// What happens in a life: registrations, scalings, reports of clients, failures, drains, nodes that come and go,
-// promotions, stops, changes of the configuration. Each event is drawn and then asked of the server.
+// The events of a simulation: registrations, scalings, client reports, failures, drains, joining and leaving nodes,
+// promotions, stops, changes of the configuration. Each event is drawn and then sent to the server.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,11 +15,11 @@ class LifeEvents {
  public:
   LifeEvents(Draw& draw, LifeServer& server, LifeWatch& watch) : draw_(draw), server_(server), watch_(watch) {}
 
-  /// One event, or one of each node's client; the first two are registrations.
+  /// Makes one event, or one per node's client. The first two are registrations.
   void happen();
-  /// What may come between the making of a plan and its commit: a node that it names goes down or away.
+  /// An event between a plan and its commit: one of its nodes goes down or leaves.
   void interfere(const sched::EvalResult& result);
-  /// A stored job; null when there is none.
+  /// A stored job; null if there is none.
   [[nodiscard]] std::shared_ptr<const model::Job> any_job();
 
  private:
@@ -41,14 +41,14 @@ class LifeEvents {
   void change_configuration();
   void let_time_pass();
   [[nodiscard]] std::vector<tables::AllocRow> allocs_on(tables::NodeRow node) const;
-  /// A node that is there; kNoRow when none is left.
+  /// An existing node; kNoRow if none is left.
   [[nodiscard]] tables::NodeRow any_node();
 
   Draw& draw_;
   LifeServer& server_;
   LifeWatch& watch_;
   std::uint64_t happened_ = 0, joined_ = 0;
-  std::vector<model::Node> left_;  // nodes that went away and may come back
+  std::vector<model::Node> left_;  // nodes that have left and may return
 };
 
 }  // namespace berth::conform

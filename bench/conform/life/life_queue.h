@@ -1,4 +1,4 @@
-// The evaluations of a life between their writing and their end: what broker and tracker of its server hold.
+// The contents of the server's broker and tracker in a simulation.
 #pragma once
 
 #include <set>
@@ -10,9 +10,9 @@ namespace berth::conform {
 
 using living::Problems;
 
-/// Jobs of which an evaluation was given back and waits to be delivered again.
+/// Jobs with an evaluation that was given back and waits to be delivered again.
 [[nodiscard]] std::set<tables::JobKeyRow> given_back(server::Server& server);
-/// Whether an evaluation of the job waits for capacity, for an instant, or for its turn.
+/// True if an evaluation of the job waits for capacity, for a time, or for its turn.
 [[nodiscard]] bool waits(server::Server& server, tables::JobKeyRow job);
 
 }  // namespace berth::conform

@@ -17,8 +17,8 @@ using tables::Snapshot;
 
 namespace {
 
-/// What each evaluation plans anew: a deployment that ended otherwise is declared successful, and that is refused
-/// (R-RECON-83, R-CTRL-708); ended allocations of sysbatch jobs are stopped for a rerun that no node takes
+/// True for plans that every evaluation repeats: a deployment that ended otherwise is declared successful, which is
+/// refused (R-RECON-83, R-CTRL-708); ended allocations of sysbatch jobs are stopped for a rerun that fits no node
 /// (R-SCHED-132, 167).
 bool only_repeats(LifeServer& server, const plan::PlanRows& plan) {
   if (!plan.allocs.empty() || !plan.updates.empty() || plan.has_deployment) return false;
@@ -30,14 +30,14 @@ bool only_repeats(LifeServer& server, const plan::PlanRows& plan) {
   });
 }
 
-/// Whether every evaluation of the job plans something, as some of the rules have it.
+/// True if, by the rules, every evaluation of the job plans something.
 bool never_rests(const Snapshot& state, const model::Job& job, tables::JobKeyRow key) {
   // R-SCHED-187: with a deployment every evaluation of a system job submits a plan.
   if (job.type == "system" && sched::latest_deployment(state, key)) return true;
-  // R-RECON-71, 73: an evaluation that still saw an older version cancels the deployment of the newer one, which stays
-  // the current one all the same. Its canaries belong to no deployment: they are stopped as too many and placed again,
-  // evaluation by evaluation. R-RECON-112, 113, 116: likewise replaced is a disconnected batch allocation that was to
-  // be stopped and placed again.
+  // R-RECON-71, 73: an evaluation on an older version cancels the deployment of the newer one, which still is the
+  // current version. Its canaries then belong to no deployment: every evaluation stops them as surplus and places them
+  // again. R-RECON-112, 113, 116: the same holds for a disconnected batch allocation that is to be stopped and placed
+  // again.
   for (AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row])
     if (const model::Allocation alloc = tables::to_alloc(state, row);
         !model::is_terminal(alloc) &&
@@ -47,7 +47,7 @@ bool never_rests(const Snapshot& state, const model::Job& job, tables::JobKeyRow
   return false;
 }
 
-/// What a plan still wants, in words.
+/// The changes of a plan as text.
 std::string wishes(const Snapshot& state, const plan::PlanRows& plan) {
   std::string out = plan.has_deployment ? " a deployment" : "";
   for (const plan::PlannedStatus& update : plan.deployment_updates) out += fmt::format(" deployment {}", update.status);
@@ -58,7 +58,7 @@ std::string wishes(const Snapshot& state, const plan::PlanRows& plan) {
   return out;
 }
 
-/// R-CTRL-1722; false: something is broken.
+/// Checks R-CTRL-1722; false if violated.
 bool check_names(server::Server& server, const LifeLedger& ledger, Problems& problems) {
   const std::size_t before = problems.size();
   std::set<tables::JobKeyRow> excepted = given_back(server);
@@ -68,7 +68,7 @@ bool check_names(server::Server& server, const LifeLedger& ledger, Problems& pro
   return problems.size() == before;
 }
 
-/// What evaluating the job once more decides on the state as it is; nothing is committed.
+/// Evaluates the job again on the present state without committing.
 const sched::EvalResult& decide_again(server::Server& server, const tables::Snapshot& state, tables::JobKeyRow key,
                                       base::Uuid id) {
   sched::NoPlanner planner;
@@ -77,8 +77,7 @@ const sched::EvalResult& decide_again(server::Server& server, const tables::Snap
   return lane.result;
 }
 
-/// The counts of a job that asks for nothing more and that nothing waits for; false: a deployment is under way, or
-/// names were given twice.
+/// Checks the counts of a job at rest; false: not applicable, because of an active deployment or duplicate names.
 bool check_resting(const LifeLedger& ledger, const Snapshot& state, tables::JobKeyRow key, const model::Job& job,
                    Problems& problems) {
   const auto deployment = sched::latest_deployment(state, key);
@@ -97,8 +96,8 @@ void LifeLedger::note(tables::JobKeyRow job, const plan::PlanRows& plan, const p
   exceptions.note(plan, after);
 }
 
-/// Made anew until all of it was taken, or given up: then a replacement stands beside what was not stopped
-/// (R-CTRL-615).
+/// A refused plan is retried until all of it was committed, or given up. In that case a replacement and an allocation
+/// that was not stopped both exist (R-CTRL-615).
 void LifeLedger::settle(const server::EvalRecord& eval) {
   if (refused.erase(eval.job) > 0 && eval.status != server::EvalState::complete) renamed.insert(eval.job);
 }
@@ -133,8 +132,8 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
   const tables::JobKeyRow key = server.store().job_key(job->namespace_, job->id);
   if (given_back(server.server()).contains(key) || ledger.refused.contains(key) || never_rests(state, *job, key))
     return false;
-  // A deployment ends in the evaluation after the last placement (R-RECON-213), and then what failed in it is
-  // rescheduled (R-RECON-116). An unknown allocation is not counted as too many but may be stopped for it, one per
+  // A deployment ends in the evaluation after the last placement (R-RECON-213); then its failed allocations are
+  // rescheduled (R-RECON-116). An unknown allocation does not count as surplus but may be stopped as such, one per
   // evaluation (R-RECON-167, 168).
   int rounds = 3;
   for (AllocRow row = 0; row < state.allocs.size(); ++row)
@@ -152,11 +151,11 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
       watch.problem(job->id + " is not at rest:" + wishes(*snapshot, result.plan));
       return rests;
     }
-    // What the state had left to do, such as a rule that depends on the time, is done first.
+    // First does remaining work, such as rules that depend on the time.
     server.ask(*job, "job-register", id);
     server.evaluate_all();
-    // What the applier refuses again and again, such as a preemption that forgot the job's own use (R-PREEMPT-403),
-    // does not come to rest: the evaluation fails.
+    // A plan that the applier always refuses, such as a preemption that ignores the job's own usage (R-PREEMPT-403),
+    // never comes to rest: the evaluation fails.
     if (watch.has_problems() || given_back(server.server()).contains(key) ||
         server.log().eval(base::to_text(id))->status == "failed" || never_rests(server.state(), *job, key))
       return rests;

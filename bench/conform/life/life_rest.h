@@ -1,5 +1,5 @@
-// A life at rest: nothing waits to be evaluated. Names are unique, nothing is missing, and evaluating a job once more,
-// and again, changes nothing the second time.
+// Checks of a simulation at rest, when no evaluation is waiting: names are unique, no allocation is missing, and of two
+// more evaluations of a job the second changes nothing.
 #pragma once
 
 #include <set>
@@ -9,27 +9,27 @@
 
 namespace berth::conform {
 
-/// What the plans of a life did that later checks make exceptions for.
+/// Earlier events of plans for which later checks make exceptions.
 struct LifeLedger {
-  std::set<tables::JobKeyRow> refused;       ///< jobs of which a plan was refused in part and not made anew
-  std::set<tables::JobKeyRow> once_refused;  ///< jobs of which one ever was
-  /// Jobs of which an allocation was renamed because its name stood twice in the index; the new name may be in use as
-  /// well (R-SCHED-83, R-RECON-161).
+  std::set<tables::JobKeyRow> refused;       ///< jobs with a plan partly refused and not retried yet
+  std::set<tables::JobKeyRow> once_refused;  ///< jobs that ever had one
+  /// Jobs with an allocation that was renamed because its name occurred twice in the index; the new name may be used
+  /// too (R-SCHED-83, R-RECON-161).
   std::set<tables::JobKeyRow> renamed;
   living::Exceptions exceptions;
 
-  /// A plan of the job was committed as far as it fit.
+  /// Notes a plan of the job that was committed as far as it fit.
   void note(tables::JobKeyRow job, const plan::PlanRows& plan, const plan::ApplyResult& applied,
             const tables::Snapshot& after);
-  /// An evaluation is over.
+  /// Notes the end of an evaluation.
   void settle(const server::EvalRecord& eval);
 };
 
-/// Jobs that plan nothing when they are evaluated once more, and that nothing waits for, have what they ask for
-/// (R-CTRL-1728); returns how many there are.
+/// Checks that jobs without waiting work, for which another evaluation plans nothing, have their counts (R-CTRL-1728).
+/// Returns their number.
 [[nodiscard]] std::uint64_t check_settled(server::Server& server, const LifeLedger& ledger, Problems& problems);
 
-/// `job` may be null: only the state is looked at. True: the job was found at rest with all it asks for.
+/// `job` may be null: checks only the state. True: the job was at rest with complete counts.
 [[nodiscard]] bool check_rest(LifeServer& server, const LifeLedger& ledger,
                               const std::shared_ptr<const model::Job>& job, LifeWatch& watch);
 

@@ -12,7 +12,7 @@ namespace berth::conform {
 namespace {
 
 constexpr std::int64_t kStart = 1'700'000'000 * base::kSecond;
-constexpr int kEvaluationsMax = 400;  // in a row; more would be a chain that feeds itself
+constexpr int kEvaluationsMax = 400;  // in a row; more would be an endless chain
 
 server::Config config_of(const LifeOptions& options) {
   server::Config out;
@@ -62,7 +62,7 @@ void LifeServer::evaluate_all() {
   std::uint64_t errors = server_.stats().errors;
   for (int left = kEvaluationsMax; !watch_.has_problems() && server_.step();) {
     if (std::exchange(errors, server_.stats().errors) != errors) {
-      // R-CTRL-707: a plan of a system job made before its deployment's promotion; and what is refused for ever.
+      // R-CTRL-707: a plan of a system job made before its deployment's promotion; and plans that are always refused.
       const std::string& why = server_.lane().result.description;
       if (why == "deployment promotion cannot be undone" || why == "refused again and again")
         watch_.tell("  given back: " + why);
@@ -76,9 +76,9 @@ void LifeServer::evaluate_all() {
   }
 }
 
-// ---------------------------------------------------------------- looking on
+// ---------------------------------------------------------------- listener
 
-/// What a worker beside others would decide on is the state that this one decides on.
+/// Checks that the views of other workers equal the state on which this one decides.
 void LifeServer::compare_views() {
   ++attempts_;
   for (std::size_t i = 0; i < views_.size(); ++i) {

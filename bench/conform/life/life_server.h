@@ -1,5 +1,4 @@
-// The server of a life on its own clock, and who looks on while it works (LifeWatch: life.cc). What happens to it
-// stands in life_events.h.
+// The server of a simulation with its own clock, and its observer (LifeWatch: life.cc). Events are in life_events.h.
 #pragma once
 
 #include <array>
@@ -12,16 +11,16 @@ namespace berth::conform {
 
 struct LifeOptions;
 
-/// One plan and what became of it.
+/// A plan and its result.
 struct Committed {
   const tables::Snapshot &before, &after;
   const sched::EvalResult& result;
   const model::Evaluation& eval;
-  std::uint64_t index;  ///< of its commit, or what it would have been
+  std::uint64_t index;  ///< of its commit, or of the commit that was refused
   const plan::ApplyResult& applied;
 };
 
-/// Looks on while a server works.
+/// Observes a server.
 class LifeWatch {
  public:
   virtual ~LifeWatch() = default;
@@ -31,10 +30,10 @@ class LifeWatch {
   /// An evaluation is about to be processed on `snapshot`, the newest state.
   virtual void evaluating(const tables::Snapshot& snapshot, const sched::EvalFacts& facts,
                           const model::Evaluation& eval) = 0;
-  /// A plan is made and not yet committed: what happens now makes its snapshot old.
+  /// A plan was made and not yet committed: changes now make its snapshot outdated.
   virtual void planned(const sched::EvalResult& result) = 0;
   virtual void committed(const Committed& commit) = 0;
-  /// It was processed to its end.
+  /// An evaluation has ended.
   virtual void evaluated(const server::EvalRecord& eval) = 0;
 };
 
@@ -53,7 +52,7 @@ class LifeServer final : private server::Listener {
   [[nodiscard]] fsm::NodeRequests& nodes() { return nodes_; }
   void take(const fsm::Hooks& hooks) { server_.take(hooks); }
 
-  // --- writing; each is one log entry, and what it asks for is queued ---
+  // --- writing; each is one log entry, whose evaluations are queued ---
   template <class Entry>
   void write(const Entry& entry) {
     if (const std::string error = server_.write(entry); !error.empty()) watch_.tell("  refused: " + error);
@@ -62,7 +61,7 @@ class LifeServer final : private server::Listener {
   void ask(const model::Job& job, std::string_view trigger) { ask(job, trigger, server_.draw_id()); }
   void ask(const model::Job& job, std::string_view trigger, base::Uuid id);
 
-  /// Serves all evaluations that are ready, and those that they make.
+  /// Processes all ready evaluations, and those that they create.
   void evaluate_all();
 
  private:
@@ -78,9 +77,9 @@ class LifeServer final : private server::Listener {
   server::ManualClock clock_;
   server::Server server_;
   fsm::NodeRequests nodes_;
-  tables::SnapshotRef before_;               // the plan that is being committed, at
-  std::uint64_t index_ = 0;                  // this index
-  std::array<tables::WorkerView, 3> views_;  // as workers have them that take every, every 4th, every 16th state
+  tables::SnapshotRef before_;               // state before the present commit
+  std::uint64_t index_ = 0;                  // of the present commit
+  std::array<tables::WorkerView, 3> views_;  // of workers that take every, every 4th, every 16th state
   std::uint64_t attempts_ = 0;
 };
 

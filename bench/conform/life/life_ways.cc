@@ -13,7 +13,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// The caches of the scheduler are compared with a fresh fill before every evaluation of this number.
+/// The scheduler's caches are compared with a fresh fill before every so many evaluations.
 constexpr std::uint64_t kMemoryEvery = 5;
 
 bool is_generic(const model::Evaluation& eval) { return eval.type == "service" || eval.type == "batch"; }
@@ -85,7 +85,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   const tables::SnapshotRef loaded = store.snapshot();
   const std::string anew = by_newcomer(*loaded, again);
   if (lived == anew) return;
-  // Whose memory it is: that of the scheduler or that of the tables.
+  // Finds out whose caches differ: the scheduler's or the tables'.
   const std::string newcomer = by_newcomer(snapshot, facts);
   if (newcomer != anew) compare(eval, "the living tables", newcomer, "those loaded anew", anew);
   if (lived != newcomer) compare(eval, "a scheduler that lived", lived, "a new one", newcomer);
@@ -106,7 +106,7 @@ void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& f
           words(general_, general_scratch_));
 }
 
-/// The first placement of the exhaustive mode scores at least what the sampled one's does, on the same state.
+/// Checks that the first placement in exhaustive mode scores at least as high as the sampled one, on the same state.
 void LifeWays::check_exhaustive(const Snapshot& snapshot, const sched::EvalFacts& facts,
                                 const model::Evaluation& eval) {
   sched::NoPlanner planner;

@@ -1,11 +1,10 @@
-// The same evaluation by other ways, before it is processed: what must not matter does not.
+// Decides the same evaluation in other ways before it is processed, and compares.
 //
-//   twice       on tables loaded anew from the server's own export, by a scheduler that never saw anything else. What
-//               the living tables keep from commit to commit (columns, chains, counts, caches of the scheduler) tells
-//               nothing that the stored objects do not say.
-//   general     without any of the fast ways through a Select
-//   exhaustive  the first placement scores at least what the sampled one's does
-// Everything that came out is compared as text: plans, created evaluations, the final status, all metrics.
+//   twice       by a new scheduler on tables freshly loaded from the server's export, to check that data maintained
+//               from commit to commit (columns, chains, counts, caches) agrees with the stored objects
+//   general     without the fast sources of a Select
+//   exhaustive  the first placement must score at least as high as the sampled one
+// All results are compared as text: plans, created evaluations, the final status, all metrics.
 #pragma once
 
 #include <functional>
@@ -19,11 +18,11 @@ class LifeWays {
  public:
   using Problem = std::function<void(std::string)>;
 
-  /// `problem` is called with each difference that is found.
+  /// Calls `problem` with each difference.
   LifeWays(std::uint64_t seed, server::Server& server, Problem problem);
 
-  /// States of so many rows (a node counts as eight) are loaded anew for every evaluation, larger ones for a share of
-  /// them that keeps the cost of a life in proportion to its length.
+  /// States of so many rows (a node counts as eight) are loaded for every evaluation, larger ones less often, so that
+  /// the cost of a simulation is proportional to its length.
   static constexpr std::uint64_t kSmall = 150;
   void check(const tables::Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval);
   [[nodiscard]] std::uint64_t twice() const { return twice_; }
@@ -39,7 +38,7 @@ class LifeWays {
   std::uint64_t seed_, checked_ = 0, twice_ = 0;
   server::Server& server_;
   Problem problem_;
-  Draw draw_;  // of its own: what is checked changes no life
+  Draw draw_;  // separate, so that checks do not change the simulation
   sched::GenericScheduler exhaustive_;
   sched::Scratch general_scratch_;
   sched::GenericScheduler general_{general_scratch_};

@@ -25,7 +25,7 @@ server::Config config_of_replay(sched::EnabledSources sources) {
   return config;
 }
 
-/// Answers plans as the recorded planner did: takes what it took, and moves the tables on by the recorded delta.
+/// Answers plans like the recorded planner, and applies the recorded deltas to the tables.
 class StreamPlanner final : public sched::Planner {
  public:
   StreamPlanner(const Field& attempts, std::span<const StreamDelta> deltas, const StreamState& state,
@@ -81,7 +81,7 @@ class StreamPlanner final : public sched::Planner {
     return {};
   }
 
-  /// The tables are where the next line begins, however many plans were submitted.
+  /// Commits the remaining deltas, so that the tables have the next line's initial state.
   void commit_rest() {
     while (committed_ < deltas_.size()) commit(deltas_[committed_]);
   }
@@ -90,14 +90,14 @@ class StreamPlanner final : public sched::Planner {
   [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const {
     return {*result.state, server_.lane().scratch};
   }
-  /// The tables keep a version's first object; what is recorded is the one that is stored now.
+  /// The present object of a job's version; the tables store its first one, but recordings have the present one.
   [[nodiscard]] std::shared_ptr<const model::Job> stored(const std::shared_ptr<const model::Job>& job) const {
     for (std::size_t i = committed_; i-- > 0;)
       if (auto changed = StreamState::find_version(deltas_[i].objects.job_versions, *job)) return changed;
     auto known = state_.version_of(*job);
     return known ? known : job;
   }
-  /// What a plan in part commits is in the state under the recorded IDs, by which later plans name it.
+  /// Notes recorded IDs of a partly committed plan, because later plans refer to them.
   void identify(const model::Plan& plan, const Field& recorded) {
     const auto note = [&](const std::string& drawn, const Field& as) {
       if (!drawn.empty() && drawn != as.as_string() && recording_.fresh_ids.contains(drawn))
@@ -132,17 +132,17 @@ class StreamPlanner final : public sched::Planner {
   const Field attempts_;
   const std::span<const StreamDelta> deltas_;
   const StreamState& state_;
-  const std::set<std::string>& fresh_;  // the recorded ones
+  const std::set<std::string>& fresh_;  // recorded fresh IDs
   const model::Evaluation& eval_;
   const std::int64_t now_;
   server::Server& server_;
   Recording& recording_;
-  std::vector<tables::SnapshotRef> states_;  // rows of earlier plans are read in them
+  std::vector<tables::SnapshotRef> states_;  // needed to read rows of earlier plans
   std::vector<tables::NodeRow> refused_;
   std::size_t committed_ = 0;
 };
 
-/// A claim in words, its allocation by name and node, as IDs are drawn. `before`: the claim that it takes the place of.
+/// A claim as text, with its allocation's name and node, because IDs are random. `before`: the replaced claim.
 std::string claim_text(const model::HostVolumeClaim& claim, std::string_view alloc, std::string_view node,
                        const model::HostVolumeClaim* before) {
   return fmt::format("{}/{} group {} on volume {} ({}) by {} on {}, created at {}, changed at {}, {} ID",
@@ -151,7 +151,7 @@ std::string claim_text(const model::HostVolumeClaim& claim, std::string_view all
                      before && before->id == claim.id ? "the same" : "a new");
 }
 
-/// Of those that were there, the claim of the same job, group and volume.
+/// The earlier claim of the same job, group and volume.
 template <class Claims>
 const model::HostVolumeClaim* claim_before(const Claims& claims, const model::HostVolumeClaim& claim) {
   for (const model::HostVolumeClaim& known : claims)
@@ -161,7 +161,7 @@ const model::HostVolumeClaim* claim_before(const Claims& claims, const model::Ho
   return nullptr;
 }
 
-/// Commits the plan; the claims that this makes, in words.
+/// Commits the plan. Returns the resulting claims as text.
 std::set<std::string> commit_claims(const Field& line, const model::Evaluation& eval, const sched::Naming& naming,
                                     const sched::EvalResult& result, server::Server& server) {
   const tables::StateStore& store = server.store();
@@ -189,8 +189,8 @@ std::set<std::string> commit_claims(const Field& line, const model::Evaluation& 
   return out;
 }
 
-/// One evaluation as the server decides it; what was handed out. `claims`: commits the plan, if it is the only one and
-/// was committed whole.
+/// Lets the server decide an evaluation and returns its results. `claims`: also commits the plan, if it is the only one
+/// and was committed completely.
 Recording decide(const Field& line, const std::shared_ptr<const model::Evaluation>& asked,
                  const model::Evaluation& eval, std::span<const StreamDelta> deltas, const StreamState& state,
                  const std::set<std::string>& fresh, server::ManualClock& clock, server::Server& server,
@@ -212,11 +212,11 @@ Recording decide(const Field& line, const std::shared_ptr<const model::Evaluatio
   if (claims && deltas.empty() && out.attempts.size() == 1 && out.attempts[0].full)
     *claims = commit_claims(line, eval, naming, result, server);
   planner.commit_rest();
-  server.lane().held[0].reset();  // rows of what is removed may be used again
+  server.lane().held[0].reset();  // rows of removed objects may be reused
   return out;
 }
 
-/// What is compared of `expect`: without what only the replay needs.
+/// The compared part of `expect`, without members that only the replay needs.
 Value compared(const Field& expect) {
   Value out = expect;
   for (const Field& attempt : expect["Attempts"].items()) static_cast<void>(attempt.members());

@@ -18,7 +18,7 @@ constexpr std::string_view kKinds[] = {"Nodes",       "NodePools",        "Names
                                        "JobVersions", "Allocs",           "Evals",      "Deployments",
                                        "HostVolumes", "HostVolumeClaims", "CSIVolumes", "CSIPlugins"};
 
-/// What an object is found by.
+/// The key of an object.
 template <class T>
 const std::string& key_of(const T& object) {
   return object.id;
@@ -47,7 +47,7 @@ void put(std::vector<T>& list, const std::vector<T>& changed) {
 
 bool same_job(const Job& a, const Job& b) { return a.id == b.id && a.namespace_ == b.namespace_; }
 
-/// The two parts of "namespace/ID". Job IDs may have slashes, namespaces have none.
+/// The two parts of "namespace/ID". Only job IDs may have slashes.
 std::pair<std::string_view, std::string_view> split_id(std::string_view id) {
   const std::size_t slash = id.find('/');
   if (slash == std::string_view::npos) return {{}, id};
@@ -63,7 +63,7 @@ void erase(std::vector<T>& list, const std::string& id) {
   });
 }
 
-/// The objects say the same but for the members named.
+/// True if the objects are equal except for `members`.
 template <class T>
 bool same_but_for(const T& a, const T& b, std::initializer_list<std::string_view> members) {
   json::Value one = model::to_json(a, model::WriteMode::sparse), other = model::to_json(b, model::WriteMode::sparse);
@@ -71,13 +71,13 @@ bool same_but_for(const T& a, const T& b, std::initializer_list<std::string_view
   return one == other;
 }
 
-/// Of one version: what a job's status and stability change.
+/// True for objects of the same job version, whose status and stability may differ.
 bool same_spec(const Job& a, const Job& b) {
   return a.create_index == b.create_index &&
          same_but_for(a, b, {"Status", "StatusDescription", "Stable", "ModifyIndex", "VersionTag"});
 }
 
-/// Row of the job's stored version with that number; kNoRow: there is none.
+/// Row of the job's stored version with that number; kNoRow if there is none.
 tables::VersionRow stored_version(const tables::Snapshot& state, const Job& of) {
   for (tables::VersionRow row = 0; row < state.jobs.versions.size(); ++row)
     if (const auto& known = state.jobs.versions[row];
@@ -166,7 +166,7 @@ void StreamState::commit_nodes(const StreamDelta& delta, tables::Commit& commit,
   for (const model::Node& node : delta.objects.nodes) {
     const tables::NodeRow row = store.find_node(node.id);
     const auto status = tables::parse_node_status(node.status);
-    // A change of a node's status, eligibility or drain writes these columns alone, as in the state machine.
+    // A change of a node's status, eligibility or drain writes only these columns, as in the state machine.
     const bool stays = row != kNoRow && store.current().nodes.exists(row) && status &&
                        same_but_for(tables::to_node(store.current(), row), node,
                                     {"Status", "StatusDescription", "StatusUpdatedAt", "SchedulingEligibility", "Drain",
@@ -257,7 +257,7 @@ void StreamState::commit(const StreamDelta& delta, tables::StateStore& store) co
       commit.remove_csi_plugin(id);
     }
   }
-  // After the removals: a claim of the same key may have a new ID.
+  // After the removals, because a claim with the same key may have a new ID.
   for (const model::HostVolumeClaim& claim : changed.host_volume_claims) commit.upsert_claim(claim);
   commit.raise_index();
 }

@@ -1,4 +1,4 @@
-// The state that a recorded stream evolves: as plain values, to be loaded anew, and as changes of living tables.
+// The evolving state of a recorded stream: as plain values for loading, and as changes of existing tables.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace berth::conform {
 
-/// What changed since the line before: whole objects, and what was removed.
+/// Changes since the previous line: complete objects, and removals.
 struct StreamDelta {
-  model::ClusterState objects;  ///< `Jobs` and `JobVersions` are those that are new or changed
+  model::ClusterState objects;  ///< `Jobs` and `JobVersions`: new or changed ones
   struct Removed {
     std::string kind, id;  ///< "Nodes", its ID; "JobVersions", the index into the job table; "Jobs", namespace/ID
   };
@@ -22,14 +22,14 @@ struct StreamDelta {
 
 class StreamState {
  public:
-  /// Reads a delta in state form. Its `NewJobs` join the job table.
+  /// Reads a delta in state form. Adds its `NewJobs` to the job table.
   [[nodiscard]] Result<StreamDelta> read(const Field& delta, const std::string& path, const std::string& place);
   /// Applies it to the plain values.
   void apply(const StreamDelta& delta);
-  /// Applies it to tables that hold the state before it, in one commit, as the state machine writes such changes.
+  /// Applies it to tables with the state before it, in one commit, as the state machine would.
   void commit(const StreamDelta& delta, tables::StateStore& store) const;
 
-  /// The object that the state holds of the job's version, or null.
+  /// The stored object of the job's version, or null.
   [[nodiscard]] std::shared_ptr<const model::Job> version_of(const model::Job& job) const {
     return find_version(state_.job_versions, job);
   }

@@ -1,4 +1,4 @@
-// Adapters from recorded answers on the client's rules to berth: restarts, health, the status of an allocation.
+// Adapters from recorded vectors to berth: the client's rules on restarts, health and the status of an allocation.
 #include <algorithm>
 #include <map>
 

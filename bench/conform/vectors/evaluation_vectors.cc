@@ -1,4 +1,4 @@
-// Replays recorded evaluations (FORMAT-evals.md): state, evaluation and clock in; plans and evaluations out.
+// Replays recorded evaluations (FORMAT-evals.md). Input: state, evaluation and clock; output: plans and evaluations.
 #include <span>
 
 #include "conform/evaluation_compare.h"
@@ -9,7 +9,7 @@
 namespace berth::conform {
 namespace {
 
-/// Records what processing hands out, and answers as the vector's planner does.
+/// Records the planner's calls, and answers like the vector's planner.
 class RecordingPlanner final : public sched::Planner {
  public:
   enum class Kind : std::uint8_t { apply, nosubmit, reject, partial };
@@ -20,7 +20,7 @@ class RecordingPlanner final : public sched::Planner {
   sched::Submission submit(const sched::EvalResult& result) override {
     Recording::Attempt& attempt = recording_.attempts.emplace_back();
     attempt.plan = to_model(naming(result), result, eval_, now_);
-    // The commit may have given the job a new status; the tables keep the version's first object.
+    // The commit may have changed the job's status, but the tables store the version's first object.
     if (partial_ && attempt.plan.job)
       if (const auto stored = log_.job(attempt.plan.job->namespace_, attempt.plan.job->id);
           stored && stored->version == attempt.plan.job->version)
@@ -54,7 +54,7 @@ class RecordingPlanner final : public sched::Planner {
   [[nodiscard]] sched::Naming naming(const sched::EvalResult& result) const {
     return {*result.state, server_.lane().scratch};
   }
-  /// The first plan loses the node with the smallest ID of those that get allocations; the rest is committed.
+  /// Refuses, of the first plan, the node with the smallest ID among those that get allocations; commits the rest.
   void refuse_one(const sched::EvalResult& result, Recording::Attempt& attempt, sched::Submission& out) {
     const std::string refused = attempt.plan.node_allocation.begin()->first;
     plan::Decided decided;
@@ -102,7 +102,7 @@ Outcome replay_evaluation(const Vector& v) {
   model::Evaluation eval;
   if (auto done = from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
   const auto asked = std::make_shared<model::Evaluation>(eval);
-  asked->type = scheduler;  // the vector's word for it
+  asked->type = scheduler;  // as named in the vector
 
   server::ManualClock clock;
   clock.set(v.whole["now"].as_int());

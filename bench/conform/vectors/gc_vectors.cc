@@ -1,4 +1,4 @@
-// Adapters from recorded vectors to berth: what garbage collection removes.
+// Adapters from recorded vectors to berth: removals by garbage collection.
 #include <algorithm>
 
 #include "conform/control/control_state.h"
@@ -16,7 +16,7 @@ constexpr std::pair<std::string_view, lifecycle::GcKind> kOperations[] = {
     {"deployment-gc", lifecycle::GcKind::deployments},
 };
 
-/// New evaluations without their generated IDs, in an order that does not depend on these.
+/// New evaluations without their generated IDs, in an order independent of these.
 Value without_ids(const Field& evals) {
   std::vector<std::pair<std::string, Value>> sorted;
   for (const auto& eval : evals.members()) {
@@ -31,7 +31,7 @@ Value without_ids(const Field& evals) {
   return out;
 }
 
-/// `deleted`, `job_status` and `new_evals` from a difference of states.
+/// Fills `deleted`, `job_status` and `new_evals` from a difference of states.
 void put_gc_lists(const Field& diff, const ScriptState& state, Value& got) {
   Value& deleted = got.set("deleted", Value::object());
   for (const char* table : {"Nodes", "Jobs", "JobVersions", "Allocs", "Evals", "Deployments"}) {

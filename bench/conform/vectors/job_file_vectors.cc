@@ -1,4 +1,4 @@
-// Adapters from recorded vectors to berth: HCL job files and what Nomad's parser makes of them (R-HCL-220 to 508).
+// Adapters from recorded vectors to berth: HCL job files with the results of Nomad's parser (R-HCL-220 to 508).
 // Lines of `job_files`, and folders of NAME.hcl with NAME.json, NAME.canonical.json, NAME.err, NAME.err.any and
 // NAME.err.api.
 #include <re2/re2.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// An error's lines in any order, without the number of further errors, which R-HCL-93 leaves open.
+/// An error's lines in any order, without the number of further errors, which R-HCL-93 does not define.
 std::vector<std::string> lines_of(std::string text) {
   static const re2::RE2 kMore(R"(, and \d+ other diagnostic\(s\)$)");
   while (text.ends_with('\n')) text.pop_back();
@@ -113,8 +113,8 @@ hcl::ModuleInput input_of(const fs::path& path) {
   return input;
 }
 
-/// The answer of /v1/jobs/parse: "400 Failed to parse job: ...". Where Nomad's error varies from run to run, as for
-/// cycles of locals, those of the file itself are right as well.
+/// Compares the answer of /v1/jobs/parse: "400 Failed to parse job: ...". If Nomad's error varies from run to run, e.g.
+/// for cycles of locals, the errors recorded for the file itself are accepted too.
 Outcome compare_answer(const fs::path& path, const std::string& recorded, std::vector<std::string> of_file) {
   hcl::ModuleInput input;
   input.name = "input.hcl";

@@ -1,4 +1,4 @@
-// Adapters from recorded vectors to berth: what the watchers decide without a log (heartbeat TTLs, launches, drains).
+// Adapters from recorded vectors to berth: decisions of watchers without a log (heartbeat TTLs, launches, drains).
 #include <algorithm>
 
 #include "base/time.h"
@@ -45,8 +45,8 @@ Outcome replay_periodic_next(const Vector& vector) {
   return Outcome::from(compare(vector.out, got, {.rule = "R-CTRL-1302"}));
 }
 
-/// A job with its allocations on nodes of which some drain, loaded as a state. The order of the list stands for that
-/// of the IDs: those of Nomad's own tests are listed in another one.
+/// A job with its allocations on nodes, some draining, loaded as a state. The list's order replaces that of the IDs,
+/// which is different in Nomad's own tests.
 Outcome replay_drain_job(const Vector& vector) {
   model::ClusterState cluster;
   auto job = std::make_shared<model::Job>();

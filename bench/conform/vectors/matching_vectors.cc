@@ -61,7 +61,7 @@ Outcome replay_computed_class(const Vector& v) {
   return compared(v, object({{"class", model::computed_class(node)}}), "R-MODEL-543");
 }
 
-/// An attribute of a vector: as in the API, with `FloatBits` for doubles that JSON cannot say.
+/// An attribute of a vector: as in the API, with `FloatBits` for doubles that JSON cannot express.
 std::optional<model::Attribute> read_attribute(const Field& value) {
   if (value.is_null()) return std::nullopt;
   model::Attribute out;
@@ -107,7 +107,7 @@ Outcome replay_device_compare(const Vector& v) {
 Outcome replay_device_operand(const Vector& v) {
   const auto side = [&](std::string_view value, std::string_view found) {
     const auto attribute = read_attribute(v.in[value]);
-    // Found without a value is what the instance filter meets (R-RANK-634): comparable with nothing.
+    // "Found without a value" occurs in the instance filter (R-RANK-634): comparable with nothing.
     return v.in[found].as_bool() ? std::optional(attribute.value_or(model::Attribute{})) : std::nullopt;
   };
   const auto left = side("left", "left_found"), right = side("right", "right_found");
@@ -248,7 +248,7 @@ Outcome replay_class_eligibility(const Vector& v) {
     statuses.set(a.place, kStatusTexts[static_cast<int>(status)]);
   }
   for (const auto& verdict : cache.class_map()) class_map.set(classes.text(verdict.class_id), verdict.eligible);
-  // An absent class differs from one that is false, so nothing counts as zero here.
+  // An absent class differs from a false one, so absent does not count as zero here.
   json::Value expected = v.out;
   if (!expected.has("escaped")) expected.set("escaped", false);
   if (!expected.has("classes")) expected.set("classes", json::Value::object());

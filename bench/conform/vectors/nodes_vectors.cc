@@ -24,7 +24,7 @@ class NodeScript {
   tl::expected<void, std::string> on_node(const Field& step, Value& got) {
     const std::string& op = step["op"].as_string();
     const std::int64_t now = kScriptStartNs + step["at"].as_script_ns();
-    const std::string& id = step["node"].value().as_string();  // of a registration: a node
+    const std::string& id = step["node"].value().as_string();  // for a registration: a node
     if (op == "node_register") {
       model::Node node;
       if (auto done = from_json(step["node"], node); !done) return tl::unexpected(done.error().line());
@@ -63,7 +63,7 @@ class NodeScript {
   lifecycle::Nodes nodes_;
 };
 
-/// States are recorded without the secrets of their nodes: what registers as anything but `secret` knows them.
+/// Adds secrets to the nodes of a state, which recordings omit; registrations with any secret but `secret` use them.
 Value with_secrets(Value whole) {
   Value* state = whole.find("state");
   Value* nodes = state ? state->find("Nodes") : nullptr;

@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-/// Allocations and the candidates made of them.
+/// Allocations and the candidates made from them.
 struct Candidates {
   std::vector<model::Allocation> allocs;
   std::vector<model::FlatResources> use;
@@ -101,7 +101,7 @@ Outcome replay_preempt(const Vector& v) {
   Value got = Value::object();
   Value& ids = got.set("victims", Value::array());
   for (const std::uint32_t victim : victims) ids.push(candidates->allocs[victim].id);
-  // Says only how the vector was recorded: whether another candidate order gives the same.
+  // A property of the recording: true if another candidate order gives the same.
   if (const auto any_order = v.out.find("same_in_any_order")) got.set("same_in_any_order", *any_order);
   return Outcome::from(compare(v.out, got, {.rule = "R-PREEMPT-401, 501, 601"}));
 }

@@ -13,7 +13,7 @@
 namespace berth::conform {
 namespace {
 
-/// The values of one target over nodes, as the engine wants them. Codes are given in order of appearance.
+/// The values of a target over nodes, in the engine's form. Codes are assigned in order of appearance.
 class PropertyColumn {
  public:
   void add_row(std::optional<std::string_view> value) {
@@ -34,7 +34,7 @@ class PropertyColumn {
   std::vector<std::string_view> text_;
 };
 
-/// One attempt over the state and plan of a vector, by the parts of the generic stack. Fit and victims are given.
+/// An attempt with the state and plan of a vector, by the parts of the generic stack. Fit and victims are given.
 class Chain {
  public:
   explicit Chain(const Field& in) {
@@ -47,7 +47,7 @@ class Chain {
     for (const Field& alloc : in["allocs"].items()) {
       model::Allocation& out = state.allocs.emplace_back();
       readable_ = readable_ && from_json(alloc, out);
-      auto copy = std::make_shared<model::Job>();  // what it was placed with
+      auto copy = std::make_shared<model::Job>();  // the job of its placement
       copy->namespace_ = out.namespace_;
       copy->id = out.job_id;
       copy->create_index = alloc["JobCreateIndex"].as_uint();
@@ -127,7 +127,7 @@ class Chain {
     group.fail("names no group of the job");
   }
 
-  /// The plan at the start: stops, preemptions, and allocations that it lists again.
+  /// Enters the initial plan: stops, preemptions, and allocations that it lists again.
   void enter(const Field& plan) {
     const auto each = [&](const char* list, auto visit) {
       for (const auto& node : plan[list].members())

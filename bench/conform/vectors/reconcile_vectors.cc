@@ -79,7 +79,7 @@ Outcome reschedulable(const Vector& v) {
 Outcome name_index(const Vector& v) {
   const std::string& job = v.in["job"].as_string();
   const std::string& group = v.in["group"].as_string();
-  constexpr std::size_t kIndexMost = 1'000'000;  // an index takes a bit for each name below it
+  constexpr std::size_t kIndexMost = 1'000'000;  // an index needs a bit for each lower name
   const auto indexes = [&](const Field& names) {
     std::vector<std::uint32_t> out;
     for (const Field& name : names.items())
@@ -145,7 +145,7 @@ Outcome reconnect_pick(const Vector& v) {
   return Outcome::from(compare(v.out, out, {.rule = "R-RECON-128 to 134"}));
 }
 
-/// Identifiers as the vectors name them: numbered tokens.
+/// IDs in the form of the vectors: numbered tokens.
 class TokenSource : public reconcile::IdSource {
  public:
   std::string next_eval_id() override { return "new-eval-" + std::to_string(evals_++); }
@@ -295,7 +295,7 @@ class ClusterPrinter {
   const reconcile::ClusterResult& result_;
 };
 
-/// A group that is there on one side only is a difference, although all its counters may be 0.
+/// A group on only one side is a difference, even if all its counters are 0.
 void compare_keys(const Field& expected, const Field& got, const char* key, std::vector<Difference>& out) {
   const auto list = [](const Field& object) {
     std::vector<std::string> keys;
@@ -307,7 +307,7 @@ void compare_keys(const Field& expected, const Field& got, const char* key, std:
     out.push_back({std::string("/") + key, list(expected[key]), list(got[key]), "R-RECON-33, 35"});
 }
 
-/// The inputs of a vector of kind `node` or `node-one` as the node reconciler takes them.
+/// The inputs of a vector of kind `node` or `node-one` in the form of the node reconciler.
 struct NodeCase {
   model::JobTable jobs;
   std::deque<model::Allocation> objects;  ///< by handle of NodeAlloc
@@ -452,7 +452,7 @@ Outcome reconcile_cluster(const Vector& v) {
   const Field& in = v.whole["input"];
   model::ReadOptions options;
   options.jobs = &jobs;
-  // Sets are keyed by ID: of several allocations with one ID, which no state can hold, the last one stays.
+  // Sets are keyed by ID: of several allocations with one ID, which no state can contain, the last one counts.
   std::unordered_map<std::string_view, std::size_t> last_of;
   for (std::size_t i = 0; i < in["allocs"].size(); ++i) last_of[in["allocs"][i]["ID"].as_string()] = i;
   std::vector<model::Allocation> allocs;

@@ -96,7 +96,7 @@ Outcome names(const Vector& v) {
   return Outcome::from(compare(v.out, out, {.rule = "R-MODEL-591 to 595"}));
 }
 
-constexpr std::size_t kMost = 10'000;  // of objects that are made for a recorded length
+constexpr std::size_t kMost = 10'000;  // objects made for a recorded length
 
 void read_lengths(const Field& lengths, std::map<std::string, std::vector<model::Allocation>>& out) {
   for (const auto& entry : lengths.members()) out[entry.key].resize(entry.value.as_count(kMost));
@@ -157,8 +157,8 @@ Outcome alloc_times(const Vector& v) {
   out.set("terminal", model::is_terminal(alloc)), out.set("server_terminal", model::is_server_terminal(alloc));
   out.set("client_terminal", model::is_client_terminal(alloc));
   out.set("ran_successfully", model::ran_successfully(alloc));
-  // The recorded jobs are cut down without EphemeralDisk, on which the answer depends for a replacement that still
-  // runs: there the recorded answer cannot be derived from the record and is taken over.
+  // The recorded jobs lack EphemeralDisk, on which the answer depends for a replacement that still runs. Such an answer
+  // cannot be derived from the record and is copied.
   const bool decidable = alloc.previous_allocation.empty() || model::is_server_terminal(alloc) || !group ||
                          group->ephemeral_disk.has_value();
   out.set("should_migrate_data",
@@ -188,10 +188,10 @@ Value texts_json(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// The text `dynamic` in a recorded offer stands for any port that was free; ours is checked against the index.
+/// The text `dynamic` in a recorded offer stands for any free port; berth's port is checked with the index.
 class NetworkScript {
  public:
-  /// One op; the answer as recorded, or an empty text in `problem` replaced by what went wrong.
+  /// Executes one op and returns its answer; sets `problem` on failure.
   Value run(const Field& op, std::string& problem) {
     const std::string& name = op["op"].as_string();
     Value out = Value::object();

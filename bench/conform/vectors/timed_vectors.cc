@@ -1,5 +1,5 @@
-// Adapters from recorded vectors to berth: scripts on a clock, with the watchers at work between the operations
-// (deployments, drains, periodic jobs). After each operation come 100 ms whose events belong to it (FORMAT-control.md).
+// Adapters from recorded vectors to berth: scripts on a clock, with watchers running between the operations
+// (deployments, drains, periodic jobs). Events of the 100 ms after an operation belong to it (FORMAT-control.md).
 #include <algorithm>
 
 #include "conform/control/control_state.h"
@@ -13,8 +13,8 @@ using json::Value;
 
 constexpr std::int64_t kAfterOperationNs = 100'000'000, kReportBatchNs = 50'000'000;
 
-/// Plans are committed node by node (R-CTRL-705), recorded entries list their placements in another order: the canaries
-/// of a group are compared as a set.
+/// Compares the canaries of a group as a set, because plans are committed node by node (R-CTRL-705) and recorded
+/// entries list their placements in another order.
 void normalise(Value& answer) {
   drop_summary_indexes(answer);
   Value* diff = answer.find("diff");
@@ -54,7 +54,7 @@ class TimedScript {
   }
 
  private:
-  /// Everything that is due up to and including `to`.
+  /// Does everything due up to and including `to`.
   void run_until(std::int64_t to) {
     for (;;) {
       const std::int64_t due = watchers_.next_deadline();
