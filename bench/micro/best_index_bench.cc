@@ -1,6 +1,6 @@
-// Identical asks, one after the other: best node, placement, new score of that node. One item is one placement. Beside
-// the scan of all scores that the index replaces, and an ordered set of them, the C++ library's way; the list of five
-// that metrics ask for is counted in each time.
+// Identical requests, one after the other: best node, placement, new score of that node. One item is one placement.
+// Compared with the scan of all scores that the index replaces, and with std::set. Each time includes the list of five
+// best nodes for metrics.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kAskCpu = 500, kAskMemory = 256, kCpu = 64'000, kMemory = 131'072;
 
-/// Nodes of one size with random use; a node without room starts over empty, so that the cluster never fills up.
+/// Nodes of one size with random usage. A node without room is emptied, so that the cluster never fills up.
 struct Nodes {
   std::vector<std::int64_t> cpu, memory;
   std::vector<double> scores;
@@ -126,7 +126,7 @@ struct SetOfScores {
   }
 };
 
-/// What departures do: a score changes anywhere, then the best of all is asked for.
+/// Departures: a random score changes, then the best of all is queried.
 template <class Scores>
 void BM_ScoreChanges(benchmark::State& state) {
   const Nodes nodes(static_cast<std::size_t>(state.range(0)));
@@ -154,7 +154,7 @@ void BM_ScoreChanges(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_ScoreChanges, IndexOfScores)->ArgName("nodes")->ArgsProduct({sizes()});
 BENCHMARK_TEMPLATE(BM_ScoreChanges, SetOfScores)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// All scores at once, as after a change of the ask.
+/// All scores at once, as after a change of the request.
 template <class Scores>
 void BM_ScoreBuild(benchmark::State& state) {
   const Nodes nodes(static_cast<std::size_t>(state.range(0)));

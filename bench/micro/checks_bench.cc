@@ -1,5 +1,5 @@
-// What is asked of a node before it is scored, and the scores of a window of prepared nodes. One item is one node, or
-// one value that a constraint is held against.
+// Checks of a node before scoring, and the scores of a window of prepared nodes. One item is one node, or one value
+// tested by a constraint.
 #include <bit>
 #include <map>
 #include <random>
@@ -15,7 +15,7 @@
 namespace berth::micro {
 namespace {
 
-/// Times one look at all nodes, or values, which counts those that pass.
+/// Times one pass over all nodes, or values, which counts those that pass.
 template <class Count>
 void time_passing(benchmark::State& state, std::size_t expected, const Count& count) {
   if (count() != expected) return wrong_answer(state, "another number of them passes");
@@ -56,7 +56,7 @@ struct Window {
     }
     return out;
   }
-  /// The same by vector, in steps as a Select makes them. `decisive`: how many.
+  /// The same with vectors, in the steps of a Select. `decisive`: their number.
   Counts steps() {
     Counts out;
     for (std::size_t i = 0; i < prefix.size(); i += rank::kWindowMost) {
@@ -116,7 +116,7 @@ struct ClassesByText {
   void store(std::uint32_t, const std::string& text, bool eligible) { verdicts[text] = eligible; }
 };
 
-/// An attempt: each class is decided about when its first node is met.
+/// An attempt: each class is decided at the visit of its first node.
 template <class Cache>
 void BM_ClassVerdicts(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -205,7 +205,7 @@ std::vector<std::string> values_of_nodes(std::int64_t n) {
   return out;
 }
 
-/// The right side of a case against the value of every node; `form(case, patterns)` makes what is asked per value.
+/// Tests the value of every node against the right side of a case; `form(case, patterns)` makes the test function.
 template <class Form>
 void time_operand(benchmark::State& state, const Form& form) {
   const OperandCase& c = kOperands[state.range(1)];
@@ -236,7 +236,7 @@ void BM_OperandCompiled(benchmark::State& state) {
 }
 BENCHMARK(BM_OperandCompiled)->ArgNames({"values", "case"})->ArgsProduct({sizes(), {0, 1, 2, 3}});
 
-/// As a text that is looked up each time.
+/// As a text that is looked up for each value.
 void BM_OperandGeneral(benchmark::State& state) {
   time_operand(state, [](const OperandCase& c, match::Patterns& patterns) {
     return [&](const std::string& value) {

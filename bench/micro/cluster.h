@@ -1,4 +1,4 @@
-// Nodes, jobs and IDs of the clusters that whole evaluations are timed on.
+// Nodes, jobs and IDs of clusters for timing whole evaluations.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace berth::micro {
 
 inline base::Uuid spread_uuid(std::uint64_t kind, std::uint64_t number) {
-  return {number * 0x9e3779b97f4a7c15ULL | 1, kind};  // in no order, as those of real nodes
+  return {number * 0x9e3779b97f4a7c15ULL | 1, kind};  // unordered, like those of real nodes
 }
 
 inline std::shared_ptr<const tables::NodeSpec> node_spec(std::uint64_t cpu_mhz, std::int64_t memory_mb) {

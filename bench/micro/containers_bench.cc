@@ -1,5 +1,5 @@
-// The containers under the tables, each against what one would take otherwise. One item is one element that is read,
-// written, found or entered.
+// The containers of the tables, each compared with a common alternative. One item is one element that is read, written,
+// found or inserted.
 #include <tsl/robin_map.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using UseRows = tables::CowVector<tables::NodeUse>;
 
-/// A vector of which every snapshot is a copy: what CowVector stands for.
+/// A vector that is copied for every snapshot: the alternative to CowVector.
 struct CopiedRows {
   using Held = std::shared_ptr<const std::vector<tables::NodeUse>>;
   std::shared_ptr<std::vector<tables::NodeUse>> rows = std::make_shared<std::vector<tables::NodeUse>>();
@@ -50,7 +50,7 @@ Column use_column(std::size_t n) {
   return out;
 }
 
-/// A commit that changes sixteen rows of 64 B while a snapshot holds the state before.
+/// A commit that changes sixteen rows of 64 B while a snapshot holds the previous state.
 template <class Column>
 void BM_CommitSixteenRows(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -74,7 +74,7 @@ void BM_CommitSixteenRows(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_CommitSixteenRows, SharedRows)->ArgName("rows")->ArgsProduct({sizes()});
 BENCHMARK_TEMPLATE(BM_CommitSixteenRows, CopiedRows)->ArgName("rows")->ArgsProduct({sizes()});
 
-/// What the chunks cost a reader: rows in random order, as a sampled Select meets them.
+/// Cost of the chunks for a reader: rows in random order, as visited by a sampled Select.
 template <class Column>
 void BM_ReadRandomRows(benchmark::State& state) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -108,7 +108,7 @@ struct BerthIds {
   std::uint32_t find(base::Uuid id) { return index->find(id); }
   [[nodiscard]] std::size_t bytes() const { return index->bytes(); }
 };
-/// A map beside the column, which holds every ID once more. Memory: `kSlot` bytes a bucket, `kEntry` an entry.
+/// A map in addition to the column, which stores every ID again. Memory: `kSlot` bytes per bucket, `kEntry` per entry.
 template <class Map, std::size_t kSlot, std::size_t kEntry>
 struct MapOfIds {
   Map rows;
@@ -157,7 +157,7 @@ std::vector<std::string> names_of_nodes(std::int64_t n) {
   return out;
 }
 
-/// Texts into an empty table, each one new.
+/// Inserts distinct texts into an empty table.
 template <class Symbols>
 void BM_InternTexts(benchmark::State& state) {
   const auto texts = names_of_nodes(state.range(0));
@@ -186,7 +186,7 @@ struct SetOfNames {
   }
 };
 
-/// A service of which every second name is free: the free ones are given out.
+/// A service with every second name free: assigns the free ones.
 template <class Names>
 void BM_FreeNames(benchmark::State& state) {
   const auto n = static_cast<std::uint32_t>(state.range(0));
@@ -199,7 +199,7 @@ void BM_FreeNames(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_FreeNames, reconcile::NameIndex)->ArgName("count")->ArgsProduct({sizes()});
 BENCHMARK_TEMPLATE(BM_FreeNames, SetOfNames)->ArgName("count")->ArgsProduct({sizes()});
 
-/// All values kept, and sorted as far as it takes.
+/// Stores all values, and sorts as far as needed.
 struct KeptValues {
   std::vector<std::int64_t> values;
   void record(std::int64_t value) { values.push_back(value); }
@@ -211,7 +211,7 @@ struct KeptValues {
   }
 };
 
-/// Latencies recorded, p99 asked at the end.
+/// Records latencies and computes p99 at the end.
 template <class Latencies>
 void BM_Percentiles(benchmark::State& state) {
   std::mt19937_64 random(12);

@@ -1,9 +1,9 @@
-// The ready queue of evaluations against what one would take otherwise, and the whole broker.
+// The ready queue of evaluations compared with common alternatives, and the whole broker.
 //
 // One operation is a push or a pop. Every thread pushes `burst` values at random priorities of 1 to 100 and pops as
-// many, over a backlog of 1,000. A burst of 64 is what an event brings: a lost node or a job update enqueues many
-// evaluations, the workers drain them. A burst of 1 is the case made for heaps: nearly every value comes out right
-// after it went in. Compare rates of one run only; with more threads than cores the scheduler of the system takes part.
+// many, over a backlog of 1,000. A burst of 64 is typical for an event: a lost node or a job update enqueues many
+// evaluations, which the workers drain. A burst of 1 is the best case for heaps: nearly every value is popped right
+// after its push. Compare only rates of one run; with more threads than cores the system's scheduler has an effect.
 #include <concurrentqueue/concurrentqueue.h>
 #include <tbb/concurrent_priority_queue.h>
 
@@ -38,7 +38,7 @@ struct Berth {
   bool pop(std::uint32_t& value) { return queue.pop(value); }
 };
 
-/// Priority and arrival in one key, the way an order within a priority is added to a heap.
+/// Priority and arrival in one key, the common way to order a heap by both.
 struct Keyed {
   std::uint64_t key;  // priority << 56 | ~arrival
   std::uint32_t value;
@@ -48,7 +48,7 @@ std::uint64_t key(std::uint32_t level, std::uint64_t arrival) {
   return static_cast<std::uint64_t>(level) << 56 | (~arrival & ((std::uint64_t{1} << 56) - 1));
 }
 
-struct OneTbb {  // equal priorities come out in any order: it has no arrival to go by
+struct OneTbb {  // equal priorities are popped in any order
   static constexpr bool kByArrival = false;
   tbb::concurrent_priority_queue<Keyed> queue;
   void push(std::uint32_t level, std::uint32_t value) { queue.push({key(level, 0), value}); }
@@ -89,7 +89,7 @@ struct Moodycamel {  // one queue per priority, tried from the top; ordered per 
   }
 };
 
-/// One thread: what comes out is sorted by priority, and by arrival where the queue promises that.
+/// With one thread: true if values are popped by priority, and by arrival if the queue promises that.
 template <class Queue>
 bool in_order() {
   Queue queue;
@@ -134,8 +134,8 @@ BENCHMARK_TEMPLATE(BM_EvalQueue, OneTbb)->ArgName("burst")->Arg(1)->Arg(64)->Thr
 BENCHMARK_TEMPLATE(BM_EvalQueue, Moodycamel)->ArgName("burst")->Arg(1)->Arg(64)->ThreadRange(1, 8)->UseRealTime();
 BENCHMARK_TEMPLATE(BM_EvalQueue, MutexHeap)->ArgName("burst")->Arg(1)->Arg(64)->ThreadRange(1, 8)->UseRealTime();
 
-/// A whole life in the broker: enqueue, dequeue, ack; one item is one evaluation. Each thread has evaluations and jobs
-/// of its own to enqueue and serves whatever is ready.
+/// A full cycle in the broker: enqueue, dequeue, ack; one item is one evaluation. Each thread enqueues its own
+/// evaluations and jobs and processes any ready ones.
 void BM_BrokerCycle(benchmark::State& state) {
   static broker::Broker* shared = nullptr;
   if (state.thread_index() == 0) {

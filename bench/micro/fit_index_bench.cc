@@ -1,5 +1,5 @@
-// Best node of all for asks that differ from one to the next, with the placement of each: by the index, and by the
-// exact score of every node that has room. One item is one placement.
+// Best node of all for a sequence of different requests, each placed: by the index, and by the exact score of every
+// node with room. One item is one placement.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -17,7 +17,7 @@ struct IndexCluster {
   std::vector<std::uint64_t> feasible;
   rank::IndexAsk ask{500, 256, 300};
 
-  /// Random use of five shapes.
+  /// Nodes of five shapes with random usage.
   explicit IndexCluster(std::size_t n) : feasible((n + 63) / 64) {
     std::mt19937_64 random(9);
     for (std::size_t i = 0; i < n; ++i) {
@@ -35,7 +35,7 @@ struct IndexCluster {
   [[nodiscard]] rank::IndexColumns columns() const {
     return {cpu_free, memory_free, disk_free, {cpu_used, memory_used, cpu, memory}};
   }
-  /// The obvious loop.
+  /// The simple loop.
   [[nodiscard]] rank::FitIndex::Best best() const {
     rank::FitIndex::Best out{0, -1};
     for (std::uint32_t i = 0; i < cpu.size(); ++i) {
@@ -48,7 +48,7 @@ struct IndexCluster {
   }
 };
 
-/// Asks of many sizes, one after the other, each placed; a node that is nearly full starts over.
+/// Requests of many sizes, one after the other, each placed. A nearly full node is emptied.
 struct Stream {
   IndexCluster cluster;
   std::mt19937_64 random{11};

@@ -1,11 +1,11 @@
-// What a day of a cluster costs the control plane: jobs of ten allocations are registered, placed, reported as running,
-// then as complete or stopped, and collected as garbage, with every evaluation in the state. One item is one job's
-// life.
+// Cost of a cluster's day for the control plane: jobs of ten allocations are registered, placed, reported as running,
+// then as complete or stopped, and collected as garbage, with every evaluation in the state. One item is one job from
+// registration to collection.
 //
-// A job comes each virtual second, so that state is held for the hours that the rules of garbage collection say. Four
-// of five are batch jobs that run for a minute, every fifth is a service with a deployment that is stopped after ten
-// minutes. The counters are microseconds per job by phase, and of the last quarter of the jobs to the second one: 1
-// where what the state has held costs nothing.
+// A job arrives each virtual second, so that the state is kept for the hours given by the rules of garbage collection.
+// Four of five are batch jobs that run for a minute; every fifth is a service with a deployment that is stopped after
+// ten minutes. The counters are microseconds per job by phase, and the ratio of the last quarter of the jobs to the
+// second one: 1 if earlier state has no cost.
 #include <ctime>
 
 #include <deque>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kStart = 1'700'000'000 * base::kSecond, kMinute = 60 * base::kSecond;
 
-/// Of this thread, so that whoever shares the machine does not count.
+/// Processor time of this thread, to exclude other load of the machine.
 double cpu_seconds() {
   timespec at{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
@@ -47,7 +47,7 @@ class Life final : public server::Listener {
     watchers_->garbage().become_leader(kStart);
   }
 
-  /// One job comes, a second after the one before; what is due before it happens first.
+  /// Registers a job, a second after the previous one, after all work due before it.
   void live(std::uint32_t number) {
     const std::int64_t now = clock_.now_ns() + base::kSecond;
     clock_.set(now);

@@ -1,4 +1,4 @@
-// Shared by the micro benchmarks: the sizes, and how a kernel that gives a wrong answer makes the program fail.
+// Shared by the micro benchmarks: the sizes, and failing the program if a kernel's answer is wrong.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -11,16 +11,16 @@
 
 namespace berth::micro {
 
-/// Number of benchmarks whose answer was wrong; the exit code of berth_micro.
+/// Number of benchmarks with wrong answers; the exit code of berth_micro.
 inline int wrong_answers = 0;
 
-/// States that a kernel's answer is wrong; the benchmark is not timed.
+/// Reports a kernel's wrong answer; the benchmark is not timed.
 inline void wrong_answer(benchmark::State& state, const char* what) {
   ++wrong_answers;
   state.SkipWithError(what);
 }
 
-/// 100, 1,000, ... up to `most`, or to BERTH_MICRO_MOST of the environment where that is less: the tests set it.
+/// 100, 1,000, ... up to `most`, or to the environment variable BERTH_MICRO_MOST if that is less: tests set it.
 inline std::vector<std::int64_t> sizes(std::int64_t most = 1'000'000) {
   const char* text = std::getenv("BERTH_MICRO_MOST");
   const std::int64_t asked = text ? std::strtoll(text, nullptr, 10) : most;
@@ -29,7 +29,7 @@ inline std::vector<std::int64_t> sizes(std::int64_t most = 1'000'000) {
   return out;
 }
 
-/// "node-17"; by += as GCC 12 warns of what it makes of + with a short text.
+/// "node-17"; with += because GCC 12 gives a false warning for + with a short text.
 inline std::string numbered(const char* prefix, std::uint64_t number) {
   std::string out(prefix);
   out += std::to_string(number);

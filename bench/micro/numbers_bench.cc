@@ -1,4 +1,4 @@
-// exp and 10^y, beside the C library's. One item is one value.
+// exp and 10^y, compared with the C library's. One item is one value.
 #include <cmath>
 #include <random>
 #include <span>
@@ -52,7 +52,7 @@ BENCHMARK(BM_Pow10Array)->ArgName("values")->ArgsProduct({sizes()});
 void BM_ExpArray(benchmark::State& state) { time_array(state, rank::exact_exp, rank::exact_exp); }
 BENCHMARK(BM_ExpArray)->ArgName("values")->ArgsProduct({sizes()});
 
-/// The C library's, whose last bits are others: `differing` is the share of values.
+/// The C library's functions, whose last bits differ: `differing` is the share of such values.
 void time_library(benchmark::State& state, Scalar library, Scalar exact) {
   const std::vector<double> x = fractions(static_cast<std::size_t>(state.range(0)));
   std::vector<double> out(x.size());

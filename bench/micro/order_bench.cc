@@ -32,7 +32,7 @@ bool is_permutation_of_ascending(std::vector<std::uint32_t> items) {
   return true;
 }
 
-/// Seeding, filling 0..n-1 and shuffling: what one node list costs.
+/// Seeding, filling 0..n-1 and shuffling: the cost of one node list.
 void BM_NomadShuffle(benchmark::State& state) {
   std::vector<std::uint32_t> items(static_cast<std::size_t>(state.range(0)));
   base::GoRand rand, plain(7);
@@ -55,7 +55,7 @@ void BM_NomadShuffle(benchmark::State& state) {
 }
 BENCHMARK(BM_NomadShuffle)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Another order than Nomad's, by the C++ library.
+/// The C++ library's shuffle, with another order than Nomad's.
 void BM_StdShuffle(benchmark::State& state) {
   std::vector<std::uint32_t> items(static_cast<std::size_t>(state.range(0)));
   std::uint64_t seed = 0;
@@ -74,7 +74,7 @@ void BM_StdShuffle(benchmark::State& state) {
 }
 BENCHMARK(BM_StdShuffle)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Setting an order and visiting the first 14 nodes of it, as a service evaluation at 10,000 nodes does.
+/// Sets an order and visits its first 14 nodes, like a service evaluation at 10,000 nodes.
 void BM_VisitFourteen(benchmark::State& state) {
   const auto provider = static_cast<rank::OrderProvider>(state.range(0));
   const auto n = static_cast<std::size_t>(state.range(1));

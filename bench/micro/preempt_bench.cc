@@ -9,7 +9,7 @@
 namespace berth::micro {
 namespace {
 
-/// A full node of allocations of three lower priorities; the ask needs about a tenth of it.
+/// A node full of allocations of three lower priorities; the request needs about a tenth of it.
 struct FullNode {
   std::vector<preempt::Candidate> candidates;
   model::FlatResources room, ask;
@@ -27,7 +27,7 @@ struct FullNode {
   }
 };
 
-/// Whether the victims are candidates, none twice, and give back what is asked.
+/// True if the victims are candidates, none twice, and free the requested amounts.
 bool enough(const FullNode& node, const preempt::Victims& victims) {
   std::vector<bool> seen(node.candidates.size());
   model::FlatResources freed;
@@ -55,9 +55,9 @@ void BM_PreemptVictims(benchmark::State& state) {
   state.counters["victims"] = static_cast<double>(victims.size());
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(BM_PreemptVictims)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);  // what one node runs
+BENCHMARK(BM_PreemptVictims)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);  // allocations of one node
 
-/// A node whose allocations of lower priority hold 100 Mbit/s and a port each, and half of its devices.
+/// A node whose allocations of lower priority hold 100 Mbit/s and a port each, and half of its devices together.
 struct HeldNode {
   std::vector<model::AllocatedResources> held;
   std::vector<preempt::Candidate> candidates;
@@ -107,7 +107,7 @@ BENCHMARK(BM_PreemptNetwork)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);
 
 void BM_PreemptDevices(benchmark::State& state) {
   HeldNode node(static_cast<std::size_t>(state.range(0)));
-  node.devices[0].instances.resize(node.held.size());  // all are held
+  node.devices[0].instances.resize(node.held.size());  // all are in use
   rank::DeviceAccounter accounter(node.devices);
   for (const model::AllocatedResources& held : node.held)
     for (const model::AllocatedDevice& device : held.tasks.at("task").devices) accounter.add(device);
@@ -127,7 +127,7 @@ void BM_PreemptDevices(benchmark::State& state) {
 }
 BENCHMARK(BM_PreemptDevices)->ArgName("allocs")->Arg(10)->Arg(100);
 
-/// What the allocations of a node use, summed and held against what it has.
+/// Sums the amounts of a node's allocations and compares them with its capacity.
 void BM_FitSum(benchmark::State& state) {
   std::vector<model::FlatResources> uses(static_cast<std::size_t>(state.range(0)));
   rank::NodeFit node;
@@ -149,7 +149,7 @@ void BM_FitSum(benchmark::State& state) {
 }
 BENCHMARK(BM_FitSum)->ArgName("allocs")->Arg(10)->Arg(100)->Arg(1000);
 
-/// The node's devices are counted, then four instances offered: per node of a group that asks for devices.
+/// Counts the node's devices, then offers four instances: the cost per node of a group that requests devices.
 void BM_DeviceOffer(benchmark::State& state) {
   const HeldNode node(static_cast<std::size_t>(state.range(0)));
   match::DeviceRequest request;

@@ -1,4 +1,4 @@
-// Evaluations that have to evict somebody, on clusters without room. One item is one placement.
+// Evaluations that must evict allocations, on clusters without room. One item is one placement.
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -12,7 +12,7 @@
 namespace berth::micro {
 namespace {
 
-/// What one of `small_job` holds, and a port.
+/// The resources of an allocation of `small_job`, with a port.
 std::shared_ptr<const tables::ResourceShape> with_port(std::int64_t cpu_mhz, std::int64_t memory_mb,
                                                        std::int64_t port) {
   auto out = std::make_shared<model::AllocatedResources>();
@@ -23,9 +23,9 @@ std::shared_ptr<const tables::ResourceShape> with_port(std::int64_t cpu_mhz, std
   return tables::make_shape(std::move(out));
 }
 
-/// Nodes filled by ten allocations each, of ten jobs of priorities 10 to 55; one of a job of priority 70 is asked for,
-/// for which one or three have to go, of an evaluation that is new every time. Nothing is committed. With `ports`
-/// every allocation holds one.
+/// Nodes filled by ten allocations each, of ten jobs of priorities 10 to 55. A new evaluation each time places one
+/// allocation of a job of priority 70, which needs one or three evictions. Nothing is committed. With `ports` every
+/// allocation has one.
 void BM_PreemptSaturated(benchmark::State& state) {
   const auto nodes = static_cast<std::uint64_t>(state.range(0));
   const bool exhaustive = state.range(1) != 0, ports = state.range(3) != 0;
@@ -66,7 +66,7 @@ void BM_PreemptSaturated(benchmark::State& state) {
   std::uint64_t number = 0;
   std::string text;
   const auto evaluate = [&] {
-    eval.id = {4, ++number * 0x9e3779b97f4a7c15ULL};  // the visiting order follows from its last digits
+    eval.id = {4, ++number * 0x9e3779b97f4a7c15ULL};  // its last digits determine the visiting order
     text = base::to_text(eval.id);
     eval.id_text = text;
     sched::IdStream ids(7);

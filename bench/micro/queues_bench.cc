@@ -1,6 +1,6 @@
-// What hands things from thread to thread, beside what one would take otherwise. One item is one push or pop, one take
-// or put, one plan, one evaluation. With more threads than cores the scheduler of the system takes part: compare rates
-// of one run only.
+// Structures that pass data between threads, compared with common alternatives. One item is one push or pop, one take
+// or put, one plan, one evaluation. With more threads than cores the system's scheduler has an effect: compare only
+// rates of one run.
 #include <concurrentqueue/concurrentqueue.h>
 #include <tbb/concurrent_queue.h>
 
@@ -113,7 +113,7 @@ struct MutexPool {
   }
 };
 
-/// Sixteen nodes taken and given back. That no node is in two hands: the threads of one take differ from each other.
+/// Takes sixteen nodes and returns them. Checks that no node is taken twice.
 template <class Pool>
 void BM_NodePool(benchmark::State& state) {
   static Pool* pool = nullptr;
@@ -139,9 +139,9 @@ void BM_NodePool(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_NodePool, BerthPool)->ThreadRange(1, 4)->UseRealTime();
 BENCHMARK_TEMPLATE(BM_NodePool, MutexPool)->ThreadRange(1, 4)->UseRealTime();
 
-// ---------------------------------------------------------------- plans on their way to the applier
+// ---------------------------------------------------------------- queue of plans
 
-/// A submission that comes while others wait: handed in, and the best one taken out.
+/// Submits a plan while others wait, and takes out the best one.
 void BM_PlanQueue(benchmark::State& state) {
   const auto waiting = static_cast<std::size_t>(state.range(0));
   plan::PlanQueue queue;
@@ -168,7 +168,7 @@ void BM_PlanQueue(benchmark::State& state) {
 }
 BENCHMARK(BM_PlanQueue)->ArgName("waiting")->Arg(1)->Arg(8)->Arg(64);
 
-/// The heap whose steps Nomad's order of ties asks for, beside the C++ library's.
+/// The heap with the steps that Nomad's order of ties requires, compared with the C++ library's.
 template <bool kOwn>
 void BM_Heap(benchmark::State& state) {
   std::mt19937 random(17);
@@ -216,7 +216,7 @@ BENCHMARK_TEMPLATE(BM_Heap, false)->ArgName("values")->ArgsProduct({sizes()});
 
 // ---------------------------------------------------------------- blocked evaluations
 
-/// Every evaluation blocks and found one of twenty classes eligible; one class after the other gets room.
+/// All evaluations are blocked, each with one of twenty classes eligible; one class after the other gets room.
 void BM_BlockAndUnblock(benchmark::State& state) {
   const auto n = static_cast<std::uint32_t>(state.range(0));
   tables::SymbolTable symbols;

@@ -26,7 +26,7 @@ struct Service {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
   std::vector<model::Allocation> allocs;
   std::vector<reconcile::AllocFacts> facts;
-  std::vector<std::uint32_t> slots;  // beside facts
+  std::vector<std::uint32_t> slots;  // parallel to facts
   std::vector<std::string> group_names = {"web"};
   SameForAll updates;
   Numbers ids;
@@ -57,8 +57,8 @@ struct Service {
   }
 };
 
-/// All run as wanted; 1 of 100 stands on a node that is down; nothing is there yet; all are updated in place; a tenth
-/// at a time is replaced, none of it so far.
+/// Cases: all run as wanted; 1 of 100 is on a down node; none exists yet; all are updated in place; a tenth at a time
+/// is replaced, none so far.
 void BM_ReconcileService(benchmark::State& state) {
   enum { kSteady, kLost, kNew, kInPlace, kRolling };
   const auto count = static_cast<std::size_t>(state.range(0));
@@ -86,7 +86,7 @@ void BM_ReconcileService(benchmark::State& state) {
 }
 BENCHMARK(BM_ReconcileService)
     ->ArgNames({"allocs", "case"})
-    ->ArgsProduct({sizes(100'000), {0, 1, 2, 3, 4}});  // a model::Allocation behind each: a million take 2 GB
+    ->ArgsProduct({sizes(100'000), {0, 1, 2, 3, 4}});  // each has a model::Allocation: a million take 2 GB
 
 /// One visit of a node with 20 allocations of two ports each, and an offer of two ports.
 void BM_NetworkVisit(benchmark::State& state) {

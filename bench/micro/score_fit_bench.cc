@@ -24,7 +24,7 @@ struct Rows {
   }
 };
 
-/// Nodes scored one by one, each independent of the last: what a Select over a few nodes pays.
+/// Scores nodes one by one, independent of each other: the cost for a Select over a few nodes.
 void BM_FitScalar(benchmark::State& state) {
   const Rows rows(1024);
   if (rank::fit_component(rank::FitAlgorithm::binpack, 1024, 3072, 1024, 3072) != 0.59537901848746899)
@@ -38,7 +38,7 @@ void BM_FitScalar(benchmark::State& state) {
 }
 BENCHMARK(BM_FitScalar);
 
-/// As above, but each score decides what is scored next: the whole latency of one score.
+/// As above, but each score determines the next node: the full latency of a score.
 void BM_FitScalarLatency(benchmark::State& state) {
   const Rows rows(1024);
   std::size_t i = 0;

@@ -56,7 +56,7 @@ void BM_SpreadScore(benchmark::State& state) {
 }
 BENCHMARK(BM_SpreadScore)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Counts and targets by text, as the API has them: what the codes stand for.
+/// Counts and targets by text, as in the API: the alternative to codes.
 void BM_SpreadScoreByText(benchmark::State& state) {
   const auto rows = static_cast<std::uint32_t>(state.range(0));
   Attempt attempt(64, rows);
@@ -83,7 +83,7 @@ void BM_SpreadScoreByText(benchmark::State& state) {
 }
 BENCHMARK(BM_SpreadScoreByText)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Between two Selects: one placement enters the plan, and the next Select begins.
+/// Work between two Selects: a placement enters the plan, and the next Select begins.
 void BM_SpreadPlaceAndBegin(benchmark::State& state) {
   Attempt attempt(static_cast<std::uint32_t>(state.range(0)));
   const double before = attempt.state.score(*attempt.group, 17);

@@ -88,11 +88,11 @@ void run(benchmark::State& state, bool updates) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-/// First registration: every node gets an allocation with its metrics, but for those that the constraint filters.
+/// First registration: every node gets an allocation with its metrics, except those that the constraint filters.
 void BM_SystemRegister(benchmark::State& state) { run(state, false); }
 BENCHMARK(BM_SystemRegister)->ArgName("nodes")->Unit(benchmark::kMillisecond)->ArgsProduct({sizes(100'000)});
 
-/// A change that every running allocation takes over in place.
+/// A change that updates every running allocation in place.
 void BM_SystemUpdateInPlace(benchmark::State& state) { run(state, true); }
 BENCHMARK(BM_SystemUpdateInPlace)->ArgName("nodes")->Unit(benchmark::kMillisecond)->ArgsProduct({sizes(100'000)});
 

@@ -1,5 +1,5 @@
-// Snapshots, commits and the operations of the tables against their size. One item is one snapshot, one commit, one
-// placement, one row that is written or read.
+// Snapshots, commits and operations of the tables by their size. One item is one snapshot, one commit, one placement,
+// or one row written or read.
 #include <numeric>
 #include <random>
 #include <shared_mutex>
@@ -17,7 +17,7 @@ base::Uuid tables_uuid(std::uint64_t kind, std::uint64_t number) {
   return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1};
 }
 
-/// Nodes of one shape with room for everything, ten plain allocations on each; a million allocations at most.
+/// Nodes of one shape with room for everything, ten simple allocations on each; a million allocations at most.
 struct TablesCluster {
   tables::StateStore store;
   tables::VersionRow job = tables::kNoRow;
@@ -89,7 +89,7 @@ void BM_SnapshotShared(benchmark::State& state) {
 }
 BENCHMARK(BM_SnapshotShared)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// The first snapshot after a commit of one fact, that commit and the release included.
+/// The first snapshot after a commit of one change, including that commit and the release.
 void BM_SnapshotAfterCommit(benchmark::State& state) {
   TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   std::uint64_t index = 1;
@@ -109,7 +109,7 @@ struct BySnapshot {
     return read(*held);
   }
 };
-/// A lock that readers share while they look: no copies, but whoever commits waits for them, and they for each other.
+/// A lock that readers share while reading: without copies, but commits and readers wait for each other.
 struct ByLock {
   static inline std::shared_mutex mutex;
   template <class Read>
@@ -119,7 +119,7 @@ struct ByLock {
   }
 };
 
-/// What a sampled Select reads: the use of fourteen nodes here and there. Several threads, nobody writes.
+/// The reads of a sampled Select: the usage of fourteen random nodes. Several threads, without writers.
 template <class Access>
 void BM_ReadFourteen(benchmark::State& state) {
   static std::unique_ptr<TablesCluster> cluster;
@@ -157,7 +157,7 @@ void BM_TableWrites(benchmark::State& state) {
   std::shuffle(order.begin(), order.end(), std::mt19937(18));
   std::size_t turn = 0;
   std::uint64_t index = 1;
-  bool found = cluster.store.find_alloc(tables_uuid(2, 0)) == 0;  // the index of IDs is made here
+  bool found = cluster.store.find_alloc(tables_uuid(2, 0)) == 0;  // makes the index of IDs
   tables::PlainAlloc alloc;
   alloc.job = cluster.job;
   for (auto _ : state) {
@@ -194,7 +194,7 @@ void BM_TableWrites(benchmark::State& state) {
 }
 BENCHMARK(BM_TableWrites)->ArgNames({"nodes", "case"})->ArgsProduct({sizes(), {0, 1, 2, 3}});
 
-/// Nodes that register: of one shape, each with its own ID, in random order of these.
+/// Registers nodes of one shape with different IDs in random order.
 void BM_RegisterNodes(benchmark::State& state) {
   const auto n = static_cast<std::uint64_t>(state.range(0));
   model::Node shape;
