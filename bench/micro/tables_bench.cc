@@ -221,8 +221,8 @@ void BM_RegisterNodes(benchmark::State& state) {
 }
 BENCHMARK(BM_RegisterNodes)->ArgName("nodes")->ArgsProduct({sizes()});
 
-/// Plans of `placements` on as many nodes; `held` = 1 keeps a snapshot alive, so that what is touched is copied; 2
-/// brings a worker's view up to date after each plan, and nothing is copied.
+/// Plans of `placements` on as many nodes. `held` = 1 keeps a snapshot alive, so that changed parts are copied; 2
+/// updates a worker's view after each plan, without copies.
 void BM_Apply(benchmark::State& state) {
   TablesCluster cluster(static_cast<std::uint64_t>(state.range(0)));
   const auto count = static_cast<std::uint32_t>(state.range(1));

@@ -1,4 +1,4 @@
-// What stands at the border: JSON, UUIDs, digests. One item is one value of the JSON, one UUID, one digest.
+// Input and output: JSON, UUIDs, digests. One item is one JSON value, one UUID, one digest.
 #include <cinttypes>
 #include <cstdio>
 
@@ -11,7 +11,7 @@
 namespace berth::micro {
 namespace {
 
-/// A list of objects as reports have them.
+/// A list of objects as in reports.
 json::Value rows_as_json(std::int64_t n) {
   json::Value out = json::Value::array();
   for (std::int64_t i = 0; i < n; ++i) {
@@ -36,7 +36,7 @@ void BM_JsonWrite(benchmark::State& state) {
 }
 BENCHMARK(BM_JsonWrite)->ArgName("rows")->ArgsProduct({sizes(100'000)});
 
-/// Into values that can be looked through, changed and compared; the reading itself is simdjson's.
+/// Parses to values that can be searched, changed and compared; simdjson does the reading.
 void BM_JsonRead(benchmark::State& state) {
   const json::Value value = rows_as_json(state.range(0));
   const std::string text = json::to_text(value);

@@ -1,4 +1,4 @@
-// The five best nodes. One item is one score that is looked at.
+// The five best nodes. One item is one examined score.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -38,7 +38,7 @@ void BM_TopScores(benchmark::State& state) {
 }
 BENCHMARK(BM_TopScores)->ArgName("nodes")->Arg(14)->ArgsProduct({sizes()});
 
-/// The C++ library's: five places, sorted into. Who goes first among equals is left open.
+/// The C++ library's partial_sort_copy into five places. The order among equals is undefined.
 void BM_TopPartialSort(benchmark::State& state) {
   const auto scores = scores_of_nodes(state.range(0));
   std::array<double, 5> top{};
