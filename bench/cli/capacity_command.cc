@@ -29,7 +29,7 @@ struct CapacityArguments {
   std::vector<std::string> jobs;
 };
 
-/// What fits into one form of the cluster: as it is, or after a loss.
+/// Growth that fits into the cluster, unchanged or after a loss.
 struct Room {
   std::string when;
   whatif::Packing packing;
@@ -38,10 +38,10 @@ struct Room {
   std::vector<std::pair<std::string, whatif::Growth>> jobs;  ///< file and group
 };
 
-/// How much more is held per day, between two moments of a cluster.
+/// Growth of the used shares per day, from two states of a cluster.
 struct Trend {
   double days = 0, cpu = 0, memory = 0;  ///< growth of the shares a day
-  std::optional<double> days_left;       ///< until the present mix no longer fits; none: nothing grows
+  std::optional<double> days_left;       ///< until the present mix no longer fits; nullopt: nothing grows
 };
 
 std::string mix_text(const whatif::Growth& mix) {
@@ -140,7 +140,7 @@ class CapacityRun {
     return report_error({"berth capacity", option, problem, remedy}, 2);
   }
 
-  /// Makes the steps and goes on from what they leave.
+  /// Makes the steps and continues with the resulting cluster.
   Result<void> take(const std::vector<whatif::Step>& steps) {
     if (steps.empty()) return {};
     whatif::WhatIf cluster(start_, settings_);
@@ -206,7 +206,7 @@ class CapacityRun {
       rooms.push(to_json(room));
       for (const auto& [file, growth] : room.jobs) no_room = no_room || growth.placed == 0;
     }
-    // What a loss leaves without a place, beyond what waited before it.
+    // Allocations without a place because of a loss, not counting those that waited before it.
     no_room = no_room || rooms_.back().waiting.size() > rooms_.front().waiting.size();
     if (trend) {
       print("Since {}: {:.2g} days, cpu {:+.2f} and memory {:+.2f} points a day; {}\n", arguments_.since, trend->days,

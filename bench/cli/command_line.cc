@@ -5,7 +5,7 @@
 namespace berth::cli {
 namespace {
 
-/// "TEXT:{free,deterministic}" is a kind of value and the list of what may be given.
+/// "TEXT:{free,deterministic}" is a type and the list of allowed values.
 void read_type(std::string type, OptionText& out) {
   const std::size_t open = type.find(":{");
   if (open != std::string::npos && type.ends_with('}')) {
@@ -13,7 +13,7 @@ void read_type(std::string type, OptionText& out) {
     for (std::string one; std::getline(list, one, ',');) out.values.push_back(one);
     type.resize(open);
   }
-  // "INT:INT in [1 - 1024]" says its kind twice, "INT:NONNEGATIVE" names a check that the description does not need.
+  // "INT:INT in [1 - 1024]" repeats the type; "INT:NONNEGATIVE" contains a check that the description does not need.
   if (const std::size_t check = type.find(':'); check != std::string::npos) {
     const bool twice = type.compare(check + 1, check, type, 0, check) == 0;
     type = twice ? type.substr(check + 1) : type.substr(0, check);

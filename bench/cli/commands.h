@@ -1,6 +1,6 @@
-// The commands of the program. Each function adds its subcommand to the parser; parsing then calls its callback, which
-// leaves the exit code in `exit_code`: 0 fine, 1 berth failed, 2 usage or bad input, 3 mismatch or regression, 4
-// unclear.
+// The commands of the program. Each function adds its subcommand to the parser. Parsing then calls its callback, which
+// stores the exit code in `exit_code`: 0 success, 1 berth failed, 2 usage or bad input, 3 mismatch or regression, 4
+// inconclusive.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -72,7 +72,7 @@ Result<std::vector<strategy::StrategySpec>> parse_strategies(const std::vector<s
   return out;
 }
 
-/// A pod list by its short name or by its file.
+/// A pod list given by its short name or its file.
 struct List {
   std::string name, path;
 };
@@ -97,7 +97,7 @@ Result<std::vector<List>> lists_of(const Arguments& arguments) {
   return out;
 }
 
-/// The published rows; absent files give none, broken ones an error.
+/// The published rows; missing files give none, invalid ones an error.
 Result<std::vector<compare::PublishedRow>> published(const std::string& file) {
   const auto path = sim::fetched_data("", "openb", "expected/" + file);
   if (!path) return std::vector<compare::PublishedRow>{};
@@ -115,7 +115,7 @@ int write_reports(const Arguments& arguments, const HtmlOutput& html, const json
   return html.write(report, arguments.json);
 }
 
-/// Whether all files can be written is found out before the work.
+/// Checks before the work that all files can be written.
 Result<HtmlOutput> prepare_outputs(const Arguments& arguments, const std::vector<std::string>& inputs) {
   Outputs outputs;
   for (const std::string& path : inputs) outputs.input(path);
@@ -127,7 +127,7 @@ Result<HtmlOutput> prepare_outputs(const Arguments& arguments, const std::vector
   return HtmlOutput::prepare(arguments.html);
 }
 
-/// What the experiment starts from.
+/// Input of the experiment.
 struct Experiment {
   HtmlOutput html;
   std::vector<strategy::StrategySpec> specs;
@@ -171,7 +171,7 @@ Result<Experiment> prepare_experiment(const Arguments& arguments) {
                     std::move(*nodes_path), std::move(*nodes), std::move(*allocation), std::move(*ratio)};
 }
 
-/// What the lists give, one after the other.
+/// Collected reports of the lists.
 struct ExperimentReports {
   json::Value results = json::Value::array();
   std::string curves, markdown;
@@ -197,13 +197,13 @@ Result<void> run_list(const Arguments& arguments, const Experiment& with, const 
     print("{}", compare::digest_lines(*result));
   else
     print("{}\n", compare::experiment_table(*result, arguments.width()));
-  // A list of somebody's own may be called like a published one: only the fetched lists are held against the rows.
+  // A user's list may have the name of a published one, so only fetched lists are compared with the rows.
   std::vector<compare::Agreement> here;
   if (arguments.pods.empty() && arguments.nodes.empty() && arguments.tune == 1.3 && !result->partial)
     here = compare::check_published(*result, with.allocation, with.ratio);
   out.results.push(compare::experiment_json(*result));
   const std::string curves = compare::curves_csv(*result);
-  out.curves += out.curves.empty() ? curves : curves.substr(curves.find('\n') + 1);  // one head
+  out.curves += out.curves.empty() ? curves : curves.substr(curves.find('\n') + 1);  // only one head
   out.markdown += compare::experiment_markdown(*result, here) + "\n";
   out.agreement.insert(out.agreement.end(), here.begin(), here.end());
   return {};
@@ -253,7 +253,7 @@ int run_experiment(const Arguments& arguments) {
   return holds ? 0 : 3;
 }
 
-/// Sums that the workload file defines, and strategies by name.
+/// Sums defined in the workload file, and strategies by name.
 Result<std::vector<compare::NamedStrategy>> named_strategies(const sim::Workload& workload,
                                                              const std::vector<std::string>& texts) {
   std::vector<compare::NamedStrategy> out;
@@ -268,7 +268,7 @@ Result<std::vector<compare::NamedStrategy>> named_strategies(const sim::Workload
   return out;
 }
 
-/// What every comparison over a workload starts from.
+/// Common input of comparisons over a workload.
 struct Prepared {
   HtmlOutput html;
   std::string text;  ///< of the workload file
@@ -287,7 +287,7 @@ Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::stri
   auto text = io::read_file(*path);
   if (!text) return tl::unexpected(text.error());
   std::vector<std::string> names = arguments.strategies.empty() ? default_strategies : arguments.strategies;
-  if (workload->life && arguments.strategies.empty())  // there a strategy scores the fit, which a drawing one cannot
+  if (workload->life && arguments.strategies.empty())  // there a strategy scores the fit, which a random one cannot
     std::erase_if(names, [](const std::string& name) {
       const strategy::StrategyInfo* info = strategy::registry().find(name);
       return info && info->samples;
@@ -300,8 +300,8 @@ Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::stri
   return Prepared{std::move(*html), std::move(*text), std::move(*workload), std::move(*strategies), std::move(*seeds)};
 }
 
-/// Rules side by side, tasks placed by the one strategy. `find` puts the rule of a name where a comparison of its kind
-/// keeps it, or returns what is wrong.
+/// Rules to compare, with tasks placed by one strategy. `find` stores the rule of a name in a NamedStrategy, or returns
+/// an error.
 template <class Find>
 Result<std::vector<compare::NamedStrategy>> named_rules(const char* option,
                                                         const std::vector<compare::NamedStrategy>& placed_by,
@@ -392,8 +392,7 @@ int run_sizing(const Arguments& arguments) {
   return report(*result, compare::minimum_rows, compare::minimum_json(*result), compare::minimum_csv(*result));
 }
 
-/// Options that choose what is compared, and those that say something with some of them only: who writes such an option
-/// beside another choice meant something by it.
+/// Refuses options that have no effect with the chosen kind of comparison, because the user expected one.
 Result<void> check_together(const CLI::App& command) {
   const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
   const char* chosen = nullptr;

@@ -1,5 +1,5 @@
-// Completion scripts. All three complete commands, options, values that are a list, and paths. Workloads, labels,
-// strategies and rules are asked of `berth completion --words` when a key is pressed.
+// Completion scripts. All three complete commands, options, listed values, and paths. They get workloads, labels,
+// strategies and rules from `berth completion --words` at completion time.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-/// The command and all below it.
+/// Collects the command and all its subcommands.
 void collect(const CommandText& command, std::vector<const CommandText*>& out) {
   out.push_back(&command);
   for (const CommandText& below : command.commands) collect(below, out);
@@ -38,7 +38,7 @@ bool takes_files(const CommandText& command) {
   return false;
 }
 
-/// Between single quotes; a quote inside ends the text, stands escaped, and begins it again.
+/// Quotes a text with single quotes; a quote inside becomes '\''.
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -105,7 +105,7 @@ std::string bash(const CommandText& program) {
 
 // --- zsh ------------------------------------------------------------------------------------------------------------
 
-/// What _arguments takes specially in a description.
+/// Escapes characters that are special for _arguments in a description.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -168,7 +168,7 @@ std::string zsh(const CommandText& program) {
       out += fmt::format("      '{} {}') command={} ;;\n", parent(*command), last_word(command->words),
                          in_quotes(command->words));
   out += "      *) break ;;\n    esac\n    (( at++ ))\n  done\n";
-  // What is left is the command's own: its name counts as the program's.
+  // The remaining words belong to the command, whose name replaces the program's.
   out += "  words=(berth \"${words[@]:$((at - 1))}\")\n  (( CURRENT -= at - 2 ))\n";
   out += "  if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then\n    case \"$command\" in\n";
   for (const CommandText* command : commands) {
@@ -185,7 +185,7 @@ std::string zsh(const CommandText& program) {
 
 // --- fish -----------------------------------------------------------------------------------------------------------
 
-/// Holds where the command line stands at `command`: its words were said, and none of a command below it.
+/// Condition that the command line is at `command`: its words were given, and none of its subcommands.
 std::string fish_condition(const CommandText& command) {
   if (command.words.empty()) return "__fish_use_subcommand";
   std::string out = "__fish_seen_subcommand_from " + last_word(command.words);

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::uint64_t kLivesMost = 1'000'000;
 
-/// ", option NAME=VALUE" for each that is not at its default.
+/// ", option NAME=VALUE" for each option that differs from its default.
 std::string told_options(const model::Options& decisions) {
   std::string out;
   for (const auto& [name, value] : model::changed_options(decisions)) out += fmt::format(", option {}={}", name, value);
   return out;
 }
 
-/// Lives of one kind, summed up; those that break an invariant are printed, and a single one is.
+/// Totals of simulations of one kind. Prints those that break an invariant, and a single one.
 class Lives {
  public:
   Lives(const char* kind, bool prints) : kind_(kind), prints_(prints) {}
@@ -59,7 +59,8 @@ class Lives {
   std::uint64_t held_ = 0, broken_ = 0, cut_ = 0;
 };
 
-/// Lives of both kinds with the seeds `first`, `first` + 1, ... ; false when one broke an invariant, which is printed.
+/// Runs simulations of both kinds with the seeds `first`, `first` + 1, ...; false if one broke an invariant, which is
+/// printed.
 bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model::Options& decisions,
                sched::EnabledSources sources) {
   Lives servers("on the bare server", count == 1), clusters("of a whole cluster", count == 1);

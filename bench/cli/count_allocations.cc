@@ -1,8 +1,8 @@
-// operator new of the program: mimalloc's, with a counter in front. Under a sanitizer its own operator new stays and
-// nothing is counted.
+// operator new of the program: mimalloc's with a counter. With a sanitizer its own operator new is used and nothing is
+// counted.
 //
 // Layout: one cache line per thread; the owner stores, others load. Threads beyond kSlots share the last line and add
-// atomically. A line is never given back: the counts of a thread that ended stay.
+// atomically. A line is never released: the counts of an ended thread remain.
 #include "cli/count_allocations.h"
 
 #include <mimalloc.h>
@@ -24,8 +24,8 @@ constinit std::atomic<std::size_t> slots_taken{0};
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void count(std::size_t bytes) noexcept {
-  // Relaxed: the reader wants the sum only, and reads it when the threads it cares about have ended (their join
-  // orders).
+  // Relaxed: the reader needs only the sum, and reads it after the relevant threads have ended (join orders the
+  // writes).
   if (own_slot == nullptr) own_slot = &slots[std::min(slots_taken.fetch_add(1, std::memory_order_relaxed), kSlots - 1)];
   Slot& slot = *own_slot;
   if (&slot == &slots[kSlots - 1]) {
@@ -37,8 +37,8 @@ void count(std::size_t bytes) noexcept {
   slot.bytes.store(slot.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
-/// mimalloc's own operator new does not find the handler of the C++ library and aborts: this one asks it as the
-/// standard says.
+/// Calls the new handler as the standard requires. mimalloc's own operator new does not find the C++ library's handler
+/// and aborts.
 template <class Allocate>
 void* allocate(std::size_t bytes, Allocate allocate_once) {
   count(bytes);

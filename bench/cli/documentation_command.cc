@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The command of that name at or below `command`; null when there is none.
+/// The command of that name at or below `command`; null if there is none.
 const CommandText* find_command(const CommandText& command, const std::string& words) {
   if (command.words == words) return &command;
   for (const CommandText& below : command.commands)
@@ -63,7 +63,7 @@ int print_man(const CommandText& program, const std::vector<std::string>& words,
   return 0;
 }
 
-/// The workloads that `line` names, or all.
+/// The workloads named in `line`, or all.
 std::vector<std::string> workload_paths(const std::string& line) {
   std::vector<std::string> all = sim::workload_files(), named;
   std::stringstream words(line);
@@ -102,7 +102,7 @@ void add_completion(CLI::App& app, int& exit_code) {
       app.add_subcommand("completion", "print the script that completes commands and options in a shell");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("shell", arguments->shell, "bash, zsh or fish")->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  // For the scripts: the words of a kind, for the command line typed so far.
+  // For completion scripts: the words of a kind, for the command line so far.
   command->add_option("--words", arguments->words)->group("");
   command->add_option("--line", arguments->line)->group("");
   command->footer(

@@ -1,4 +1,4 @@
-// `berth gate`: reads the options, connects a session to processes, prints and writes what it found.
+// `berth gate`: reads the options, connects a session to processes, prints and writes the results.
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ gate::Outcome<void> write_output(const std::string& path, const std::string& con
   return {};
 }
 
-/// "quickstart", "quickstart:full", also several with commas.
+/// "quickstart", "quickstart:full", or several separated by commas.
 gate::Outcome<std::vector<gate::Case>> cases_of(const GateArguments& arguments) {
   std::vector<gate::Case> out;
   for (const std::string& text : arguments.workloads) {
@@ -100,7 +100,7 @@ gate::Outcome<gate::SessionOptions> session_options(const GateArguments& argumen
   return out;
 }
 
-/// The processes behind a session. Instructions are counted once per case and side, before the first repetition.
+/// The processes of a session. Instructions are counted once per case and side, before the first repetition.
 class Processes {
  public:
   Processes(const GateArguments& arguments, std::optional<gate::Command> base, gate::Command head)
@@ -134,7 +134,7 @@ class Processes {
     const gate::InstructionCount& counted = instructions_[key];
     report->set(gate::kInstructions, counted.count);
     const json::Value& build = (*report)["build"];
-    std::string flags;  // but for those of warnings, which do not change the code
+    std::string flags;  // without warning flags, which do not change the code
     for (const std::string_view flag : base::split(build["flags"].as_string(), ' '))
       if (!flag.starts_with("-W")) flags += fmt::format(" {}", flag);
     report->set(gate::kInstructionsOf, fmt::format("{}, {},{}", counted.method, build["compiler"].as_string(), flags));
@@ -144,11 +144,11 @@ class Processes {
   const GateArguments& arguments_;
   std::optional<gate::Command> base_;
   gate::Command head_;
-  std::map<std::string, std::size_t> workers_;  // of a case, known from its first report
+  std::map<std::string, std::size_t> workers_;  // by case, from its first report
   std::map<std::pair<std::string, gate::Side>, gate::InstructionCount> instructions_;
 };
 
-/// The path of this program differs between machines; what was recorded and printed does not.
+/// The command for records and output. This program's path is replaced, because it differs between machines.
 std::string shown_command(const std::string& given, const gate::Command& command) {
   return given.empty() ? "this berth" : command.text();
 }
@@ -192,8 +192,8 @@ gate::Outcome<void> check_outputs(GateArguments& arguments) {
   return {};
 }
 
-/// Fields of fingerprints that may differ: those asked for, those that no counter depends on, and how instructions were
-/// counted where they are not judged.
+/// Fields of fingerprints that may differ: those given by the user, those that do not affect counters, and the method
+/// of counting instructions if these are not judged.
 std::vector<std::string> allowed(const GateArguments& arguments) {
   std::vector<std::string> out = arguments.allow;
   if (arguments.counters_only) out.insert(out.end(), gate::machine_fields().begin(), gate::machine_fields().end());
@@ -201,7 +201,7 @@ std::vector<std::string> allowed(const GateArguments& arguments) {
   return out;
 }
 
-/// Both sides measured now, in turns.
+/// Measures both sides now, in turns.
 gate::Outcome<int> gate_sides(const GateArguments& arguments) {
   const auto options = session_options(arguments);
   if (!options) return tl::unexpected(options.error());
@@ -227,7 +227,7 @@ gate::Outcome<int> gate_sides(const GateArguments& arguments) {
                        &*head);
 }
 
-/// The head measured now against what was recorded. Suspects are measured once more.
+/// Measures the head now and compares it with the baseline. Measures suspects again.
 gate::Outcome<int> gate_baseline(const GateArguments& arguments) {
   const auto options = session_options(arguments);
   if (!options) return tl::unexpected(options.error());
@@ -284,7 +284,7 @@ gate::Outcome<int> gate_record(const GateArguments& arguments) {
       gate::Command::parse(arguments.binary.empty() ? own_program() : arguments.binary, arguments.stages);
   if (!command) return tl::unexpected(command.error());
   Processes processes(arguments, std::nullopt, *command);
-  const std::size_t repetitions = arguments.counters_only ? 2 : 12;  // enough for a noise that deserves the name
+  const std::size_t repetitions = arguments.counters_only ? 2 : 12;  // enough to estimate the noise
   auto samples =
       gate::record_side(*cases, gate::Side::head, options->repetitions > 0 ? options->repetitions : repetitions,
                         *options, processes.world());
@@ -363,7 +363,7 @@ gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
   return arguments.baseline.empty() ? gate_sides(arguments) : gate_baseline(arguments);
 }
 
-/// What is measured, how it is judged, and where the verdict goes.
+/// Adds the options of measuring, judging and output.
 void add_options(CLI::App* command, GateArguments& a) {
   command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}")
       ->type_name("COMMAND");

@@ -1,4 +1,4 @@
-// `--help`: one option a paragraph, wrapped, with the values that it takes in words instead of CLI11's types.
+// `--help`: one wrapped paragraph per option, with its values as text instead of CLI11's types.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kWidth = 100, kIndent = 30;
 
-/// `text` in lines of at most kWidth columns, of which each but the first begins at `indent`, as `first` must end.
+/// `text` after `first` in lines of at most kWidth columns, all but the first indented by `indent`, at which `first`
+/// must end.
 std::string wrapped(std::string first, const std::string& text, std::size_t indent = kIndent) {
   std::string out, line = std::move(first);
   bool empty = true;  // of text
@@ -30,7 +31,7 @@ std::string wrapped(std::string first, const std::string& text, std::size_t inde
   return out + line + "\n";
 }
 
-/// "INT in [1 - 1024]" is a number with a range, which the description tells.
+/// The range of a number such as "INT in [1 - 1024]", for the description.
 std::string range_of(const OptionText& option) {
   const std::size_t open = option.value.find(" in [");
   if (open == std::string::npos) return "";

@@ -1,5 +1,5 @@
-// --html of the commands: found out before the work whether the page can be made, written whole after it. That its file
-// can be written is a matter of Outputs, as with all others.
+// --html of the commands: checks before the work that the page can be made, and writes it afterwards. Outputs checks
+// that its file can be written, as for all outputs.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace berth::cli {
 
 class HtmlOutput {
  public:
-  /// `path` "": nothing is to be written. Errors: there is no Chart.js.
+  /// `path` "": no page. Error: Chart.js is missing.
   [[nodiscard]] static Result<HtmlOutput> prepare(const std::string& path);
 
-  /// Exit code: 0, or 1 with the error told.
+  /// Writes the page. Returns 0, or 1 after reporting the error.
   [[nodiscard]] int write(const report::Document& document) const;
-  /// The page of several results, each a section.
+  /// Writes the page of several results, each a section.
   [[nodiscard]] int write(std::vector<json::Value> results) const;
-  /// The page of one result; `name` stands where its file's name would.
+  /// Writes the page of one result, with `name` in place of a file name.
   [[nodiscard]] int write(json::Value result, const std::string& name) const;
 
  private:

@@ -1,4 +1,4 @@
-// What holds for all commands: exit codes, numbers, limits of input.
+// Common to all commands: exit codes, numbers, limits of input.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ void set_read_limit(const std::string& text) {
   berth::io::set_read_limit(*bytes);
 }
 
-/// "" or what is wrong with the text of a number: CLI11 takes -1 for 2^64 - 1, 99999999999999999999 for the greatest
-/// number there is, 010 for 8 and inf for a time.
+/// "" or the error in the text of a number. CLI11 would accept -1 as 2^64 - 1, 99999999999999999999 as the largest
+/// number, 010 as 8 and inf as a time.
 std::string number_problem(const std::string& type, const std::string& text) {
   const auto refused = [&](const char* what) { return fmt::format("'{}' {}", berth::base::shown(text), what); };
   if (type.starts_with("UINT") && text.starts_with('-')) return refused("cannot be negative");
@@ -44,7 +44,7 @@ std::string number_problem(const std::string& type, const std::string& text) {
   return *number <= 0 && type.ends_with(":POSITIVE") ? refused("is not above 0") : "";
 }
 
-/// Numbers must be numbers, and no value may be empty: a script whose variable is not set means something else by it.
+/// Checks that numbers are numbers and no value is empty, as from a script with an unset variable.
 void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
@@ -55,7 +55,7 @@ void check_values(CLI::App& app) {
         },
         ""));
     if (!type.starts_with("UINT") && !type.starts_with("INT") && !type.starts_with("FLOAT")) continue;
-    // Before whatever range it has: that would be held against a number which is not the one that was written.
+    // Before the range check, which would use CLI11's wrong number.
     option->transform(CLI::Validator([type](std::string& text) { return number_problem(type, text); }, ""));
   }
   for (CLI::App* command : app.get_subcommands({})) check_values(*command);
@@ -68,7 +68,7 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return out;
 }
 
-/// The deepest command that was named, and its words: "berth gate record".
+/// The innermost given command, and its words: "berth gate record".
 std::pair<const CLI::App*, std::string> named_command(const CLI::App& app) {
   const CLI::App* command = &app;
   std::string words = app.get_name();
@@ -79,7 +79,7 @@ std::pair<const CLI::App*, std::string> named_command(const CLI::App& app) {
   return {command, words};
 }
 
-/// Words that no command or option takes: one line with the nearest name.
+/// Error for words that no command or option accepts: one line with the nearest name.
 int unexpected_words(const CLI::App& app) {
   const auto [command, words] = named_command(app);
   const std::vector<std::string> left = app.remaining(true);
@@ -101,11 +101,11 @@ int unexpected_words(const CLI::App& app) {
       2);
 }
 
-/// One line for words that CLI11 refuses, with the nearest of the values that an option takes.
+/// Error for words that CLI11 refuses: one line with the nearest valid value.
 int refused_words(const CLI::App& app, const CLI::ParseError& error) {
   const auto [command, words] = named_command(app);
   const std::vector<std::string> left = app.remaining(true);
-  // Of a mistyped option, what it leaves missing is no news.
+  // After a mistyped option, a missing one is only a consequence.
   if (!left.empty() && left.front().starts_with('-')) return unexpected_words(app);
   std::string problem = error.what();
   std::vector<std::string> values;
@@ -125,7 +125,7 @@ int refused_words(const CLI::App& app, const CLI::ParseError& error) {
       2);
 }
 
-/// `berth help gate record` is `berth gate record --help`, `berth version` is `berth --version`.
+/// Converts `berth help gate record` to `berth gate record --help`, and `berth version` to `berth --version`.
 std::vector<std::string> plain_words(std::vector<std::string> words) {
   if (words.empty()) return words;
   if (words.front() == "version") words.front() = "--version";
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   berth::cli::begin_program();
   CLI::App app("berth: Nomad's scheduling semantics as an in-process engine, and a benchmark", "berth");
   app.set_help_flag("-h,--help", "print this help and exit");
-  app.formatter(berth::cli::plain_help());  // which the commands inherit
+  app.formatter(berth::cli::plain_help());  // inherited by the commands
   app.require_subcommand(1);
   app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
   app.add_option_function<std::string>(
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
           2);
   }
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    std::reverse(words.begin(), words.end());  // CLI11 expects them reversed
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
     exit_code = unexpected_words(app);

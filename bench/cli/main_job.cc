@@ -1,6 +1,5 @@
-// The program berth_main_job: replays the workload quickstart as `berth run quickstart` does, and can do nothing else.
-// It is built in a fraction of the time; bench/quickstart.sh runs the main job with it before the whole program is
-// there.
+// The program berth_main_job only replays the workload quickstart, like `berth run quickstart`. It is built in a
+// fraction of the time; bench/quickstart.sh runs the main job with it before the whole program is built.
 #include "cli/count_allocations.h"
 #include "cli/outputs.h"
 #include "cli/whole_program.h"

@@ -1,4 +1,4 @@
-// Man pages in troff, as man(7) has it.
+// Man pages in troff, see man(7).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +10,7 @@
 namespace berth::cli {
 namespace {
 
-/// Backslashes, minus signs and leading dots mean something to troff.
+/// Escapes backslashes, minus signs and leading dots for troff.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -75,7 +75,7 @@ void add_notes(const CommandText& command, std::string& out) {
   }
 }
 
-/// What holds for all commands, on the page of the program.
+/// Common text for all commands, on the page of the program.
 constexpr const char* kSurroundings = R"(.SH ENVIRONMENT
 .TP
 \fBBERTH_DATA\fR

@@ -15,8 +15,8 @@ namespace {
 
 std::FILE* g_text_to = nullptr;  // null: standard output
 int g_failure_code = 1;
-bool g_told = false;   // that standard output is full
-int g_text_error = 0;  // of the first text that was not written
+bool g_told = false;   // the error of standard output was reported
+int g_text_error = 0;  // errno of the first text that was not written
 
 void print_coloured(std::string_view text, bool diff) {
   const std::string shown = base::printable(text, true);

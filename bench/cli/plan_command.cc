@@ -30,14 +30,14 @@
 namespace berth::cli {
 namespace {
 
-/// Of what stands under "Berth"; a change of meaning raises it. The rest is Nomad's answer.
+/// Version of the member "Berth"; raised when the meaning of a member changes. The rest is Nomad's answer.
 constexpr int kPlanVersion = 3;
 constexpr std::uint64_t kOrdersMost = 100'000;
 constexpr std::size_t kAdviceMost = 100'000;
 constexpr int kNomadError = 255;                        // --nomad-exit-codes
-constexpr int kDoesNotFit = 3, kOnlyWithEvictions = 5;  // unless --require asks for less
+constexpr int kDoesNotFit = 3, kOnlyWithEvictions = 5;  // unless --require is weaker
 
-/// The worse of two exit codes: errors before what does not fit, that before what fits only with evictions.
+/// The worse of two exit codes: errors, then "does not fit", then "fits only with evictions".
 int worse(int a, int b) {
   const auto rank = [](int code) {
     static constexpr std::array<int, 6> kOrder = {0, kOnlyWithEvictions, kDoesNotFit, 1, 2, kNomadError};
@@ -57,7 +57,7 @@ struct PlanArguments {
   agent::SourceOptions sources;
 };
 
-/// Least and most of a number over several orders.
+/// Minimum and maximum of a number over several orders.
 struct Range {
   std::uint64_t least = ~std::uint64_t{0}, most = 0;
   void add(std::uint64_t n) { least = std::min(least, n), most = std::max(most, n); }
@@ -75,7 +75,7 @@ struct GroupRanges {
   Range place, destructive, in_place, stop, ignore, failed, preemptions;
 };
 
-/// What varies from one visiting order to the next.
+/// Results that vary with the visiting order.
 struct Orders {
   std::uint64_t count = 0, refused = 0;
   std::map<std::string, GroupRanges> groups;
@@ -134,7 +134,7 @@ json::Value orders_json(const Orders& orders) {
   return out;
 }
 
-/// The plan applier would refuse what the dry run promises: what comes of it, from a rehearsal of the real evaluation.
+/// If the plan applier would refuse the dry run's plan: the outcome, from a rehearsal of the real evaluation.
 std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehearsal& rehearsal) {
   std::string out = answer.failed.empty()
                         ? "Warning: Nomad reports success, but its plan applier would refuse this plan:\n"
@@ -144,7 +144,7 @@ std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehea
                        refusal.reason);
   switch (rehearsal.end) {
     case server::Rehearsal::End::complete:
-      // The index of its registration draws another visiting order than the dry run's (R-RANK-302).
+      // The index of its registration gives another visiting order than the dry run's (R-RANK-302).
       out +=
           rehearsal.refused == 0
               ? std::string("Rehearsed, the evaluation draws another visiting order and completes; nothing is refused")
@@ -203,7 +203,7 @@ class PlanRun {
       return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
     auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at, arguments_.sources);
     if (!cluster) return bad_input(about_cluster(cluster.error()).line());
-    // A single answer of the API is a cluster, so a job is one, too: without nodes.
+    // A single API answer counts as a cluster, so a job file does too, but has no nodes.
     if (cluster->state.nodes.empty() && !cluster->generated)
       if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
     if (auto done = dryrun::change_scheduler(cluster->state, arguments_.algorithm, arguments_.preemption); !done)
@@ -243,7 +243,7 @@ class PlanRun {
       if (findings_.size() == had)
         findings_.push_back(dryrun::refused_job(job, "cannot be planned; see standard error"));
       code = worse(code, of_job);
-      if (arguments_.together && code == bad_code()) break;  // the jobs behind it would be planned on another state
+      if (arguments_.together && code == bad_code()) break;  // later jobs would be planned on another state
     }
     const int failed = arguments_.nomad_exit_codes ? kNomadError : 1;
     const bool no_evictions = arguments_.require == "no-evictions";
@@ -251,7 +251,7 @@ class PlanRun {
       for (const dryrun::JobFindings& job : findings_) print("{}", dryrun::to_github(job, no_evictions));
     if (Outputs::write(arguments_.junit, dryrun::to_junit(findings_, no_evictions)) != 0) return failed;
     if (!answers_.empty()) {
-      std::string documents;  // one a job, as the plan endpoint answers one a job
+      std::string documents;  // one per job, like the plan endpoint's answers
       for (const json::Value& answer : answers_) documents += json::to_text(answer, 2) + "\n";
       if (Outputs::write(arguments_.json, documents) != 0) return failed;
       if (!arguments_.html.empty() && html->write(std::move(answers_)) != 0) return failed;
@@ -266,7 +266,7 @@ class PlanRun {
     return bad_code();
   }
 
-  /// Who names the job first is told so.
+  /// Explains the swap if the job file comes before the cluster.
   [[nodiscard]] InputError about_cluster(const InputError& error) const {
     if (agent::is_address(arguments_.cluster)) return error;
     const auto text = io::read_file(arguments_.cluster);
@@ -277,7 +277,7 @@ class PlanRun {
             fmt::format("the cluster comes first: berth plan CLUSTER {}", base::shown(arguments_.cluster))};
   }
 
-  /// A job on `state`, which with --together becomes the one that it leaves.
+  /// Plans a job on `state`. With --together, `state` then becomes the resulting one.
   int plan(model::ClusterState& state, const std::string& path, std::int64_t now) {
     auto text = io::read_file(path);
     if (!text) return bad_input(text.error().line());
@@ -293,7 +293,7 @@ class PlanRun {
     auto registration = advice::read_job(state, *document, path, arguments_.name_space, options_);
     if (!registration)
       return bad_input((read->is_hcl ? registration.error() : io::with_line(registration.error(), *text)).line());
-    if (!registration->job) {  // Nomad's own text has lines
+    if (!registration->job) {  // Nomad's own text has several lines
       fmt::print(stderr, "{}: {}\n", base::printable(path, false),
                  base::printable(base::trim_space(registration->error), true));
       return bad_code();
@@ -341,7 +341,7 @@ class PlanRun {
     return required(told, rehearses);
   }
 
-  /// All that is said of one job.
+  /// Everything reported about one job.
   struct Told {
     const std::string& path;
     std::int64_t now;
@@ -353,16 +353,16 @@ class PlanRun {
     std::size_t not_advised = 0;
     Orders orders = {};
     server::Rehearsal rehearsal = {};
-    std::vector<std::string> warnings = {};  ///< berth's own: Nomad gives none of them
+    std::vector<std::string> warnings = {};  ///< berth's own, not Nomad's
   };
 
-  /// True if the applier refuses a part of the plan for good.
+  /// True if the applier refuses a part of the plan permanently.
   [[nodiscard]] static bool is_stuck(const Told& told, bool rehearsed) {
     return rehearsed && !told.answer.refusals.empty() &&
            (told.rehearsal.end != server::Rehearsal::End::complete || !told.rehearsal.failed.empty());
   }
 
-  /// The exit code, after --require.
+  /// The exit code according to --require.
   [[nodiscard]] int required(const Told& told, bool rehearsed) const {
     if (arguments_.require == "none") return 0;
     if (!told.answer.failed.empty() || is_stuck(told, rehearsed)) return kDoesNotFit;
@@ -421,7 +421,7 @@ class PlanRun {
   model::Options options_;
   std::vector<json::Value> answers_;           // for the page
   std::vector<dryrun::JobFindings> findings_;  // for CI
-  std::string about_the_clock_;                // a warning, until it was told: before the first plan
+  std::string about_the_clock_;                // a warning, shown before the first plan
 };
 
 }  // namespace

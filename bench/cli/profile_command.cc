@@ -76,7 +76,7 @@ int profile(const ProfileArguments& arguments) {
   auto workload = arguments.chosen.read("berth profile");
   if (!workload) return report_error(workload.error(), 2);
   if (arguments.workers) workload->workers = *arguments.workers;
-  if (options.only) {  // the same decisions, one after the other
+  if (options.only) {  // gives the same decisions, one after the other
     workload->workers = 1;
     workload->commits = sim::CommitOrder::deterministic;
     workload->arrivals.clock = sim::Clock::skip;

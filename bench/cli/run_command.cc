@@ -66,7 +66,7 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
   return out;
 }
 
-/// What Nomad was timed at beside its grid; not a workload file, as its evaluations follow from one another.
+/// Cases in which Nomad was timed besides its grid. Not a workload file, because each evaluation depends on the others.
 int run_others(const RunArguments& arguments) {
   if (!arguments.chosen.options.empty() || !arguments.chosen.strategy.empty())
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
@@ -93,11 +93,11 @@ int run_others(const RunArguments& arguments) {
     return code;
   if (const int code = html->write(run::to_json(cases), arguments.json); code != 0) return code;
   for (const run::OtherCase& c : cases)
-    if (!c.as_nomad) return 3;  // decided otherwise
+    if (!c.as_nomad) return 3;  // different decision
   return 0;
 }
 
-/// --repeat and --vary.
+/// Runs --repeat and --vary.
 int run_many(const RunArguments& arguments) {
   const std::pair<const char*, bool> kOfOneRun[] = {{"--csv", !arguments.csv.empty()},
                                                     {"--hdr", !arguments.hdr.empty()},
@@ -189,7 +189,7 @@ int run(const RunArguments& arguments) {
   if (exit_code == 0) exit_code = html->write(report, arguments.json.empty() ? workload->name : arguments.json);
   if (exit_code != 0) return exit_code;
   if (run::interrupted()) exit_code = run::kInterrupted;
-  // Decisions that differ from Nomad's are a mismatch, evaluations that were not processed a failure.
+  // Decisions that differ from Nomad's are a mismatch, unprocessed evaluations a failure.
   for (const run::CellResult& cell : result->cells)
     if (!cell.decisions_equal) exit_code = 3;
   if (shadow && shadow->different() > 0) exit_code = 3;

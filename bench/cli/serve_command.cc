@@ -40,7 +40,7 @@ struct ServeArguments {
   bool quiet = false;
 };
 
-/// A shadow of a living cluster's server.
+/// A shadow of a simulated cluster's server.
 class ShadowListener final : public living::Listener {
  public:
   explicit ShadowListener(server::Shadow& shadow) : shadow_(shadow) {}
@@ -51,7 +51,7 @@ class ShadowListener final : public living::Listener {
   server::Shadow& shadow_;
 };
 
-/// As many connections as the system lets the program have.
+/// Raises the limit of file descriptors, and so of connections, to the system's maximum.
 void raise_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -136,7 +136,7 @@ int serve(const ServeArguments& arguments) {
     std::fflush(stdout);
   }
   while (!run::interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  (*service)->stop();  // where an evaluation takes long, the program is ended all the same (run/interrupt.h)
+  (*service)->stop();  // during a long evaluation the program is ended anyway (run/interrupt.h)
   run::stopped();
   if (!shadow) return 0;
   fmt::print(stderr, "berth serve: shadow: {}\n", shadow_line(*shadow));

@@ -23,16 +23,16 @@ class SlowedStage final : public run::Observer {
   base::StageClock* new_clock() override { return next_ ? next_->new_clock() : &clocks_.emplace_back(); }
   bool detailed(std::uint64_t number, std::uint32_t round) override {
     if (owed_ticks_ > 0) {
-      base::StageClock* const clock = base::stage_clock;  // null: a grid, whose stages are not marked yet
+      base::StageClock* const clock = base::stage_clock;  // null: a grid, without marked stages yet
       const base::Stage before = clock ? clock->enter(stage()) : base::Stage{};
       const std::uint64_t began = base::read_ticks();
-      // What was spent, not what was owed: a thread that is stopped here spends more, which is not the stage's own.
+      // Records the spent time, not the owed one: a thread interrupted here spends more, which is not the stage's.
       do paid_ticks_ = base::read_ticks() - began;
       while (paid_ticks_ < owed_ticks_);
       if (clock)
         clock->enter(before);
       else
-        paid_ticks_ = 0;  // nothing of it is in the record
+        paid_ticks_ = 0;  // not in the record
       owed_ticks_ = 0;
     }
     return next_ ? next_->detailed(number, round) : true;

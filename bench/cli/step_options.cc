@@ -12,7 +12,7 @@
 namespace berth::cli {
 namespace {
 
-/// Lines "SELECTOR PRICE".
+/// Reads lines "SELECTOR PRICE".
 Result<std::vector<std::pair<whatif::Selector, double>>> read_prices(const std::string& path) {
   const auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
@@ -42,7 +42,7 @@ std::optional<std::int64_t> time_of(const std::string& text, std::int64_t least)
 }  // namespace
 
 StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), command_(std::move(command)) {
-  // What the options hold is read from their results, word by word, so that steps keep the order of the command line.
+  // Values are read from the parse results, word by word, so that steps keep the order of the command line.
   const auto add = [&](const std::string& name, const char* takes, int words, const std::string& about) {
     CLI::Option* option = app.add_option_function<std::vector<std::string>>(
         name, [](const std::vector<std::string>&) {}, about);
@@ -81,7 +81,7 @@ Result<std::vector<whatif::Step>> StepOptions::steps() const {
   const auto fail = [&](const CLI::Option* option, const std::string& problem, const std::string& remedy = "") {
     return tl::unexpected(InputError{command_, option->get_name(), problem, remedy});
   };
-  const CLI::Option* open = nullptr;  // an --add that no model followed yet
+  const CLI::Option* open = nullptr;  // an --add without model so far
   for (const CLI::Option* option : app_.parse_order()) {
     const bool is_model = option == like_ || option == shape_;
     const auto change = changes_.find(option);

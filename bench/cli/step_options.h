@@ -1,4 +1,4 @@
-// The options by which `berth whatif` and `berth capacity` take steps, in the order of the command line.
+// The options of `berth whatif` and `berth capacity` for steps, in the order of the command line.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace berth::cli {
 
 class StepOptions {
  public:
-  /// Adds an option for each step, and those that say how steps are made. `command` is the name in errors: "berth
-  /// whatif". Must outlive parsing.
+  /// Adds an option for each step, and the options of how steps are made. `command`: name in errors, "berth whatif".
+  /// Must outlive parsing.
   StepOptions(CLI::App& app, std::string command);
   StepOptions(const StepOptions&) = delete;
   StepOptions& operator=(const StepOptions&) = delete;
@@ -22,7 +22,7 @@ class StepOptions {
   /// After parsing. Errors name the option, or file and line.
   [[nodiscard]] Result<std::vector<whatif::Step>> steps() const;
   [[nodiscard]] Result<whatif::Settings> settings() const;
-  /// Files that are read.
+  /// Input files.
   [[nodiscard]] std::vector<std::string> inputs() const { return {file_, prices_}; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 

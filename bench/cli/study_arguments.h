@@ -19,11 +19,11 @@ struct StudyArguments {
   bool wide = false;
 
   void add_to(CLI::App& command);
-  /// Whether there is more than one run.
+  /// True if there is more than one run.
   [[nodiscard]] bool many() const { return repetitions || !varied.empty(); }
 };
 
-/// Runs the study, prints it, writes what was asked for, and returns the exit code.
+/// Runs the study, prints it, writes the requested files, and returns the exit code.
 [[nodiscard]] int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_t> workers,
                                     const StudyArguments& study, const std::string& json, const std::string& html,
                                     const run::RunOptions& options);

@@ -1,4 +1,4 @@
-// `berth sweep`: the runs of a plan, on this machine or by another engine, gathered into one file.
+// `berth sweep`: runs a plan on this machine or by another engine, and gathers the results into one file.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -61,7 +61,7 @@ int print_estimate(const Sweep& sweep, const SweepArguments& arguments) {
   return run::interrupted() ? 4 : 0;
 }
 
-/// What there is, in the files that were asked for and in words; the exit code says whether that is all.
+/// Writes the available results to the requested files and as text. The exit code shows whether they are complete.
 int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
   const study::Gathered all = study::gather(sweep);
   for (const std::string& problem : all.problems) std::fputs((problem + "\n").c_str(), stderr);
@@ -96,7 +96,7 @@ int run_here(const Sweep& sweep, const std::vector<std::size_t>& tasks, const Sw
   return done->interrupted ? 4 : 0;
 }
 
-/// "3/8": the tasks 3, 11, 19, ... of those that are missing.
+/// "3/8": runs the tasks 3, 11, 19, ... of the missing ones.
 int run_element(const Sweep& sweep, const SweepArguments& arguments) {
   const auto words = base::split(arguments.task, '/');
   const auto number = base::parse_uint64(words[0]), count = base::parse_uint64(words.size() == 2 ? words[1] : "");
@@ -116,7 +116,7 @@ int run_element(const Sweep& sweep, const SweepArguments& arguments) {
 }
 
 study::ArrayJob array_job(const Sweep& sweep, const SweepArguments& arguments, std::size_t missing) {
-  constexpr std::size_t kElementsMax = 1000;  // what Slurm allows unless it is told otherwise
+  constexpr std::size_t kElementsMax = 1000;  // Slurm's default limit
   study::ArrayJob out;
   out.name = sweep.plan().name;
   out.program = fs::canonical("/proc/self/exe").string();
@@ -131,7 +131,7 @@ study::ArrayJob array_job(const Sweep& sweep, const SweepArguments& arguments, s
   return out;
 }
 
-/// Runs a program of another engine; its output, or an error that names it.
+/// Runs a program of another engine. Returns its output, or an error that names it.
 Result<std::string> ask(const std::vector<std::string>& command) {
   auto answer = gate::capture(command);
   if (!answer)
@@ -162,7 +162,7 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   while (!run::interrupted()) {
     const auto left = gate::capture({"squeue", "-h", "-j", number});
     if (!left) return report_error({"squeue", "", left.error().error.problem, "see squeue -j " + number}, 1);
-    // A job that is no longer known is over.
+    // A job that is no longer known has ended.
     if (!left->end.fine() || left->text.empty()) break;
     progress.update(sweep.keys().size() - sweep.missing(false).size(), true);
     struct timespec pause {
@@ -191,7 +191,7 @@ int print_mpi(const study::ArrayJob& job, const SweepArguments& arguments) {
 }
 
 int run_mpi(const Sweep& sweep, const study::ArrayJob& job, const SweepArguments& arguments) {
-  // `berth_mpi` is beside `berth`, in a build as where it is installed.
+  // `berth_mpi` is in the folder of `berth`, in a build and when installed.
   if (const std::string program = job.program + "_mpi"; !fs::exists(program))
     return report_error({program, "", "is not there: berth was built without MPI, or the package berth-mpi is missing",
                          "install berth-mpi, or libopenmpi-dev and build again"},
@@ -211,8 +211,8 @@ int print_job(const std::string& text, const std::string& submit, const SweepArg
   return 0;
 }
 
-/// Inputs are the plan and what its workloads name. Before the folder is made, only what was named on the command line
-/// can be looked at.
+/// Inputs are the plan and the files of its workloads. Before the folder exists, only files from the command line can
+/// be checked.
 Outputs outputs_of(const Sweep& sweep, const SweepArguments& arguments, bool folder_is_there) {
   Outputs out;
   out.input(arguments.plan);
@@ -222,7 +222,7 @@ Outputs outputs_of(const Sweep& sweep, const SweepArguments& arguments, bool fol
   return out;
 }
 
-/// Options that belong to one engine: who writes one beside another meant something by it.
+/// Refuses options of another engine, because the user expected an effect.
 Result<void> check_together(const SweepArguments& a) {
   const std::tuple<const char*, bool, bool, const char*> kBelong[] = {
       {"--print", a.print, a.on != "local", "slurm, mpi, nomad or kubernetes"},

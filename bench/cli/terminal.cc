@@ -19,7 +19,7 @@ ColourChoice g_choice = ColourChoice::automatic;
 constexpr std::string_view kRed = "\x1b[31m", kGreen = "\x1b[32m", kYellow = "\x1b[33m", kPlain = "\x1b[0m";
 
 struct LineColour {
-  std::string_view begins;  ///< what the line begins with, after blanks
+  std::string_view begins;  ///< start of the line, after blanks
   std::string_view colour;
   bool diff;  ///< only in the text of a plan
 };

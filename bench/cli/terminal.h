@@ -1,4 +1,4 @@
-// What the terminal is: its width, and whether text may be coloured. One table says which lines have which colour.
+// The terminal's width, and whether text may be coloured. One table defines the colours of lines.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@ namespace berth::cli {
 
 enum class ColourChoice { automatic, always, never };
 
-/// `--color`. Automatic: colours where the stream is a terminal, unless NO_COLOR is set or TERM is "dumb".
+/// `--color`. Automatic: colours if the stream is a terminal, unless NO_COLOR is set or TERM is "dumb".
 void choose_colours(ColourChoice choice);
 [[nodiscard]] bool has_colours(std::FILE* stream);
 
-/// Columns of the terminal, or of COLUMNS where that is set; 100 where standard output is no terminal.
+/// Columns of the terminal, or COLUMNS if set; 100 if standard output is no terminal.
 [[nodiscard]] std::size_t terminal_width();
 
-/// `text` with its warnings and verdicts coloured, line by line. `diff`: its added, deleted and edited lines as well.
+/// `text` with warnings and verdicts coloured, line by line. `diff`: also added, deleted and edited lines.
 [[nodiscard]] std::string coloured(std::string_view text, bool diff);
 
 }  // namespace berth::cli

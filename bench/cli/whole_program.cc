@@ -20,7 +20,7 @@ constexpr char kOutOfMemory[] = "berth: out of memory; give it more, or a smalle
 
 std::atomic_flag ending = ATOMIC_FLAG_INIT;
 
-/// Says one line without asking for memory and ends the program; other threads may hold any lock.
+/// Prints one line without allocating memory and ends the program; other threads may hold any lock.
 template <std::size_t kSize>
 [[noreturn]] void end_with(const char (&line)[kSize]) {
   while (ending.test_and_set()) pause();  // another thread is about to end the program
@@ -28,7 +28,7 @@ template <std::size_t kSize>
   _exit(1);
 }
 
-/// What nobody catches: it came out of a thread, or out of a function that promised to throw nothing.
+/// Handler for uncaught exceptions: from a thread, or from a noexcept function.
 [[noreturn]] void on_terminate() {
   if (const std::exception_ptr current = std::current_exception()) {
     try {
@@ -43,7 +43,7 @@ template <std::size_t kSize>
   std::abort();
 }
 
-/// Standard streams that are closed: the next file that is opened would take their place.
+/// Opens closed standard streams, because the next opened file would take their descriptor.
 void open_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);

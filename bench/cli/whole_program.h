@@ -1,14 +1,13 @@
-// What holds for a whole program, whatever it was asked: signals, closed standard streams, no memory and no threads
-// left.
+// Common to all programs: signals, closed standard streams, running out of memory or threads.
 #pragma once
 
 #include <exception>
 
 namespace berth::cli {
 
-/// The first thing that main() does.
+/// To be called first in main().
 void begin_program();
-/// Tells what main() caught; the exit code.
+/// Reports an exception caught in main(). Returns the exit code.
 int failed(const std::exception& error);
 
 }  // namespace berth::cli

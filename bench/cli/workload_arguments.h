@@ -1,5 +1,4 @@
-// The options by which a command is told a workload: its name or file, label, seed, order of commits, options, ISA
-// path.
+// The options of a command for its workload: name or file, label, seed, order of commits, options, ISA path.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,15 +16,15 @@ struct WorkloadArguments {
   std::optional<std::int64_t> seed;
 
   void add_to(CLI::App& command);
-  /// Chooses the ISA path; refuses no workload at all. Errors name `command`.
+  /// Chooses the ISA path, and checks that a workload was given. Errors name `command`.
   [[nodiscard]] Result<void> begin(const std::string& command) const;
-  /// begin(); then reads the workload and lays the options over it.
+  /// Calls begin(), then reads the workload and applies the options.
   [[nodiscard]] Result<sim::Workload> read(const std::string& command) const;
   /// The options that change the workload, as changes of its keys.
   [[nodiscard]] std::vector<sim::Change> changes(std::optional<std::int64_t> workers) const;
 };
 
-/// --workers of commands that run one number of them.
+/// --workers, for commands that run a single number of workers.
 void add_workers(CLI::App& command, std::optional<std::int64_t>& workers,
                  const std::string& about = "number of workers instead of the file's; may exceed the number of cores");
 /// --order: "", free or deterministic.
