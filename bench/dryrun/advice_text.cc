@@ -8,7 +8,7 @@ namespace berth::dryrun {
 
 namespace {
 
-/// All reasons of a node, in the scheduler's order, each with what it leaves open.
+/// All reasons of a node in the scheduler's order, with details.
 std::string reasons_text(const advice::Shortage& node) {
   std::string out;
   for (std::size_t i = 0; i < node.reasons.size(); ++i) {

@@ -1,4 +1,4 @@
-// Advice as `berth plan` prints it.
+// Text and JSON of the advice in `berth plan`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::dryrun {
 
-/// `left_out`: failed groups beyond the first ones, which got no advice; a line tells of them.
+/// `left_out`: number of further failed groups without advice, reported in a line.
 [[nodiscard]] std::string to_text(const std::vector<advice::GroupAdvice>& advice, std::size_t left_out = 0);
 [[nodiscard]] json::Value to_json(const std::vector<advice::GroupAdvice>& advice);
 

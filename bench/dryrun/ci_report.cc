@@ -12,7 +12,7 @@
 namespace berth::dryrun {
 namespace {
 
-/// Text of an attribute or element of XML 1.0; characters that XML cannot hold become a question mark.
+/// Escapes text for an attribute or element of XML 1.0; characters not allowed in XML become a question mark.
 std::string xml(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -39,7 +39,7 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-/// Text of a workflow command; `property`: in the part before `::`.
+/// Escapes text of a workflow command; `property`: for the part before `::`.
 std::string workflow(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {

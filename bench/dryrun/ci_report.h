@@ -1,4 +1,4 @@
-// What `berth plan` says to a CI system: JUnit's XML, and annotations of GitHub's workflows.
+// Output of `berth plan` for CI systems: JUnit's XML, and annotations of GitHub's workflows.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace berth::dryrun {
 
-/// One statement about a group of a job, or about the whole job.
+/// A finding about a group of a job, or about the whole job.
 struct Finding {
   enum class Kind : std::uint8_t {
     fits,
-    does_not_fit,    ///< some allocation finds no node, or the applier would refuse it for good
-    with_evictions,  ///< fits, and others have to go
+    does_not_fit,    ///< some allocation finds no node, or the applier would refuse it permanently
+    with_evictions,  ///< fits only with evictions
     refused,         ///< the job itself is not accepted
   };
   Kind kind = Kind::fits;
@@ -24,22 +24,22 @@ struct Finding {
   std::string detail;  ///< more lines; may be empty
 };
 
-/// What is said of one job file.
+/// The findings about a job file.
 struct JobFindings {
   std::string file, job;
   std::vector<Finding> findings;
 };
 
-/// One finding for each group of the job, and one more for evictions. `stuck`: the applier refuses a part for good.
+/// One finding per group of the job, and one for evictions. `stuck`: the applier refuses a part permanently.
 [[nodiscard]] JobFindings findings_of(const std::string& file, const model::Job& job,
                                       const server::DryRunAnswer& answer, const Where& where,
                                       const std::vector<advice::GroupAdvice>& advice, bool stuck);
-/// Of a job file that cannot be planned.
+/// The finding for a job file that cannot be planned.
 [[nodiscard]] JobFindings refused_job(const std::string& file, const std::string& problem);
 
-/// One test suite for each job, one test case for each finding. `no_evictions`: evictions are failures, too.
+/// One test suite per job, one test case per finding. `no_evictions`: evictions are failures too.
 [[nodiscard]] std::string to_junit(const std::vector<JobFindings>& jobs, bool no_evictions);
-/// Lines `::error file=...::...`, `::warning ...` of what does not fit, and of evictions.
+/// Lines `::error file=...::...`, `::warning ...` for groups that do not fit, and for evictions.
 [[nodiscard]] std::string to_github(const JobFindings& job, bool no_evictions);
 
 }  // namespace berth::dryrun

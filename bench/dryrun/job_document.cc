@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kWidth = 120;  // columns of a marked line
 
-/// The line of the text without its end; empty where there is none.
+/// The line of the text without its end; empty if there is none.
 std::string_view line_of(std::string_view text, std::size_t number) {
   for (std::size_t line = 1; line < number; ++line) {
     const auto end = text.find('\n');
@@ -29,7 +29,7 @@ std::string_view line_of(std::string_view text, std::size_t number) {
   return text;
 }
 
-/// A variable file's text, or why it cannot be read in Nomad's words.
+/// A variable file's text, or Nomad's error.
 tl::expected<std::string, std::string> variable_text(const std::string& path) {
   std::error_code error;
   if (path != "-" && !std::filesystem::exists(path, error)) {
@@ -83,7 +83,7 @@ tl::expected<JobDocument, JobDocumentError> job_document(const std::string& text
   }
   hcl::ModuleInput input;
   const std::filesystem::path file(path);
-  input.name = path == "-" ? "stdin" : path;  // the whole path, where Nomad names the last part of it
+  input.name = path == "-" ? "stdin" : path;  // the whole path; Nomad shows only its last part
   input.text = text;
   input.files.allowed = options.file_functions;
   input.files.folder = path == "-" || !file.has_parent_path() ? "." : file.parent_path().string();
@@ -97,7 +97,7 @@ tl::expected<JobDocument, JobDocumentError> job_document(const std::string& text
   auto job = hcl::read_job(std::move(input));
   if (!job) {
     std::string errors = job.error();
-    constexpr std::string_view kNowhere = "<nil>: ";  // a place that Nomad does not name
+    constexpr std::string_view kNowhere = "<nil>: ";  // Nomad's text for an unknown place
     if (errors.starts_with(kNowhere)) errors.replace(0, kNowhere.size(), name + ": ");
     return tl::unexpected(marks ? with_marks(errors, name, text) : errors);
   }

@@ -1,4 +1,4 @@
-// A job's document from the text of a file: JSON of the API, or an HCL job file with its variables.
+// Makes a job's document from the text of a file: JSON of the API, or an HCL job file with its variables.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace berth::dryrun {
 
-/// How an HCL job file is read: options of `nomad job plan` by their names there (R-HCL-720).
+/// Options of reading an HCL job file, as in `nomad job plan` (R-HCL-720).
 struct JobFileOptions {
   std::vector<std::string> variables;       ///< "name=value" of -var
   std::vector<std::string> variable_files;  ///< paths of -var-file
   std::vector<std::string> environment;     ///< "NOMAD_VAR_name=value"
   bool strict = true;                       ///< a value of an undeclared variable is an error
-  bool file_functions = false;              ///< file() and its kin read below the job file's folder
+  bool file_functions = false;              ///< file() and similar functions may read below the job file's folder
 };
 
 struct JobDocument {
   json::Value value;
   bool is_hcl = false;
 };
-/// Lines to print: one, or Nomad's, with a mark under each place if wanted.
+/// Lines to print: one, or Nomad's, optionally with a mark under each place.
 using JobDocumentError = std::string;
 
 /// `path` names the file in errors; "-" is standard input. JSON with variables is an error (R-HCL-721).
@@ -31,7 +31,7 @@ using JobDocumentError = std::string;
                                                                        const JobFileOptions& options = {},
                                                                        bool marks = false);
 
-/// Below each diagnostic about `name`, the line of `text` that it is about, and `^` under the place.
+/// Adds, below each diagnostic about `name`, its line of `text` with `^` under the place.
 [[nodiscard]] std::string with_marks(std::string_view errors, std::string_view name, std::string_view text);
 
 }  // namespace berth::dryrun

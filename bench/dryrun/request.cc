@@ -63,7 +63,7 @@ bool is_cluster(const json::Value& document) {
 
 namespace {
 
-/// Fields that Nomad accepts and reads no more (R-SEED-70, R-MODEL-496).
+/// Adds fields that Nomad accepts but no longer reads (R-SEED-70, R-MODEL-496).
 void add_dead_fields(const json::Value& job, const std::string& place, const model::Options& options,
                      std::vector<std::string>& out) {
   struct Dead {
@@ -113,7 +113,7 @@ Result<void, std::string> change_scheduler(model::ClusterState& state, const std
   if (algorithm.empty() && preemption.empty()) return {};
   model::SchedulerConfiguration to = state.scheduler_config.value_or(model::SchedulerConfiguration());
   model::PreemptionConfig& kinds = to.preemption_config;
-  if (!state.scheduler_config)  // without a record preemption is on for every kind (R-PREEMPT-103)
+  if (!state.scheduler_config)  // without a record preemption is on for all job types (R-PREEMPT-103)
     kinds.system_scheduler_enabled = kinds.sysbatch_scheduler_enabled = kinds.batch_scheduler_enabled =
         kinds.service_scheduler_enabled = true;
   if (!algorithm.empty() && algorithm != "binpack" && algorithm != "spread")
@@ -143,7 +143,7 @@ Newest newest_time(const model::ClusterState& state) {
     if (ns > out.ns) out = {ns, kind, id, field};
   };
   for (const model::Node& node : state.nodes) {
-    std::int64_t ns = 0;  // a time past the end of time is none
+    std::int64_t ns = 0;  // a time beyond the representable range is ignored
     if (!__builtin_mul_overflow(node.status_updated_at, base::kSecond, &ns)) at(ns, "node", node.id, "StatusUpdatedAt");
   }
   for (const model::Allocation& alloc : state.allocs) at(alloc.modify_time, "allocation", alloc.id, "ModifyTime");

@@ -20,7 +20,7 @@ std::string_view marker(const Value& diff) {
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
-/// Widest marker of the lists; their lines stand in one column.
+/// Width of the widest marker of the lists, whose lines are aligned.
 std::size_t widest_marker(std::initializer_list<const Value*> lists) {
   std::size_t out = 0;
   for (const Value* list : lists)

@@ -1,4 +1,4 @@
-// A dry run as Nomad's `job plan` prints it (R-SCHED-200 to 202, R-PREEMPT-1002).
+// Text of a dry run like Nomad's `job plan` (R-SCHED-200 to 202, R-PREEMPT-1002).
 //
 // Indentation, padding and blank lines follow recorded outputs. Lines that Nomad prints in the order of a map are
 // sorted here (R-SCHED-201).
@@ -11,7 +11,7 @@
 namespace berth::dryrun {
 
 struct TextOptions {
-  std::string job_file;        ///< named in the hint how to submit
+  std::string job_file;        ///< for the hint how to submit
   bool verbose = false;        ///< added and deleted jobs, groups and tasks are expanded
   bool diff = true;            ///< print the difference
   std::int64_t now_ns = 0;     ///< for the time left until the next launch
@@ -22,7 +22,7 @@ struct TextOptions {
 [[nodiscard]] std::string to_text(const server::DryRunAnswer& answer, const std::string& type,
                                   const TextOptions& options);
 
-/// The answer as the plan endpoint gives it.
+/// The answer in the form of the plan endpoint.
 [[nodiscard]] json::Value to_json(const server::DryRunAnswer& answer);
 
 /// Parts of the text.
@@ -31,7 +31,7 @@ struct TextOptions {
                                         const std::string& type);
 [[nodiscard]] std::string preemptions_text(const json::Value& preempted, std::size_t id_length);
 
-/// A table as Nomad prints it: columns padded, two spaces between, `<none>` for an empty cell.
+/// A table in Nomad's format: columns padded, two spaces between, `<none>` for an empty cell.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 
 /// Most rows of a headed_table(), unless all are requested.

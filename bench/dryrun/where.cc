@@ -59,7 +59,7 @@ Where where_of(const model::ClusterState& state, const model::Plan& plan) {
     }
   for (const auto& [node_id, allocs] : plan.node_preemptions)
     for (const model::Allocation& alloc : allocs) {
-      const auto found = before.find(alloc.id);  // a plan's evictions carry little more than their IDs
+      const auto found = before.find(alloc.id);  // a plan's evictions contain little more than IDs
       const model::Allocation& whole = found == before.end() ? alloc : *found->second;
       out.evicted.push_back({alloc.id, whole.name, whole.job_id, whole.task_group, node_id, name_of(node_id)});
     }

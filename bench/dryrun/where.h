@@ -1,4 +1,4 @@
-// Where a plan puts what it places, and where it evicts: Nomad's answer counts both and names no node.
+// The nodes of a plan's placements and evictions. Nomad's answer contains only their counts.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace berth::dryrun {
 
 struct PlacedAlloc {
   std::string id, name, group, node_id, node_name;
-  std::optional<double> score;  ///< final, of that node; none where the node was not chosen anew
-  bool in_place = false;        ///< stays where it is and is updated there
-  std::string replaces;         ///< ID of the allocation whose place it takes; "": none
+  std::optional<double> score;  ///< final, of that node; nullopt if the node was not newly chosen
+  bool in_place = false;        ///< updated in place
+  std::string replaces;         ///< ID of the replaced allocation; "": none
 };
 struct EvictedAlloc {
   std::string id, name, job_id, group, node_id, node_name;
@@ -27,11 +27,11 @@ struct Where {
 
 [[nodiscard]] Where where_of(const model::ClusterState& state, const model::Plan& plan);
 
-/// Two tables, IDs cut to `id_length`; the first kRowsShown rows of each unless `all`. "" where nothing is placed.
+/// Two tables, IDs cut to `id_length`; the first kRowsShown rows of each unless `all`. "" if nothing is placed.
 [[nodiscard]] std::string to_text(const Where& where, std::size_t id_length, bool all);
 inline constexpr std::size_t kRowsShown = 50;
 
-/// Lists `placements` and `evictions`, set in `into`.
+/// Sets the lists `placements` and `evictions` in `into`.
 void add_json(const Where& where, json::Value& into);
 
 }  // namespace berth::dryrun
