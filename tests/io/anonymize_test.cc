@@ -15,13 +15,13 @@
 namespace berth::io {
 namespace {
 
-json::Value parsed(const std::string& text) {
+json::Value json_value(const std::string& text) {
   auto value = parse_json(text);
   EXPECT_TRUE(value) << value.error().line() << "\n" << text;
   return value ? std::move(*value) : json::Value();
 }
 
-json::Value recorded() {
+json::Value recorded_cluster() {
   auto done = import_cluster(BERTH_SOURCE_DIR "/tests/dryrun/recorded/stage-02.snap");
   EXPECT_TRUE(done) << done.error().line();
   return done ? cluster_to_json(done->state) : json::Value();
@@ -52,8 +52,8 @@ std::string cluster(const std::string& nodes, const std::string& constraint) {
 }
 
 TEST(Anonymize, ReplacesEqualNamesByEqualWordsWhereverTheyAre) {
-  json::Value document = parsed(cluster(node("shop-7", R"("rack":"r1","owner":"shop")"),
-                                        R"({"LTarget":"${meta.rack}","RTarget":"r1","Operand":"="})"));
+  json::Value document = json_value(cluster(node("shop-7", R"("rack":"r1","owner":"shop")"),
+                                            R"({"LTarget":"${meta.rack}","RTarget":"r1","Operand":"="})"));
   Anonymizer names;
   prepare(names, {&document});
   names.rewrite(document);
@@ -69,7 +69,7 @@ TEST(Anonymize, ReplacesEqualNamesByEqualWordsWhereverTheyAre) {
 }
 
 TEST(Anonymize, WordsSortAsTheNamesDid) {
-  json::Value document = parsed(cluster(node("zebra", R"("Alpha":"mule","beta":"yak","omega":"ant")"), "{}"));
+  json::Value document = json_value(cluster(node("zebra", R"("Alpha":"mule","beta":"yak","omega":"ant")"), "{}"));
   Anonymizer names;
   prepare(names, {&document});
   const std::vector<std::string> ascending = {"Alpha", "ant",    "app",  "beta", "mule",
@@ -83,7 +83,7 @@ TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheOrder) {
   std::map<std::string, std::string> before;
   json::Value map;
   for (const char* batch : {"mm zz", "ma mz aa", "n nn m", "mab maa mb zzz zza", "a b c d e f g h i j k l", "mac"}) {
-    json::Value document = parsed(R"({"Jobs":[]})");
+    json::Value document = json_value(R"({"Jobs":[]})");
     std::string word;
     for (const char c : std::string(batch) + ' ')
       if (c != ' ') {
@@ -112,8 +112,8 @@ TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheOrder) {
 TEST(Anonymize, KeepsValuesThatAnOperandReadsMoreFrom) {
   for (const char* operand : {"regexp", "version", "semver", "<", ">="}) {
     json::Value document =
-        parsed(cluster(node("one", R"("rack":"row4b","slot":"row4b-x")") + "," + node("two", R"("rack":"row5c")"),
-                       fmt::format(R"({{"LTarget":"${{meta.rack}}","RTarget":"^row4","Operand":"{}"}})", operand)));
+        json_value(cluster(node("one", R"("rack":"row4b","slot":"row4b-x")") + "," + node("two", R"("rack":"row5c")"),
+                           fmt::format(R"({{"LTarget":"${{meta.rack}}","RTarget":"^row4","Operand":"{}"}})", operand)));
     Anonymizer names;
     prepare(names, {&document});
     names.rewrite(document);
@@ -129,8 +129,8 @@ TEST(Anonymize, KeepsValuesThatAnOperandReadsMoreFrom) {
 
 TEST(Anonymize, ElementsOfSetsAreReplacedOneByOne) {
   json::Value document =
-      parsed(cluster(node("one", R"("teams":"red, blue,green")"),
-                     R"({"LTarget":"${meta.teams}","RTarget":"green,red","Operand":"set_contains"})"));
+      json_value(cluster(node("one", R"("teams":"red, blue,green")"),
+                         R"({"LTarget":"${meta.teams}","RTarget":"green,red","Operand":"set_contains"})"));
   Anonymizer names;
   prepare(names, {&document});
   names.rewrite(document);
@@ -141,7 +141,7 @@ TEST(Anonymize, ElementsOfSetsAreReplacedOneByOne) {
 }
 
 TEST(Anonymize, KeepsDatacentersThatAPatternMatches) {
-  json::Value document = parsed(R"({"Nodes":[{"Name":"a1","Datacenter":"paris1"},{"Name":"a2","Datacenter":"rome"}],
+  json::Value document = json_value(R"({"Nodes":[{"Name":"a1","Datacenter":"paris1"},{"Name":"a2","Datacenter":"rome"}],
     "Jobs":[{"ID":"shop","Datacenters":["paris*"],"TaskGroups":[]}]})");
   Anonymizer names;
   prepare(names, {&document});
@@ -149,7 +149,7 @@ TEST(Anonymize, KeepsDatacentersThatAPatternMatches) {
   EXPECT_EQ(document["Nodes"][0]["Datacenter"], "paris1");
   EXPECT_EQ(document["Nodes"][1]["Datacenter"], "rome");
   EXPECT_EQ(document["Jobs"][0]["Datacenters"][0], "paris*");
-  json::Value everywhere = parsed(R"({"Nodes":[{"Datacenter":"paris1"}],"Jobs":[{"ID":"b","Datacenters":["*"]}]})");
+  json::Value everywhere = json_value(R"({"Nodes":[{"Datacenter":"paris1"}],"Jobs":[{"ID":"b","Datacenters":["*"]}]})");
   Anonymizer others;
   prepare(others, {&everywhere});
   others.rewrite(everywhere);
@@ -158,23 +158,23 @@ TEST(Anonymize, KeepsDatacentersThatAPatternMatches) {
 }
 
 TEST(Anonymize, RefusesAJobThatReadsWhatTheMapHasReplaced) {
-  json::Value first = parsed(cluster(node("one", R"("rack":"row4b","slot":"7")"), "{}"));
+  json::Value first = json_value(cluster(node("one", R"("rack":"row4b","slot":"7")"), "{}"));
   Anonymizer names;
   prepare(names, {&first});
   auto again = Anonymizer::from_json(names.to_json(), "map");
   ASSERT_TRUE(again) << again.error().line();
-  json::Value job = parsed(cluster("", R"({"LTarget":"${meta.rack}","RTarget":"4","Operand":"regexp"})"));
+  json::Value job = json_value(cluster("", R"({"LTarget":"${meta.rack}","RTarget":"4","Operand":"regexp"})"));
   const auto done = again->prepare(std::vector<json::Value*>{&job});
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error(), "has replaced values of ${meta.rack} already, and regexp of job shop reads them");
   // Numbers are never replaced there, so they can be read later.
-  json::Value other = parsed(cluster("", R"({"LTarget":"${meta.slot}","RTarget":"4","Operand":">"})"));
+  json::Value other = json_value(cluster("", R"({"LTarget":"${meta.slot}","RTarget":"4","Operand":">"})"));
   auto fine = Anonymizer::from_json(names.to_json(), "map").value();
   prepare(fine, {&other});
 }
 
 TEST(Anonymize, AddressesStayAddressesAndNumbersStay) {
-  json::Value document = parsed(R"({"Nodes":[{"Name":"a","HTTPAddr":"10.9.8.7:4646","NodeResources":{"Networks":[
+  json::Value document = json_value(R"({"Nodes":[{"Name":"a","HTTPAddr":"10.9.8.7:4646","NodeResources":{"Networks":[
     {"Device":"eth0","IP":"10.9.8.7","CIDR":"10.9.8.7/32"}],"NodeNetworks":[{"MacAddress":"7e:23:63:68:57:6d",
     "Addresses":[{"Address":"2001:db8::7","Family":"ipv6","ReservedPorts":"22,9100"}]}]}}]})");
   Anonymizer names;
@@ -192,7 +192,8 @@ TEST(Anonymize, AddressesStayAddressesAndNumbersStay) {
 }
 
 TEST(Anonymize, ComposedNamesAreComposedOfTheirPartsWords) {
-  json::Value document = parsed(R"({"Jobs":[{"ID":"web","TaskGroups":[{"Name":"app","Services":[{"Name":"pay"}]}]}]})");
+  json::Value document =
+      json_value(R"({"Jobs":[{"ID":"web","TaskGroups":[{"Name":"app","Services":[{"Name":"pay"}]}]}]})");
   Anonymizer names;
   prepare(names, {&document});
   const std::string web = rewritten(names, "web"), app = rewritten(names, "app"), pay = rewritten(names, "pay");
@@ -212,7 +213,7 @@ TEST(Anonymize, ComposedNamesAreComposedOfTheirPartsWords) {
 
 // Zeros are left out in CLUSTER.json, so a member must not be needed to tell what an object is.
 TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
-  json::Value document = parsed(R"({"Allocs":[{"AllocStates":[{"Value":"unknown"}],"ClientStatus":"unknown"}],
+  json::Value document = json_value(R"({"Allocs":[{"AllocStates":[{"Value":"unknown"}],"ClientStatus":"unknown"}],
     "Nodes":[{"NodeResources":{"Devices":[{"Type":"service","Name":"unknown"}]}}],
     "Jobs":[{"ID":"service","Type":"service","Spreads":[{"SpreadTarget":[{"Value":"unknown"}]}],"TaskGroups":[{
       "Tasks":[{"Resources":{"Devices":[{"Name":"service/unknown"}]}}]}]}]})");
@@ -233,7 +234,7 @@ TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
 // Every text and every user's key of a cluster becomes one that nothing else has. UUIDs and times stay, and by the
 // rules at the head of anonymize.h: versions among attributes, and what an operand or a pattern reads.
 TEST(Anonymize, NoPlantedNameComesThrough) {
-  json::Value document = recorded();
+  json::Value document = recorded_cluster();
   std::size_t planted = 0;
   const auto word = [&] { return fmt::format("-planted{}q", planted++); };
   const auto stays = [](const std::string& key, const std::string& text) {
@@ -265,7 +266,7 @@ TEST(Anonymize, NoPlantedNameComesThrough) {
 }
 
 TEST(Anonymize, NoNameOfARecordedClusterComesThrough) {
-  json::Value document = recorded();
+  json::Value document = recorded_cluster();
   std::set<std::string> original;
   for (const char* list : {"Nodes", "Jobs"})
     for (const json::Value& entry : document[list].items())
@@ -282,11 +283,11 @@ TEST(Anonymize, NoNameOfARecordedClusterComesThrough) {
 }
 
 TEST(Anonymize, TheResultIsReadAgainWithoutWarnings) {
-  json::Value document = recorded();
+  json::Value document = recorded_cluster();
   Anonymizer names;
   prepare(names, {&document});
   names.rewrite(document);
-  auto again = import_cluster_json(parsed(cluster_file_text(document)), "anonymous");
+  auto again = import_cluster_json(json_value(cluster_file_text(document)), "anonymous");
   ASSERT_TRUE(again) << again.error().line();
   EXPECT_EQ(again->warnings, std::vector<std::string>());
   EXPECT_EQ(again->state.allocs.size(), document["Allocs"].size());
@@ -300,7 +301,7 @@ TEST(Anonymize, AMapThatIsNoneIsRefusedInOneLine) {
         std::pair{R"({"format":"berth-names","version":1,"words":{"a":"n2","b":"n1"}})", "'n1' is out of order"},
         std::pair{R"({"format":"berth-names","version":1,"words":{"a":"x"}})", "'x' is out of order"},
         std::pair{R"({"format":"berth-names","version":1,"addresses":{"a":"x","b":"x"}})", "'x' is there twice"}}) {
-    const auto map = Anonymizer::from_json(parsed(text), "names.json");
+    const auto map = Anonymizer::from_json(json_value(text), "names.json");
     ASSERT_FALSE(map) << text;
     EXPECT_EQ(map.error().problem, problem) << text;
     EXPECT_EQ(map.error().line().find('\n'), std::string::npos);
