@@ -8,7 +8,7 @@ namespace {
 
 using Weights = std::array<int, kResources>;
 
-/// Each resource alone, then mixtures in quarters.
+/// Weights of each resource alone, then mixtures in quarters.
 std::vector<Weights> weightings() {
   constexpr int kSteps = 4;
   std::vector<Weights> out = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -18,10 +18,10 @@ std::vector<Weights> weightings() {
   return out;
 }
 
-/// Sums of doubles are off by less than this share: a bound gives way by it.
+/// Upper bound of the relative error of sums of doubles; bounds are relaxed by it.
 constexpr double kRounding = 1e-9;
 
-/// Nodes of one part that must stay occupied by one weighting.
+/// Number of nodes of a part that must stay occupied, by one weighting.
 std::int64_t needed(const std::vector<const Machine*>& part, const Weights& weights, const Amounts& totals) {
   std::vector<double> others;
   double wanted = 0, there = 0;
@@ -32,7 +32,7 @@ std::int64_t needed(const std::vector<const Machine*>& part, const Weights& weig
     for (std::size_t r = 0; r < kResources; ++r) {
       if (totals[r] <= 0) continue;
       const double weight = static_cast<double>(weights[r]) / static_cast<double>(totals[r]);
-      // A node may hold more than it has room for, and keep it; one that accepts nothing keeps at most what it holds.
+      // A node may hold and keep more than it has room for; one that accepts nothing keeps at most what it holds.
       const std::int64_t most = machine->accepts ? std::max(machine->room[r], machine->held[r]) : machine->held[r];
       room += weight * static_cast<double>(most), held += weight * static_cast<double>(machine->held[r]);
     }

@@ -1,11 +1,11 @@
-// How many nodes must stay occupied, whatever moves, as long as what stays on its node stays there. A proof, not an
-// estimate: no plan can leave fewer.
+// Lower bound on the number of nodes that stay occupied under any moves, if staying allocations do not move. A proof,
+// not an estimate: no plan can leave fewer.
 //
 // For each part of the fleet (nodes of different parts share no job) and any weights w >= 0 of the resources: the nodes
-// that end up occupied hold all that is held now, so the sum of w * room over them is at least the sum of w * held. No
-// fewer nodes reach it than the largest ones do, those that something stays on being counted first. Each resource alone
-// gives such a bound, and so do mixtures of them; the best of each part counts. With a limit of moves, a node that is
-// emptied costs as many as it has allocations, so the number of nodes emptied is at most that of the cheapest ones.
+// occupied at the end hold everything held now, so the sum of w * room over them is at least the sum of w * held. The
+// fewest nodes that reach it are those with staying allocations, then the largest ones. Each resource alone gives such
+// a bound, and so do mixtures; the best one per part counts. With a limit of moves, emptying a node costs as many moves
+// as it has allocations, so the number of emptied nodes is at most that of the cheapest ones.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace berth::rebalance {
 
 struct Bound {
   std::int64_t nodes = 0;                              ///< that must stay occupied
-  std::array<std::int64_t, kResources> by_resource{};  ///< what each resource proves alone
+  std::array<std::int64_t, kResources> by_resource{};  ///< bound by each resource alone
   std::int64_t by_resources = 0;                       ///< the best of resources and mixtures, by part
-  std::int64_t pinned = 0;                             ///< nodes that something stays on
-  std::optional<std::int64_t> by_moves;                ///< what the limit of moves proves
+  std::int64_t pinned = 0;                             ///< nodes with staying allocations
+  std::optional<std::int64_t> by_moves;                ///< bound by the limit of moves
 };
 
-/// `moves`: the limit, if there is one. Sorts the nodes once for each of 15 weightings.
+/// `moves`: the limit, if any. Cost: sorts the nodes once for each of 15 weightings.
 [[nodiscard]] Bound lower_bound(const Fleet& fleet, std::optional<std::int64_t> moves);
 
 }  // namespace berth::rebalance

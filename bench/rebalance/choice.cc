@@ -9,10 +9,10 @@
 namespace berth::rebalance {
 namespace {
 
-/// Nodes that are looked at for one load before the search goes on with those that fit in any case.
+/// Nodes examined for a load before the search continues with those that fit in any case.
 constexpr int kTries = 64;
 
-/// One order tried: machines are emptied one after the other, each whole or not at all.
+/// A trial of one order: empties machines one after the other, each completely or not at all.
 class Trial {
  public:
   Trial(const Fleet& fleet, const Limits& limits) : fleet_(fleet), limits_(limits), targets_(fleet.parts) {
@@ -40,7 +40,7 @@ class Trial {
   std::int64_t moves = 0;
 
  private:
-  /// Smallest share that is free of any resource: what fits has no larger share anywhere.
+  /// Smallest free share of any resource: a load fits only if none of its shares is larger.
   [[nodiscard]] double key(std::uint32_t at) const {
     double out = std::numeric_limits<double>::max();
     for (std::size_t r = 0; r < kResources; ++r)
@@ -56,7 +56,7 @@ class Trial {
     return out;
   }
 
-  /// The fullest node that the load fits on; the machine count where none is found.
+  /// The fullest node on which the load fits; the number of machines if there is none.
   [[nodiscard]] std::uint32_t find(const Load& load, std::uint32_t part) const {
     const auto& targets = targets_[part];
     const tables::ReadyNodes& hosts = fleet_.hosts.at(load.base_set);
@@ -102,7 +102,7 @@ class Trial {
   const Fleet& fleet_;
   const Limits& limits_;
   std::vector<Amounts> free_;                                        // by machine
-  std::vector<std::set<std::pair<double, std::uint32_t>>> targets_;  // by part: what may take loads, by key()
+  std::vector<std::set<std::pair<double, std::uint32_t>>> targets_;  // by part: machines that accept loads, by key()
   std::vector<bool> received_;
 };
 
@@ -112,8 +112,8 @@ std::vector<std::uint32_t> choose(const Fleet& fleet, const Limits& limits) {
   std::vector<std::uint32_t> able;
   for (std::uint32_t at = 0; at < fleet.machines.size(); ++at)
     if (fleet.machines[at].staying == 0 && !fleet.machines[at].loads.empty()) able.push_back(at);
-  // Least held: few moves, little to place. Fewest allocations: the most nodes for a limit of moves. Smallest nodes:
-  // what remains has the most room.
+  // Least held: little to place. Fewest allocations: most nodes within a limit of moves. Smallest nodes: the remaining
+  // ones have most room.
   const std::array<std::function<double(const Machine&)>, 3> orders = {
       [&](const Machine& one) { return largest_share(one.held, fleet.total); },
       [](const Machine& one) { return static_cast<double>(one.loads.size()); },

@@ -1,4 +1,4 @@
-// Which nodes a rebalance tries to empty: found with amounts alone, before the scheduler decides. What it gets wrong
+// Chooses the nodes that a rebalance tries to empty, only by amounts, before the scheduler decides. A wrong choice
 // costs quality, never correctness.
 #pragma once
 
@@ -10,12 +10,12 @@
 namespace berth::rebalance {
 
 struct Limits {
-  std::optional<std::int64_t> moves;  ///< at most
-  std::optional<std::int64_t> nodes;  ///< stop when so many are emptied
+  std::optional<std::int64_t> moves;  ///< maximum number of moves
+  std::optional<std::int64_t> nodes;  ///< stop after emptying so many
 };
 
-/// Positions of machines, in the order in which they are emptied, such that their loads fit on the occupied nodes that
-/// remain, as far as amounts, datacenters and pools go. Best fit decreasing; the best of three orders.
+/// Positions of machines to empty, in order, such that their loads fit on the remaining occupied nodes by amounts,
+/// datacenters and pools. Best fit decreasing; the best of three orders.
 [[nodiscard]] std::vector<std::uint32_t> choose(const Fleet& fleet, const Limits& limits);
 
 }  // namespace berth::rebalance

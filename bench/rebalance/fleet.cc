@@ -16,7 +16,7 @@ bool is_unique(std::string_view text) {
          text.find("${attr.unique.") != std::string_view::npos || text.find("${meta.unique.") != std::string_view::npos;
 }
 
-/// Whether the constraints name single nodes; "is not that one" names none.
+/// True if the constraints select single nodes; "is not that one" does not.
 bool pins(const auto& constraints) {
   return std::any_of(constraints.begin(), constraints.end(), [](const model::Constraint& one) {
     const bool excludes = one.operand == "!=" || one.operand == "not" || one.operand == "is_set" ||
@@ -38,7 +38,7 @@ bool keeps_data(const model::TaskGroup& group) {
   });
 }
 
-/// An allocation's own copy of the job may be a row beside that of the same version.
+/// True if the version is the current one. An allocation's copy of the job may be another row of the same version.
 bool is_current(const tables::Snapshot& state, tables::VersionRow version, tables::VersionRow current) {
   if (version == current) return true;
   if (version == kNoRow) return false;
@@ -46,7 +46,7 @@ bool is_current(const tables::Snapshot& state, tables::VersionRow version, table
   return own.version == stored.version && own.create_index == stored.create_index;
 }
 
-/// What holds for all allocations of one group of a job's current version.
+/// Facts common to all allocations of one group of a job's current version.
 struct GroupFacts {
   std::optional<Stays> stays;
   const tables::CompiledGroup* group = nullptr;
@@ -131,7 +131,7 @@ Fleet read_fleet(const tables::Snapshot& state, bool move_batch, AllocRow known)
     machine.free = {capacity.cpu_mhz - use.cpu_mhz, capacity.memory_mb - use.memory_mb, capacity.disk_mb - use.disk_mb};
     for (std::size_t r = 0; r < kResources; ++r) fleet.total[r] += std::max<std::int64_t>(0, machine.room[r]);
     for (AllocRow row = use.alloc_head; row != kNoRow; row = allocs.next_on_node[row]) {
-      if (allocs.desired[row] != tables::Desired::run) continue;  // it ends by itself
+      if (allocs.desired[row] != tables::Desired::run) continue;  // it is ending already
       const tables::VersionRow version = allocs.job[row];
       const tables::ResourceShape& shape = allocs.shape_of(row);
       const Amounts held = {shape.cpu_mhz, shape.memory_mb, shape.disk_mb};

@@ -1,7 +1,7 @@
-// What a rebalance reads of a state: which nodes are occupied, by what, and which allocations may move.
+// The input of a rebalance, read from a state: occupied nodes, their allocations, and which of these may move.
 //
-// A node is occupied while an allocation runs there that is not of a system or sysbatch job: those come and go with
-// their node. Nodes that are not up are left out, with all that is on them.
+// A node is occupied while an allocation runs there, not counting system and sysbatch jobs, whose allocations belong to
+// their node. Nodes that are not up are ignored with their allocations.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class Stays : std::uint8_t {
   batch,      ///< it would lose its work
   volume,     ///< host volume, sticky volume or sticky ephemeral disk
   pinned,     ///< a constraint on node.unique., attr.unique. or meta.unique.
-  is_new,     ///< of an evaluation that the state had left pending
+  is_new,     ///< placed by an evaluation that was pending in the state
 };
 inline constexpr std::array<std::string_view, 6> kStaysNames = {"rolled out or of an older version",
                                                                 "of a stopped job",
@@ -38,18 +38,18 @@ inline constexpr std::array<std::string_view, 6> kStaysNames = {"rolled out or o
 struct Load {
   tables::AllocRow row = tables::kNoRow;
   std::uint32_t base_set = 0;  ///< datacenters and pool of its job
-  Amounts asked{};             ///< what the scheduler needs to find for it
-  Amounts least{};             ///< what it takes on whatever node: reserved cores have each node's speed
+  Amounts asked{};             ///< amounts that the scheduler must find for it
+  Amounts least{};             ///< least amounts on any node: reserved cores have each node's speed
 };
 
 struct Machine {
   tables::NodeRow row = 0;
-  Amounts room{};  ///< capacity without what system jobs hold
+  Amounts room{};  ///< capacity without the amounts of system jobs
   Amounts free{};  ///< now
-  Amounts held{};  ///< by what occupies it, at least
+  Amounts held{};  ///< least amounts of the allocations that occupy it
   bool accepts = false;
-  std::uint32_t part = 0;    ///< nodes of different parts have no job in common
-  std::int64_t staying = 0;  ///< allocations that occupy it and do not move
+  std::uint32_t part = 0;    ///< nodes of different parts share no job
+  std::int64_t staying = 0;  ///< occupying allocations that do not move
   std::vector<Load> loads;   ///< largest first
 
   [[nodiscard]] bool occupied() const { return staying > 0 || !loads.empty(); }
@@ -58,17 +58,17 @@ struct Machine {
 struct Fleet {
   std::vector<Machine> machines;
   std::uint32_t parts = 0;
-  std::map<std::uint32_t, tables::ReadyNodes> hosts;  ///< by base set of loads: nodes that accept its jobs
+  std::map<std::uint32_t, tables::ReadyNodes> hosts;  ///< nodes that accept jobs of a base set, by base set
   std::array<std::int64_t, kStaysNames.size()> stays{};
   Amounts total{};  ///< capacity of all machines
 
   [[nodiscard]] std::int64_t occupied() const;
 };
 
-/// `known`: rows from here on are Stays::is_new. Linear in nodes and allocations, times base sets for nodes.
+/// `known`: rows from this one on are Stays::is_new. Cost: O(nodes x base sets + allocations).
 [[nodiscard]] Fleet read_fleet(const tables::Snapshot& state, bool move_batch, tables::AllocRow known);
 
-/// Largest share of a resource that the amounts are of the totals; resources without a total do not count.
+/// Largest share of the amounts in the totals, over resources; resources without a total do not count.
 [[nodiscard]] double largest_share(const Amounts& amounts, const Amounts& totals);
 
 }  // namespace berth::rebalance

@@ -14,13 +14,13 @@ using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
 
-/// Passes that drop only the nodes whose moves were refused; later ones also drop half of the others that remain, so
-/// that there are few.
+/// Number of passes that drop only the nodes whose moves were refused. Later passes also drop half of the remaining
+/// others, to limit the number of passes.
 constexpr std::int64_t kPatientPasses = 4;
 
 client::Outcome endless_task(const void*, const client::TaskStart&) { return {}; }
 
-/// Why no node takes the group, the most frequent reason first.
+/// Why no node fits the group, the most frequent reason first.
 std::string reasons_text(const model::AllocMetric& metric) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
   for (const auto& [what, count] : metric.dimension_exhausted) parts.emplace_back(count, what + " exhausted");
@@ -32,7 +32,7 @@ std::string reasons_text(const model::AllocMetric& metric) {
   return out.empty() ? "no node is a candidate" : out;
 }
 
-/// One fresh cluster on which the nodes are emptied.
+/// One pass: a fresh cluster on which the nodes are emptied.
 class Pass final : public living::Listener {
  public:
   Pass(const serve::Start& start, const Settings& settings) {
@@ -49,8 +49,8 @@ class Pass final : public living::Listener {
     move_batch_ = settings.move_batch;
   }
 
-  /// Empties the machines in this order; `plan` gets the moves that were made. Goes on after a refusal, with the next
-  /// machine. Returns the positions in `sources` of those that were refused.
+  /// Empties the machines in this order and adds the moves to `plan`. After a refusal, continues with the next machine.
+  /// Returns the positions in `sources` of refused ones.
   std::vector<std::size_t> empty(const std::vector<std::uint32_t>& sources, Plan& plan) {
     for (const Machine& machine : fleet.machines)
       if (!machine.occupied() && machine.accepts) {
@@ -109,10 +109,10 @@ class Pass final : public living::Listener {
     cluster_->apply(event);
   }
 
-  /// Stops the allocation; none: the scheduler places nothing in its stead, and it goes on running.
+  /// Stops the allocation; nullopt: the scheduler places no replacement, and it keeps running.
   std::optional<Move> move(AllocRow row) {
     const tables::AllocTable& allocs = state().allocs;
-    if (allocs.terminal(row)) return std::nullopt;  // something else ended it
+    if (allocs.terminal(row)) return std::nullopt;  // it has ended otherwise
     Move out;
     out.alloc_id = base::to_text(allocs.id[row]), out.alloc = alloc_name(row), out.job = job_name(row);
     out.name_space = state().text(job_of(row).job_namespace);
@@ -136,7 +136,7 @@ class Pass final : public living::Listener {
     return std::nullopt;
   }
 
-  /// What the evaluation of the last stop says of the allocation's group.
+  /// The reasons from the last stop's evaluation for the allocation's group.
   [[nodiscard]] std::string reasons_of(AllocRow row) {
     const tables::StoredEvalRow at = cluster_->server().store().find_eval(eval_id_);
     const auto eval = at == kNoRow ? nullptr : state().eval(at);
@@ -147,8 +147,8 @@ class Pass final : public living::Listener {
   }
 
   std::unique_ptr<living::Cluster> cluster_;
-  std::vector<AllocRow> placed_;  // by the event under way
-  std::string eval_id_;           // of it
+  std::vector<AllocRow> placed_;  // by the present event
+  std::string eval_id_;           // of the present event
   AllocRow known_ = 0;
   bool move_batch_ = false;
 };
@@ -156,7 +156,7 @@ class Pass final : public living::Listener {
 }  // namespace
 
 Plan make_plan(serve::Start start, const Settings& settings) {
-  // A move that evicts is none: what finds room only by preemption counts as refused.
+  // Moves must not evict: a replacement that fits only by preemption counts as refused.
   if (start.state.scheduler_config) {
     model::PreemptionConfig& may_evict = start.state.scheduler_config->preemption_config;
     may_evict = {may_evict.system_scheduler_enabled, false, false, false};

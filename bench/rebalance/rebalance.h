@@ -1,13 +1,13 @@
-// `berth rebalance`: which allocations to move so that nodes become empty.
+// `berth rebalance`: finds allocations to move so that nodes become empty.
 //
-//   choose()      which nodes could be emptied, by amounts alone (choice.h)
-//   a pass        a living cluster (server, leader, clients) makes the moves as an operator would: nodes become
+//   choose()      chooses nodes to empty, only by amounts (choice.h)
+//   a pass        a simulated cluster (server, leader, clients) makes the moves like an operator: nodes become
 //                 ineligible, then allocations are stopped one after the other, and the scheduler places each again
-//   lower_bound() how many nodes must stay occupied whatever moves (bound.h)
+//   lower_bound() number of nodes that stay occupied under any moves (bound.h)
 //
-// A pass in which the scheduler refuses a move is repeated on a fresh cluster without the nodes it was for, so that
-// what is printed is always one whole pass without a refusal. No time goes by in it: an allocation that is stopped
-// still holds its room, on a node that takes nothing.
+// A pass with refused moves is repeated on a fresh cluster without their nodes, so that the result is always one
+// complete pass without refusals. The clock does not advance in a pass: a stopped allocation still holds its resources,
+// on a node that accepts nothing.
 #pragma once
 
 #include <array>
@@ -31,9 +31,9 @@ struct NodeName {
 struct Move {
   std::string alloc_id, alloc, job, name_space;
   NodeName from, to;
-  double gain = 0;  ///< nodes emptied per move: 1 / allocations of the node it leaves
+  double gain = 0;  ///< nodes emptied per move: 1 / allocations of the source node
 };
-/// A node that amounts alone would let go, and the scheduler does not.
+/// A node that could be emptied by amounts, but not by the scheduler.
 struct Refusal {
   NodeName node;
   std::string alloc, job, reasons;
@@ -44,12 +44,12 @@ struct Plan {
   std::array<std::int64_t, kStaysNames.size()> stays{};
   Bound bound;
   std::vector<NodeName> emptied;  ///< in order
-  std::vector<NodeName> idle;     ///< empty before, and eligible: they become ineligible first, so that they stay empty
+  std::vector<NodeName> idle;     ///< empty before and eligible; made ineligible first, so that they stay empty
   std::vector<Move> moves;        ///< in order
   std::vector<Refusal> refusals;
   std::int64_t passes = 0;
 
-  /// How much more than the bound stays occupied, of the bound.
+  /// Occupied nodes above the bound, relative to the bound.
   [[nodiscard]] double gap() const {
     return bound.nodes > 0 ? static_cast<double>(occupied_after - bound.nodes) / static_cast<double>(bound.nodes) : 0;
   }

@@ -36,7 +36,7 @@ json::Value names_json(const std::vector<NodeName>& nodes) {
   return out;
 }
 
-/// One word of a POSIX shell.
+/// Quotes a text as one word of a POSIX shell.
 std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);

@@ -1,4 +1,4 @@
-// What `berth rebalance` prints, its JSON (bench/schema/berth-rebalance.json) and its script.
+// Output of `berth rebalance`: text, JSON (bench/schema/berth-rebalance.json) and script.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace berth::rebalance {
 
 [[nodiscard]] std::string to_text(const Plan& plan, bool all);
 [[nodiscard]] json::Value to_json(const Plan& plan);
-/// A shell script that makes the moves with the `nomad` program. `cluster`: what the plan was made for.
+/// A shell script that makes the moves with the `nomad` program. `cluster`: name of the plan's cluster.
 [[nodiscard]] std::string script(const Plan& plan, const std::string& cluster);
 
 }  // namespace berth::rebalance
