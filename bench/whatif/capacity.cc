@@ -1,4 +1,4 @@
-// How much more fits: groups grow until something finds no node.
+// Finds how much more fits: groups grow until an allocation finds no node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using tables::kNoRow;
 using tables::NodeRow;
 
-constexpr double kPercentMost = 10'000;  // of a mix: a hundred times what runs
+constexpr double kPercentMost = 10'000;  // limit of a mix: a hundred times the running one
 
 }  // namespace
 
@@ -78,14 +78,14 @@ Growth WhatIf::grow_all(std::int64_t percent) {
   for (const Waiting& one : waiting()) waits.insert(one.job);
   Growth out;
   out.factor = 1 + static_cast<double>(percent) / 100;
-  const std::map<GroupKey, Group> groups = watch_.groups();  // as they are now: scaling adds none
+  const std::map<GroupKey, Group> groups = watch_.groups();  // the present ones: scaling adds none
   for (const auto& [key, group] : groups) {
     const std::int64_t more = group.wanted * percent / 100;
     const tables::JobKey& job = state().jobs.keys[key.job];
-    // A job that waits already says nothing when it grows, and one that is being rolled out refuses to.
+    // A job that already waits gives no information when it grows, and one that is being rolled out cannot grow.
     const bool rolls_out = job.deployment_head != kNoRow && state().deployments.active[job.deployment_head] != 0;
     if (more == 0 || group.live == 0 || rolls_out || waits.count(job_words(key.job)) != 0) continue;
-    const std::int64_t lacked = std::max<std::int64_t>(0, group.wanted - group.live);  // for a delayed restart, say
+    const std::int64_t lacked = std::max<std::int64_t>(0, group.wanted - group.live);  // e.g. delayed restarts
     living::JobScale event;
     event.name_space = state().text(job.job_namespace), event.job_id = state().text(job.job_id);
     event.group = state().text(key.name), event.count = group.wanted + more;
@@ -111,7 +111,7 @@ Growth WhatIf::grow_all(std::int64_t percent) {
 Growth find_mix(const serve::Start& start, const Settings& settings) {
   Growth fits, fails;
   fits.factor = 1;
-  // Twice what processors and memory would hold, so that the search ends at something that does not fit.
+  // Twice the capacity of cpu and memory, so that the search ends at a growth that does not fit.
   const Packing packing = WhatIf(start, settings).packing();
   const double held = std::max(packing.cpu, packing.memory);
   std::int64_t low = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kAttribute = "attr.", kMeta = "meta.";
 constexpr std::array<std::string_view, 5> kFields = {"name", "id", "datacenter", "pool", "class"};
-constexpr std::size_t kIdDigitsLeast = 4;  // of the beginning of an ID, as Nomad's command line asks for
+constexpr std::size_t kIdDigitsLeast = 4;  // least length of an ID prefix, as in Nomad's command line
 
 }  // namespace
 

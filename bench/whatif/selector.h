@@ -1,4 +1,4 @@
-// Which nodes a question means: "meta.rack=r7,datacenter=dc1", a node's name, the beginning of its ID, or "all".
+// Selects nodes: "meta.rack=r7,datacenter=dc1", a node's name, a prefix of its ID, or "all".
 #pragma once
 
 #include <string>
@@ -11,11 +11,10 @@
 namespace berth::whatif {
 
 /// Terms that must all hold: KEY=VALUE with the keys name, id, datacenter, pool, class, attr.NAME and meta.NAME. A
-/// value that ends in * matches what begins so. A term without = is a name, or the beginning of an ID of at least four
-/// digits.
+/// value that ends in * matches by prefix. A term without = is a name, or an ID prefix of at least four digits.
 class Selector {
  public:
-  /// The error tells of the term that is wrong.
+  /// The error names the wrong term.
   [[nodiscard]] static Result<Selector, std::string> parse(std::string_view text);
 
   [[nodiscard]] bool matches(const model::Node& node) const;
@@ -28,9 +27,9 @@ class Selector {
   std::vector<Term> terms_;
 };
 
-/// Value of a term's key on the node, null where it has none.
+/// Value of a term's key on the node; null if it has none.
 [[nodiscard]] const std::string* value_of(const model::Node& node, std::string_view key);
-/// Whether the key is one that terms may have.
+/// True if terms may have this key.
 [[nodiscard]] bool is_key(std::string_view key);
 
 }  // namespace berth::whatif

@@ -1,4 +1,4 @@
-// What `berth whatif` prints, and its JSON (bench/schema/berth-whatif.json).
+// Output of `berth whatif`: text and JSON (bench/schema/berth-whatif.json).
 #pragma once
 
 #include <string>

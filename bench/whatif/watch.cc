@@ -12,7 +12,7 @@ Watch::Seen& Watch::seen(AllocRow row) {
   return seen_[row];
 }
 
-/// How many allocations the current version of the job wants in this group.
+/// The wanted count of this group in the job's current version.
 std::int64_t Watch::wanted(const GroupKey& key) const {
   const tables::VersionRow version = state().jobs.keys[key.job].current;
   if (version == tables::kNoRow) return 0;
@@ -23,7 +23,7 @@ std::int64_t Watch::wanted(const GroupKey& key) const {
   return 0;
 }
 
-/// Brings the integrals up to now, and `away` up to what runs.
+/// Updates the integrals to now, and `away` to the running allocations.
 void Watch::settle(Group& group) {
   const std::int64_t now = cluster_->now();
   const std::int64_t length = now - group.since_ns;
@@ -36,7 +36,7 @@ void Watch::settle(Group& group) {
   group.away_most = std::max(group.away_most, group.away);
 }
 
-/// Takes over what the row says now.
+/// Applies the present state of the row.
 void Watch::look(AllocRow row, bool removed) {
   Seen& last = seen(row);
   const tables::AllocTable& allocs = state().allocs;

@@ -1,7 +1,7 @@
-// Follows the allocations of a living cluster through one step of a question: how far each group fell below what ran
-// before, and which allocations came and went.
+// Observes the allocations of a simulated cluster during a step: how far each group fell below its initial running
+// count, and which allocations started and ended.
 //
-//   Seen    24 bytes per allocation row    what was last seen of it
+//   Seen    24 bytes per allocation row    its last seen state
 //   Group   88 bytes per group of a job    wanted, running, integrals
 // Threads: one.
 #pragma once
@@ -25,15 +25,15 @@ struct GroupKey {
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
 };
 
-/// Allocations of a group, and how they fared since begin_step().
+/// Allocations of a group, and changes since begin_step().
 struct Group {
   std::int64_t wanted = 0;     ///< count of the current version; 0: stopped, purged, or of a system job
   std::int64_t live = 0;       ///< wanted and not ended
-  std::int64_t running = 0;    ///< as far as their machines are there
-  std::int64_t ran = 0;        ///< when the step began
-  std::int64_t away = 0;       ///< how many of min(ran, wanted) do not run now
-  std::int64_t away_most = 0;  ///< at once
-  std::int64_t since_ns = 0;   ///< of `away`
+  std::int64_t running = 0;    ///< without those on lost machines
+  std::int64_t ran = 0;        ///< running at the start of the step
+  std::int64_t away = 0;       ///< number of min(ran, wanted) that do not run now
+  std::int64_t away_most = 0;  ///< maximum of `away`
+  std::int64_t since_ns = 0;   ///< time of the last change of `away`
   std::int64_t below_ns = 0;   ///< time with some away
   double missing_s = 0;        ///< allocation-seconds
 };
@@ -41,26 +41,26 @@ struct Group {
 class Watch final : public living::Listener {
  public:
   void bind(living::Cluster& cluster) { cluster_ = &cluster; }
-  /// After the cluster was loaded.
+  /// To be called after the cluster was loaded.
   void take_state();
 
   void begin_step();
-  /// The machine of this node is gone: what runs there counts no more, whatever the servers know.
+  /// The machine of this node is lost: its allocations no longer count as running, even if the servers do not know yet.
   void machine_gone(tables::NodeRow node);
-  /// Time is up: integrals reach to now.
+  /// Ends the step: updates the integrals to now.
   void end_step();
 
-  /// When the last entry of the log was written; the begin of the step where none was.
+  /// Time of the last log entry; if there was none, the start of the step.
   [[nodiscard]] std::int64_t last_written_ns() const { return last_written_ns_; }
-  /// Allocations that wait for their client: to start, or to end.
+  /// Number of allocations waiting for their client to start or end them.
   [[nodiscard]] std::int64_t waiting_for_clients() const { return waiting_for_clients_; }
 
   [[nodiscard]] const std::map<GroupKey, Group>& groups() const { return groups_; }
-  /// How many allocations the group lacks of those that are wanted; none: of a system job, or never placed anything.
+  /// Number of wanted allocations that are missing; nullopt: of a system job, or the group never placed any.
   [[nodiscard]] std::optional<std::int64_t> missing(JobKeyRow job, std::string_view group) const;
   /// Placed since begin_step(), in order; some may have ended again.
   [[nodiscard]] const std::vector<AllocRow>& placed() const { return placed_; }
-  /// Ended, or told to end, since begin_step(), and placed before it.
+  /// Ended or stopped since begin_step(), and placed before it.
   [[nodiscard]] const std::vector<AllocRow>& ended() const { return ended_; }
   [[nodiscard]] bool is_new(AllocRow row) const { return row < seen_.size() && seen_[row].placed_at == step_; }
 

@@ -21,8 +21,8 @@ using tables::Desired;
 using tables::kNoRow;
 using tables::NodeRow;
 
-constexpr std::int64_t kLook = base::kSecond;        // of virtual time between two looks at whether all is at rest
-constexpr std::int64_t kQuiet = 60 * base::kSecond;  // without an entry: longer than health checks and restarts take
+constexpr std::int64_t kLook = base::kSecond;        // virtual time between two checks for rest
+constexpr std::int64_t kQuiet = 60 * base::kSecond;  // time without entries; longer than health checks and restarts
 
 /// Every task runs until it is stopped. `context`: the Settings.
 client::Outcome endless(const void* context, const client::TaskStart& start) {
@@ -31,7 +31,7 @@ client::Outcome endless(const void* context, const client::TaskStart& start) {
   return out;
 }
 
-/// What keeps a group from the nodes, the most frequent first.
+/// Why nodes do not fit a group, the most frequent reason first.
 std::string reasons_of(const model::AllocMetric& metric) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
   for (const auto& [what, count] : metric.dimension_exhausted) parts.emplace_back(count, what + " exhausted");
@@ -64,7 +64,7 @@ WhatIf::WhatIf(serve::Start start, Settings settings) : settings_(std::move(sett
   cluster_->load(start.state);
   watch_.take_state();
   watch_.begin_step();
-  settle();  // what the state left undone is not the first step's
+  settle();  // finishes pending work of the state before the first step
 }
 
 // ---------------------------------------------------------------- names
@@ -95,7 +95,7 @@ AllocRow WhatIf::previous_of(AllocRow row) const {
   return cluster_->server().store().find_alloc(object->previous_allocation);
 }
 
-/// The job that took the room of an evicted allocation; "" where the state does not say.
+/// The job that evicted an allocation; "" if unknown.
 std::string WhatIf::evictor_of(AllocRow row) const {
   const auto& object = state().allocs.cold[row];
   const AllocRow by = object ? cluster_->server().store().find_alloc(object->preempted_by_allocation)
@@ -289,7 +289,7 @@ bool WhatIf::at_rest() const {
   return true;
 }
 
-/// Lets time go by until the cluster is at rest, or for as long as a step may take.
+/// Advances time until the cluster is at rest, or for the maximum length of a step.
 void WhatIf::settle() {
   const std::int64_t end = cluster_->now() + settings_.step_most_ns;
   settled_ = false;
@@ -332,7 +332,7 @@ void WhatIf::report_allocs(StepReport& report) const {
     const std::string& group = state().text(allocs.group[row]);
     return number == tables::kOddName ? group : fmt::format("{}[{}]", group, number);
   };
-  // What takes a place without a link to the allocation that had it, by job, group and number.
+  // Finds replacements without a link to their predecessor, by job, group and number.
   std::map<std::tuple<tables::JobKeyRow, Symbol, std::uint32_t>, AllocRow> places;
   for (const AllocRow row : watch_.ended())
     if (allocs.exists(row))
@@ -363,7 +363,7 @@ void WhatIf::report_allocs(StepReport& report) const {
   std::stable_sort(report.evictions.begin(), report.evictions.end(), by_job);
 }
 
-/// How many allocations of a group may be away at once by the job's own words, for steps that heed them.
+/// How many allocations of a group may be away at once by its job, for steps that respect this.
 std::optional<std::int64_t> allowed_away(const Step& step, const model::TaskGroup& group, const std::string& job) {
   if (step.change == Change::drain || step.change == Change::upgrade)
     return group.migrate ? std::optional<std::int64_t>(group.migrate->max_parallel) : std::nullopt;
@@ -398,7 +398,7 @@ std::vector<Waiting> WhatIf::waiting() const {
     for (const auto& [name, metric] : eval->failed_tg_allocs) {
       Waiting& one = out[{job_words(evals.job_key[row]), name}];
       one.job = job_words(evals.job_key[row]), one.group = name;
-      // A blocked evaluation that placed a part tells of what it lacked at first; what is missing now, the groups tell.
+      // A blocked evaluation that placed a part has the initially missing number; the groups have the present one.
       const std::optional<std::int64_t> missing = watch_.missing(evals.job_key[row], name);
       one.missing = missing ? *missing : metric.coalesced_failures + 1;
       one.reasons = reasons_of(metric);

@@ -1,9 +1,9 @@
-// `berth whatif`: a cluster lives through changes one after the other, and each is reported: what moves where, what is
-// evicted, what finds no place, how far jobs fall below what ran.
+// `berth whatif`: simulates changes of a cluster one after the other, and reports for each: moves, evictions, missing
+// placements, and how far jobs fall below their running counts.
 //
-// The cluster is the one that `berth serve` serves: server, leader and clients on a virtual clock. Tasks run until they
-// are stopped, batch tasks as well: how long they would run is not known. A step ends when nothing has been written for
-// a minute, nothing drains and no client owes an answer; at the latest after Settings::step_most_ns.
+// The cluster is that of `berth serve`: server, leader and clients on a virtual clock. All tasks run until they are
+// stopped, even batch tasks, because their run time is unknown. A step ends when no entry was written for a minute, no
+// node drains and no client has pending work; at the latest after Settings::step_most_ns.
 #pragma once
 
 #include <map>
@@ -22,45 +22,45 @@ namespace berth::whatif {
 struct Settings {
   std::int64_t drain_deadline_ns = 3600 * base::kSecond;  ///< 0: none; negative: at once
   std::int64_t start_delay_ns = base::kSecond;            ///< of a task: image, folders, network
-  std::int64_t step_most_ns = 4 * 3600 * base::kSecond;   ///< virtual time that a step may take
-  std::int64_t at_once = 1;                               ///< nodes of an upgrade
+  std::int64_t step_most_ns = 4 * 3600 * base::kSecond;   ///< maximum virtual time of a step
+  std::int64_t at_once = 1;                               ///< nodes upgraded at a time
   std::vector<std::pair<Selector, double>> prices;        ///< per hour; the first that matches a node counts
 };
 
-/// An allocation that was placed in this step and lives at its end.
+/// An allocation placed in this step that has not ended at its end.
 struct Placement {
   std::string alloc, job, node;  ///< job with "@namespace" unless it is `default`
-  std::string from;              ///< node of the allocation whose place it takes; "": it has none before
+  std::string from;              ///< node of the replaced allocation; "": none
 };
 struct Eviction {
-  std::string alloc, job, node, by;  ///< by: the job that took the room
+  std::string alloc, job, node, by;  ///< by: the evicting job
 };
-/// A group of which something waits for a node at the end of the step.
+/// A group with allocations waiting for a node at the end of the step.
 struct Waiting {
   std::string job, group;
   std::int64_t missing = 0;
-  bool before = false;  ///< it waited before the step as well
+  bool before = false;  ///< it already waited before the step
   std::string reasons;  ///< "12 nodes: memory exhausted; 3: ${attr.kernel.name} = linux"
 };
-/// A group that fell below what ran when the step began.
+/// A group that fell below its running count at the start of the step.
 struct Shortfall {
   std::string job, group;
   std::int64_t ran = 0, away_most = 0, away_end = 0;
   double below_s = 0, missing_s = 0;    ///< time below; allocation-seconds
-  std::optional<std::int64_t> allowed;  ///< away at once by `migrate` or `update`; none: the step has no such bound
+  std::optional<std::int64_t> allowed;  ///< away at once, by `migrate` or `update`; nullopt: no limit in this step
 };
-/// How full the cluster is. Shares are of all nodes that are there and up.
+/// How full the cluster is. Shares are of all nodes that are up.
 struct Packing {
   std::int64_t nodes = 0, used_nodes = 0, eligible_nodes = 0, allocs = 0;
-  double cpu = 0, memory = 0;  ///< held, 0 to 1
+  double cpu = 0, memory = 0;  ///< used shares, 0 to 1
   std::optional<double> price_per_hour;
 };
 struct StepReport {
   std::string words;
-  std::int64_t nodes = 0;    ///< that the step names
+  std::int64_t nodes = 0;    ///< selected by the step
   double length_s = 0;       ///< virtual time until the last change
-  bool settled = true;       ///< false: it was cut off
-  std::int64_t stopped = 0;  ///< ended without a replacement and without eviction
+  bool settled = true;       ///< false: the step was cut off
+  std::int64_t stopped = 0;  ///< allocations ended without replacement and eviction
   std::vector<Placement> placements;
   std::vector<Eviction> evictions;
   std::vector<Waiting> waiting;
@@ -68,12 +68,12 @@ struct StepReport {
   Packing before, after;
 };
 
-/// How far one group, or all groups together, can grow before something finds no place.
+/// How far one group, or all groups together, can grow before an allocation finds no node.
 struct Growth {
-  std::string job, group;   ///< of a mix: where it ended
-  std::int64_t placed = 0;  ///< of a job file: allocations that found a place; of a mix: more than before
-  double factor = 0;        ///< of a mix: 1.37 is 37 % more of every group
-  bool ended = false;       ///< false: it would grow beyond what was tried
+  std::string job, group;   ///< for a mix: the group that found no node
+  std::int64_t placed = 0;  ///< for a job file: placed allocations; for a mix: additional ones
+  double factor = 0;        ///< for a mix: 1.37 is 37 % more of every group
+  bool ended = false;       ///< false: the limit is beyond the tried growth
   std::string reasons;      ///< why the next one finds no node
 };
 
@@ -83,26 +83,25 @@ class WhatIf {
   WhatIf(const WhatIf&) = delete;
   WhatIf& operator=(const WhatIf&) = delete;
 
-  /// Makes the change and lets time go by until the cluster has come to rest. Errors name what the step cannot find;
-  /// the cluster is then as it was.
+  /// Makes the change and advances time until the cluster is at rest. Errors name missing objects; the cluster is then
+  /// unchanged.
   [[nodiscard]] Result<StepReport, std::string> take(const Step& step);
 
   [[nodiscard]] Packing packing() const;
   [[nodiscard]] std::vector<Waiting> waiting() const;  ///< `before` is not set
-  /// The state as it is now, to begin another question with.
+  /// The present state, as the start of another simulation.
   [[nodiscard]] model::ClusterState state_now() const;
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
-  /// The value of a selector's key whose nodes have the largest share of processors and memory: "meta.rack=r7"; "":
-  /// no node has the key.
+  /// The value of a selector's key whose nodes have the largest share of cpu and memory: "meta.rack=r7"; "": no node
+  /// has the key.
   [[nodiscard]] std::string largest(const std::string& key) const;
 
-  // --- capacity.cc: no time goes by; the cluster is full afterwards ---
-  /// How many allocations of the group at this position of a job file find a place, the other groups as in the file.
-  /// `groups`: how many the file has.
+  // --- capacity.cc: time does not advance; the cluster is full afterwards ---
+  /// How many allocations of the group at this position of a job file find a node, with the other groups as in the
+  /// file. `groups`: out, number of groups in the file.
   [[nodiscard]] Result<Growth, std::string> fill(const std::string& file, std::size_t group, std::size_t* groups);
-  /// All service and batch groups that run grow by so many hundredths of themselves, but for those of jobs that wait or
-  /// are being rolled out, until one finds no place for all:
-  /// `ended`, with its reasons.
+  /// Grows all running service and batch groups by `percent`, except those of jobs that wait or are being rolled out.
+  /// Stops if one finds no node for all its allocations: `ended`, with the reasons.
   [[nodiscard]] Growth grow_all(std::int64_t percent);
 
  private:
@@ -128,17 +127,16 @@ class WhatIf {
   Result<std::shared_ptr<const model::Job>, std::string> read_job(const std::string& file, const json::Value& document);
 
   Settings settings_;
-  model::ClusterState context_;                  // what reading a job file needs: namespaces, pools, configuration
+  model::ClusterState context_;                  // for reading job files: namespaces, pools, configuration
   std::map<std::string, model::Node> machines_;  // by ID: as registered
   std::uint64_t added_ = 0, seed_ = 1;
   Watch watch_;
   std::unique_ptr<living::Cluster> cluster_;
-  std::set<tables::NodeRow> silent_;  // their machines are gone, and the servers do not know it yet
+  std::set<tables::NodeRow> silent_;  // lost machines, not yet detected by the servers
   bool settled_ = true;
 };
 
-/// The largest growth of all groups together that fits, in hundredths, and what ends it. Each trial begins with
-/// `start`.
+/// The largest growth of all groups together that fits, in percent, and what ends it. Each trial begins with `start`.
 [[nodiscard]] Growth find_mix(const serve::Start& start, const Settings& settings);
 
 }  // namespace berth::whatif
