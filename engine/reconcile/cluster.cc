@@ -177,14 +177,9 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
   std::vector<bool> visited(input.group_names.size());
   if (input.job)
     for (const model::TaskGroup& task_group : input.job->task_groups) {
-      // The names usually begin with those of the job's groups: then each is the next.
-      std::size_t group = result.groups.size();
-      if (group >= input.group_names.size() || input.group_names[group] != task_group.name)
-        group = static_cast<std::size_t>(
-            std::find(input.group_names.begin(), input.group_names.end(), task_group.name) - input.group_names.begin());
-      const bool is_later_of_name =
-          group < visited.size() ? visited[group] : input.job->group(task_group.name) != &task_group;
-      if (is_later_of_name) continue;  // a later group of that name (R-RECON-6)
+      if (input.job->group(task_group.name) != &task_group) continue;  // a later group of that name (R-RECON-6)
+      std::size_t group = 0;
+      while (group < input.group_names.size() && input.group_names[group] != task_group.name) ++group;
       if (group < visited.size()) visited[group] = true;
       visit(task_group.name, &task_group, group);
     }

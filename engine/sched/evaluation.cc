@@ -62,9 +62,8 @@ AttemptEnd submit_plan(Planner& planner, const Snapshot*& state, EvalResult& res
   };
   bool full = true,
        progress = !done.nothing_committed && (result.plan.has_deployment || !result.plan.deployment_updates.empty());
-  const auto no_longer_queued = [&](tables::Symbol group, std::size_t likely) {
-    const bool there = likely < result.groups.size() && result.groups[likely].name == group;
-    if (GroupResult* of = there ? &result.groups[likely] : result.group(group); of && of->has_queued) --of->queued;
+  const auto no_longer_queued = [&](tables::Symbol group) {
+    if (GroupResult* of = result.group(group); of && of->has_queued) --of->queued;
   };
   for (const PlannedAlloc& alloc : result.plan.allocs) {
     if (done.placements_refused || !committed(alloc.node)) {
@@ -72,8 +71,7 @@ AttemptEnd submit_plan(Planner& planner, const Snapshot*& state, EvalResult& res
       continue;
     }
     progress = true;
-    no_longer_queued(jobs.versions[alloc.job == kNoRow ? result.plan.job : alloc.job]->groups[alloc.group].name,
-                     alloc.group);
+    no_longer_queued(jobs.versions[alloc.job == kNoRow ? result.plan.job : alloc.job]->groups[alloc.group].name);
   }
   for (const plan::PlannedUpdate& update : result.plan.updates) {
     if (update.dropped) continue;
@@ -83,7 +81,7 @@ AttemptEnd submit_plan(Planner& planner, const Snapshot*& state, EvalResult& res
     }
     progress = true;
     if (!done.stored && table.create_index[update.alloc] == table.modify_index[update.alloc])
-      no_longer_queued(table.group[update.alloc], 0);
+      no_longer_queued(table.group[update.alloc]);
   }
   for (const plan::PlannedStop& stop : result.plan.stops)
     progress |= !stop.evict && !stop.dropped && committed(table.node[stop.alloc]);

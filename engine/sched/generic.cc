@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/stages.h"
@@ -371,20 +369,12 @@ void GenericScheduler::apply_result() {
   EvalResult& result = *result_;
   PlanRows& plan = result.plan;
   ClusterResult& r = reconciled_;
-  // Both lists begin with the groups of the job, in its order; a table finds those that it has no longer.
-  const auto names = allocs_.group_names();
-  std::unordered_map<std::string_view, std::size_t> positions;
   for (const ClusterResult::Group& group : r.groups) {
-    std::size_t at = result.groups.size();
-    if (at >= names.size() || names[at] != group.name) {
-      if (positions.empty())
-        for (std::size_t i = 0; i < names.size(); ++i) positions.try_emplace(names[i], i);
-      at = positions.at(group.name);
-    }
     GroupResult& out = result.groups.emplace_back();
-    out.name = allocs_.groups()[at];
-    out.in_job = job_ && ((at < job_->groups.size() && job_->groups[at].name == out.name) ||
-                          group_position(*job_, out.name) != kNoRow);
+    const auto names = allocs_.group_names();
+    const auto at = std::find(names.begin(), names.end(), group.name);
+    out.name = allocs_.groups()[static_cast<std::size_t>(at - names.begin())];
+    out.in_job = job_ && group_position(*job_, out.name) != kNoRow;
     out.updates = group.updates;
   }
   for (const ClusterResult::Followup& followup : r.followups) plan.followups.push_back(uuid(followup.eval.id));

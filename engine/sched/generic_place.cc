@@ -64,15 +64,6 @@ std::uint32_t GenericScheduler::group_position(const CompiledJob& job, tables::S
   return kNoRow;
 }
 
-namespace {
-
-/// True for most groups at their position in the result, which lists those of the job first, in its order.
-bool is_at(const CompiledJob& job, std::uint32_t position, tables::Symbol name) {
-  return position < job.groups.size() && job.groups[position].name == name;
-}
-
-}  // namespace
-
 /// R-SCHED-58 to 62. False: an error stands in the result.
 bool GenericScheduler::place_all() {
   PlanRows& plan = result_->plan;
@@ -155,8 +146,7 @@ NodeRow GenericScheduler::preferred_node(const Missing& missing) const {  // R-S
   if (version == kNoRow) return kNoRow;
   const model::Job& theirs = *state_->jobs.versions[version]->spec;
   if (theirs.node_pool != job_->spec->node_pool || theirs.datacenters != job_->spec->datacenters) return kNoRow;
-  const tables::Symbol name = result_->groups[missing.group].name;
-  const std::uint32_t position = is_at(*job_, missing.group, name) ? missing.group : group_position(*job_, name);
+  const std::uint32_t position = group_position(*job_, result_->groups[missing.group].name);
   if (position == kNoRow) return kNoRow;
   const auto& disk = job_->groups[position].spec->ephemeral_disk;
   if (!disk || !(disk->sticky || disk->migrate)) return kNoRow;
@@ -261,8 +251,7 @@ bool GenericScheduler::place(const Missing& missing) {
   GroupResult& group = result_->groups[missing.group];
   if (scratch_.passes_over(group.name)) return true;
   const Placing placing = placing_of(missing);
-  const std::uint32_t position =
-      is_at(*placing.version, missing.group, group.name) ? missing.group : group_position(*placing.version, group.name);
+  const std::uint32_t position = group_position(*placing.version, group.name);
   const CompiledGroup& compiled = placing.version->groups[position];
   if (group.failed) {  // R-SCHED-63
     group.coalesce(compiled.spec);

@@ -73,15 +73,11 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   std::reverse(rows_.begin(), rows_.end());
   facts_.reserve(rows_.size());
   slots_.reserve(rows_.size());
-  std::uint32_t group = 0;
   for (const AllocRow row : rows_) {
     const tables::Symbol name = allocs.group[row];
-    // Most allocations follow one of the same group or of the group before, so the search continues from there.
-    const auto known = static_cast<std::uint32_t>(groups_.size());
-    for (std::uint32_t seen = 0; seen < known && groups_[group] != name; ++seen)
-      group = group + 1 < known ? group + 1 : 0;
-    if (known == 0 || groups_[group] != name) {
-      group = known;
+    std::uint32_t group = 0;
+    while (group < groups_.size() && groups_[group] != name) ++group;
+    if (group == groups_.size()) {
       groups_.push_back(name);
       group_names_.push_back(snapshot.text(name));
     }
