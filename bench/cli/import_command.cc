@@ -62,7 +62,7 @@ Result<io::Anonymizer> read_map(const std::string& path) {
 }
 
 /// Replaces the names in the cluster, null where there is none, and in the jobs. The map is written before anything
-/// that it was made for: without it nobody could tell what the words mean.
+/// that it was made for: without it the words have no meaning.
 int anonymize(const ImportArguments& arguments, json::Value* cluster) {
   auto map = read_map(arguments.map);
   if (!map) return report_error(map.error(), 2);
@@ -80,7 +80,7 @@ int anonymize(const ImportArguments& arguments, json::Value* cluster) {
         {arguments.map, "", done.error(), "make the cluster and all jobs anonymous in one command, with a new map"}, 2);
   for (json::Value* document : documents) map->rewrite(*document);
   print_notes(map->notes());
-  const mode_t mask = umask(077);  // it tells all names
+  const mode_t mask = umask(077);  // the file has all names
   const int written = Outputs::write(arguments.map, json::to_text(map->to_json(), 1) + "\n");
   umask(mask);
   if (written != 0) return 1;

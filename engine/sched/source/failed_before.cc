@@ -18,7 +18,8 @@ constexpr std::size_t kChangesLeast = 64;
 
 }  // namespace
 
-/// Of the group as it is asked for now. What a job holds itself it cannot evict.
+/// The key of the group under the present options. A job cannot evict its own allocations, so one that holds some has
+/// a key of its own.
 FailureKey FailedBefore::key_of(const GroupView& v, bool evicts) const {
   const tables::CompiledJob& job = *attempt_.job;
   FailureKey out;

@@ -1,5 +1,5 @@
-// Kept by state: what Selects that found no node leave behind for the next try (failed_before.h). Threads: one
-// worker's.
+// Kept by state: what Selects that found no node leave behind for the next try (failed_before.h). A memo follows the
+// logs of use and of ready nodes; what it counts by node class is of one epoch of the nodes. Threads: one worker's.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -44,13 +44,13 @@ struct FailureMemo {
     std::int32_t count = 0;
     bool filtered = false;  ///< for what the node itself holds; else the dimension is exhausted
   };
-  /// Who is filtered of a node class for one reason.
+  /// Nodes of a class that are filtered for one reason.
   struct Filtered {
     std::uint32_t node_class = 0, reason = 0;
     std::int32_t count = 0;
     bool by_job = false;  ///< by a constraint of the job
   };
-  FailureKey key;                         ///< no group: a memo of nobody
+  FailureKey key;                         ///< no group: the memo is not in use
   std::uint64_t number = 0;               ///< of what it was made for; never used again
   std::shared_ptr<const model::Job> job;  ///< this and `groups` are pinned, so that the key stays its own
   std::shared_ptr<const std::vector<tables::CompiledGroup>> groups;
@@ -58,11 +58,11 @@ struct FailureMemo {
   std::uint64_t job_changes = 0;     ///< JobKey::changes, whose allocations are in
   std::uint64_t static_epoch = 0;    ///< of the nodes' values that distinct properties compare
   std::vector<std::uint8_t> shorts;  ///< by node row: position in `counts`, or kRoomy
-  std::vector<Short> counts;         ///< the first one is of nobody
+  std::vector<Short> counts;         ///< the first one is not used
   static constexpr std::uint8_t kRoomy = 255;
   std::vector<tables::NodeRow> roomy;  ///< those that pass and had room, or may have; in no order
 
-  /// Who is filtered, by node class and reason, in the order in which a pass counts them.
+  /// Filtered nodes by node class and reason, in the order in which a pass counts them.
   struct {
     std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that it is of
     std::int32_t evaluated = 0;               ///< 0: not known
@@ -94,7 +94,7 @@ struct FailureMemo {
 /// What an attempt of a job came to that planned nothing, after one placement that failed: as long as the memo of the
 /// Select that failed last says so, and all else is as it was, another attempt comes to the same.
 struct RetryMemo {
-  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: nobody's
+  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: not in use
   std::size_t memo = 0;                   ///< of FailureMemos
   std::uint64_t memo_number = 0;
   std::uint64_t job_changes = 0;             ///< JobKey::changes
