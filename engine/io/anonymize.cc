@@ -23,13 +23,13 @@ constexpr char kPrefix = 'n';
 
 constexpr bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 
-/// Operands that read more from a value than whether it equals another.
+/// Operands that read more of a value than equality.
 bool reads_meaning(std::string_view operand) {
   static constexpr std::array<std::string_view, 7> kOperands = {"<", "<=", ">", ">=", "version", "semver", "regexp"};
   return std::find(kOperands.begin(), kOperands.end(), operand) != kOperands.end();
 }
 
-/// Any spelling of a pattern but the one that matches everything.
+/// True for every pattern except "*", which matches everything.
 bool is_pattern(std::string_view datacenter) { return datacenter != "*" && datacenter.find('*') != datacenter.npos; }
 
 /// Calls visit(object) for every object in `value` that has an operand, `job` being the ID of the job around it.
@@ -67,7 +67,7 @@ void each_value(const json::Value& cluster, Visit visit) {
   }
 }
 
-/// Attributes that Nomad itself reads, or that say what the machine is: amounts and versions, never names.
+/// Attributes that Nomad itself reads, or that describe the machine: amounts and versions, never names.
 bool is_fact(std::string_view key) {
   for (const std::string_view prefix : {"cpu.", "memory.", "kernel.", "os.", "numa.", "nomad.", "driver.",
                                         "consul.grpc", "plugins.cni.version.", "unique.storage.bytes"})
@@ -84,7 +84,7 @@ void each_unit(std::string_view text, Visit visit) {
   }
 }
 
-/// A job that another one launched: "report/periodic-1795308522"; where the part begins that names the launch.
+/// ID of a job that another one launched, such as "report/periodic-1795308522": position of the launch part.
 std::size_t launch_at(std::string_view text) {
   for (const std::string_view infix : {"/periodic-", "/dispatch-"}) {
     const std::size_t at = text.rfind(infix);
@@ -97,7 +97,7 @@ std::size_t launch_at(std::string_view text) {
   return std::string_view::npos;
 }
 
-/// A member of an API object, as opposed to a key that a user chose.
+/// True for a member of an API object, false for a key that a user chose.
 bool is_api_key(std::string_view key) {
   return !key.empty() && key[0] >= 'A' && key[0] <= 'Z' && std::all_of(key.begin(), key.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_decimal(c);
@@ -110,11 +110,11 @@ bool is_api_key(std::string_view key) {
 struct Anonymizer::Place {
   Vocabulary value = Vocabulary::name;
   Vocabulary key = Vocabulary::name;
-  bool user_keys = false;  ///< an object whose keys are names
-  bool deep = false;       ///< so are those of all objects within
+  bool user_keys = false;  ///< the keys of this object are names
+  bool deep = false;       ///< and so are those of all objects within
   bool meta_keys = false, time_zone = false;
-  bool alloc_states = false;  ///< whose values are statuses
-  bool devices = false;       ///< whose types are parts of a request's name
+  bool alloc_states = false;  ///< the values are statuses
+  bool devices = false;       ///< the types are parts of a request's name
 };
 
 Anonymizer::Place Anonymizer::place_of(const std::string& key, const json::Value& value) {
@@ -282,7 +282,7 @@ std::string Anonymizer::text(const std::string& text, Vocabulary vocabulary) {
   return out;
 }
 
-/// Names with parts that the server puts in: the parts stay, so that it recognises and composes the replaced ones.
+/// Replaces a name that the server composes. Its fixed parts stay, so that the server still recognises the name.
 std::string Anonymizer::composed(std::string_view text, Vocabulary vocabulary) {
   if (vocabulary != Vocabulary::name && vocabulary != Vocabulary::message) return pieces(text, vocabulary);
   if (vocabulary == Vocabulary::name) {
@@ -311,14 +311,14 @@ std::string Anonymizer::composed(std::string_view text, Vocabulary vocabulary) {
       return pieces(text.substr(0, at), vocabulary) + std::string(text.substr(at));
     return pieces(text, vocabulary);
   }
-  // "distinct_property: ${meta.rack}=r1 used by 2 allocs": what is between is a value of a node.
+  // "distinct_property: ${meta.rack}=r1 used by 2 allocs": the part between the two texts is a node's value.
   static constexpr std::string_view kProperty = "distinct_property: ", kUsed = " used by ";
   if (text.starts_with(kProperty))
     if (const std::size_t used = text.rfind(kUsed); used != std::string_view::npos && used > kProperty.size())
       return fmt::format("{}{}{}", kProperty,
                          pieces(text.substr(kProperty.size(), used - kProperty.size()), Vocabulary::name),
                          pieces(text.substr(used), vocabulary));
-  // "${meta.rack} set_contains a": the two sides are replaced as they are in the constraint.
+  // "${meta.rack} set_contains a": both sides are replaced as in the constraint.
   const std::size_t end = text.starts_with("${") ? text.find("} ") : std::string_view::npos;
   if (end == std::string_view::npos) return pieces(text, vocabulary);
   const std::size_t operand_end = std::min(text.find(' ', end + 2), text.size());
@@ -329,7 +329,7 @@ std::string Anonymizer::composed(std::string_view text, Vocabulary vocabulary) {
 
 std::string Anonymizer::pieces(std::string_view text, Vocabulary vocabulary) {
   std::string out;
-  bool braces = true, quotes = true;  // some may still be closed: what is not is looked for once
+  bool braces = true, quotes = true;  // false once a search found no closing one, so that it is not repeated
   for (std::size_t at = 0; at < text.size();) {
     if (braces && text.substr(at).starts_with("${")) {
       if (const std::size_t end = text.find('}', at); end != std::string_view::npos) {
@@ -368,7 +368,7 @@ std::string Anonymizer::variable(std::string_view inside) {
   return pieces(inside, Vocabulary::variable);
 }
 
-/// Connect's own keys stay: the proxy tasks that registration adds name them (R-REG-24).
+/// Connect's own keys stay, because they name the proxy tasks that registration adds (R-REG-24).
 std::string Anonymizer::meta_key(std::string_view key) {
   static constexpr std::string_view kUnique = "unique.", kConnect = "connect.";
   if (key.starts_with(kUnique)) return std::string(kUnique) + meta_key(key.substr(kUnique.size()));
@@ -403,10 +403,10 @@ void Anonymizer::put(std::string& out, std::string_view text, const Unit& unit, 
   else if (collecting_)
     found_.emplace(text);
   else
-    out += kPrefix;  // was not prepared: no name comes through
+    out += kPrefix;  // not collected by prepare(): the original name must not appear
 }
 
-/// 10.0.0.1, 10.0.0.2, ... and fd00::1, ...: valid ones, which parse as the originals do.
+/// 10.0.0.1, 10.0.0.2, ... and fd00::1, ...: valid addresses, since replaced ones are parsed like the originals.
 std::string Anonymizer::new_address(bool is_v6) {
   std::string out;
   do {
@@ -428,7 +428,8 @@ void Anonymizer::keep(std::string_view text) {
   });
 }
 
-/// What constraints read more from than equality, in one document; and datacenters that a pattern is to match.
+/// Collects from one document the values that constraints read more of than equality, and the datacenters that patterns
+/// of jobs match.
 class Anonymizer::Constraints {
  public:
   explicit Constraints(Anonymizer& out) : out_(out) {}
@@ -501,7 +502,7 @@ Result<void, std::string> Anonymizer::prepare(std::span<json::Value* const> docu
 
 void Anonymizer::rewrite(json::Value& document) { walk(document, Place()); }
 
-/// Numbers the words found, each between the numbers of its neighbours: `n0042x1` sorts behind `n0042` and before
+/// Numbers the collected words. Each number sorts between those of its neighbours: `n0042x1` after `n0042` and before
 /// `n0043`; between `n0042` and `n0042x1` come `n0042x0x1` and so on, as no number is 0.
 void Anonymizer::number_words() {
   static constexpr std::size_t kDigitsLeast = 4;
@@ -520,7 +521,7 @@ void Anonymizer::number_words() {
         base += 'x';
       }
     }
-    // Numbers that stand in the documents as words that stay are left out.
+    // Numbers that the documents contain as kept words are skipped.
     const std::size_t digits = std::to_string(count + kept_.size()).size();
     const std::size_t width = first ? std::max(kDigitsLeast, digits) : digits;
     std::size_t number = 0;
@@ -539,7 +540,7 @@ void Anonymizer::note_replaced(const json::Value& cluster) {
   each_value(cluster, [&](const std::string& target, const std::string&, const std::string& value) {
     if (replaced_.contains(target)) return;
     bool any = false;
-    each_unit(value, [&](std::string_view text, const Unit& unit) {  // numbers are words of secrets only
+    each_unit(value, [&](std::string_view text, const Unit& unit) {  // numbers are words in secrets only
       any = any || (unit.kind != UnitKind::number && !kept_.contains(text) && !is_nomads_word(text, Vocabulary::name) &&
                     (words_.contains(text) || addresses_.contains(text) || unit.kind >= UnitKind::address4));
     });

@@ -1,15 +1,14 @@
-// Clusters and job files that may be handed on: every name replaced by a numbered word, so that the decisions about
-// them stay the same.
+// Clusters and job files that can be given to others: every name becomes a numbered word, and decisions stay the same.
 //
-// One injective map over words does it. A text is cut into words, numbers, addresses and separators, wherever it is:
-// `web-frontend` becomes `n0042-n0017`, in job IDs, service names, allocation names and constraints alike. So a name
-// that the scheduler composes of others (`web.app[3]`, `connect-proxy-web`) is replaced as its parts are. What stays:
-//   - UUIDs, times, numbers up to five digits, JSON numbers: decisions shuffle by IDs and count with the rest;
-//   - words that are Nomad's (anonymous_words.h), by where they are;
-//   - values that an operand reads as more than equal or not: regexp, version, semver, <, <=, >, >=, and datacenters
-//     that a pattern of a job matches; notes() names them;
+// One injective map over words does this. Every text is cut into words, numbers, addresses and separators:
+// `web-frontend` becomes `n0042-n0017` in job IDs, service names, allocation names and constraints alike. A name that
+// the scheduler composes of others (`web.app[3]`, `connect-proxy-web`) is replaced part by part. What stays:
+//   - UUIDs, times, numbers up to five digits, JSON numbers: decisions use IDs to shuffle, and numbers to compute;
+//   - Nomad's own words (anonymous_words.h), depending on where they occur;
+//   - values that an operand reads as more than equal or not (regexp, version, semver, <, <=, >, >=), and datacenters
+//   that a job's pattern matches; notes() lists them;
 //   - versions and amounts among the attributes that Nomad itself reads.
-// Replaced words sort as the words did, since some ties are broken by names (device groups, groups, jobs).
+// Replaced words sort like the originals, since names break some ties (device groups, groups, jobs).
 #pragma once
 
 #include <cstdint>
@@ -29,17 +28,17 @@ namespace berth::io {
 
 class Anonymizer {
  public:
-  /// A map of its own for these documents.
+  /// Starts a new map.
   Anonymizer() = default;
-  /// Continues a map that to_json() gave.
+  /// Continues a map that to_json() returned.
   [[nodiscard]] static Result<Anonymizer> from_json(const json::Value& map, const std::string& path);
   [[nodiscard]] json::Value to_json() const;
 
-  /// Numbers the words of all `documents`, which are clusters as cluster_to_json() gives them and jobs as the API takes
-  /// them. All documents that one map is made for come in one call: what their constraints read decides what stays.
-  /// Nothing in them changes yet. Error: a constraint of a document reads values that an earlier call has replaced.
+  /// Numbers the words of `documents`: clusters as cluster_to_json() returns them, and jobs in API form. Pass all
+  /// documents of one map in one call, because their constraints decide which values stay. The documents do not change
+  /// yet. Error: a constraint reads values that an earlier call has replaced.
   [[nodiscard]] Result<void, std::string> prepare(std::span<json::Value* const> documents);
-  /// `document` with its names replaced; it was among those prepared.
+  /// Replaces the names in `document`, which must have been passed to prepare().
   void rewrite(json::Value& document);
 
   /// One line for each target whose values stay, and why.
@@ -65,17 +64,17 @@ class Anonymizer {
   [[nodiscard]] std::string new_address(bool is_v6);
   void note_replaced(const json::Value& cluster);
 
-  std::map<std::string, std::string, std::less<>> words_;      // word -> numbered word, ascending in both
+  std::map<std::string, std::string, std::less<>> words_;      // word -> numbered word; both ascend
   std::unordered_set<std::string> numbered_;                   // values of words_ and addresses_
-  std::map<std::string, std::string, std::less<>> addresses_;  // address -> another one
+  std::map<std::string, std::string, std::less<>> addresses_;  // address -> replacement
   std::set<std::string, std::less<>> kept_;                    // units that stay
-  std::map<std::string, std::string> targets_;                 // whose values stay -> what reads them
-  std::set<std::string> replaced_;                             // targets some of whose values are replaced
-  std::uint64_t address_count_ = 0;                            // numbers given, to each kind of address
-  std::set<std::string, std::less<>> found_;                   // while collecting: words without a number
-  std::string conflict_;                                       // of keep(): a unit that is replaced already
+  std::map<std::string, std::string> targets_;  // target whose values stay -> the operand that reads them
+  std::set<std::string> replaced_;              // target whose values stay -> operand that reads them
+  std::uint64_t address_count_ = 0;             // numbers used so far, for both kinds of address
+  std::set<std::string, std::less<>> found_;    // while collecting: words without a number
+  std::string conflict_;                        // set by keep(): a unit that was already replaced
   bool collecting_ = false;
-  std::unordered_map<std::string, std::string> texts_;  // done already, by vocabulary and text
+  std::unordered_map<std::string, std::string> texts_;  // cache: vocabulary and text -> replaced text
 };
 
 }  // namespace berth::io

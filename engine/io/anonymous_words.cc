@@ -12,10 +12,10 @@
 namespace berth::io {
 namespace {
 
-/// Built-in namespace, pools and region, booleans; what implied constraints ask for (R-MODEL-245), and its likes.
+/// Built-in namespace, pools and region; booleans; operands of implied constraints (R-MODEL-245) and similar ones.
 constexpr std::string_view kEverywhere =
     "aarch64 all amd64 arm64 darwin debian default false global linux true ubuntu windows x86";
-/// Keys of driver configurations, and what Connect puts into the configuration of a proxy (R-REG-24).
+/// Keys of driver configurations, and of the configuration that Connect gives a proxy (R-REG-24).
 constexpr std::string_view kSecret =
     "args auth bootstrap c command concurrency config devices dir disable dns entrypoint envoy extra "
     "forbidden force host hostname hosts hot image ipc json l labels logging mode mount mounts name network "
@@ -41,7 +41,7 @@ constexpr std::string_view kEnumerated =
     "storage stream strict successful sysbatch system task tasks tb tcp terminated tib timeout tls tlsv1 "
     "trace udp unavailable unblocking unknown up update validation vault version vertical virt w wan warning "
     "warnings watcher writer";
-/// Of descriptions, events and reasons.
+/// Words of descriptions, events and reasons.
 constexpr std::string_view kMessage =
     "a affinity after all alloc allocation allocations allocs allowed allows and another anti any are as at "
     "attempts available be because been before being binpack blocked building by canaries canary cancelled "
@@ -59,7 +59,7 @@ constexpr std::string_view kMessage =
     "submitted successful successfully support system task tasks than that the timeout to too topologies "
     "unable unhealthy unknown unrecoverable unschedulable update updated used using version volume volumes "
     "waiting was will with within writer";
-/// Of the keys of fingerprinted attributes.
+/// Words in the keys of fingerprinted attributes.
 constexpr std::string_view kAttribute =
     "accessible acl address advertise ami apparmor arch automatic availability aws azure bridge bridged build "
     "bytesfree bytestotal capabilities cgroup cgroups cluster cni connect consul containerd cores count cpu "
@@ -71,12 +71,12 @@ constexpr std::string_view kAttribute =
     "revision rootless runtime runtimes scheduling secrets segment server service signals size sku socket "
     "storage subnet tag tls totalbytes totalcompute type unique usablecompute vault version virt vm volume "
     "volumes vpc zone";
-/// Of the environment that tasks are given.
+/// Words of the environment that tasks receive.
 constexpr std::string_view kVariable =
     "addr alloc base check cores cpu dc dir envoy group host hostname id index ip job jobs limit local max "
     "memory meta name namespace nomad parent port region secrets shared short task taskgroup token unix "
     "upstream version";
-/// Of cron.
+/// Words of cron expressions.
 constexpr std::string_view kSchedule =
     "annually apr aug daily dec feb fri hourly jan jul jun l mar may midnight mon monthly nov oct sat sep sun "
     "thu tue w wed weekly yearly";
@@ -102,11 +102,11 @@ const Words& words_of(Vocabulary vocabulary) {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-/// Letters of other alphabets are words, too, so every byte of theirs is a letter.
+/// Every byte of a non-ASCII character counts as a letter, so words of all alphabets are words.
 constexpr bool is_word(char c) { return is_digit(c) || is_letter(c) || static_cast<unsigned char>(c) >= 0x80; }
 constexpr bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/// Bytes of a UUID at the begin of `text`; 0: there is none.
+/// Length in bytes of the UUID at the start of `text`; 0 if there is none.
 std::size_t uuid_bytes(std::string_view text) {
   static constexpr std::size_t kBytes = 36;
   if (text.size() < kBytes || (text.size() > kBytes && is_word(text[kBytes]))) return 0;
@@ -117,7 +117,7 @@ std::size_t uuid_bytes(std::string_view text) {
   return kBytes;
 }
 
-/// Bytes of a dotted address; 0: there is none.
+/// Length in bytes of the IPv4 address at the start of `text`; 0 if there is none.
 std::size_t address4_bytes(std::string_view text) {
   std::size_t at = 0;
   for (int field = 0; field < 4; ++field) {
@@ -132,7 +132,7 @@ std::size_t address4_bytes(std::string_view text) {
   return inet_pton(AF_INET, std::string(text.substr(0, at)).c_str(), &address) == 1 ? at : 0;
 }
 
-/// A run of hexadecimal digits, dots and at least two colons: an IPv6 or MAC address, or nothing.
+/// An IPv6 or MAC address: a run of hexadecimal digits, dots and at least two colons. Otherwise no unit.
 Unit colons_at(std::string_view text) {
   static constexpr std::size_t kMost = 45;
   std::size_t size = 0, colons = 0;
@@ -148,7 +148,7 @@ Unit colons_at(std::string_view text) {
   return mac ? Unit{UnitKind::hardware, size} : Unit{};
 }
 
-/// Every machine has these, so they tell nothing.
+/// True for addresses that every machine has: they identify no machine.
 bool is_common(std::string_view address) {
   return address.starts_with("127.") || address == "0.0.0.0" || address == "255.255.255.255" || address == "::1" ||
          address == "::";

@@ -1,5 +1,5 @@
-// Texts cut into units that are replaced or kept: words, numbers, addresses, UUIDs; and the words that stay because
-// they are Nomad's and not a user's. For anonymize.cc.
+// Cuts texts into units that are replaced or kept (words, numbers, addresses, UUIDs), and lists the words that stay
+// because they are Nomad's own. Used by anonymize.cc.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace berth::io {
 
-/// Which words of Nomad's may stand in a text, by where the text is.
+/// Which of Nomad's own words may occur in a text, by the place of the text.
 enum class Vocabulary : std::uint8_t {
-  name,        ///< names and values that users choose: hardly any
-  secret,      ///< what tasks are given: as `name`, and numbers are words as well
+  name,        ///< names and values that users choose: almost none
+  secret,      ///< task inputs: like `name`, but numbers are words too
   enumerated,  ///< members with a fixed set of values: Type, Status, Driver, ...
-  message,     ///< sentences of Nomad's, and the reasons of metrics
+  message,     ///< Nomad's sentences, and the reasons in metrics
   attribute,   ///< keys of node attributes
   variable,    ///< inside of ${...}
-  schedule,    ///< cron
+  schedule,    ///< cron expressions
 };
 
-/// True if `word` stays in a text of that vocabulary. ASCII case does not matter.
+/// True if `word` stays in a text of that vocabulary. Ignores ASCII case.
 [[nodiscard]] bool is_nomads_word(std::string_view word, Vocabulary vocabulary);
 
 enum class UnitKind : std::uint8_t {
@@ -36,11 +36,11 @@ struct Unit {
   std::size_t size = 1;  ///< bytes
 };
 
-/// The unit that begins `text[at]`, where a unit may begin: at the begin of the text, behind another unit or a
-/// separator. Looks at no more bytes than the unit has, up to a bound.
+/// The unit that begins at `text[at]`, which must be the start of the text or follow a unit or a separator. Reads no
+/// more bytes than the unit has, up to a bound.
 [[nodiscard]] Unit unit_at(std::string_view text, std::size_t at);
 
-/// True for a version as `version` and `semver` read it, such as 1.8.0-dev or 5.15.0-91-generic.
+/// True for a version that the operands `version` and `semver` can read, such as 1.8.0-dev or 5.15.0-91-generic.
 [[nodiscard]] bool looks_like_version(std::string_view text);
 
 }  // namespace berth::io

@@ -11,7 +11,7 @@
 namespace berth::io {
 namespace {
 
-/// Most members that an archive may have; a debug archive of an hour has some thousands.
+/// Most members of an archive; a debug archive of one hour has some thousands.
 constexpr std::size_t kMembersMax = 1'000'000;
 
 /// A path without the number of its capture, as in nomad/0003/nodes.json; captures count up from 0000.
@@ -28,7 +28,7 @@ std::string without_capture(const std::string& path) {
 }  // namespace
 
 void keep_last_captures(std::vector<std::string>& files) {
-  std::map<std::string, std::string> last;  // `files` ascend, so that a later capture replaces an earlier one
+  std::map<std::string, std::string> last;  // `files` ascend, so a later capture replaces an earlier one
   for (const std::string& file : files) last[without_capture(file)] = file;
   std::erase_if(files, [&](const std::string& file) { return last.at(without_capture(file)) != file; });
 }
@@ -40,7 +40,7 @@ Result<void> add_archive(const std::string& path, ExportCollector& collector, Wa
   auto source = Unpacked::open(path, false);
   if (!source) return tl::unexpected(source.error());
   TarMembers members(**source);
-  std::map<std::string, std::pair<std::string, std::string>> texts;  // by path without capture -> path, text
+  std::map<std::string, std::pair<std::string, std::string>> texts;  // path without capture -> path, text
   std::uint64_t bytes = 0;
   std::size_t count = 0, others = 0;
   const std::string too_large = "unpacks to more than " + size_words(read_limit());

@@ -1,4 +1,4 @@
-// Contradictions within a cluster state: what is completed, dropped, refused, or only remarked on (R-MODEL-9, 614).
+// Contradictions within a cluster state: which are completed, dropped, refused, or only reported (R-MODEL-9, 614).
 #include <algorithm>
 #include <set>
 
@@ -27,7 +27,7 @@ void sort_and_drop_repeats(std::vector<T>& list, Key key, const char* what, Warn
 
 std::string place_of(const Allocation& alloc) { return "allocation " + shortened(alloc.id); }
 
-/// R-MODEL-614: "" when the allocation can be used, else why not.
+/// Why the allocation cannot be used (R-MODEL-614); empty if it can.
 std::string unusable(const Allocation& alloc) {
   if (!alloc.job) return "its job is not there";
   if (!alloc.job->group(alloc.task_group)) return "its job has no group " + shortened(alloc.task_group);
@@ -110,7 +110,7 @@ void check_names(const model::ClusterState& state, Warnings& warnings) {
                          "', takes no work");
 }
 
-/// Counts that no registration lets pass; an absurd one would be that many names.
+/// Refuses counts that no registration accepts; a huge one would create that many names.
 Result<void> check_counts(const model::ClusterState& state, const std::string& path) {
   for (const auto* jobs : {&state.jobs, &state.job_versions})
     for (const auto& job : *jobs)
@@ -123,7 +123,7 @@ Result<void> check_counts(const model::ClusterState& state, const std::string& p
   return {};
 }
 
-/// That of core evaluations, above whatever a server can allow jobs (R-MODEL-50).
+/// Priority of core evaluations, above the highest that a server can allow for jobs (R-MODEL-50).
 constexpr std::int64_t kPriorityMax = 32767;
 
 Result<void> check_priorities(const model::ClusterState& state, const std::string& path) {
@@ -143,7 +143,7 @@ Result<void> check_priorities(const model::ClusterState& state, const std::strin
   return {};
 }
 
-/// Pools that always exist, and those that only nodes name.
+/// Adds the built-in pools, and pools that only nodes name.
 void complete_pools(model::ClusterState& state, Warnings& warnings) {
   std::set<std::string> have;
   for (const model::NodePool& pool : state.node_pools) have.insert(pool.name);
@@ -189,8 +189,8 @@ std::string shortened(const std::string& text, std::size_t limit) {
 Result<void> complete_state(model::ClusterState& state, const std::string& path, Warnings& warnings) {
   for (model::Node& node : state.nodes) {
     const std::string place = "node " + shortened(node.id);
-    // Twice: cores that the first pass derives from the legacy mirror complete that mirror in the second, as they would
-    // when the node registers again; so what is written is what is read.
+    // Twice: the first pass derives cores from the legacy mirror; the second completes the mirror from them, as a
+    // second registration would. So what is written equals what is read.
     model::canonicalize(node);
     model::canonicalize(node);
     if (auto done = model::check_node(node, path, place); !done) return done;

@@ -1,4 +1,4 @@
-// What a state says that cannot be so, though every decision on it is defined: remarked on, and left as it is.
+// Impossible values in a state on which every decision is still defined: reported, and left unchanged.
 #include <functional>
 #include <set>
 #include <string_view>
@@ -27,7 +27,7 @@ std::string text_of(const Job& job, const model::TaskGroup& group) {
 
 std::string text_of(const model::Evaluation& eval) { return "evaluation " + shortened(eval.id); }
 
-/// Every stored version once; the current one stands in both lists.
+/// Calls `each` once per stored version; the current version is in both lists.
 template <class Each>
 void each_job(const model::ClusterState& state, Each each) {
   std::set<JobKey> seen;
@@ -36,7 +36,7 @@ void each_job(const model::ClusterState& state, Each each) {
       if (seen.insert(key_of(*job)).second) each(*job);
 }
 
-/// A sum that knows whether it went beyond 64 bits; resource sums wrap there (R-MODEL-3).
+/// A sum with a flag for overflow of 64 bits; resource sums wrap there (R-MODEL-3).
 struct CheckedSum {
   std::int64_t sum = 0;
   bool beyond = false;
@@ -46,14 +46,14 @@ struct CheckedSum {
 
 // ---------------------------------------------------------------- allocations
 
-/// Each allocation has at most one successor under `link`, so every walk ends or runs into a circle; each circle is
-/// told once, by the first of its allocations that a walk meets. O(allocations).
+/// Reports each circle of allocations once, by the first member that a walk reaches. Each allocation has at most one
+/// successor under `link`, so every walk ends or enters a circle. O(allocations).
 void remark_on_circles(const std::vector<Allocation>& allocs, const char* key, std::string Allocation::*link,
                        Warnings& warnings) {
   std::unordered_map<std::string_view, std::size_t> at;
   at.reserve(allocs.size());
   for (std::size_t i = 0; i < allocs.size(); ++i) at.emplace(allocs[i].id, i);
-  std::vector<std::size_t> walk(allocs.size(), 0);  // number of the walk that came by; 0: none did
+  std::vector<std::size_t> walk(allocs.size(), 0);  // number of the walk that visited it; 0: none
   for (std::size_t begin = 0; begin < allocs.size(); ++begin) {
     std::size_t i = begin;
     while (walk[i] == 0) {
@@ -66,8 +66,8 @@ void remark_on_circles(const std::vector<Allocation>& allocs, const char* key, s
   }
 }
 
-/// R-MODEL-591: a name of a service or batch job stands for one place. It is taken twice for good reason while an
-/// allocation is replaced or its client is disconnected.
+/// Reports names that two live allocations share (R-MODEL-591). While an allocation is replaced or its client is
+/// disconnected, a shared name is correct.
 void remark_on_repeated_names(const std::vector<Allocation>& allocs, Warnings& warnings) {
   std::map<std::tuple<std::string_view, std::string_view, std::uint64_t, std::uint64_t, std::string_view>,
            const Allocation*>
@@ -83,7 +83,7 @@ void remark_on_repeated_names(const std::vector<Allocation>& allocs, Warnings& w
   }
 }
 
-/// Deployments are removed when no allocation of theirs is left that runs or should.
+/// Reports allocations whose deployment is missing: a deployment is removed only after its last live allocation.
 void remark_on_lost_deployments(const model::ClusterState& state, Warnings& warnings) {
   std::set<std::string_view> known;
   for (const model::Deployment& deployment : state.deployments) known.insert(deployment.id);
@@ -94,13 +94,13 @@ void remark_on_lost_deployments(const model::ClusterState& state, Warnings& warn
 
 // ---------------------------------------------------------------- times
 
-/// Clocks of clients, servers and this machine differ a little.
+/// Tolerated difference between the clocks of clients, servers and this machine.
 constexpr std::int64_t kClocksDiffer = 5 * 60 * base::kSecond;
 
 class Clock {
  public:
   Clock(std::int64_t now_ns, Warnings& warnings) : limit_(now_ns + kClocksDiffer), warnings_(warnings) {}
-  /// One warning an object suffices.
+  /// At most one warning per object.
   template <class T>
   void start(const T& object) {
     told_ = false;
@@ -136,7 +136,7 @@ void remark_on_times(const model::ClusterState& state, std::int64_t now_ns, Warn
       for (const model::RescheduleEvent& event : *alloc.reschedule_tracker->events)
         clock.check("RescheduleTime", event.reschedule_time);
   }
-  for (const model::Evaluation& eval : state.evals) {  // WaitUntil may well lie ahead
+  for (const model::Evaluation& eval : state.evals) {  // WaitUntil may lie in the future
     clock.start(eval);
     clock.check("CreateTime", eval.create_time);
     clock.check("ModifyTime", eval.modify_time);
@@ -193,7 +193,7 @@ void remark_on_deployment(const model::Deployment& deployment, Warnings& warning
 
 void remark_on_ports(const model::Node& node, Warnings& warnings) {
   const model::NodeResources& resources = *node.node_resources;
-  // Without a bound that is one, Nomad's own holds (R-MODEL-473).
+  // A bound of 0 or less means Nomad's default (R-MODEL-473).
   const std::int64_t least = resources.min_dynamic_port > 0 ? resources.min_dynamic_port : 20000;
   const std::int64_t most = resources.max_dynamic_port > 0 ? resources.max_dynamic_port : 32000;
   if (least > most)
@@ -224,7 +224,7 @@ struct CheckedAmounts {
   }
 };
 
-/// What is left of the node is a difference that must exist, too.
+/// True if capacity or capacity minus reservation overflows 64 bits.
 bool capacity_beyond(const model::Node& node) {
   CheckedAmounts left;
   if (const model::Topology* topology = model::topology_of(node)) {
@@ -259,7 +259,7 @@ void remark_on_sums(const model::ClusterState& state, Warnings& warnings) {
 
 // ---------------------------------------------------------------- amounts
 
-/// More than any machine has: 100,000 cores of 1 GHz, 1 PiB of memory, 1 EiB of disk.
+/// Limits above any real machine: 100,000 cores of 1 GHz, 1 PiB of memory, 1 EiB of disk.
 constexpr std::int64_t kMhzMost = 100'000'000, kMemoryMost = std::int64_t{1} << 30, kDiskMost = std::int64_t{1} << 40;
 
 struct Amount {
@@ -285,7 +285,7 @@ void remark_on_amounts(const Job& job, Warnings& warnings) {
             {{"CPU", task.resources->cpu, kMhzMost},
              {"Cores", task.resources->cores, kMhzMost},
              {"MemoryMB", task.resources->memory_mb, kMemoryMost},
-             // -1 is Nomad's way to say "no limit".
+             // -1 means "no limit" in Nomad.
              {"MemoryMaxMB", task.resources->memory_max_mb == -1 ? 0 : task.resources->memory_max_mb, kMemoryMost}},
             warnings);
   }
@@ -295,7 +295,7 @@ void remark_on_amounts(const model::Node& node, Warnings& warnings) {
   const model::FlatResources all = model::capacity(node), kept = model::reservation(node);
   const auto positive = [](std::int64_t amount) {
     return std::max<std::int64_t>(amount, 0);
-  };  // check_sums has the others
+  };  // check_sums reports negative ones
   remark_on_amounts(text_of(node),
                     {{"its cpu", positive(all.cpu_mhz), kMhzMost},
                      {"its memory", positive(all.memory_mb), kMemoryMost},

@@ -6,14 +6,14 @@
 //   NodePools, Namespaces
 //   Jobs             the current version of every job, in the registered form
 //   JobVersions      the stored older versions
-//   AllocJobs        versions that are no longer stored and that some allocation still carries
-//   Allocs           allocations without their job: JobVersion says which version of (Namespace, JobID) they carry, and
-//                    JobCreateIndex which registration, where one of that number exists more than once; `Job` stands
-//                    there in full only where it differs from every listed version
+//   AllocJobs        versions that are no longer stored but that an allocation still refers to
+//   Allocs           allocations without their job: JobVersion is the version of (Namespace, JobID). JobCreateIndex is
+//                     the registration, present if a version number exists more than once. `Job` is present in full
+//                     only where it differs from every listed version
 //   Evals, Deployments, HostVolumes, HostVolumeClaims, CSIVolumes, CSIPlugins
 //
-// Entries have the keys of Nomad's API; what is zero, empty or absent is left out, apart from the three fields that
-// make a job one in the registered form.
+// Entries have the keys of Nomad's API. Zero, empty and absent values are omitted, except the three fields that mark a
+// job as registered.
 #include <algorithm>
 #include <set>
 
@@ -37,8 +37,8 @@ json::Value write_list(const std::vector<T>& list) {
   return json::Value(std::move(out));
 }
 
-/// With what tells the registered form from the API's, zeros included (R-MODEL-621): a job that somebody cuts out must
-/// not be taken for a new one, whose absent fields are defaults and not zeros.
+/// Writes a job with the fields that mark the registered form, even if zero (R-MODEL-621). A job that a user copies out
+/// must not be read as a new one, where absent fields mean defaults instead of zeros.
 json::Value write_job(const Job& job) {
   json::Value out = model::to_json(job, model::WriteMode::sparse);
   out.set("Version", job.version);
@@ -53,7 +53,7 @@ json::Value write_jobs(const std::vector<JobPtr>& jobs) {
   return json::Value(std::move(out));
 }
 
-/// The list under `key`, null when absent; an error when it is something else.
+/// The list under `key`, null if absent; an error if it is not a list.
 Result<const json::Array*> list_at(const json::Value& document, const char* key, const std::string& path) {
   const json::Value* list = document.find(key);
   if (!list || list->is_null()) return nullptr;
@@ -102,7 +102,7 @@ Result<void> read_jobs(const json::Value& document, const char* key, const std::
   return {};
 }
 
-/// Versions by the number that an allocation names.
+/// Looks up versions by the number in an allocation.
 class JobIndex {
  public:
   void add(const std::vector<JobPtr>& jobs) {
@@ -258,7 +258,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
     json::Value entry = model::to_json(bare, model::WriteMode::sparse);
     if (alloc.job) {
       const JobPtr& known = listed.at(key_of(*alloc.job));
-      // Found again by the allocation's own namespace and job ID, so these must agree.
+      // Reading looks the job up by the allocation's own namespace and job ID, so these must agree.
       const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
       if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
         entry.set("JobVersion", alloc.job->version);
@@ -281,7 +281,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
 
 namespace {
 
-/// Bytes of the character that begins `text`; 0 when it is no UTF-8.
+/// Length in bytes of the UTF-8 character at the start of `text`; 0 if it is invalid.
 std::size_t utf8_bytes(std::string_view text) {
   const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   const unsigned first = byte(0);
@@ -317,7 +317,7 @@ std::string as_utf8(std::string text) {
 std::string cluster_text(const model::ClusterState& state) { return cluster_file_text(cluster_to_json(state)); }
 
 std::string cluster_file_text(const json::Value& document) {
-  // One entry a line keeps the file readable by line tools at hardly any cost.
+  // One entry per line: line tools can read the file, at almost no cost.
   std::string text = "{";
   for (const json::Member& member : document.members()) {
     if (text.size() > 1) text += ',';

@@ -6,7 +6,7 @@
 
 namespace berth::io {
 
-/// Reads the `state` object of an evaluation vector: jobs are indexes into `jobs`, entries of `Nodes` may abbreviate an
+/// Reads the `state` object of an evaluation vector. Jobs are indexes into `jobs`; an entry of `Nodes` may refer to an
 /// earlier one by `_like`. Nothing is canonicalised or recomputed.
 [[nodiscard]] Result<model::ClusterState> read_vector_state(const json::Value& state, const model::JobTable& jobs,
                                                             const std::string& path, const std::string& place);
@@ -15,7 +15,7 @@ namespace berth::io {
 [[nodiscard]] Result<model::JobTable> read_job_table(const json::Value& jobs, const std::string& path,
                                                      const std::string& place);
 
-/// Why such a job cannot be held by the tables: counts and priorities beyond their columns; "" if it can.
+/// Why the tables cannot store the job (counts or priorities beyond their columns); empty if they can.
 [[nodiscard]] std::string job_problem(const model::Job& job);
 [[nodiscard]] bool is_priority(std::int64_t priority);
 

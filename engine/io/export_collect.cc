@@ -1,7 +1,7 @@
 // Answers of Nomad's API gathered into one cluster state (R-MODEL-610 to 615).
 //
-// An object may come several times: as an entry of a list, alone, and on its node. The fullest answer wins; of two that
-// are equally full and differ, the one with the higher ModifyIndex, with a warning.
+// An object may occur several times: as a list entry, alone, and on its node. The fullest answer wins. Of two equally
+// full answers that differ, the one with the higher ModifyIndex wins, with a warning.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -21,7 +21,7 @@ using JobPtr = std::shared_ptr<const Job>;
 
 using Kind = ApiKind;
 
-/// What the answer of a request path holds. Paths that are not listed hold nothing that a state needs.
+/// Kind of the answer to a request path. Paths that are not listed hold nothing that a state needs.
 Kind kind_of_path(std::string_view path) {
   const std::size_t question = path.find('?');
   const std::string_view query = question == path.npos ? "" : path.substr(question + 1);
@@ -65,7 +65,8 @@ Kind kind_of_path(std::string_view path) {
   return Kind::ignored;
 }
 
-/// What an object is, by the keys that only its kind has. `in_list` tells the two endpoints of full allocations apart.
+/// Kind of an object, by keys that only this kind has. `in_list` separates the two endpoints that return full
+/// allocations.
 std::optional<Kind> kind_of_object(const json::Value& v, bool in_list) {
   if (v.has("Versions")) return Kind::versions;
   if (v.has("SchedulerConfig") || v.has("SchedulerAlgorithm")) return Kind::config;
@@ -107,12 +108,12 @@ bool same_contents(const T& a, const T& b) {
     x.job.reset(), y.job.reset();
     return json::equal_ignoring_member_order(model::to_json(x), model::to_json(y));
   } else {
-    // Retained blocks may come with their members in another order.
+    // Retained blocks may have their members in another order.
     return a == b || json::equal_ignoring_member_order(model::to_json(a), model::to_json(b));
   }
 }
 
-/// Rank of a record of a snapshot, which is fuller than any answer, and of a node's entry in a list.
+/// Rank of a snapshot record, which is fuller than any answer, and of a node's list entry.
 constexpr int kOfRecord = -1, kStubRank = 1;
 
 /// Objects by key; a lower rank is a fuller answer.
@@ -124,7 +125,7 @@ struct Table {
   };
   std::map<std::string, Entry> entries;
 
-  /// True when an equally full answer said something else.
+  /// True if an equally full answer differed.
   bool put(const std::string& key, int rank, T value) {
     if (rank == kOfRecord) {
       entries.insert_or_assign(key, Entry{rank, std::move(value)});
@@ -144,13 +145,13 @@ struct Table {
   }
 };
 
-/// Ends the remedies for what a source lacks.
+/// Second half of the remedies for data that a source lacks.
 constexpr const char* kOrSnapshot =
     ", or take all at once: nomad operator snapshot save FILE.snap; --allow-partial does without";
 
 std::string joined(const std::string& a, const std::string& b) { return a + '\0' + b; }
 
-/// Tokens that jobs of older servers carry.
+/// Removes the tokens that jobs of older servers carry.
 void drop_tokens(Job& job) {
   const auto drop = [](json::Value& object) {
     for (const char* key : {"VaultToken", "ConsulToken"}) object.erase(key);
@@ -174,7 +175,8 @@ void drop_tokens(Job& job) {
   }
 }
 
-/// Two copies of one version. The job and allocation endpoints unpack the payload, the versions endpoint does not.
+/// True for two copies of one version. The job and allocation endpoints unpack the payload, the versions endpoint does
+/// not.
 bool is_same_version(const Job& stored, const Job& other) {
   if (stored.payload == other.payload) return !model::spec_changed(stored, other);
   Job compared = other;
@@ -182,7 +184,7 @@ bool is_same_version(const Job& stored, const Job& other) {
   return !model::spec_changed(stored, compared);
 }
 
-/// Takes back what the single-allocation endpoint adds: mappings whose label belongs to a task network (R-MODEL-612).
+/// Removes what the single-allocation endpoint adds: mappings whose label belongs to a task network (R-MODEL-612).
 void drop_made_up_ports(Allocation& alloc) {
   if (!alloc.allocated_resources) return;
   model::AllocatedResources& resources = *alloc.allocated_resources;
@@ -241,14 +243,14 @@ struct ExportCollector::Tables {
   std::map<JobKey, JobPtr> current, versions;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> stub_versions;  // alloc ID -> version, create index
   std::set<std::string> node_stubs, alloc_stubs;
-  std::map<std::pair<std::string, std::string>, std::int64_t> job_stubs;  // -> allocations that its summary says run
-  bool has_allocs = false;  ///< some answer was a list of allocations, and may be an empty one
+  std::map<std::pair<std::string, std::string>, std::int64_t> job_stubs;  // -> running allocations, by its summary
+  bool has_allocs = false;  ///< an answer was a list of allocations, possibly empty
   std::size_t without_job = 0, without_resources = 0, running_left_out = 0;  ///< list entries of allocations
   std::string first_without_job;
   std::vector<std::shared_ptr<Job>> new_jobs;
-  std::set<JobKey> of_records;   ///< current jobs that a snapshot held
-  bool others_are_fine = false;  ///< what is no object of the API is not remarked on
-  bool recording = false;        ///< the object under way is a record of a snapshot
+  std::set<JobKey> of_records;   ///< current jobs that came from a snapshot
+  bool others_are_fine = false;  ///< no warning for documents that are no API objects
+  bool recording = false;        ///< the current object is a record of a snapshot
   std::uint64_t index = 0;
   Warnings warnings;
 
@@ -266,7 +268,7 @@ struct ExportCollector::Tables {
     return put_value(table, std::move(item), options, rank, what, id, scope);
   }
 
-  /// What no import keeps, although an answer may hold it (R-SNAP-110).
+  /// Secrets are never imported, although an answer may hold them (R-SNAP-110).
   static void drop_secrets(model::Node& node) { node.secret_id.clear(); }
   static void drop_secrets(model::Evaluation& eval) { eval.leader_acl.clear(); }
   static void drop_secrets(Allocation& alloc) { alloc.extra.erase("SignedIdentities"); }
@@ -322,7 +324,7 @@ struct ExportCollector::Tables {
     return {};
   }
 
-  /// The current job wins over the version of the same number (R-SNAP-70), and what a snapshot holds over any answer.
+  /// The current job wins over the version of the same number (R-SNAP-70), and a snapshot over any answer.
   Result<void> add_recorded_job(std::shared_ptr<Job> job, const JobKey& key, bool is_current) {
     if (!recording) return {};
     if (is_current) {
@@ -335,7 +337,7 @@ struct ExportCollector::Tables {
     return {};
   }
 
-  /// A job file among the answers: registered as it would be over HTTP (R-MODEL-621).
+  /// A job file among the answers: registered as over HTTP (R-MODEL-621).
   Result<void> add_new_job(const json::Value& value, const model::ReadOptions& options) {
     model::RegistrationRequest request;
     request.path = options.path;
@@ -359,8 +361,7 @@ struct ExportCollector::Tables {
     int rank = kind == Kind::alloc ? 0 : 1;
     if (alloc.job) {
       if (alloc.job->id.empty()) return refuse_job_without_id(options.path, options.place + "/Job");
-      // One of a table is in its stored form already.
-      if (!options.jobs) {  // those of a table are in their stored form
+      if (!options.jobs) {  // jobs of a table are already in their stored form
         auto job = std::make_shared<Job>(*alloc.job);
         drop_tokens(*job);
         model::canonicalize(*job);
@@ -381,7 +382,7 @@ struct ExportCollector::Tables {
     return put_value<Allocation>(allocs, std::move(alloc), options, rank, "allocation", &Allocation::id, nullptr);
   }
 
-  /// One that was asked for with resources=true stands in for the node, without attributes and meta.
+  /// A list entry requested with resources=true replaces the node, without attributes and meta.
   Result<void> add_node_stub(const json::Value& value, const model::ReadOptions& options) {
     std::string id = value["ID"].as_string();
     if (auto done = take_id(id, "node", false, options); !done) return done;
@@ -458,7 +459,7 @@ struct ExportCollector::Tables {
     return {};
   }
 
-  /// Allocations that hold something, after a job's summary.
+  /// Number of running or starting allocations in a job's summary.
   static std::int64_t running_in(const json::Value& summary) {
     std::int64_t count = 0;
     for (const json::Member& group : summary["Summary"].members())
@@ -467,7 +468,8 @@ struct ExportCollector::Tables {
     return count;
   }
 
-  // What came only as list entries is named in one line for each kind, with the request that brings it.
+  // Warnings about objects of which only list entries are present: one line per kind, with the request that returns the
+  // full ones.
 
   void name_node_stubs(Warnings& out, std::optional<Missing>& missing) const {
     std::size_t gone = 0, poor = 0;
@@ -508,7 +510,8 @@ struct ExportCollector::Tables {
                     gone[0] + " is the first");
   }
 
-  /// An entry of a list counts once its job and its resources are known; terminal ones without resources do for names.
+  /// True if a list entry is usable: its job and its resources are known. A terminal one needs no resources; it only
+  /// occupies a name.
   bool keep_alloc_stub(const Allocation& alloc) {
     const bool terminal = model::is_terminal(alloc);
     if (alloc.job && (alloc.allocated_resources || terminal)) return true;
@@ -546,13 +549,13 @@ struct ExportCollector::Tables {
       missing = Missing{"has no allocations, although its nodes have run some", remedy};
   }
 
-  /// Views of other objects that an answer adds are no part of the object.
+  /// `value` without members that are views of other objects, which an answer adds.
   static json::Value without(json::Value value, std::initializer_list<const char*> keys) {
     for (const char* key : keys) value.erase(key);
     return value;
   }
 
-  /// A list or a single object, of the given kind or told by its keys.
+  /// Adds a list or a single object, of the given kind or of the kind that its keys show.
   Result<void> add_answer(const json::Value& answer, std::optional<Kind> kind, const model::ReadOptions& options) {
     const auto each = [&](const json::Value& value, const model::ReadOptions& here, bool in_list) -> Result<void> {
       if (kind) return add_object(value, *kind, here);
@@ -591,7 +594,7 @@ Result<void> ExportCollector::add(const json::Value& document, const std::string
     const Kind kind = kind_of_path(member.key);
     if (kind == Kind::ignored) continue;
     options.place.assign(1, '[').append(shortened(member.key)).append(1, ']');
-    // The versions endpoint answers an object of lists, or in older servers the bare list.
+    // The versions endpoint returns an object of lists; older servers return the bare list.
     if (kind == Kind::versions && member.value.is_array()) {
       if (auto done = tables_->add_answer(member.value[0], Kind::job, options); !done) return done;
       continue;
@@ -642,7 +645,7 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
     state.jobs.push_back(newest == t.versions.end() ? job : newest->second);
     have.emplace(job->namespace_, job->id);
   }
-  // Only versions, without the job itself: the latest of them is the current one.
+  // Jobs of which only versions are present: the latest version is the current one.
   std::map<std::pair<std::string, std::string>, JobPtr> latest;
   for (const auto& [key, job] : t.versions) latest[{job->namespace_, job->id}] = job;  // ascending by index, version
   for (const auto& [name, job] : latest)
@@ -650,10 +653,10 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
   for (const auto& [key, job] : t.versions) state.job_versions.push_back(job);
   t.name_job_stubs(have, warnings);
 
-  std::map<JobKey, std::vector<JobPtr>> carried;  // versions that only allocations know
+  std::map<JobKey, std::vector<JobPtr>> carried;  // versions that only allocations refer to
   std::map<std::tuple<std::string, std::string, std::uint64_t>, JobPtr> by_version;
   for (const auto& [key, job] : t.versions) by_version[{job->namespace_, job->id, job->version}] = job;
-  std::unordered_map<JobPtr, JobPtr> shared;  // by the job that allocations came with
+  std::unordered_map<JobPtr, JobPtr> shared;  // key: the job as the allocation brought it
   for (auto& [id, entry] : t.allocs.entries) {
     Allocation alloc = std::move(entry.value);
     if (const auto known = shared.find(alloc.job); alloc.job && known != shared.end()) {

@@ -18,20 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What older clusters wrote and an option asks for (R-SEED-10, 70).
+/// Converts fields of older clusters if the options say so (R-SEED-10, 70).
 Result<void> take_older_fields(model::ClusterState& state, const std::string& path, const ImportOptions& options) {
   if (!options.remote_tasks)
     for (model::Allocation& alloc : state.allocs)
       for (auto& [name, task] : alloc.task_states)
         if (task) task->task_handle = {};
   if (!options.legacy_disconnect_fields) return {};
-  std::map<const model::Job*, std::shared_ptr<const model::Job>> moved;  // allocations share the job they had
+  std::map<const model::Job*, std::shared_ptr<const model::Job>> moved;  // allocations that shared a job still do
   const auto move = [&](std::shared_ptr<const model::Job>& job) -> Result<void> {
     if (!job) return {};
     auto& now = moved[job.get()];
     if (!now) {
       auto changed = std::make_shared<model::Job>(*job);
-      for (model::TaskGroup& group : changed->task_groups)  // true is the default, and need not have been set
+      for (model::TaskGroup& group : changed->task_groups)  // true is the default and may not have been set by the user
         if (group.prevent_reschedule_on_lost && group.disconnect && group.disconnect->replace.value_or(false))
           group.disconnect->replace.reset();
       if (std::string refusal = model::take_legacy_disconnect_fields(*changed); !refusal.empty())
@@ -71,7 +71,7 @@ Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warni
 
 bool is_json_name(const std::string& name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
 
-/// Files of a folder that may be part of a cluster, in ascending order of their names.
+/// Files of a folder that may be part of a cluster, sorted by name.
 Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> files;
   std::error_code error;
@@ -105,7 +105,7 @@ Result<ClusterImport> import_cluster_json(const json::Value& document, const std
   return finished(std::move(state), std::move(warnings), path, options, missing);
 }
 
-/// What the sources of one import hold, gathered.
+/// Everything gathered so far from the sources of one import.
 struct Importer::State {
   explicit State(bool single) : single_(single) {}
 
@@ -170,7 +170,7 @@ struct Importer::State {
     return {};
   }
 
-  /// Two whole clusters are two moments, or two clusters.
+  /// Refuses a second whole cluster: it would be another moment or another cluster.
   Result<void> whole_cluster(const std::string& source) {
     if (++wholes_ < 2) return {};
     return tl::unexpected(InputError{source, "", "holds more than one whole cluster", "name one of its files"});
@@ -178,7 +178,7 @@ struct Importer::State {
 
   ExportCollector collector_;
   Warnings warnings_, notes_;
-  std::optional<Result<model::ClusterState>> whole_;  ///< of a CLUSTER.json
+  std::optional<Result<model::ClusterState>> whole_;  ///< state read from a CLUSTER.json
   bool single_, has_snapshot_ = false;
   std::size_t wholes_ = 0;
 };

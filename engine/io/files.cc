@@ -26,7 +26,7 @@ tl::unexpected<InputError> too_large(const std::string& path, bool packed) {
                 "--max-input 4G allows more, if the memory is there");
 }
 
-/// Of what editors of other systems write before the text.
+/// Removes the byte order mark that some editors write; UTF-16 is an error.
 Result<std::string> without_mark(std::string content, const std::string& path) {
   if (content.starts_with("\xEF\xBB\xBF")) content.erase(0, 3);
   if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF"))

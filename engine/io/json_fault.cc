@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kDepthMax = 1024;
 
-/// Reads a document from left to right without recursion and stops at the first fault.
+/// Parses a document from left to right without recursion and stops at the first fault.
 class FaultFinder {
  public:
   explicit FaultFinder(std::string_view text) : text_(text) {}
@@ -71,7 +71,7 @@ class FaultFinder {
                   : std::string("expected ") + what + ", found '" + base::shown(text_.substr(at_, 1)) + "'");
   }
 
-  /// True where a list or an object was opened.
+  /// True if a list or an object was opened.
   bool value() {
     const char c = peek();
     if (c == '{' || c == '[') {
@@ -95,7 +95,7 @@ class FaultFinder {
     ends_value();
     return true;
   }
-  /// Nothing but space, a comma or a bracket may touch a number or a word.
+  /// Only space, a comma, a colon or a bracket may follow a number or a word.
   void ends_value() {
     static constexpr std::string_view kAfter = " \t\n\r,:[]{}";
     if (!at_end() && kAfter.find(text_[at_]) == std::string_view::npos) expected("',' or a bracket");
@@ -155,7 +155,7 @@ class FaultFinder {
     const auto second = hex4();
     if (!second || *second < 0xDC00 || *second > 0xDFFF) return wrong("half of a pair of surrogates");
   }
-  /// Length of the UTF-8 character at `at_`; 0 where there is none.
+  /// Length in bytes of the UTF-8 character at `at_`; 0 if it is invalid.
   [[nodiscard]] std::size_t utf8() const {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text_[at_ + i]); };
     const unsigned char first = byte(0);
@@ -226,7 +226,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// Steps over the parts of a text that is known to be JSON.
+/// Steps over the parts of a text that is valid JSON.
 class Walker {
  public:
   Walker(std::string_view text, std::size_t at) : text_(text), at_(at) {}
@@ -234,7 +234,7 @@ class Walker {
   void skip_space() {
     while (at_ < text_.size() && std::string_view(" \t\r\n,:").find(text_[at_]) != std::string_view::npos) ++at_;
   }
-  /// The string at this place, as it is written.
+  /// The string at this place, with its escapes.
   std::string_view string() {
     const std::size_t begin = ++at_;
     while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
@@ -259,7 +259,7 @@ class Walker {
       }
     } while (depth > 0);
   }
-  /// The member or item of that name of the value here.
+  /// The member of this name, or the item of this index, of the value here.
   std::optional<std::size_t> child(std::string_view name) {
     skip_space();
     if (at_ >= text_.size() || (text_[at_] != '{' && text_[at_] != '[')) return std::nullopt;
@@ -306,7 +306,7 @@ std::optional<std::size_t> find_pointer(std::string_view text, std::string_view 
 InputError with_line(InputError error, std::string_view text) {
   if (!error.place.starts_with('/')) return error;
   std::string_view pointer = error.place;
-  // What is missing has no place of its own: then that of what it is missing in.
+  // A missing value has no place. Use that of its nearest enclosing value.
   auto at = find_pointer(text, pointer);
   while (!at && !pointer.empty()) {
     pointer = pointer.substr(0, pointer.rfind('/'));

@@ -9,8 +9,8 @@
 namespace berth::io {
 namespace {
 
-/// A parser holds several bytes per byte of the largest text it has read. Those of larger texts are given back, so that
-/// what is made of the tree, which is the larger part, can have them.
+/// A parser keeps several bytes per byte of the largest text it has read. After a larger text than this its buffers are
+/// freed, because the tree built from the text needs more memory than they do.
 constexpr std::size_t kKeptTextBytes = 1 << 20;
 
 json::Value convert(const simdjson::dom::element& element) {
@@ -65,13 +65,13 @@ std::string remedy_for(simdjson::error_code code) {
   }
 }
 
-/// `place` is where the text stands in its file, e.g. the number of its line.
+/// `place` is the position of the text in its file, such as a line number.
 InputError not_json(std::string_view text, std::string_view path, std::string_view place, simdjson::error_code code) {
   if (looks_like_hcl(text))
     return {std::string(path), std::string(place), "is HCL, not JSON",
             "`nomad job run -output FILE.hcl > FILE.json` makes JSON of it"};
   const auto fault = find_json_fault(text);
-  if (!fault)  // only simdjson knows
+  if (!fault)  // simdjson's own message is all there is
     return {std::string(path), std::string(place), std::string("not JSON: ") + simdjson::error_message(code),
             remedy_for(code)};
   const TextPlace at = place_at(text, fault->offset);
@@ -86,7 +86,7 @@ Result<json::Value> parse_json(std::string_view text, std::string_view path, std
   thread_local simdjson::dom::parser parser;
   simdjson::dom::element element;
   const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
-  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // the same as anywhere else
+  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // out of memory is no fault of the text
   if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, path, place, code));
   json::Value value = convert(element);
   if (parser.capacity() > kKeptTextBytes) parser = simdjson::dom::parser();

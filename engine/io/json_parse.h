@@ -8,9 +8,9 @@
 
 namespace berth::io {
 
-/// Parses one document. Errors name `path`, `place` if the text is a part of a file, line and column, and say so where
-/// the text is HCL; nesting deeper than 1,024 levels, invalid UTF-8 and numbers outside 64 bits are refused. Integers
-/// keep all 64 bits (R-MODEL-602).
+/// Parses one document. Errors name `path`, `place` if the text is part of a file, line and column; they say so if the
+/// text is HCL. Nesting deeper than 1,024 levels, invalid UTF-8 and numbers beyond 64 bits are refused. Integers keep
+/// all 64 bits (R-MODEL-602).
 [[nodiscard]] Result<json::Value> parse_json(std::string_view text, std::string_view path = "-",
                                              std::string_view place = "");
 

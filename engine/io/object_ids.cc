@@ -1,8 +1,8 @@
-// IDs of nodes, allocations, evaluations and deployments, and what refers to them (R-MODEL-590).
+// IDs of nodes, allocations, evaluations and deployments, and references to them (R-MODEL-590).
 //
-// State keys these objects by the 16 bytes of a UUID, so one whose ID is no UUID is refused. Letters are made lower
-// where they come in: from then on two texts are equal exactly when their bytes are. A reference that is no UUID stays
-// as it is, names nothing and is remarked on.
+// The state keys these objects by the 16 bytes of a UUID, so an object with another ID is refused. IDs become lower
+// case on input; from then on, equal IDs have equal bytes. A reference that is no UUID is kept, refers to nothing, and
+// is reported.
 #include "base/uuid.h"
 #include "io/cluster_parts.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kIdRemedy = "write a UUID: 32 hexadecimal digits as 8-4-4-4-12";
 
-/// Makes the letters of a UUID lower; false when the text is none.
+/// Makes a UUID lower case; false if the text is no UUID.
 bool fold_uuid(std::string& id) {
   if (!base::parse_uuid(id)) return false;
   for (char& c : id)
@@ -19,7 +19,7 @@ bool fold_uuid(std::string& id) {
   return true;
 }
 
-/// Folds the references of one object and remarks on the first of them that can name nothing.
+/// Makes the references of one object lower case and reports the first that is no UUID.
 class References {
  public:
   References(const char* what, const std::string& id, Warnings& warnings) : what_(what), id_(id), warnings_(warnings) {}
@@ -42,7 +42,7 @@ class References {
 
 void fold(model::Allocation& alloc, Warnings& warnings) {
   References refer("allocation", alloc.id, warnings);
-  fold_uuid(alloc.node_id);  // check_state remarks on nodes that are not there
+  fold_uuid(alloc.node_id);  // check_state reports missing nodes
   refer("EvalID", alloc.eval_id);
   refer("PreviousAllocation", alloc.previous_allocation);
   refer("NextAllocation", alloc.next_allocation);

@@ -28,7 +28,7 @@ struct InProgress {
   InProgress& operator=(const InProgress&) = delete;
 };
 
-/// Closes at the end of its scope.
+/// Closes the file descriptor at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -38,7 +38,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return fd_; }
-  /// Errors of a delayed write come out here.
+  /// Closes early; the result shows errors of a delayed write.
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:
@@ -48,8 +48,8 @@ class Descriptor {
 enum class Way : std::uint8_t { standard_output, rename, through };
 struct Target {
   Way way = Way::rename;
-  std::string path;                ///< links followed
-  std::optional<struct stat> old;  ///< of a regular file that is there
+  std::string path;                ///< after following links
+  std::optional<struct stat> old;  ///< state of the existing regular file
 };
 
 std::string folder_of(const std::string& path) {
@@ -62,13 +62,13 @@ tl::unexpected<InputError> cannot(const std::string& path, int error, std::strin
       InputError{path, "", std::string("cannot be written: ") + std::strerror(error), std::move(remedy)});
 }
 
-/// Files of /proc stand for open ones: a rename there is impossible, and their links cannot be read as paths.
+/// True for files of /proc: rename is impossible there, and their links are no paths.
 bool in_proc(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(folder_of(path).c_str(), nullptr), std::free);
   return real && std::string_view(real.get()).starts_with("/proc/");
 }
 
-/// Follows symbolic links, the last of which may lead to where nothing is yet.
+/// Follows symbolic links; the last one may point to a path that does not exist.
 Result<std::string> follow(const std::string& given) {
   std::string path = given;
   for (int links = 0; links < 40; ++links) {
@@ -105,7 +105,7 @@ Result<Target> find_target(const std::string& given) {
   return out;
 }
 
-// ---------------------------------------------------------------- the other name
+// ---------------------------------------------------------------- temporary names
 
 std::string part_prefix(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -119,22 +119,22 @@ std::string part_path(const std::string& path) {
          std::to_string(count.fetch_add(1));
 }
 
-/// Creates the file under its other name and locks it for as long as it is open, by which others know that somebody is
-/// at it. -1 with errno.
+/// Creates the temporary file and holds its lock while it is open; the lock tells other processes that it is in use.
+/// Returns -1 and sets errno on failure.
 int create_part(const std::string& part) {
   for (int tries = 0; tries < 3; ++tries) {
     const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) return -1;
-    flock(fd, LOCK_EX | LOCK_NB);  // a file system without locks: then nobody cleans up there either
+    flock(fd, LOCK_EX | LOCK_NB);  // without lock support in the file system, no process cleans up either
     struct stat info {};
     if (fstat(fd, &info) == 0 && info.st_nlink > 0) return fd;
-    close(fd);  // somebody cleaned up between the two calls
+    close(fd);  // another process removed the file between the two calls
   }
   errno = EAGAIN;
   return -1;
 }
 
-/// Whether `name` is the other name of a file: of the one that `prefix` is of, or of any where it is "".
+/// True if `name` is a temporary name of the file with this `prefix`, or of any file if `prefix` is "".
 bool is_part(std::string_view name, std::string_view prefix) {
   std::string_view rest;
   if (prefix.empty()) {
@@ -149,7 +149,7 @@ bool is_part(std::string_view name, std::string_view prefix) {
          std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
 }
 
-/// Removes what killed processes left: files of the other name that nobody holds.
+/// Removes temporary files that killed processes left: those that no process has locked.
 void remove_parts(const std::string& folder, const std::string& prefix) {
   const auto close_folder = [](DIR* one) { closedir(one); };
   const std::unique_ptr<DIR, decltype(close_folder)> entries(opendir(folder.c_str()));
@@ -168,7 +168,7 @@ void remove_left_over(const std::string& path) { remove_parts(folder_of(path), p
 
 // ---------------------------------------------------------------- writing
 
-/// 0, or the error.
+/// Returns 0 or errno.
 int write_all(int fd, std::string_view rest) {
   while (!rest.empty()) {
     const ssize_t count = write(fd, rest.data(), rest.size());
@@ -180,7 +180,7 @@ int write_all(int fd, std::string_view rest) {
   return 0;
 }
 
-/// Devices and pipes have nothing to flush to.
+/// Returns 0 or errno. Devices and pipes cannot be flushed, which is no error.
 int flush(int fd) {
   const bool fine = fsync(fd) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
   return fine ? 0 : errno;
@@ -201,20 +201,20 @@ int write_and_rename(const Target& target, std::string_view content, bool flushe
   Descriptor file(create_part(part));
   if (file.get() < 0) return errno;
   int error = 0;
-  if (target.old) {  // best effort for the owner: only root may give files away
+  if (target.old) {  // the owner is best effort: only root may change it
     if (fchown(file.get(), target.old->st_uid, target.old->st_gid) != 0) errno = 0;
     if (fchmod(file.get(), target.old->st_mode & 07777) != 0) error = errno;
   }
   if (error == 0) error = write_all(file.get(), content);
   if (error == 0 && flushed) error = flush(file.get());
-  // Held until it has its name, or somebody might take it for left over; a second descriptor tells errors of closing.
+  // The lock is held until the rename, so that no process removes the file. Closing a duplicate reports delayed errors.
   if (error == 0 && !flushed && ::close(dup(file.get())) != 0) error = errno;
   if (error == 0 && rename(part.c_str(), target.path.c_str()) != 0) error = errno;
   if (error != 0) unlink(part.c_str());
   return error;
 }
 
-/// Whether the file itself may be written where nothing can be renamed over it.
+/// True if the file itself can be written although nothing can be renamed over it.
 bool through_instead(const Target& target, int error) {
   return target.old && (error == EACCES || error == EPERM || error == EBUSY || error == EXDEV) &&
          access(target.path.c_str(), W_OK) == 0;

@@ -12,7 +12,7 @@ namespace {
 
 using JobPtr = std::shared_ptr<const model::Job>;
 
-/// Puts numbered words into the texts of retained JSON.
+/// Replaces the texts of retained JSON by numbered words.
 class Redactor {
  public:
   void take(json::Value& value) {
@@ -51,7 +51,8 @@ class Redactor {
 
 void redact(model::ClusterState& state) {
   Redactor redactor;
-  std::map<const model::Job*, std::pair<JobPtr, JobPtr>> done;  // -> the job itself, so that its address stays taken
+  // Original -> (original, redacted). The entry holds the original, so that no other job gets its address.
+  std::map<const model::Job*, std::pair<JobPtr, JobPtr>> done;
   const auto take = [&](JobPtr& job) {
     if (!job) return;
     auto& [original, redacted] = done[job.get()];

@@ -17,7 +17,7 @@
 namespace berth::io {
 namespace {
 
-// The functions of libarchive, under their own names.
+// libarchive, loaded on first use.
 constexpr base::LateLibrary kArchive = {BERTH_ARCHIVE_LIBRARY, "libarchive13"};
 BERTH_LATE(kArchive, archive_entry_filetype);
 BERTH_LATE(kArchive, archive_entry_hardlink);
@@ -42,8 +42,8 @@ bool is_tar(std::string_view block) { return block.size() >= 512 && block.substr
 
 struct Unpacked::State {
   int file = -1;
-  std::string text;       ///< instead of a file: standard input, which read_file() has unpacked
-  std::string_view rest;  ///< of it
+  std::string text;       ///< standard input, already unpacked by read_file()
+  std::string_view rest;  ///< unread part of `text`
   bool is_text = false, packed = false, ended = false, any = false;
   Fault fault = Fault::none;
   z_stream stream{};
@@ -84,7 +84,7 @@ struct Unpacked::State {
         break;
       }
       const int code = inflate(&stream, Z_NO_FLUSH);
-      if (code == Z_STREAM_END) {  // of one member: several in a row are one stream (R-SNAP-5)
+      if (code == Z_STREAM_END) {  // end of one gzip member; several in a row are one stream (R-SNAP-5)
         if (stream.avail_in == 0 && !refill()) ended = true;
         if (!ended && inflateReset(&stream) != Z_OK) fault = Fault::damaged;
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Unpacked>> Unpacked::open(const std::string& path, bool g
   if (state->file < 0) return tl::unexpected(InputError{path, "", std::strerror(errno), "check the path"});
   if (state->read_some(state->in) == 0 || !is_gzip(state->in.view())) {
     if (gzip_only && state->fault == Fault::none) state->fault = Fault::not_gzip;
-    state->any = true;  // the first piece is in `in`
+    state->any = true;  // the first piece is already in `in`
     return std::unique_ptr<Unpacked>(new Unpacked(std::move(state)));
   }
   state->stream.next_in = reinterpret_cast<Bytef*>(state->in.data());
@@ -139,7 +139,7 @@ std::string_view Unpacked::next() {
 FileKind kind_of_file(const std::string& path) {
   if (path.ends_with(".snap")) return FileKind::snapshot;
   auto source = Unpacked::open(path, false);
-  if (!source) return FileKind::text;  // whose reader says what is wrong with it
+  if (!source) return FileKind::text;  // the reader of texts reports what is wrong
   const std::string_view piece = (*source)->next();
   if (!is_tar(piece)) return FileKind::text;
   const std::string_view name(piece.data(), strnlen(piece.data(), 100));
@@ -149,8 +149,8 @@ FileKind kind_of_file(const std::string& path) {
 struct TarMembers::State {
   Unpacked& source;
   archive* reader = archive_read_new();
-  std::string_view piece;          ///< last one handed to the reader
-  std::uint64_t handed_bytes = 0;  ///< up to its end
+  std::string_view piece;          ///< the last one passed to the reader
+  std::uint64_t handed_bytes = 0;  ///< up to the end of `piece`
   bool damaged = false;
 
   explicit State(Unpacked& from) : source(from) {

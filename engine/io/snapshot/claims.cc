@@ -12,7 +12,7 @@ namespace {
 
 using Key = std::tuple<std::string, std::string, std::string, std::string>;  // namespace, job, group, volume
 
-/// The same for the same claim, so that the same file gives the same state (R-SNAP-134).
+/// Returns the same ID for the same claim, so that one file always gives one state (R-SNAP-134).
 std::string id_of(const Key& key) {
   base::Sha256 sum;
   for (const std::string& part : {std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key)}) {

@@ -17,13 +17,13 @@ namespace {
 constexpr std::uint64_t kMetaBytesMax = 1 << 20, kSumsBytesMax = 64 << 10;
 constexpr std::array<const char*, 3> kMembers = {"meta.json", "state.bin", "SHA256SUMS"};
 
-/// One read of a container. Each step returns the text of its fault, "" for none.
+/// Reads one container. Each step returns the text of its fault, or "".
 class Container {
  public:
   Container(Unpacked& source, const std::function<Result<void>(std::string_view, std::uint64_t)>& take)
       : source_(source), members_(source), take_(take) {}
 
-  /// The error of `take`, when that is what stopped the read.
+  /// The error of `take`, if that stopped the read.
   std::optional<InputError> error;
   SnapshotMeta meta;
 
@@ -41,7 +41,7 @@ class Container {
   }
 
  private:
-  /// What the gzip stream or the archive suffered, the earlier first.
+  /// The fault of the gzip stream or of the archive; the stream's comes first.
   std::string damage() const {
     switch (source_.fault()) {
       case Unpacked::Fault::not_gzip:

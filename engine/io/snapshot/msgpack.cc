@@ -11,7 +11,7 @@ std::uint64_t big_endian(std::string_view bytes) {
   return out;
 }
 
-/// Number of bytes after the first that hold a length, a count or a number; by first byte, c0 to df.
+/// Number of bytes after the first that hold a length, a count or a number; indexed by first byte, c0 to df.
 constexpr std::array<std::uint8_t, 32> kOperandBytes = {
     0, 0, 0, 0, 1, 2, 4, 2,
     3, 5, 4, 8, 1, 2, 4, 8,  // c0-cf: constants, bytes, extensions with their type, floats, u8 to u64

@@ -24,10 +24,10 @@ std::uint64_t big_endian(std::string_view bytes) {
 
 /// Seconds from 1 January of year 1 to 1970, and to the end of year 9999 (R-SNAP-36, 130).
 constexpr std::int64_t kUnixSeconds = 62135596800, kSecondsMax = 315537897600;
-/// Seconds before and after 1970 that a number of ns holds, with room for an offset: 1677 to 2262.
+/// Seconds before and after 1970 that fit into 64 bits of ns, with room for an offset: 1677 to 2262.
 constexpr std::int64_t kNsSeconds = 9'220'000'000;
 
-/// RFC 3339 in the offset that was written, as the API prints it; offset 0 is Z.
+/// RFC 3339 with the stored offset, as the API prints it; offset 0 is Z.
 std::string text_of(std::int64_t ns, std::int64_t offset_minutes) {
   std::string text = base::to_rfc3339(base::Time{ns + offset_minutes * 60 * base::kSecond});
   if (offset_minutes == 0 || text.empty()) return text;
@@ -56,7 +56,7 @@ EmbeddedJobs::Content mixed(EmbeddedJobs::Content a, std::string_view bytes) {
   return mixed(a, word);
 }
 
-/// Fields of an embedded job that carry the moment at which the allocation was written (R-SNAP-72).
+/// True for fields of an embedded job that depend on when the allocation was written (R-SNAP-72).
 bool is_of_the_moment(std::string_view key) {
   return key == "ModifyIndex" || key == "Status" || key == "Stable" || key == "StatusDescription";
 }
@@ -88,7 +88,7 @@ EmbeddedJobs::Content hash_value(std::string_view bytes, std::size_t& at, bool i
         const EmbeddedJobs::Content item = hash_value(bytes, at, false);
         if (is_job && is_of_the_moment(name)) continue;
         entry = mixed(mixed(entry, item.first), item.second);
-        out.first += entry.first, out.second += entry.second;  // the order of entries does not count
+        out.first += entry.first, out.second += entry.second;  // a sum, because the order of entries must not matter
       }
       return out;
     }
@@ -99,23 +99,23 @@ EmbeddedJobs::Content hash_value(std::string_view bytes, std::size_t& at, bool i
 
 }  // namespace
 
-// What the values under the keys of an object are, where their bytes do not say it. The elements of a list have the
+// Types of the values under an object's keys, for those that their bytes do not show. The elements of a list have the
 // shape of the list.
 struct RecordReader::Shape {
   enum class Leaf : std::uint8_t {
     plain,
-    time,        ///< a time that the model reads as one: as a number of ns
-    time_text,   ///< a time in a part that is retained as JSON: as text
+    time,        ///< a time that the model stores as ns
+    time_text,   ///< a time within retained JSON, as text
     bytes,       ///< a byte string, base64 in JSON
     numbers,     ///< a byte string, a list of numbers in JSON
-    dropped,     ///< a secret, or what the API does not show
-    unless_nil,  ///< not shown when it is nil
+    dropped,     ///< a secret, or a value that the API does not show
+    unless_nil,  ///< omitted if nil
     job,         ///< the job of an allocation
-    free,        ///< the user's own map: its keys mean nothing here
+    free,        ///< the user's own map, whose keys have no meaning here
   };
   Leaf leaf = Leaf::plain;
   std::vector<std::pair<std::string_view, const Shape*>> keys = {};
-  const Shape* any = nullptr;  ///< under every other key
+  const Shape* any = nullptr;  ///< shape of every other key
 
   [[nodiscard]] const Shape* under(std::string_view key) const {
     for (const auto& [name, shape] : keys)
@@ -265,7 +265,7 @@ RecordType record_type(std::uint8_t type) {
     case 64:
       return {Use::object, ApiKind::name_space, {"Name"}, "namespace", "namespaces"};
     default:
-      // 6, periodic launches, and views such as 7, job summaries: berth derives them. The rest is of no use, or secret.
+      // 6 (periodic launches) and views such as 7 (job summaries) are derived by berth. The rest is unused or secret.
       return {type <= 30 ? Use::skip : Use::unknown, ApiKind::ignored, {}, "", ""};
   }
 }

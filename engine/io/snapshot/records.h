@@ -1,5 +1,5 @@
-// Records of state.bin as the objects of Nomad's API (R-SNAP-20, 30 to 40, 90): the values of msgpack become those of
-// JSON, times and byte strings by the field they stand in. Secrets are skipped by their length and never become a value
+// Converts records of state.bin to the objects of Nomad's API (R-SNAP-20, 30 to 40, 90): msgpack values become JSON,
+// and the field decides the form of times and byte strings. Secrets are skipped by length and never become a value
 // (R-SNAP-111).
 #pragma once
 
@@ -13,26 +13,26 @@
 
 namespace berth::io {
 
-/// What is done with the records of a type, by its byte.
+/// How records are treated, by their type byte.
 struct RecordType {
   enum class Use : std::uint8_t { unknown, skip, index_entry, job, job_version, object };
   Use use = Use::unknown;
-  ApiKind kind = ApiKind::ignored;         ///< of an object
-  std::array<std::string_view, 2> name{};  ///< members that together name the object; the first, or only, is the ID
-  const char* what = "";                   ///< in messages
-  const char* table = "";                  ///< key of its table's index entry
+  ApiKind kind = ApiKind::ignored;         ///< only for `object`
+  std::array<std::string_view, 2> name{};  ///< members that form the object's identity; the first is its ID
+  const char* what = "";                   ///< noun for messages
+  const char* table = "";                  ///< key of the index entry of the record's table
 };
 [[nodiscard]] RecordType record_type(std::uint8_t type);
 
-/// Jobs that allocations carry, by content. Of the fields that change while a version lives, such as its status, those
-/// seen first stand for all (R-SNAP-73).
+/// The jobs that allocations embed, deduplicated by content. For fields that change within a version, such as its
+/// status, the first value seen is used (R-SNAP-73).
 class EmbeddedJobs {
  public:
   struct Content {
     std::uint64_t first = 0, second = 0;
     bool operator==(const Content&) const = default;
   };
-  /// Of a job's bytes, whose bounds were checked: 128 bits, the same for every order of the entries of maps.
+  /// 128-bit hash of a job's bytes, whose bounds were checked. The order of map entries does not matter.
   [[nodiscard]] static Content content_of(std::string_view object);
 
   [[nodiscard]] const std::size_t* find(const Content& content) const;
@@ -47,14 +47,13 @@ class EmbeddedJobs {
   model::JobTable table_;
 };
 
-/// Reads one object of a record, whose bounds the walk has checked. An allocation's job comes out as its position in
-/// `jobs`.
+/// Reads one object of a record whose bounds the walk has checked. An allocation's job becomes its position in `jobs`.
 class RecordReader {
  public:
   RecordReader(std::uint8_t type, std::string_view object, EmbeddedJobs& jobs)
       : type_(type), bytes_(object), jobs_(jobs) {}
 
-  /// The object; null after a value that its key cannot have, which bad_key() names.
+  /// Returns the object; null if a value does not fit its key, which bad_key() names.
   [[nodiscard]] json::Value read();
   [[nodiscard]] const std::string& bad_key() const { return bad_key_; }
 

@@ -14,7 +14,7 @@
 namespace berth::io {
 namespace {
 
-/// Largest record that is taken (R-SNAP-130).
+/// Largest accepted record (R-SNAP-130).
 constexpr std::uint64_t kRecordBytesMax = std::uint64_t{256} << 20;
 
 const char* words_of(msgpack::Walk::State state) {
@@ -26,11 +26,12 @@ const char* words_of(msgpack::Walk::State state) {
     case msgpack::Walk::State::too_deep:
       return "nesting too deep";
     default:
-      return "bad value";  // the byte c1, which is no value at all
+      return "bad value";  // the byte c1 begins no value
   }
 }
 
-/// state.bin as it comes: a window over the record under way, decoded once the walk has found its end (R-SNAP-123).
+/// Reads state.bin piece by piece. A window holds the current record, which is decoded once the walk has found its end
+/// (R-SNAP-123).
 class Records {
  public:
   Records(const std::string& path, ExportCollector& collector, Warnings& warnings)
@@ -40,10 +41,10 @@ class Records {
     options_.jobs = &jobs_.table();
   }
 
-  /// A piece of state.bin; an empty one ends it.
+  /// Takes a piece of state.bin; an empty piece ends it.
   Result<void> take(std::string_view piece, std::uint64_t state_bytes) {
     if (piece.empty()) return finish();
-    // Records that lie whole within the piece are read there; only what is left goes into the window.
+    // Records that are whole within the piece are read there; only the remainder is copied into the window.
     std::string_view rest = piece;
     if (window_.size() > 0) {
       window_.append(piece);
@@ -63,7 +64,7 @@ class Records {
     return {};
   }
 
-  /// What is known only once all records are read.
+  /// Reports and indexes that need all records.
   void conclude(Warnings& notes) {
     std::uint64_t state_index = 0;
     for (auto& [key, value] : indexes_) {
@@ -89,7 +90,7 @@ class Records {
     return snapshot_error(path_, text + where);
   }
 
-  /// Reads the header or a record from the beginning of `rest`; returns its bytes, 0 when it has not come whole.
+  /// Reads the header or a record from the start of `rest`; returns its size, 0 if it is incomplete.
   Result<std::size_t> take_record(std::string_view rest, std::uint64_t state_bytes) {
     if (rest.empty()) return std::size_t{0};
     const std::size_t lead = has_header_ ? 1 : 0;  // the type byte
@@ -113,7 +114,7 @@ class Records {
     return lead + bytes;
   }
 
-  /// A head that may be cut short, with zeros after it.
+  /// A head that may be cut off, padded with zeros.
   static std::string_view padded(std::string_view object) {
     thread_local std::array<char, 16> head;
     head.fill(0);
@@ -153,7 +154,7 @@ class Records {
       newest_[type.table] = std::max(newest_[type.table], index);
     auto done = collector_.add_record(type.kind, value, type.use == RecordType::Use::job_version, options_);
     if (done) return {};
-    std::string key = done.error().place;  // the place alone: the problem may quote the value (R-SNAP-112)
+    std::string key = done.error().place;  // only the place: the problem may quote the value (R-SNAP-112)
     while (key.starts_with('/')) key.erase(0, 1);
     return fault("bad value for " + (key.empty() ? std::string(type.name[0]) : key), offset_);
   }
@@ -185,13 +186,13 @@ class Records {
   EmbeddedJobs jobs_;
   WipedBuffer window_;
   msgpack::Walk walk_;
-  std::uint64_t offset_ = 0;  ///< of the record under way
-  std::uint64_t record_ = 1;  ///< its number
+  std::uint64_t offset_ = 0;  ///< of the current record in state.bin
+  std::uint64_t record_ = 1;  ///< number of the current record
   std::uint8_t type_ = 0;
   bool has_header_ = false;
-  std::map<std::string, std::uint64_t> indexes_;              ///< of index entries
-  std::map<std::string, std::uint64_t, std::less<>> newest_;  ///< largest ModifyIndex of the records of a table
-  std::unordered_set<std::string> seen_;                      ///< identities, with the type
+  std::map<std::string, std::uint64_t> indexes_;              ///< table -> index of its index entry
+  std::map<std::string, std::uint64_t, std::less<>> newest_;  ///< table -> largest ModifyIndex of its records
+  std::unordered_set<std::string> seen_;                      ///< type and identity of every record so far
   std::array<std::uint64_t, 256> unknown_{};
   std::uint64_t event_sinks_ = 0;
 };

@@ -1,4 +1,4 @@
-// Bytes of a file that may hold secrets: they are overwritten before the memory goes back (R-SNAP-112).
+// Buffer for file contents that may hold secrets; it is overwritten before it is freed (R-SNAP-112).
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,6 @@ class WipedBuffer {
     std::memcpy(bytes_.get() + size_, more.data(), more.size());
     size_ += more.size();
   }
-  /// Drops the first `count` bytes.
   void drop(std::size_t count) {
     if (count > 0 && count < size_) std::memmove(bytes_.get(), bytes_.get() + count, size_ - count);
     size_ -= count;
