@@ -20,9 +20,10 @@ namespace {
 
 using Allocs = std::unordered_map<std::string_view, const model::Allocation*>;
 
-/// Replacements that are followed from a new allocation to one that A has. Most chains have one; a circle ends here.
+/// Longest chain of replacements followed from a new allocation back to one of A. Most chains have one link; the bound
+/// also ends circles.
 constexpr int kHopsMost = 32;
-/// Most allocations that one evaluation can have waiting: Nomad's job_max_count.
+/// Upper bound of allocations that one evaluation can leave waiting: Nomad's job_max_count.
 constexpr std::int64_t kCountMost = 50'000;
 
 std::string job_name(const model::Allocation& alloc) { return dryrun::job_text(alloc.job_id, alloc.namespace_); }
@@ -63,7 +64,7 @@ std::string job_state(const model::Job* job) {
 
 using Facts = std::map<std::string, std::string>;
 
-/// Elements of a list in ascending order: agents list the signals in another order at every start.
+/// Sorts the elements of a list: an agent may list its signals in another order after each start.
 std::string ascending(std::string_view list) {
   std::vector<std::string> elements;
   for (const std::string_view element : base::split(list, ',')) elements.emplace_back(element);
@@ -71,7 +72,7 @@ std::string ascending(std::string_view list) {
   return base::join(elements, ",");
 }
 
-/// What placement reads of a node, by name.
+/// The values of a node that placement reads, by name.
 Facts facts(const model::Node& node) {
   Facts out;
   const auto text = [&](std::string field, const std::string& value) {
@@ -142,7 +143,7 @@ class Comparison {
     return out;
   }
   GroupChange& group(const model::Allocation& alloc) { return group(job_name(alloc), alloc.task_group); }
-  /// By ID. A node that neither state has is one, too, where an allocation names it.
+  /// Finds or adds a node by ID. A node that only allocations refer to gets an entry too.
   NodeChange& node(const std::string& id, const std::string& name = "") {
     NodeChange& out = nodes_[id];
     if (out.id.empty()) out.id = id, out.node = name.empty() ? id : name, out.before = out.after = "-";
@@ -203,13 +204,13 @@ class Comparison {
     }
   }
 
-  /// `sign`: 1 of B, -1 of A.
+  /// Adds the allocation's resources to its group and node: `sign` is 1 for state B, -1 for state A.
   void hold(const model::Allocation& alloc, int sign) {
     if (!alloc.allocated_resources) return;
     model::flatten(*alloc.allocated_resources, flat_);
     GroupChange& of_group = group(alloc);
     NodeChange& of_node = node(alloc);
-    const auto add = [&](std::int64_t& sum, std::int64_t amount) {  // absurd amounts wrap around, as in the tables
+    const auto add = [&](std::int64_t& sum, std::int64_t amount) {  // wraps on overflow, as in the tables
       sum = sign > 0 ? base::wrap_add(sum, amount) : base::wrap_sub(sum, amount);
     };
     add(of_group.cpu_mhz, flat_.cpu_mhz), add(of_group.memory_mb, flat_.memory_mb);
@@ -243,10 +244,11 @@ class Comparison {
     return {job_name(alloc), alloc.name, with_node ? alloc.node_id : ""};
   }
 
-  /// How a new allocation is matched with one whose place it took; what is closer is tried for all of them first.
+  /// How a new allocation is matched with its predecessor. Closer matches are tried for all allocations first.
   enum class Match : std::uint8_t { chain, node, name };
 
-  /// The allocation of A whose place a new one took; null: none by this match. `settled`: none by a further one either.
+  /// The allocation of A that `alloc` replaced; null if this match finds none. `settled`: later matches find none
+  /// either.
   const model::Allocation* predecessor(const model::Allocation& alloc, Match match, bool& settled) {
     if (match == Match::chain) {
       const model::Allocation* at = &alloc;
@@ -262,7 +264,7 @@ class Comparison {
       }
       return nullptr;
     }
-    // Allocations of system jobs have one name on all nodes: only those of the same node take each other's place.
+    // All allocations of a system job share one name, so only those on the same node replace each other.
     const bool system = alloc.job && model::is_of_system(model::parse_job_type(alloc.job->type));
     if (system && match == Match::name) return nullptr;
     const auto found = places_.find(place(alloc, match == Match::node));
@@ -275,7 +277,7 @@ class Comparison {
     return nullptr;
   }
 
-  /// True for an allocation that ended and whose place is not taken yet.
+  /// Marks `was` as replaced. False if it is still live or already replaced.
   bool take(const model::Allocation* was) {
     const model::Allocation* is = find(new_, was->id);
     return (!is || !is_live(*is)) && replaced_.insert(was).second;
@@ -384,7 +386,7 @@ class Comparison {
   std::unordered_map<std::string, NodeChange> nodes_;
   std::vector<const model::Allocation*> ended_;
   std::map<Place, std::vector<const model::Allocation*>> places_;
-  std::unordered_set<const model::Allocation*> replaced_;  // of A: another one took their place
+  std::unordered_set<const model::Allocation*> replaced_;  // allocations of A with a successor
   model::FlatResources flat_;
   Report report_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using Table = std::vector<std::vector<std::string>>;
 
-/// "3", or "3 -> 5" where it changed.
+/// "3", or "3 -> 5" if it changed.
 std::string change(std::int64_t before, std::int64_t after) {
   return before == after ? std::to_string(after) : fmt::format("{} -> {}", before, after);
 }

@@ -50,7 +50,7 @@ class MemoryCheck {
     problem(fmt::format("{}: node {} has {}, a fresh fill {}", cache, nodes_.spec(row).node.name, cached, found));
   }
 
-  /// The rows that a cache filled at `places` refreshes before it is used. False: it is filled again.
+  /// Lists the rows that a cache filled at `places` refreshes before use. False: the cache is filled again instead.
   template <class... Places>
   bool list_changed(const Places&... places) {
     std::vector<NodeRow> changed;
@@ -59,12 +59,12 @@ class MemoryCheck {
     for (const NodeRow row : changed) changed_[row] = true;
     return true;
   }
-  /// Whether a cache of rows must be right there.
+  /// True if a cached value of this row must be right: the node exists and did not change since.
   [[nodiscard]] bool must_hold(NodeRow row) const {
     return row < nodes_.size() && nodes_.exists(row) && !changed_[row];
   }
 
-  /// A Select of the group by a stack that has cached nothing, about to begin.
+  /// Prepares a Select of the group on a stack with empty caches.
   GroupView& begin(const CompiledJob& job, std::uint32_t group, const SelectOptions& options,
                    std::optional<rank::FitAlgorithm> algorithm = std::nullopt) {
     StackConfig config = stack_config(snapshot_, job, rank::OrderProvider::identity);
@@ -78,9 +78,9 @@ class MemoryCheck {
     static_cast<void>(stack_.set_nodes(fresh_.ready_nodes(snapshot_, job.base_set), job.base_set, "check"));
     return Access::begin_select(stack_, group, options);
   }
-  /// Whether a source that serves these needs might answer the Select that begin() began.
+  /// True if a source that serves these needs may answer the Select that begin() prepared.
   [[nodiscard]] bool serves_now(Needs served) { return tables::serves(served, Access::parts(stack_).needs); }
-  /// Calls visit(job, position of a group in its list) until it is true.
+  /// Calls visit(job, group position) until it returns true.
   template <class Visit>
   void any_group(Visit visit) const {
     for (tables::VersionRow row = 0; row < snapshot_.jobs.versions.size(); ++row) {
@@ -121,7 +121,7 @@ class MemoryCheck {
     }
   }
 
-  /// Verdicts by computed class against those by kind, which are kept by content.
+  /// Compares the verdicts by computed class with those by kind, which are cached by content.
   void check_classes() {
     KindVerdicts& verdicts = scratch_.kind_verdicts;
     if (!nodes_.class_kinds_exact || Access::kinds_left(verdicts) != nodes_.kinds_left) return;
@@ -194,7 +194,7 @@ class MemoryCheck {
     }
   }
 
-  /// A reason as text: ids are each worker's own.
+  /// A reason as text, because reason IDs differ between workers.
   static std::string text(const Scratch& of, std::uint32_t reason) { return "'" + of.reasons.text(reason) + "'"; }
 
   template <class Table>
@@ -243,13 +243,13 @@ class MemoryCheck {
       SelectOptions options;
       options.evict = evicts;
       GroupView& v = begin(job, group, options);
-      if (!(Access::key_of(stack_, v, evicts) == key)) return false;  // of a job that it does not answer now
+      if (!(Access::key_of(stack_, v, evicts) == key)) return false;  // of a job with another key
       if (!serves_now(evicts ? FailedBefore::kServesEvicting : FailedBefore::kServes)) return true;  // not used there
       check_filtered(memo, v);
       const bool distinct = v.needs.has(Need::distinct_hosts) || v.needs.has(Need::distinct_property);
       if (distinct &&
           (memo.job_changes != snapshot_.jobs.keys[job.key].changes || memo.static_epoch != nodes_.static_epoch))
-        return true;  // it is made again, or the job's nodes are decided again
+        return true;  // the memo or its distinct nodes are computed again
       if (list_changed(memo.use, memo.ready)) check_shorts(memo, v, evicts);
       return true;
     });

@@ -1,4 +1,4 @@
-// Compares each cache of a worker that is kept by state with a fresh fill, row by row.
+// Compares each by-state cache of a worker with a fresh fill, row by row.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace berth::sched {
 
 struct Scratch;
 
-/// What a worker has cached of a state that is wrong on `snapshot`, a line each; empty: nothing. A row that changed
-/// since the cache was brought up to date is passed over, as the node feed names it when the cache is used again.
-/// O(caches x nodes): for debug builds, random lives and `--shadow`.
+/// Lists wrong cache entries for `snapshot`, one line each; empty if all are right. Rows that changed since the cache
+/// was brought up to date are skipped: the node feed names them when the cache is next used. O(caches x nodes): for
+/// debug builds, random simulations and `--shadow`.
 [[nodiscard]] std::vector<std::string> check_worker_memory(const tables::Snapshot& snapshot, Scratch& scratch);
-/// The same in debug builds of small clusters, where a problem ends the program; else nothing.
+/// Runs the check in debug builds on small clusters and aborts on a problem; otherwise does nothing.
 void assert_worker_memory(const tables::Snapshot& snapshot, Scratch& scratch);
 
 }  // namespace berth::sched

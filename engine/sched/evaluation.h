@@ -1,12 +1,12 @@
-// One evaluation: what goes in, what comes out, who takes the plans, and the loop around the attempts (R-SCHED-4 to
-// 45, 51 to 54). Shared by all schedulers; generic.h and the system scheduler do one attempt each.
+// One evaluation: input, result, the receiver of plans, and the loop around the attempts (R-SCHED-4 to 45, 51 to 54).
+// Shared by all schedulers; generic.h and system.h each implement one attempt.
 //
 //   process()                          the scheduler
 //     run_attempts(limit, ...)         until done, failed, or out of attempts without progress
-//       one attempt                    fills result.plan and result.groups anew on the newest state
-//         create(...)                  blocked and follow-up evaluations, handed to the planner at once
-//         submit_plan(...)             hands the plan to the planner, adjusts the queued counts
-//   result                             the final status; the caller writes it (to_model.h has it as an API object)
+//     one attempt                    fills result.plan and result.groups for the newest state
+//         create(...)                  passes blocked and follow-up evaluations to the planner at once
+//         submit_plan(...)             passes the plan to the planner, adjusts the queued counts
+//   result                             the final status, which the caller stores (to_model.h makes an API object)
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@
 
 namespace berth::sched {
 
-/// What the scheduler needs to know of an evaluation.
+/// The fields of an evaluation that the scheduler reads.
 struct EvalFacts {
   base::Uuid id;
-  std::string_view id_text;  ///< as it is written: seed of the visiting order
+  std::string_view id_text;  ///< as stored; seeds the visiting order
   tables::JobKeyRow job = tables::kNoRow;
   std::int64_t priority = 0;
   std::string_view triggered_by;
@@ -31,13 +31,13 @@ struct EvalFacts {
   bool blocked = false;   ///< its status is `blocked`
   bool annotate = false;  ///< AnnotatePlan
   base::Time wait_until;
-  std::int64_t now_ns = 0;  ///< the one reading of the clock
-  /// System jobs take their nodes in ascending ID, one of the orders that Nomad may take (R-SCHED-204, 205); another
-  /// number than 0 draws another one.
+  std::int64_t now_ns = 0;  ///< the time, read once per evaluation
+  /// Order of the nodes of a system job; Nomad may use any (R-SCHED-204, 205). 0: ascending ID; otherwise the seed of a
+  /// random order.
   std::uint64_t node_order = 0;
 };
 
-/// IDs of what an evaluation creates, in order of creation (R-MODEL-590, R-RECON-12): splitmix64 of a seed.
+/// IDs of the objects that an evaluation creates, in order of creation (R-MODEL-590, R-RECON-12): splitmix64 of a seed.
 class IdStream {
  public:
   explicit IdStream(std::uint64_t seed) : state_(seed) {}
@@ -61,28 +61,29 @@ enum class EvalStatus : std::uint8_t { complete, failed, error };
 /// An evaluation that processing creates: blocked or delayed.
 struct CreatedEval {
   base::Uuid id;
-  const model::Evaluation* followup = nullptr;  ///< a delayed one, complete but for PreviousEval; null: a blocked one
-  std::string_view triggered_by, description;   ///< of a blocked one
+  const model::Evaluation* followup = nullptr;  ///< a delayed one, complete except PreviousEval; null: a blocked one
+  std::string_view triggered_by, description;   ///< only for a blocked one
   tables::NodeRow node = tables::kNoRow;        ///< system jobs: the node without room (R-SCHED-163)
   const Eligibility* eligibility = nullptr;
 };
 
-/// Everything one evaluation decided. The plan's metrics live in the scratch arena until the next evaluation starts.
+/// Everything that one evaluation decided. The plan's metrics are in the scratch arena until the next evaluation
+/// starts.
 struct EvalResult {
   EvalStatus status = EvalStatus::complete;
-  std::string description;                  ///< of a failed one, or the processing error
+  std::string description;                  ///< of a failed evaluation, or the processing error
   const tables::Snapshot* state = nullptr;  ///< the state of the last attempt
   std::uint32_t attempts = 0;               ///< submitted plans
 
-  // Of the last attempt.
-  std::vector<GroupResult> groups;  ///< R-RECON-9 order
+  // Results of the last attempt.
+  std::vector<GroupResult> groups;  ///< in the order of R-RECON-9
   bool has_queued = false;
   bool submitted = false;
   PlanRows plan;
   base::Uuid deployment_id;                                               ///< the current deployment's; nil: none
-  std::vector<std::pair<std::uint32_t, std::int64_t>> deployment_groups;  ///< a new one: group position, desired total
-  Eligibility eligibility;                                                ///< when some group failed
-  std::uint32_t port_collision_events = 0;                                ///< of all attempts
+  std::vector<std::pair<std::uint32_t, std::int64_t>> deployment_groups;  ///< new: group position, desired total
+  Eligibility eligibility;                                                ///< set when a group failed
+  std::uint32_t port_collision_events = 0;                                ///< sum over all attempts
 
   bool has_blocked = false;  ///< a blocked evaluation was created, and the evaluation refers to it
   base::Uuid blocked_id;
@@ -95,23 +96,23 @@ struct EvalResult {
   [[nodiscard]] GroupResult* group(tables::Symbol name);
 };
 
-/// What became of a submitted plan.
+/// The planner's answer to a submitted plan.
 struct Submission {
   std::string error;                            ///< R-SCHED-41
-  const tables::Snapshot* refreshed = nullptr;  ///< newer state to go on with; outlives process()
+  const tables::Snapshot* refreshed = nullptr;  ///< newer state to continue with; outlives process()
   bool nothing_committed = false;
-  bool placements_refused = false;                 ///< its new allocations: the job was stopped meanwhile
-  std::span<const tables::NodeRow> refused_nodes;  ///< which lost their stops, placements and preemptions
+  bool placements_refused = false;                 ///< the job was stopped meanwhile, so no new allocation
+  std::span<const tables::NodeRow> refused_nodes;  ///< their stops, placements and preemptions were refused
   bool stored = true;                              ///< false: a dry run; indexes did not move (R-SCHED-45)
 };
 
-/// Takes what processing hands out, in order. A caller that commits the plan itself afterwards needs none.
+/// Receives plans and created evaluations, in order. Not needed by a caller that commits the plan itself afterwards.
 class Planner {
  public:
   virtual ~Planner() = default;
   /// Submits result.plan, made on result.state.
   virtual Submission submit(const EvalResult& result) = 0;
-  /// Creates an evaluation; the failed groups are those of result.groups at this moment. An error text, or "".
+  /// Creates an evaluation from the current failed groups of result.groups. Returns an error text, or "".
   virtual std::string create(const EvalResult& result, const CreatedEval& eval) = 0;
 };
 
@@ -124,17 +125,17 @@ class NoPlanner final : public Planner {
 
 enum class AttemptEnd : std::uint8_t { done, again, again_with_progress, error };  // error: result.description
 
-/// Submits the plan of an attempt, adjusts the queued counts by what was placed and adopts refreshed state into
+/// Submits the plan of an attempt, subtracts what was placed from the queued counts, and puts refreshed state into
 /// `state` (R-SCHED-41 to 45, 121). `needs_refresh`: a partial commit without newer state is an error (R-SCHED-44).
 AttemptEnd submit_plan(Planner& planner, const tables::Snapshot*& state, EvalResult& result, bool needs_refresh);
 
-/// Creates a blocked evaluation from the failures so far (R-SCHED-52); an error text, or "".
+/// Creates a blocked evaluation from the failures so far (R-SCHED-52). Returns an error text, or "".
 std::string create_blocked(Planner& planner, const EvalResult& result, base::Uuid id, std::string_view triggered_by,
                            std::string_view description, tables::NodeRow node = tables::kNoRow,
                            const Eligibility* eligibility = nullptr);
 
-/// The loop of R-SCHED-7. `attempt()` does one attempt and says how it ended. True when the evaluation was served,
-/// false when the attempts ran out; errors stand in the result.
+/// The loop of R-SCHED-7. `attempt()` makes one attempt and returns its end. True if the evaluation was served, false
+/// if the attempts ran out. Errors are in `result`.
 template <class Attempt>
 bool run_attempts(std::uint32_t limit, EvalResult& result, Attempt attempt) {
   for (std::uint32_t used = 0; used < limit;) {
@@ -157,10 +158,10 @@ bool run_attempts(std::uint32_t limit, EvalResult& result, Attempt attempt) {
   return false;
 }
 
-/// Fails an evaluation whose trigger the scheduler does not know (R-SCHED-4).
+/// Fails an evaluation with an unknown trigger (R-SCHED-4).
 void refuse_trigger(const EvalFacts& eval, EvalResult& result);
 
-/// The newest deployment of a job, of whatever version (R-SCHED-38, R-RECON-16); null without one.
+/// The newest deployment of a job, of any version (R-SCHED-38, R-RECON-16); null without one.
 [[nodiscard]] std::shared_ptr<const model::Deployment> latest_deployment(const tables::Snapshot& state,
                                                                          tables::JobKeyRow job);
 

@@ -1,4 +1,4 @@
-// What an evaluation says of the groups that it could not place, and of the classes that it looked at.
+// Results for the groups that an evaluation could not place, and the class verdicts of its blocked evaluation.
 #pragma once
 
 #include <algorithm>
@@ -14,31 +14,31 @@
 
 namespace berth::sched {
 
-/// Per task group, in the order of R-RECON-9: what was asked, what failed.
+/// Result for one task group: what was requested and what failed. Groups are in the order of R-RECON-9.
 struct GroupResult {
-  static constexpr std::int64_t kCountMax = std::numeric_limits<std::int32_t>::max();  ///< of coalesced failures
+  static constexpr std::int64_t kCountMax = std::numeric_limits<std::int32_t>::max();  ///< limit of coalesced failures
   tables::Symbol name = 0;
   bool in_job = false;  ///< the job has the group
   std::int64_t queued = 0;
-  bool has_queued = false;        ///< a queued count exists for it
-  model::DesiredUpdates updates;  ///< annotation; has_updates says whether the group has an entry (R-SCHED-192)
+  bool has_queued = false;        ///< a queued count exists for the group
+  model::DesiredUpdates updates;  ///< annotation; only valid with has_updates (R-SCHED-192)
   bool has_updates = true;
   bool failed = false;
   plan::SelectMetrics failure;  ///< of the first failed placement; `coalesced` counts the others
-  /// R-SCHED-65: whose resources the failure record adds up, and how often; the definition of the job's own version
-  /// unless a downgraded placement failed.
+  /// Groups whose resources the failure record adds up, with repetitions (R-SCHED-65): the group of the job's own
+  /// version, unless a downgraded placement failed.
   struct Exhausted {
     const model::TaskGroup* group;
     std::int64_t times;
   };
   std::vector<Exhausted> exhausted;
 
-  /// More failed placements of a group that failed before (R-SCHED-63).
+  /// Records further failed placements of a group that failed before (R-SCHED-63).
   void coalesce(const model::TaskGroup* group, std::int64_t times = 1) {
     failure.coalesced = static_cast<std::int32_t>(std::min<std::int64_t>(failure.coalesced + times, kCountMax));
     exhaust(group, times);
   }
-  /// The first one (R-SCHED-66).
+  /// Records the first failed placement (R-SCHED-66).
   void fail(const plan::SelectMetrics& metrics, const model::TaskGroup* group) {
     failed = true;
     failure = metrics;
@@ -52,7 +52,7 @@ struct GroupResult {
   }
 };
 
-/// What a blocked evaluation remembers of the feasibility checks (R-FEAS-1701 to 1706).
+/// Feasibility verdicts that a blocked evaluation stores (R-FEAS-1701 to 1706).
 struct Eligibility {
   bool escaped = false;
   tables::ClassVerdicts classes;               ///< by computed class

@@ -24,7 +24,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// Triggers service and batch accept (R-SCHED-3).
+/// Triggers that service and batch jobs accept (R-SCHED-3).
 bool accepts(std::string_view trigger) {
   static constexpr std::string_view kAccepted[] = {"job-register",
                                                    "job-deregister",
@@ -75,7 +75,7 @@ base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_o
 
 }  // namespace
 
-/// The update function of R-SCHED-108 to 114.
+/// Decides between in-place and destructive update (R-SCHED-108 to 114).
 class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
@@ -111,7 +111,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
 
 void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider,
                                IdStream& ids, Planner& planner, EvalResult& result) {
-  const base::StageScope planning(base::Stage::plan);  // what no other stage marks inside
+  const base::StageScope planning(base::Stage::plan);  // all time that no other stage claims
   result.clear();
   was_new_ = false;
   result.state = &snapshot;
@@ -128,7 +128,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
                                    [&] { return attempt(planner); });
   assert_worker_memory(*result.state, scratch_);
   if (result.status == EvalStatus::error) return;
-  if (!served && (quirks().second_blocked_eval || !result.has_blocked)) {  // R-SCHED-17; or the one there is goes on
+  if (!served && (quirks().second_blocked_eval || !result.has_blocked)) {  // R-SCHED-17; or the existing one stays
     write_eligibility();
     result.blocked_id = ids.next();
     const std::string error =
@@ -144,7 +144,7 @@ void GenericScheduler::complete_metrics(const EvalFacts& eval, rank::OrderProvid
   std::vector<PlannedAlloc>& allocs = result.plan.allocs;
   if (std::none_of(allocs.begin(), allocs.end(), [](const PlannedAlloc& a) { return a.metrics.deferred; })) return;
   EvalResult again;
-  IdStream ids(0);  // nobody sees what it is asked for
+  IdStream ids(0);  // IDs of a repeated attempt are discarded
   const bool deferred = std::exchange(defer_metrics_, false);
   process(*result.state, eval, provider, ids, again);
   defer_metrics_ = deferred;
@@ -224,7 +224,8 @@ StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
   return out;
 }
 
-/// Gives a job version to the stack, and its candidates if `reload` (R-SCHED-58, 70). About so many placements follow.
+/// Sets the stack's job version and, with `reload`, its candidates (R-SCHED-58, 70). `placements`: expected number of
+/// Selects.
 bool GenericScheduler::use_version(const CompiledJob& job, bool reload, std::size_t placements) {
   const base::StageScope ordering(base::Stage::order);
   stack_.set_job(job, config_for(job));
@@ -234,10 +235,10 @@ bool GenericScheduler::use_version(const CompiledJob& job, bool reload, std::siz
   return done.has_value();
 }
 
-// ---------------------------------------------------------------- a job that has nothing yet
+// ---------------------------------------------------------------- a job without allocations
 
-/// What the reconciler answers for such a job, without asking it: place every group's count, under a new deployment
-/// where a group has an update strategy (R-RECON-205 to 208). False: an error stands in the result.
+/// Plans what the reconciler would return for such a job, without calling it: every group's count, under a new
+/// deployment if a group has an update strategy (R-RECON-205 to 208). On false, `result` holds an error.
 bool GenericScheduler::place_new() {
   EvalResult& result = *result_;
   const CompiledJob& job = *job_;
@@ -307,7 +308,7 @@ void GenericScheduler::stop(std::uint32_t position, Description description, std
   stack_.stopped(static_cast<std::uint32_t>(stops.size() - 1));
 }
 
-/// R-SCHED-46. False: an error stands in the result.
+/// Compares the job with its allocations (R-SCHED-46). On false, `result_` holds an error.
 bool GenericScheduler::reconcile_job() {
   const base::StageScope reconciling(base::Stage::reconcile);
   EvalResult& result = *result_;
@@ -323,7 +324,7 @@ bool GenericScheduler::reconcile_job() {
 
   const tables::JobKey& key = state_->jobs.keys[eval_->job];
   reconcile::ClusterInput input;
-  input.job = state_->jobs.objects[eval_->job].get();  // with its ModifyIndex of now (R-RECON-152, R-CTRL-720)
+  input.job = state_->jobs.objects[eval_->job].get();  // with its current ModifyIndex (R-RECON-152, R-CTRL-720)
   input.job_id = state_->text(key.job_id);
   input.is_batch = is_of_batch(eval_->type);
   input.disconnect_support = scratch_.options.disconnect_support;
@@ -364,7 +365,7 @@ bool GenericScheduler::reconcile_job() {
   return place_all();
 }
 
-/// The reconciler's lists into the plan (R-SCHED-47).
+/// Puts the reconciler's lists into the plan (R-SCHED-47).
 void GenericScheduler::apply_result() {
   EvalResult& result = *result_;
   PlanRows& plan = result.plan;
@@ -379,7 +380,7 @@ void GenericScheduler::apply_result() {
   }
   for (const ClusterResult::Followup& followup : r.followups) plan.followups.push_back(uuid(followup.eval.id));
 
-  // The current deployment: the result's, else the copy of state, whatever became of it (R-SCHED-49).
+  // The current deployment is the reconciler's, else the stored one, in any status (R-SCHED-49).
   deployment_is_active_ = false;
   if (r.deployment) {
     plan.has_deployment = true;
@@ -397,7 +398,7 @@ void GenericScheduler::apply_result() {
 
   const auto rows = allocs_.rows();
   const auto facts = allocs_.facts();
-  // A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad names them all the same (R-SCHED-56).
+  // A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad still refers to them (R-SCHED-56).
   const bool names_followups = eval_->wait_until.is_zero() || quirks().followups_dangle;
   if (!names_followups) r.attribute_updates.clear(), r.followups_in_alloc.clear();
   for (const ClusterResult::Update& update : r.followups_in_alloc)

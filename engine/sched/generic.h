@@ -1,7 +1,7 @@
 // The service and batch scheduler: one evaluation from snapshot to plan and status (part 06 of the specification).
 //
 // An attempt compares the job with its allocations (reconcile), puts stops and updates into the plan and places what
-// is missing, one Select each. A job that has nothing yet skips the comparison: its placements are its groups' counts.
+// is missing, one Select each. A job without allocations skips the comparison: its placements are its groups' counts.
 #pragma once
 
 #include "reconcile/cluster.h"
@@ -15,30 +15,29 @@ class GenericScheduler {
  public:
   explicit GenericScheduler(Scratch& scratch) : scratch_(scratch), stack_(scratch) {}
 
-  /// Exhaustive mode: every Select takes the best of all nodes, ties to the first in visiting order, instead of
-  /// stopping after Nomad's limit. Same scores from the same code.
+  /// Exhaustive mode: every Select takes the best of all nodes instead of stopping at Nomad's limit. A tie goes to the
+  /// first in visiting order. Scores come from the same code.
   void set_exhaustive(bool exhaustive) { exhaustive_ = exhaustive; }
-  /// Exhaustive mode: metrics of placements may be left out (SelectMetrics::deferred), so that an index which outlives
-  /// evaluations can answer; complete_metrics() fills them in.
+  /// Exhaustive mode: allows Selects to omit the metrics of placements (SelectMetrics::deferred), so that an index that
+  /// outlives evaluations can answer. complete_metrics() computes them.
   void set_defer_metrics(bool defer) { defer_metrics_ = defer; }
-  /// Makes the metrics of `result` what they would be without set_defer_metrics(), by deciding the last attempt again
-  /// on its state, which must still be there. `eval` and `provider` as given to process(); the metrics then live until
-  /// the next evaluation starts.
+  /// Computes the deferred metrics of `result` by repeating the last attempt on its state, which must still exist.
+  /// `eval` and `provider` as in process(). The metrics then live until the next evaluation starts.
   void complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result);
-  /// Sources that may answer Selects; decisions and metrics do not depend on them.
+  /// Sources that may answer Selects; they change neither decisions nor metrics.
   void set_sources(EnabledSources sources) { sources_ = sources; }
 
-  /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided ahead of their turn; 0:
-  /// the snapshot's own.
+  /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided before their turn; 0: the
+  /// snapshot's index.
   void set_order_index(std::uint64_t index) { stack_.set_order_index(index); }
-  /// Appends the rows of the nodes whose use the last evaluation looked at; false when that may be any node.
+  /// Appends the rows of the nodes whose use the last evaluation read; false if it may have read any node.
   [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const { return was_new_ && stack_.rows_read(out); }
 
-  /// Processes one evaluation on `snapshot`; plans and created evaluations go to `planner`. A refused plan is made anew
-  /// on the state that the planner answers with.
+  /// Processes one evaluation on `snapshot`; plans and created evaluations go to `planner`. A refused plan is computed
+  /// again on the state that the planner returned.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
                Planner& planner, EvalResult& result);
-  /// Likewise without a planner: the plan is what would be submitted, and the caller commits it.
+  /// Processes without a planner: the caller commits the plan in `result`.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
                EvalResult& result);
 
@@ -83,20 +82,20 @@ class GenericScheduler {
   bool exhaustive_ = false;
   bool defer_metrics_ = false;
   EnabledSources sources_;
-  bool was_new_ = false;  // the job of the last attempt had nothing yet
+  bool was_new_ = false;  // the job of the last attempt had no allocations
 
-  // The evaluation under way.
+  // Current evaluation.
   const tables::Snapshot* state_ = nullptr;
   const EvalFacts* eval_ = nullptr;
   rank::OrderProvider provider_ = rank::OrderProvider::nomad;
   IdStream* ids_ = nullptr;
   EvalResult* result_ = nullptr;
-  std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlives attempts
+  std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlive attempts
 
-  // The attempt under way.
+  // Current attempt.
   const tables::CompiledJob* job_ = nullptr;             // null: purged
-  std::shared_ptr<const model::Deployment> deployment_;  // the latest in state
-  bool deployment_is_active_ = false;                    // of the current one
+  std::shared_ptr<const model::Deployment> deployment_;  // the latest in the state
+  bool deployment_is_active_ = false;                    // the current deployment
   JobAllocs allocs_;
   reconcile::ClusterReconciler reconciler_;
   reconcile::ClusterResult reconciled_;

@@ -1,11 +1,11 @@
-// An attempt that fails as the one before it did (R-CTRL-801 ff.): a blocked evaluation is tried again whenever there
-// may be room for it, and mostly there is none.
+// Repeats a failed attempt from its memo (R-CTRL-801 ff.). A blocked evaluation is retried whenever there may be room
+// for it, and usually there is none.
 //
-// An attempt that planned nothing after one placement, which failed, depends on the job, its allocations and
-// deployments, their nodes, the cluster's settings, and on whether any node has room, eviction included where it is
-// allowed. As long as the first ones are what they were (JobKey::changes, RowLog of the nodes, pointers to what is
-// immutable) and nothing gets due with time, the memo of the last Select (source/failure_memos.h) answers for all of
-// it: what changed since is looked at, nothing is reconciled.
+// An attempt that planned nothing after one failed placement depends on the job, its allocations and deployments, their
+// nodes, the cluster's settings, and on whether any node has room, with eviction if allowed. All but the last are
+// compared by JobKey::changes, by the RowLog of the nodes and by pointers to immutable objects. If they are unchanged
+// and nothing depends on time, the memo of the last Select (source/failure_memos.h) answers: only changed nodes are
+// examined, and nothing is reconciled.
 #include "model/predicates.h"
 #include "sched/generic.h"
 
@@ -14,7 +14,7 @@ namespace berth::sched {
 using reconcile::AllocFacts;
 using tables::kNoRow;
 
-/// Tries what was kept; then the result is that of the attempt.
+/// True if the stored failure still holds; then the result is that of the attempt.
 bool GenericScheduler::fails_again() {
   if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate ||
       !sources_.has(Switch::failed_attempt) || !eval_->wait_until.is_zero())
@@ -43,7 +43,7 @@ bool GenericScheduler::fails_again() {
   return true;
 }
 
-/// Keeps what the attempt came to that planned nothing, if that is all there is to say of it.
+/// Stores the outcome of an attempt that planned nothing, if it is nothing but one failed placement.
 void GenericScheduler::keep_failure() {
   const EvalResult& result = *result_;
   const FailureMemo* const memo = stack_.only_failure();
@@ -67,8 +67,8 @@ void GenericScheduler::keep_failure() {
   kept.deployment = result.deployment_id;
 }
 
-/// Whether the job's allocations are such that the reconciler answers the same at any time, as long as neither they nor
-/// their nodes change.
+/// True if the reconciler's answer does not depend on time, as long as the job's allocations and their nodes do not
+/// change.
 bool GenericScheduler::nothing_gets_due() const {
   if (was_new_) return true;
   for (const AllocFacts& facts : allocs_.facts()) {

@@ -1,4 +1,4 @@
-// Placements of an attempt: which version each gets, where, and what becomes of the allocation that it replaces.
+// Placements of an attempt: job version, node, and what happens to the allocation that is replaced.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -17,7 +17,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// Whether two datacenter lists count as the same set: short lists are compared one way only (R-SCHED-70).
+/// True if two datacenter lists count as the same set: short lists are compared in one direction only (R-SCHED-70).
 bool same_datacenters(const std::vector<std::string>& of_old, const std::vector<std::string>& of_new) {
   static constexpr std::size_t kShort = 10;
   const auto contains = [](const std::vector<std::string>& list, const std::string& text) {
@@ -33,7 +33,7 @@ bool same_datacenters(const std::vector<std::string>& of_old, const std::vector<
 
 }  // namespace
 
-/// One placement to make: of `place` or `destructive_update` of the reconciler.
+/// One placement to make, from the reconciler's `place` or `destructive_update`.
 struct GenericScheduler::Missing {
   std::uint32_t group;  // position in the reconciler's groups, and in result.groups
   std::uint32_t name_index;
@@ -43,7 +43,7 @@ struct GenericScheduler::Missing {
   std::uint64_t min_job_version = 0;
 };
 
-/// What a placement places: a version of the job, and where its deployment stands in the plan's deployment_ids.
+/// Job version of a placement, and the position of its deployment in the plan's deployment_ids.
 struct GenericScheduler::Placing {
   const CompiledJob* version;
   std::uint16_t deployment;
@@ -64,7 +64,7 @@ std::uint32_t GenericScheduler::group_position(const CompiledJob& job, tables::S
   return kNoRow;
 }
 
-/// R-SCHED-58 to 62. False: an error stands in the result.
+/// Makes all placements (R-SCHED-58 to 62). On false, `result_` holds an error.
 bool GenericScheduler::place_all() {
   PlanRows& plan = result_->plan;
   if (!use_version(*job_, true, reconciled_.destructive_update.size() + reconciled_.place.size())) return false;
@@ -100,8 +100,8 @@ bool GenericScheduler::place_all() {
   return true;
 }
 
-/// The version that a placement beside unpromoted canaries gets, and its deployment (R-SCHED-68 to 70); null: the
-/// current one.
+/// The version, and its deployment, of a placement made while canaries are unpromoted (R-SCHED-68 to 70); null: the
+/// current version.
 const CompiledJob* GenericScheduler::older_version(const Missing& missing, base::Uuid& deployment) const {
   const tables::DeploymentTable& table = state_->deployments;
   const std::string& group = reconciled_.groups[missing.group].name;
@@ -167,12 +167,12 @@ std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOpti
   options.then_evict = may_evict;
   auto selected = once();
   if (selected || !may_evict || failed_to_process()) return selected;
-  const base::StageScope preempting(base::Stage::preempt);  // R-SCHED-97: its metrics replace those of the first
+  const base::StageScope preempting(base::Stage::preempt);  // R-SCHED-97: its metrics replace those of the first pass
   options.evict = true, options.then_evict = false;
   return once();
 }
 
-/// The node that was found, in the plan; what the Select looked at goes with it.
+/// Adds the selected node to the plan, with the metrics of the Select.
 PlannedAlloc& GenericScheduler::add_alloc(Selected& selected, std::uint32_t group, std::uint32_t name_index) {
   stack_.preempt(selected);
   PlannedAlloc& alloc = result_->plan.allocs.emplace_back();
@@ -187,7 +187,7 @@ PlannedAlloc& GenericScheduler::add_alloc(Selected& selected, std::uint32_t grou
   return alloc;
 }
 
-/// The version that the placement gets, and its deployment; `downgraded` also to the current one (R-SCHED-87).
+/// Version and deployment of the placement; `downgraded` is also true for the current version (R-SCHED-87).
 GenericScheduler::Placing GenericScheduler::placing_of(const Missing& missing) {
   Placing out{job_, placing_deployment_, false};
   if (!missing.downgrade) return out;
@@ -195,13 +195,13 @@ GenericScheduler::Placing GenericScheduler::placing_of(const Missing& missing) {
   if (const CompiledJob* older = older_version(missing, deployment)) {
     out = {older, static_cast<std::uint16_t>(result_->plan.deployment_ids.size()), true};
     result_->plan.deployment_ids.push_back(deployment);
-    if (quirks().downgrade_leaks_deployment) placing_deployment_ = out.deployment;  // R-SCHED-72: from here on
+    if (quirks().downgrade_leaks_deployment) placing_deployment_ = out.deployment;  // R-SCHED-72: also of later ones
   }
   return out;
 }
 
-/// What a Select of the group heeds of the allocation that is replaced: its name, where volumes are told by it, and the
-/// nodes where it failed (R-SCHED-79).
+/// Options that come from the replaced allocation: its name, if volumes depend on it, and the nodes where it failed
+/// (R-SCHED-79).
 void GenericScheduler::heed_previous(std::uint32_t previous, const CompiledGroup& group, SelectOptions& options) {
   const reconcile::AllocFacts& facts = allocs_.facts()[previous];
   const tables::AllocRow row = allocs_.rows()[previous];
@@ -212,7 +212,7 @@ void GenericScheduler::heed_previous(std::uint32_t previous, const CompiledGroup
   penalty_nodes_.clear();
   const NodeRow node = state_->allocs.node[row];
   if (facts.client == model::ClientStatus::failed && node != kNoRow) penalty_nodes_.push_back(node);
-  // Those that the tables hold by columns were never rescheduled.
+  // Allocations stored in columns only were never rescheduled.
   if (state_->allocs.cold[row] && facts.alloc->reschedule_tracker && facts.alloc->reschedule_tracker->events)
     for (const model::RescheduleEvent& event : *facts.alloc->reschedule_tracker->events)
       if (const NodeRow before = find_node(*state_, event.prev_node_id); before != kNoRow)
@@ -246,7 +246,7 @@ void GenericScheduler::add_placed(const Missing& missing, const Placing& placing
   stack_.placed(alloc);
 }
 
-/// R-SCHED-62. False: an error stands in the result.
+/// Makes one placement (R-SCHED-62). On false, `result_` holds an error.
 bool GenericScheduler::place(const Missing& missing) {
   GroupResult& group = result_->groups[missing.group];
   if (scratch_.passes_over(group.name)) return true;
@@ -293,7 +293,7 @@ tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
   return kNoRow;
 }
 
-/// The handles of remote tasks that go on while their allocation moves (R-SEED-14 to 16).
+/// Keeps the handles of remote tasks that continue while their allocation moves (R-SEED-14 to 16).
 void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& alloc) {
   const reconcile::AllocFacts& facts = allocs_.facts()[missing.previous];
   if (facts.client_terminal() || !(missing.lost || facts.wants(reconcile::AllocFacts::kMigrate))) return;
@@ -308,7 +308,7 @@ void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& all
   }
 }
 
-/// The plan's entry for an allocation that got its replacement becomes a copy of it with a noted tracker (R-SCHED-94).
+/// Turns the plan's entry of a replaced allocation into a copy with an updated reschedule tracker (R-SCHED-94).
 void GenericScheduler::note_replaced(std::uint32_t position) {
   PlanRows& plan = result_->plan;
   const tables::AllocRow row = allocs_.rows()[position];

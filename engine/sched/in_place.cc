@@ -16,7 +16,7 @@ using tables::NodeRow;
 
 bool InPlaceCheck::same_spec(AllocRow alloc) {
   const tables::VersionRow version = snapshot_.allocs.job[alloc];
-  if (version == kNoRow) return true;  // R-RECON-40 keeps such allocations out
+  if (version == kNoRow) return true;  // import refuses such allocations (R-RECON-40)
   if (version != last_version_) {
     last_version_ = version;
     last_same_ = snapshot_.jobs.versions[version]->spec->job_modify_index == job_.spec->job_modify_index;
@@ -31,7 +31,7 @@ const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
   if (last_verdict_ < verdicts_.size() && is_it(verdicts_[last_verdict_])) return verdicts_[last_verdict_];
   auto found = std::find_if(verdicts_.begin(), verdicts_.end(), is_it);
   if (found == verdicts_.end()) {
-    if (version == kNoRow) {  // no job to compare with; import keeps such allocations out (R-RECON-40)
+    if (version == kNoRow) {  // no job to compare with; import refuses such allocations (R-RECON-40)
       last_verdict_ = verdicts_.size();
       verdicts_.push_back({version, group, true, false, kNoRow});
       return verdicts_[last_verdict_];
@@ -43,7 +43,7 @@ const InPlaceCheck::Verdict& InPlaceCheck::verdict(AllocRow alloc) {
     of.task_group = snapshot_.text(group);
     const auto limit = model::max_run_duration(of);
     v.run_limited = limit.has_value();
-    if (!quirks_.max_run_skips_test) {  // only when that is what changes
+    if (!quirks_.max_run_skips_test) {  // then only a changed duration skips the test
       of.job = job_.spec;
       v.run_limited = limit && model::max_run_duration(of) != limit;
     }
@@ -111,7 +111,7 @@ void InPlaceCheck::merge(AllocRow alloc, std::uint32_t group, Selected selected,
   const model::AllocatedResources& chosen = *selected.held->resources;
   const model::AllocatedResources* const old = before.resources.get();
   const std::uint8_t kind = NodeFit::kind_of(compiled);
-  model::AllocatedResources& out = shapes_.next(kind);  // as somebody left it: everything is written over
+  model::AllocatedResources& out = shapes_.next(kind);  // reused: every field is overwritten
   const auto name = [](const auto& entry) -> const std::string& { return entry.first; };
   set_keys(out.tasks, chosen.tasks, name);
   for (auto& [key, task] : out.tasks) {

@@ -1,7 +1,7 @@
-// Whether a changed job may change an allocation where it is, or must replace it (R-SCHED-103 to 116).
+// Decides whether a changed job may update an allocation in place or must replace it (R-SCHED-103 to 116).
 //
-// What depends only on the versions (the compared fields, the run duration) is decided once per version and group and
-// kept; an allocation costs a look at its version, and a Select on its node where the versions let it stay.
+// The answers that depend only on versions (compared fields, run duration) are computed once per version and group. An
+// allocation then costs one lookup of its version, plus a Select on its node if the versions allow an update in place.
 #pragma once
 
 #include "sched/stack/job_allocs.h"
@@ -11,33 +11,33 @@ namespace berth::sched {
 
 class InPlaceCheck {
  public:
-  /// What updates hold comes from `shapes`.
+  /// `shapes`: owner of the resources of updates.
   InPlaceCheck(const tables::Snapshot& snapshot, const tables::CompiledJob& job, const model::Quirks& quirks,
                tables::ShapePool& shapes)
       : snapshot_(snapshot), job_(job), quirks_(quirks), shapes_(shapes) {}
 
   enum class Answer : std::uint8_t { ignore, in_place, destructive };
 
-  /// R-SCHED-108: the allocation was placed or updated under the same specification.
+  /// True if the allocation was placed or updated under the same specification (R-SCHED-108).
   [[nodiscard]] bool same_spec(tables::AllocRow alloc);
-  /// The rest of the generic decision (R-SCHED-109 to 114). `stack` was given the job; `plan`, its attempt's, is
-  /// changed for the length of the test only.
+  /// The other rules for service and batch jobs (R-SCHED-109 to 114). `stack` must have the job. `plan` is the
+  /// attempt's plan; it is changed during the test and restored.
   [[nodiscard]] Answer judge(tables::AllocRow alloc, GenericStack& stack, PlanRows& plan);
 
-  /// What the allocation judged last holds when updated in place; null: what it held before.
+  /// Resources of the last judged allocation after its update in place; null: unchanged.
   [[nodiscard]] const tables::ResourceShape* held() const { return held_; }
   [[nodiscard]] std::shared_ptr<const tables::ResourceShape> take_shape() { return std::move(shape_); }
 
-  /// A field differs that a running allocation cannot take over (R-SCHED-103).
+  /// True if a field differs that a running allocation cannot adopt (R-SCHED-103).
   [[nodiscard]] bool must_replace(tables::AllocRow alloc) { return verdict(alloc).must_replace; }
-  /// R-SCHED-110: its node is there, in the job's datacenters and pool.
+  /// True if the node exists and is in the job's datacenters and pool (R-SCHED-110).
   [[nodiscard]] bool on_target(tables::NodeRow node);
-  /// The resources of an update in place: the option's, with what cannot move taken from the allocation (R-SCHED-114);
-  /// system jobs do not take the reserved cores from it (R-SCHED-118).
+  /// Sets the resources of an update in place: the selected ones, with what cannot move taken from the allocation
+  /// (R-SCHED-114). System jobs do not keep its reserved cores (R-SCHED-118).
   void merge(tables::AllocRow alloc, std::uint32_t group, Selected selected, bool keeps_cores);
 
  private:
-  /// What follows from the version of an allocation and its group alone.
+  /// Verdict that depends only on an allocation's version and group.
   struct Verdict {
     tables::VersionRow version;
     tables::Symbol group;
@@ -54,13 +54,13 @@ class InPlaceCheck {
   std::size_t last_verdict_ = 0;
   tables::VersionRow last_version_ = tables::kNoRow;
   bool last_same_ = false;
-  std::vector<std::int8_t> datacenter_fits_, pool_fits_;  // by column code; -1 = not yet known
+  std::vector<std::int8_t> datacenter_fits_, pool_fits_;  // by column code; -1 = not computed
   const tables::ResourceShape* held_ = nullptr;
   std::shared_ptr<const tables::ResourceShape> shape_;
 };
 
-/// Calls visit(position) for every allocation that was told to stop and can no longer say that it did, as its node is
-/// gone or down (R-SCHED-35), in ascending ID.
+/// Calls visit(position), in ascending ID, for every allocation that should stop and whose client cannot report it
+/// because the node is gone or down (R-SCHED-35).
 template <class Visit>
 void finish_lost(const tables::Snapshot& snapshot, const JobAllocs& allocs, Visit visit) {
   using model::ClientStatus;

@@ -1,4 +1,4 @@
-// The private parts of the caches of a worker, for check_memory.cc and for tests that plant a fault in each.
+// Private parts of a worker's caches, for check_memory.cc and for tests that put a wrong entry into each cache.
 #pragma once
 
 #include "sched/scratch.h"
@@ -30,7 +30,7 @@ struct MemoryAccess {
   static const NodePlace& place(const NodeIndex& index) { return index.place_; }
   static auto& left_out(NodeIndex& index) { return index.left_out_; }
   static auto& cpu_used(NodeIndex& index) { return index.cpu_used_; }
-  /// Free cpu, memory and disk, used cpu and memory at a position.
+  /// Free cpu, memory and disk, then used cpu and memory, at a position.
   static std::array<std::int64_t, 5> amounts(NodeIndex& index, std::uint32_t position) {
     return {index.cpu_free_[position], index.memory_free_[position], index.disk_free_[position],
             cpu_used(index)[position], index.memory_used_[position]};

@@ -11,7 +11,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// R-PREEMPT-802: what the plan says of a victim.
+/// The plan's copy of an evicted allocation (R-PREEMPT-802).
 model::Allocation evicted(const Naming& naming, tables::AllocRow row, const std::string& by) {
   const tables::AllocTable& allocs = naming.snapshot.allocs;
   const tables::JobKey& key = naming.snapshot.jobs.keys[allocs.job_key[row]];
@@ -87,7 +87,7 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
       if (const CompiledJob* job = job_of(naming, plan)) out.job = stored_object(naming, *job);
       break;
     case Kind::given:
-      BERTH_ASSERT(false);  // no scheduler makes such ones
+      BERTH_ASSERT(false);  // no scheduler creates such updates
   }
   if (update.note != Note::none) note_in_tracker(out, update.note == Note::ok ? "ok" : "no placement");
   return out;
@@ -131,7 +131,8 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     list.push_back(std::move(out));
   }
   auto stop = rows.stops.begin();
-  // The evictions up to those of the allocation at `position`; they ascend but for those of dropped ones.
+  // Writes the evictions up to those for the allocation at `position`; they ascend, except those of dropped
+  // allocations.
   const auto evict_until = [&](std::uint32_t position, model::Allocation* by) {
     for (; stop != rows.stops.end() && (!stop->evict || stop->by >= plan::kDroppedBy || stop->by == position); ++stop) {
       if (!stop->evict) continue;

@@ -1,4 +1,4 @@
-// Both schedulers of a worker over one scratch memory: evaluations of every type of job.
+// The schedulers of one worker, for every type of job. They share one Scratch.
 #pragma once
 
 #include "sched/generic.h"
@@ -10,8 +10,8 @@ class Scheduler {
  public:
   explicit Scheduler(Scratch& scratch) : generic(scratch), system(scratch) {}
 
-  /// Processes one evaluation, as GenericScheduler::process; the nodes of system and sysbatch jobs have an order of
-  /// their own (EvalFacts::node_order).
+  /// Processes one evaluation, like GenericScheduler::process. System and sysbatch jobs visit nodes in the order of
+  /// EvalFacts::node_order.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, rank::OrderProvider provider, IdStream& ids,
                Planner& planner, EvalResult& result) {
     of_system_ = is_of_system(eval.type);
@@ -20,7 +20,7 @@ class Scheduler {
     else
       generic.process(snapshot, eval, provider, ids, planner, result);
   }
-  /// Appends the rows of the nodes whose use the last evaluation looked at; false when that may be any node.
+  /// Appends the rows of the nodes whose use the last evaluation read; false if it may have read any node.
   [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const {
     return !of_system_ && generic.rows_read(out);
   }

@@ -91,7 +91,7 @@ bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow ro
 }
 
 std::uint32_t& KindVerdicts::grow(Table& table, std::uint32_t ask, std::uint32_t code) {
-  constexpr std::size_t kMost = std::size_t{1} << 22;  // 16 MiB; asks come and go
+  constexpr std::size_t kMost = std::size_t{1} << 22;  // 16 MiB; requests come and go
   if (table.size > kMost) table = {};
   if (table.asks.size() <= ask) table.asks.resize(ask + 1);
   std::vector<std::uint32_t>& known = table.asks[ask];
@@ -102,8 +102,8 @@ std::uint32_t& KindVerdicts::grow(Table& table, std::uint32_t ask, std::uint32_t
 }
 
 void Scratch::prepare(std::size_t nodes) {
-  // By node: 130 B of the columns, 90 B of positions and cells, and as much again for several groups. Not more than a
-  // few MiB: on large clusters most Selects look at few nodes.
+  // Per node: 130 B of columns, 90 B of positions and cells, and more for further groups. A few MiB at most, because on
+  // large clusters most Selects visit few nodes.
   constexpr std::size_t kPerNode = 256, kMost = std::size_t{4} << 20;
   marks.resize(std::max(marks.size(), nodes));
   overlays.resize(std::min(nodes, kPreparedAllocs));
@@ -148,7 +148,7 @@ const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t b
 
 const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::ColumnTarget& target) {
   const bool by_column = target.column != tables::kNoColumn;
-  // One mirror for all attributes that no node has: jobs may name any number of them.
+  // All attributes that no node has share one mirror, since jobs may name any number of them.
   const bool no_values = by_column && snapshot.nodes.column(target.column).codes.empty();
   ColumnMirror& out = mirrors_[no_values   ? MirrorKey{tables::kNoColumn, match::TargetKind::unresolved, {}}
                                : by_column ? MirrorKey{target.column, {}, {}}

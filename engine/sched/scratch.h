@@ -1,20 +1,20 @@
 // A worker's own memory, reused from evaluation to evaluation: nothing here is allocated in the steady state.
 //
-// Each cache names the rule by which an entry ends in the first line of its header. By content: the key is a number
-// that is never used again, and the answer is right for ever. By state: the cache belongs to one state and follows its
-// log of changes, or is filled again. By attempt: it ends with the attempt.
+// The first line of each cache's header says how an entry ends. By content: the key is never reused, and the answer is
+// right for ever. By state: the cache belongs to one state and follows its change log, or is filled again. By attempt:
+// the cache ends with the attempt.
 //
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
-//   KindVerdicts  per ask of a group and kind of node: which check fails first?
-//   NodeFeed      which node rows changed since a state; what the caches by state refresh
-//   AskScores     per ask for figures: the fit score of nodes that no plan touches
-//   LooksPerNode  per ask of a group: how far Selects had to go in the visiting order
-//   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or one of its own once nodes changed
-//   NodeIndex     per base set, exhaustive mode on request: the candidates by what they have free
-//   StrategyFit   nodes as a ranking strategy sees them, where one scores the fit
-//   NodeMarks     per node row: this attempt's overlay and position, valid when its epoch is the attempt's
+//   KindVerdicts  per group request and kind of node: the check that fails first
+//   NodeFeed      node rows that changed since a state, which by-state caches refresh
+//   AskScores     per request for cpu, memory and disk: the fit score of nodes that no plan touches
+//   LooksPerNode  per group request: how many nodes Selects had to visit
+//   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
+//   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
+//   StrategyFit   nodes as a ranking strategy sees them, if a strategy scores the fit
+//   NodeMarks     per node row: overlay and position in this attempt, valid if its epoch is the attempt's
 // Threads: one worker.
 #pragma once
 
@@ -58,14 +58,15 @@ using tables::ReadyNodes;
 
 class Arena {
  public:
-  /// Uninitialised memory for `count` objects of a trivially destructible type; lives until reset().
+  /// Uninitialised memory for `count` objects of a trivially destructible type; valid until reset().
   template <class T>
   std::span<T> take(std::size_t count) {
     if (count == 0) return {};
-    next_ += static_cast<std::size_t>(end_ - next_) % 64;  // blocks end where a line does
+    next_ += static_cast<std::size_t>(end_ - next_) % 64;  // start at a cache line
     return pack<T>(count);
   }
-  /// The same, for a few: right behind what was taken before, as lists of a placement are read together.
+  /// Like take(), for short lists: directly behind the previous ones, because the lists of a placement are read
+  /// together.
   template <class T>
   std::span<T> pack(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 8);
@@ -85,8 +86,8 @@ class Arena {
   void reset() {
     if (!blocks_.empty()) use_block(0);
   }
-  /// Room for so many bytes whose pages are there already: met one by one in an evaluation, they are most of what the
-  /// first one costs. Nothing was taken yet.
+  /// Reserves `bytes` and touches their pages, since page faults are most of the cost of a first evaluation. Call
+  /// before the first take().
   void prepare(std::size_t bytes) {
     constexpr std::size_t kPage = 4096;
     add_block(bytes);
@@ -118,11 +119,11 @@ class Arena {
     use_block(blocks_.size() - 1);
   }
   std::vector<Block> blocks_;
-  std::size_t block_ = 0;  // the one in use
+  std::size_t block_ = 0;  // current block
   std::byte *next_ = nullptr, *end_ = nullptr;
 };
 
-/// Texts of reasons and dimensions. Ids below kFixed are known beforehand.
+/// Texts of reasons and dimensions. Ids below kFixed are constants.
 enum FixedReason : std::uint32_t {
   kReasonNone,  ///< counted, but without a text
   kReasonClassIneligible,
@@ -154,11 +155,11 @@ class Reasons {
   tsl::robin_map<std::string, std::uint32_t> ids_;
 };
 
-/// This attempt's change to one node, made by the plan so far.
+/// The plan's changes to one node in this attempt.
 struct NodeOverlay {
   tables::NodeRow row = tables::kNoRow;
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;  ///< added to the table's use
-  std::int32_t allocs = 0;                               ///< proposed allocations more or less than the table's
+  std::int32_t allocs = 0;                               ///< proposed allocations, as a difference to the table's
   std::int32_t complex_allocs = 0;                       ///< planned ones that hold ports, devices or cores
   std::uint32_t first_alloc = tables::kNoRow;            ///< planned allocations on the node, in plan order
   std::uint32_t last_alloc = tables::kNoRow;
@@ -174,10 +175,10 @@ struct NodeMark {
   std::uint32_t position = tables::kNoRow;  ///< in the visiting order
 };
 
-/// Kept by content.
+/// Cache by content.
 class Verdicts {
  public:
-  /// Whether constraint `id` holds on node `row`; remembers the answer per value of the left column.
+  /// True if constraint `id` holds on node `row`; the answer is cached per value of the left column.
   bool holds(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row) {
     if (id < entries_.size() && entries_[id].column != tables::kNoColumn) {
       const Entry& entry = entries_[id];
@@ -186,39 +187,39 @@ class Verdicts {
     }
     return ask(snapshot, id, row);
   }
-  /// The column whose value alone decides it, or kNoColumn.
+  /// The column whose value alone decides the constraint, or kNoColumn.
   [[nodiscard]] static tables::ColumnId column_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
-  /// How often a constraint was evaluated, remembered answers not counted: the work that the answers cost.
+  /// Number of evaluated constraints, without cached answers: a measure of the work.
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
 
  private:
   bool evaluate(const tables::Snapshot& snapshot, const tables::CompiledConstraint& constraint, tables::NodeRow row);
   bool ask(const tables::Snapshot& snapshot, tables::ConstraintId id, tables::NodeRow row);
   enum : std::uint8_t { kUnknown, kNo, kYes };
-  /// What a look-up touches, kept apart from the compiled constraint.
+  /// The part that lookups read, separate from the compiled constraint.
   struct Entry {
     tables::ColumnId column = tables::kNoColumn;  ///< kNoColumn: ask() decides
-    std::vector<std::uint8_t> known;              ///< by code of the column
+    std::vector<std::uint8_t> known;              ///< indexed by code of the column
   };
   std::vector<Entry> entries_;  // by constraint id
   match::Patterns patterns_;
   std::uint64_t evaluations_ = 0;
 };
 
-/// Kept by content: which check of job and group a node fails first, by ask and kind of the node (tables/kinds.h). By
-/// computed class as well, and then by state: until a kind has no nodes any more.
+/// Cache by content: the check of job and group that a node fails first, by request and kind of node (tables/kinds.h).
+/// Also by computed class; that part is by state, and ends when a kind loses its last node.
 class KindVerdicts {
  public:
   static constexpr std::uint32_t kUnknown = ~0u;
-  /// Of `ask` and `kind`: a reason id, or kUnknown, to be set. Until the next call.
+  /// The entry of `ask` and `kind`: a reason id, or kUnknown, which the caller replaces. Valid until the next call.
   [[nodiscard]] std::uint32_t& of(std::uint32_t ask, std::uint32_t kind) { return at(kinds_, ask, kind); }
-  /// The same by computed class, where all nodes of one are of one kind.
+  /// Entry by computed class, where all nodes of a class are of one kind.
   [[nodiscard]] std::uint32_t& of_class(const tables::NodeTable& nodes, std::uint32_t ask,
                                         std::uint32_t computed_class) {
     if (kinds_left_ != nodes.kinds_left) classes_ = {}, kinds_left_ = nodes.kinds_left;
     return at(classes_, ask, computed_class);
   }
-  /// As far as they are remembered, by computed class. Until the next call.
+  /// Cached entries by computed class. Valid until the next call.
   [[nodiscard]] std::span<const std::uint32_t> of_classes(const tables::NodeTable& nodes, std::uint32_t ask) const {
     if (kinds_left_ != nodes.kinds_left || ask >= classes_.asks.size()) return {};
     return classes_.asks[ask];
@@ -228,7 +229,7 @@ class KindVerdicts {
   friend struct MemoryAccess;
   struct Table {
     std::vector<std::vector<std::uint32_t>> asks;
-    std::size_t size = 0;  // of all
+    std::size_t size = 0;  // entries in all rows
   };
   static std::uint32_t& at(Table& table, std::uint32_t ask, std::uint32_t code) {
     if (ask < table.asks.size() && code < table.asks[ask].size()) return table.asks[ask][code];
@@ -236,49 +237,48 @@ class KindVerdicts {
   }
   static std::uint32_t& grow(Table& table, std::uint32_t ask, std::uint32_t code);
   Table kinds_, classes_;
-  std::uint64_t kinds_left_ = 0;  // of the node table, that classes_ know of
+  std::uint64_t kinds_left_ = 0;  // NodeTable::kinds_left for which classes_ is valid
 };
 
-/// The row of a node by its text ID, or kNoRow.
+/// Row of the node with this ID, or kNoRow.
 [[nodiscard]] tables::NodeRow find_node(const tables::Snapshot& snapshot, std::string_view id);
 
-/// The side of a target on a node row, read from the columns.
-/// The side's text belongs to the snapshot, to `target`, or to `id_text`.
+/// The side of a target on a node row, read from the columns. Its text belongs to the snapshot, to `target`, or to
+/// `id_text`.
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,
                                   tables::ColumnId column, tables::NodeRow row, std::string& id_text);
 
-/// Kept by state: a keyed column as dense arrays by node row, for spread scoring; made again when nodes were
-/// registered.
+/// Cache by state: a keyed column as dense arrays by node row, for spread scoring; made again when a node registers.
 struct ColumnMirror {
   std::uint64_t epoch = ~0ULL;
-  std::deque<std::string> own_texts;       ///< those of `text` that no table holds: IDs of nodes, literals
+  std::deque<std::string> own_texts;       ///< texts that no table holds: IDs of nodes, literals
   std::vector<std::uint32_t> code_of_row;  ///< code - 1, or rank::kNoValue
   std::vector<std::string_view> text;      ///< by code - 1
   std::vector<std::uint32_t> ascending;    ///< codes - 1 in byte order of their texts
 };
 
 struct Scratch {
-  model::Options options;    ///< of every evaluation processed with this memory
-  StrategyFit strategy_fit;  ///< likewise: in place of the fit component, where one is used
-  /// Groups of which nothing is placed, ascending: a dry run's look at the others. What they have stays as it is.
+  model::Options options;    ///< of every evaluation processed with this scratch
+  StrategyFit strategy_fit;  ///< replaces the fit component if a strategy is used
+  /// Groups that are not placed, ascending: a dry run examines only the others. Their allocations stay unchanged.
   std::vector<tables::Symbol> passed_over;
   Arena arena;
-  tables::ShapePool shapes;  ///< of what chosen nodes give
+  tables::ShapePool shapes;  ///< resources of chosen nodes
   Reasons reasons;
   Verdicts verdicts;
   KindVerdicts kind_verdicts;
   std::vector<NodeMark> marks;  ///< by node row
   NodeFeed feed;
-  std::deque<NodeIndex> indexes;  ///< by base set id, as far as asked for
+  std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
   FailureMemos failures;
-  SourceCounts source_counts;  ///< so far
+  SourceCounts source_counts;  ///< sum of all evaluations
   PortConflicts port_conflicts;
   AskScores ask_scores;
   LooksPerNode looks_per_node;
   CoreUse core_use;
-  std::size_t special_looks = 0;  ///< at nodes with ports, since somebody looked at those of all
+  std::size_t special_looks = 0;  ///< port lookups on single nodes since the last full scan
   PortProfiles port_profiles;
-  /// Kept by state: which nodes have the host volumes that a group requested last, a CheckState by row.
+  /// Cache by state: whether each node has the host volumes that a group requested last, as CheckState by row.
   struct VolumeAnswers {
     std::uint64_t epoch = 0;
     std::string asked;
@@ -286,16 +286,16 @@ struct Scratch {
   } volume_answers;
   std::vector<NodeOverlay> overlays;
   std::uint32_t epoch = 0;
-  std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = not yet
+  std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
 
   [[nodiscard]] bool passes_over(tables::Symbol group) const {
     return !passed_over.empty() && std::binary_search(passed_over.begin(), passed_over.end(), group);
   }
-  /// Of evaluations that place more, the first one takes the memory for the rest.
+  /// The first evaluation reserves memory for at most this many placements.
   static constexpr std::size_t kPreparedAllocs = 1024;
-  /// Takes and touches what evaluations on so many nodes will need.
+  /// Allocates and touches the memory that evaluations on so many nodes need.
   void prepare(std::size_t nodes);
-  /// Starts an attempt: forgets marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
+  /// Starts an attempt: clears marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
   void start_attempt(const tables::Snapshot& snapshot);
   [[nodiscard]] NodeMark& mark(tables::NodeRow row) {
     NodeMark& m = marks[row];
@@ -309,24 +309,24 @@ struct Scratch {
   [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
   /// Ready nodes of a base set in the snapshot.
   const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
-  /// What that said last.
+  /// The list that the last call above returned.
   [[nodiscard]] const ReadyNodes& ready_nodes(std::uint32_t base_set) const { return *ready_[base_set].last; }
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
   const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
-  /// Of PortProfiles; looks at the node if nobody did.
+  /// The node's port profile, computed on first use.
   const PortProfiles::OfNode& port_profile(const tables::Snapshot& snapshot, tables::NodeRow row) {
     const PortProfiles::OfNode& known = port_profiles.by_row(snapshot.nodes)[row];
     return known.profile != PortProfiles::kUnknown
                ? known
                : port_profiles.set(row, node_ports(snapshot.nodes.fixed->spec[row]));
   }
-  /// The devices of a node, none of them used.
+  /// The devices of a node, all free.
   const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);
 
-  /// Answers of checks that depend on a node's check profile only.
+  /// Results of checks that depend only on a node's check profile.
   tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;  ///< profile << 32 | driver symbol
-  tsl::robin_map<tables::Symbol, bool> host_network_answers;  ///< profile: passes the ask of a group without networks
+  tsl::robin_map<tables::Symbol, bool> host_network_answers;          ///< profile: passes if the group has no networks
 
   rank::NetworkIndex network_index;
   rank::FitSum fit;
@@ -335,21 +335,21 @@ struct Scratch {
  private:
   friend struct MemoryAccess;
   struct OfBaseSet {
-    std::shared_ptr<const tables::BaseSet> shared;  ///< pinned, as the list may be its
+    std::shared_ptr<const tables::BaseSet> shared;  ///< held, because `last` may point into it
     std::unique_ptr<ReadyNodes> own;                ///< follows the state
     const ReadyNodes* last = nullptr;
   };
   std::vector<OfBaseSet> ready_;  ///< by base set id
   struct OfSpec {
-    std::shared_ptr<const tables::NodeSpec> spec;  ///< pinned, so the key stays its own
+    std::shared_ptr<const tables::NodeSpec> spec;  ///< held, so that the key stays unique
     std::unique_ptr<rank::NodePorts> ports;
     std::unique_ptr<rank::DeviceAccounter> devices;
   };
   OfSpec& of_spec(const std::shared_ptr<const tables::NodeSpec>& spec);
   tsl::robin_map<const tables::NodeSpec*, OfSpec, base::BitHash> of_specs_;
-  /// A column, or, without one, the target itself.
+  /// A column, or the target itself if it has no column.
   using MirrorKey = std::tuple<tables::ColumnId, match::TargetKind, std::string>;
-  std::map<MirrorKey, ColumnMirror> mirrors_;  // nodes of the map never move
+  std::map<MirrorKey, ColumnMirror> mirrors_;  // map, because its entries never move
 };
 
 }  // namespace berth::sched

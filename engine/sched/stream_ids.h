@@ -1,4 +1,4 @@
-// The reconcilers' new IDs, drawn from an evaluation's stream.
+// New IDs for the reconcilers, drawn from the evaluation's stream.
 #pragma once
 
 #include <string>

@@ -60,7 +60,7 @@ void SystemScheduler::Group::clear() {
 
 void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, IdStream& ids, Planner& planner,
                               EvalResult& result) {
-  const base::StageScope planning(base::Stage::plan);  // what no other stage marks inside
+  const base::StageScope planning(base::Stage::plan);  // all time that no other stage claims
   result.clear();
   scratch_.arena.reset();
   if (!accepts(eval.triggered_by, is_of_batch(eval.type))) return refuse_trigger(eval, result);
@@ -121,12 +121,12 @@ AttemptEnd SystemScheduler::attempt() {
     if (diff_->deployment)
       deployment_ = *diff_->deployment;
     else if (stored_deployment_ && (quirks().set_aside_deployment_named ||
-                                    diff_->old_deployment.empty()))  // as R-SCHED-49: not one set aside
+                                    diff_->old_deployment.empty()))  // as in R-SCHED-49: not a set-aside one
       deployment_ = *stored_deployment_;
   }
   deployment_id_ = deployment_ ? base::parse_uuid(deployment_->id).value_or(base::Uuid{}) : base::Uuid{};
   result.deployment_id = deployment_id_;
-  // In-place updates join the current deployment, placements only an active one (R-SCHED-118, 155).
+  // In-place updates join the current deployment; placements join only an active one (R-SCHED-118, 155).
   result.plan.deployment_ids.front() = deployment_id_;
   placing_deployment_ = 0;
   if (deployment_ && !model::is_active_deployment(deployment_->status)) {
@@ -177,7 +177,7 @@ void SystemScheduler::add_groups() {
     out.in_job = true;
     out.has_updates = false;
   }
-  for (const Tuple& tuple : diff_->stop) {  // groups that the job has no longer
+  for (const Tuple& tuple : diff_->stop) {  // groups that the job no longer has
     const tables::Symbol name = state_->allocs.group[row_of(tuple)];
     if (result_->group(name)) continue;
     GroupResult& out = result_->groups.emplace_back();
@@ -390,7 +390,8 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   return true;
 }
 
-/// A node that is known to fail a check is counted like those of its group that a Select found failing, without one.
+/// True if the node is known to fail a check. It is then counted like the filtered nodes of its group, without a
+/// Select.
 bool SystemScheduler::fails_again(const Tuple& tuple, std::uint32_t g) {
   Group& group = groups_[g];
   if (!group.has_filtered) return false;
@@ -406,13 +407,13 @@ bool SystemScheduler::fails_again(const Tuple& tuple, std::uint32_t g) {
   return true;
 }
 
-/// There is no place on the tuple's node.
+/// Records that the tuple's node cannot hold the allocation.
 void SystemScheduler::give_up(const Tuple& tuple, Group& group) {
   if (!is_of_batch(eval_->type)) {  // R-SCHED-157
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
   }
-  // Where another group's new allocation may stand in the room already, there is a hole in any case (R-SCHED-167).
+  // A new allocation of another group may already use the freed room; then the stop must stay (R-SCHED-167).
   if (!quirks().system_stop_leaves_hole && tuple.alloc != reconcile::kNoRow &&
       !stack_.places_on(input_->visits[tuple.visit].handle))
     stack_.pop_stop(row_of(tuple));

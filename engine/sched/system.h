@@ -1,10 +1,10 @@
 // The system and sysbatch schedulers: one evaluation from snapshot to plan and status (sections 13.3 to 16 of part 06).
 //
 // Stages of an attempt, each over flat lists:
-//   gather     nodes to visit and what is on them               system_input.h
-//   reconcile  every allocation or missing name into a bucket   reconcile/node.h
-//   stop       stops, marks, in-place updates to the plan       R-SCHED-124, 115 to 118
-//   limit      how many destructive updates may go              R-SCHED-149 to 152
+//   gather     nodes to visit and their allocations             system_input.h
+//   reconcile  assigns allocations and missing names to lists   reconcile/node.h
+//   stop       puts stops, marks, in-place updates in the plan  R-SCHED-124, 115 to 118
+//   limit      limits the number of destructive updates         R-SCHED-149 to 152
 //   place      one Select per tuple on its own node             R-SCHED-156 to 167, system_stack.h
 //   deploy     deployment, canaries, completion                 R-SCHED-168 to 189, system_deployment.cc
 // Threads: one worker.
@@ -23,23 +23,23 @@ class SystemScheduler {
  public:
   explicit SystemScheduler(Scratch& scratch) : scratch_(scratch), stack_(scratch) {}
 
-  /// Processes one evaluation on `snapshot`; EvalFacts::batch says sysbatch. `planner` takes plans and created
-  /// evaluations; state it refreshes to must outlive the call.
+  /// Processes one evaluation of a system or sysbatch job (EvalFacts::type) on `snapshot`. `planner` takes plans and
+  /// created evaluations. A state that it refreshes to must outlive the call.
   void process(const tables::Snapshot& snapshot, const EvalFacts& eval, IdStream& ids, Planner& planner,
                EvalResult& result);
 
  private:
   using Tuple = reconcile::NodeTuple;
-  /// What an attempt counts per group of the job.
+  /// Counts of an attempt for one group of the job.
   struct Group {
     std::int64_t candidates = 0;          // R-SCHED-148
-    std::int64_t canaries = 0;            // running ones, that the reconciler ignores
+    std::int64_t canaries = 0;            // running ones that the reconciler ignores
     std::int64_t destructive = 0;         // destructive updates
     std::int64_t limit = 0;               // R-SCHED-149
-    bool has_candidates = false;          // some tuple counted
-    bool exists = false;                  // an allocation of it stays (R-SCHED-126)
+    bool has_candidates = false;          // at least one tuple was counted
+    bool exists = false;                  // one of its allocations stays (R-SCHED-126)
     SelectMetrics filtered;               // sum of the filtered placements (R-SCHED-158)
-    std::vector<Count> reasons, classes;  // its counts as they grow
+    std::vector<Count> reasons, classes;  // its reasons and classes so far
     bool has_filtered = false, reported = false;
     void clear();
   };
@@ -77,7 +77,7 @@ class SystemScheduler {
   [[nodiscard]] tables::AllocRow row_of(const Tuple& tuple) const {
     return tuple.alloc == reconcile::kNoRow ? tables::kNoRow : input_->allocs[tuple.alloc].handle;
   }
-  [[nodiscard]] bool is_reconnecting(const Tuple& tuple) const {  // of the tuples to update
+  [[nodiscard]] bool is_reconnecting(const Tuple& tuple) const {  // for tuples to update
     return input_->allocs[tuple.alloc].has(reconcile::NodeAlloc::kReconnects);
   }
 
@@ -86,7 +86,7 @@ class SystemScheduler {
   SystemInput gatherer_;
   reconcile::NodeReconciler reconciler_;
 
-  // The evaluation at hand.
+  // Current evaluation.
   const EvalFacts* eval_ = nullptr;
   IdStream* ids_ = nullptr;
   Planner* planner_ = nullptr;
@@ -94,25 +94,25 @@ class SystemScheduler {
   const tables::Snapshot* state_ = nullptr;
   const ReadyNodes* ready_ = nullptr;  // of the last attempt in which the job was not stopped
 
-  // The attempt at hand.
+  // Current attempt.
   const tables::CompiledJob* job_ = nullptr;  // null: purged
   bool stopped_ = false;
-  bool uses_deployments_ = true;    // of system jobs, but for R-SEED-33
+  bool uses_deployments_ = true;    // true for system jobs, except R-SEED-33
   bool limit_reached_ = false;      // R-SEED-32: some destructive updates are left for later
   model::Evaluation continuation_;  // R-SEED-34
   const reconcile::NodeInput* input_ = nullptr;
   const reconcile::NodeResult* diff_ = nullptr;
-  reconcile::NodeResult shuffled_;  // what diff_ is when EvalFacts::node_order draws another order
+  reconcile::NodeResult shuffled_;  // diff_ in the order of EvalFacts::node_order
   std::shared_ptr<const model::Deployment> stored_deployment_;
   std::optional<model::Deployment> deployment_;  // current one (R-SCHED-147)
   base::Uuid deployment_id_;
   std::uint16_t placing_deployment_ = 0;  // position in plan.deployment_ids
   std::vector<Group> groups_;             // by position in the job's list
-  std::vector<Tuple> updates_;            // destructive ones, then those done in place
+  std::vector<Tuple> updates_;            // destructive ones, then completed in-place ones
   std::size_t destructive_count_ = 0;
   std::vector<Tuple> place_;
-  std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a canary too many
-  std::vector<std::uint8_t> blocked_;  // by visit, without one_blocked_per_group: its node has a blocked evaluation
+  std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a surplus canary
+  std::vector<std::uint8_t> blocked_;  // by visit, without one_blocked_per_group: the node has a blocked evaluation
 };
 
 }  // namespace berth::sched

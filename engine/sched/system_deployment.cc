@@ -14,7 +14,7 @@ using tables::NodeRow;
 
 namespace {
 
-/// R-SCHED-173; the double arithmetic of the rule, which is exact for realistic sizes.
+/// R-SCHED-173, in double as the rule says; exact for realistic sizes.
 std::int64_t required_canaries(const model::UpdateStrategy& update, std::int64_t updates) {
   const double share = static_cast<double>(update.canary) * static_cast<double>(updates) / 100.0;
   return std::min(static_cast<std::int64_t>(std::ceil(share)), update.max_parallel);
@@ -79,21 +79,21 @@ void SystemScheduler::deploy() {
     result.deployment_id = {};
     return;
   }
-  // R-SCHED-187: Nomad submits it always.
+  // R-SCHED-187: Nomad always submits it.
   if (!quirks().deployment_resubmitted && stored_deployment_ && *stored_deployment_ == deployment) return;
   result.plan.has_deployment = true;
   result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
 }
 
-/// The updates of the reconciler.
+/// Adds the reconciler's deployment updates to the plan.
 void SystemScheduler::add_statuses() {
   for (const auto& update : diff_->deployment_updates)
     add_status(base::parse_uuid(update.created ? diff_->created_id : stored_deployment_->id).value_or(base::Uuid{}),
                update.status, update.description);
 }
 
-/// Without deployment_resubmitted a deployment that is over, or that the plan ends already, gets no further update: it
-/// would be refused (R-CTRL-708).
+/// Adds a status update. Without deployment_resubmitted, a deployment that has ended or that the plan already ends gets
+/// none: it would be refused (R-CTRL-708).
 void SystemScheduler::add_status(base::Uuid deployment, std::string_view status, std::string_view description) {
   auto& updates = result_->plan.deployment_updates;
   if (!quirks().deployment_resubmitted) {
@@ -116,7 +116,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   };
   const auto id_of = [&](AllocRow row) { return base::to_text(state_->allocs.id[row]); };
   std::int64_t left = required;
-  // F and P of R-SCHED-175: who replaces a canary of a failed deployment; of all groups.
+  // F and P of R-SCHED-175: allocations that replace a canary of a failed deployment, over all groups.
   std::vector<AllocRow> replaced;
   for (const Tuple& tuple : place_) {
     if (!overshoots && name_of(tuple).group != group) continue;
@@ -134,7 +134,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     --left;
   }
 
-  // The canaries among the plan's entries, node by node in ascending ID: marks of disconnecting ones, then new ones.
+  // The canaries in the plan, by node in ascending ID: marks of disconnecting ones, then new ones.
   struct Entry {
     base::Uuid node;
     bool is_new;
@@ -148,7 +148,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (plan.allocs[i].canary && plan.allocs[i].group == group)
       entries.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.node < b.node; });
-  if (!overshoots)  // marks stay, and count as the running canaries do
+  if (!overshoots)  // marks stay and count like running canaries
     std::erase_if(entries, [&](const Entry& entry) {
       if (entry.is_new) return false;
       canaries.push_back(id_of(plan.updates[entry.index].alloc));
@@ -161,7 +161,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     const bool not_ready =
         !entry.is_new && input_->visits[diff_->disconnecting[entry.index].visit].not_ready;  // R-SCHED-178
     if (!not_ready && (left > 0 || preferred)) {                                             // R-SCHED-179
-      if (overshoots || !preferred) --left;  // Nomad subtracts those a second time
+      if (overshoots || !preferred) --left;  // Nomad subtracts preferred ones twice
       canaries.push_back(entry.is_new ? base::to_text(plan.allocs[entry.index].id)
                                       : id_of(plan.updates[entry.index].alloc));
       continue;
@@ -169,7 +169,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (overshoots)
       plan.has_empty_list = true;  // R-SCHED-180, 181
     else
-      --result_->groups[group].queued;  // what it replaces goes on
+      --result_->groups[group].queued;  // the replaced allocation keeps running
     if (!entry.is_new) {
       plan.updates[entry.index].dropped = true;
       continue;
@@ -182,8 +182,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (!stop.evict && std::binary_search(kept_running.begin(), kept_running.end(), stop.alloc)) stop.dropped = true;
 }
 
-/// Takes the trimmed canaries out of the plan. With canary_trim_overshoots what they would have evicted stays
-/// in it (R-SCHED-181).
+/// Removes the trimmed canaries from the plan. With canary_trim_overshoots their evictions stay (R-SCHED-181).
 void SystemScheduler::drop_trimmed() {
   PlanRows& plan = result_->plan;
   std::vector<std::uint32_t> moved(plan.allocs.size());
@@ -206,7 +205,7 @@ void SystemScheduler::drop_trimmed() {
     stop.by = moved[stop.by];
     stop.dropped = stop.dropped || (!quirks().canary_trim_overshoots && stop.by >= plan::kDroppedBy);
   }
-  for (std::uint32_t i = 0; i < kept; ++i) {  // the chains by node again
+  for (std::uint32_t i = 0; i < kept; ++i) {  // rebuild the chains by node
     PlannedAlloc& alloc = plan.allocs[i];
     NodeOverlay& overlay = scratch_.own_overlay(alloc.node);
     alloc.next_on_node = kNoRow;

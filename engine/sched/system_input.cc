@@ -45,7 +45,7 @@ std::uint32_t SystemInput::required_of(AllocRow row, const Version& version) {
     for (std::size_t g = 0; g < job_->groups.size(); ++g)
       if (job_->groups[g].name == allocs.group[row])
         return static_cast<std::int64_t>(index) < job_->groups[g].count ? first_required_[g] + index : kNoRow;
-    // Another group's name may still read the same: `a.b` + `c` and `a` + `b.c`.
+    // Names of different groups may be equal: `a.b` + `c` and `a` + `b.c`.
   }
   if (required_texts_.empty())
     for (const reconcile::RequiredName& name : required_)
@@ -85,7 +85,7 @@ void SystemInput::add_visit(NodeRow row, bool candidate, NodeTaint taint, std::s
   }
   visit.live_end = static_cast<std::uint32_t>(allocs_.size());
   if (visit.live_end == visit.live_begin && !candidate) return;
-  // The newest terminal one of every name (R-MODEL-306).
+  // The newest terminal allocation of every name (R-MODEL-306).
   for (const AllocRow a : rows) {
     if (!allocs.terminal(a)) continue;
     const NodeAlloc entry = read(a, false);
@@ -142,7 +142,7 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
     rows_.resize(entries_.size());
     for (const Entry& entry : entries_) rows_[starts_[entry.place]++] = entry.row;  // now starts_[p] is the end of p
     const auto by_id = [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; };
-    // Nodes that are not in state, by the ID they had; merged into the order of the others.
+    // Nodes that are not in the state, by their former ID; merged into the order of the others.
     const auto home = [&](AllocRow a) {
       if (allocs.node[a] != kNoRow) return snapshot.nodes.id(allocs.node[a]);
       const auto& cold = allocs.cold[a];

@@ -14,7 +14,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// R-SCHED-191: list stub of an allocation, without resources.
+/// List entry of an allocation, without resources (R-SCHED-191).
 json::Value stub(const Naming& naming, tables::AllocRow row) {
   json::Value out = model::alloc_stub(tables::to_alloc(naming.snapshot, row));
   const tables::VersionRow job = naming.snapshot.allocs.job[row];

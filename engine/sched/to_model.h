@@ -1,4 +1,4 @@
-// Results in words: plans, metrics and evaluations as API objects, for vectors, dry runs and reports.
+// Converts results to API objects (plans, metrics, evaluations), for vectors, dry runs and reports.
 #pragma once
 
 #include "model/codec/codec.h"
@@ -6,7 +6,7 @@
 
 namespace berth::sched {
 
-/// What turning rows into words needs.
+/// Input for converting rows to IDs and names.
 struct Naming {
   const tables::Snapshot& snapshot;
   const Scratch& scratch;
@@ -14,7 +14,7 @@ struct Naming {
 
 [[nodiscard]] model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, const std::string& pool);
 
-/// The failure record of a group: its metrics with the exhausted resources of all its failed placements (R-SCHED-65).
+/// The failure record of a group: its metrics and the requested resources of all its failed placements (R-SCHED-65).
 [[nodiscard]] model::AllocMetric failure_metric(const Naming& naming, const GroupResult& result,
                                                 const std::string& pool);
 
@@ -22,7 +22,7 @@ struct Naming {
 [[nodiscard]] std::string planned_name(const tables::Snapshot& snapshot, const PlanRows& plan,
                                        const PlannedAlloc& alloc);
 
-/// The deployment that goes with the plan, if any; `priority`: the evaluation's.
+/// The deployment of the plan, if any; `priority`: the evaluation's.
 [[nodiscard]] std::optional<model::Deployment> planned_deployment(const Naming& naming, const EvalResult& result,
                                                                   std::int64_t priority, std::int64_t now);
 
@@ -30,10 +30,10 @@ struct Naming {
 [[nodiscard]] model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval,
                                    std::int64_t now);
 
-/// An evaluation that a planner is asked to create; to be called at that moment, as the failures still change.
+/// An evaluation for Planner::create(). Call it at that moment, since the failures still change.
 [[nodiscard]] model::Evaluation created_eval(const Naming& naming, const EvalResult& result, const CreatedEval& created,
                                              const model::Evaluation& eval, std::int64_t now);
-/// The evaluation as it goes back to the blocked ones (R-SCHED-18); only when `reblocked`.
+/// The evaluation as it returns to the blocked ones (R-SCHED-18); only if `reblocked`.
 [[nodiscard]] model::Evaluation reblocked_eval(const Naming& naming, const EvalResult& result,
                                                const model::Evaluation& eval);
 /// The final update (R-SCHED-12 to 15).

@@ -50,7 +50,7 @@ bool Attempt::set_job(const CompiledJob& version, const StackConfig& its_config)
   find_needs();
   numbers.clear();
   for (const CompiledGroup& group : version.groups) numbers.push_back(number_of(group.name));
-  if (!version.spreads.empty()) spread_job = &version;  // a version without any leaves the list as it was
+  if (!version.spreads.empty()) spread_job = &version;  // a version without spreads keeps the former list
   return met;
 }
 

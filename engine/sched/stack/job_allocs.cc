@@ -17,11 +17,12 @@ const model::Allocation& JobAllocs::make(AllocRow row) {
   return plain;
 }
 
-/// What read_facts() would read of make(row).
+/// Same result as read_facts(make(row)), without building the object.
 AllocFacts JobAllocs::plain_facts(AllocRow row, std::uint32_t group) {
   const tables::AllocTable& allocs = snapshot_->allocs;
   const tables::CompiledJob& job = *snapshot_->jobs.versions[allocs.job[row]];
-  // The index is read behind the job's ID, the name made of its name (R-RECON-41): of other lengths, it is another one.
+  // The index is parsed after a prefix as long as the job's ID, but the name begins with the job's name (R-RECON-41).
+  // If their lengths differ, the parsed index is not the stored one.
   if (job.name_base().size() != job.spec->id.size())
     return reconcile::read_facts(make(row), group, taint_of(*snapshot_, allocs.node[row]), deployment_text_);
   const tables::AllocLink& links = allocs.links[row];

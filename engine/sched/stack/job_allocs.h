@@ -1,7 +1,7 @@
 // The allocations of one job as the reconcilers read them.
 //
-// Found through the job's chain in the allocation table, so an evaluation costs what its job has, not what the cluster
-// has. Memory is kept from evaluation to evaluation. Threads: one worker.
+// They are found through the job's chain in the allocation table, so the cost depends on the job's size, not on the
+// cluster's. Memory is reused between evaluations. Threads: one worker.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace berth::sched {
 
-/// What is wrong with a node (R-SCHED-33); kNoRow and nodes that left the state are gone.
+/// State of a node as the reconcilers see it (R-SCHED-33); kNoRow and nodes that left the state are gone.
 [[nodiscard]] inline reconcile::NodeTaint taint_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
   using reconcile::NodeTaint;
   if (node == tables::kNoRow || !snapshot.nodes.exists(node)) return NodeTaint::gone;
@@ -24,7 +24,7 @@ namespace berth::sched {
   return status == tables::NodeStatus::initializing ? NodeTaint::initializing : NodeTaint::ready;
 }
 
-/// The statuses of the columns among those that an API object may have, which begin with `none`.
+/// The column's status as a status of an API object, whose list begins with `none`.
 [[nodiscard]] constexpr model::DesiredStatus widened(tables::Desired desired) {
   return static_cast<model::DesiredStatus>(static_cast<unsigned>(desired) + 1);
 }
@@ -36,7 +36,7 @@ static_assert(widened(tables::Desired::run) == model::DesiredStatus::run &&
               widened(tables::Client::pending) == model::ClientStatus::pending &&
               widened(tables::Client::unknown) == model::ClientStatus::unknown);
 
-/// The API object of a plain allocation is written when somebody looks at more of it than its facts.
+/// Reads facts from columns. The API object of a simple allocation is built only when more than its facts is needed.
 class JobAllocs final : private reconcile::AllocSource {
  public:
   JobAllocs() = default;
@@ -44,19 +44,19 @@ class JobAllocs final : private reconcile::AllocSource {
   JobAllocs& operator=(const JobAllocs&) = delete;
 
   /// Reads all allocations of `key`. `deployment_id` is the latest deployment's, nil without one. The snapshot must
-  /// outlive what is read.
+  /// outlive the results.
   void read(const tables::Snapshot& snapshot, tables::JobKeyRow key, base::Uuid deployment_id);
 
-  /// Writes a follow-up evaluation into what is read of an allocation, as if it stood in state.
+  /// Sets a follow-up evaluation in the facts of an allocation, as if the state had it.
   void write_followup(tables::AllocRow row, const std::string& eval_id);
 
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
-  /// By position, in order of creation.
+  /// By position; in order of creation.
   [[nodiscard]] std::span<const tables::AllocRow> rows() const { return rows_; }
   [[nodiscard]] std::span<reconcile::AllocFacts> facts() { return facts_; }
   [[nodiscard]] std::span<const reconcile::AllocFacts> facts() const { return facts_; }
-  [[nodiscard]] std::span<const std::uint32_t> slots() const { return slots_; }  ///< AllocFacts::slot() of each
-  /// By AllocFacts::group: the groups of the current job version first.
+  [[nodiscard]] std::span<const std::uint32_t> slots() const { return slots_; }  ///< AllocFacts::slot() by position
+  /// Indexed by AllocFacts::group: the groups of the current job version first.
   [[nodiscard]] std::span<const std::string> group_names() const { return group_names_; }
   [[nodiscard]] std::span<const tables::Symbol> groups() const { return groups_; }
 
@@ -73,8 +73,8 @@ class JobAllocs final : private reconcile::AllocSource {
   std::vector<std::uint32_t> slots_;
   std::vector<std::string> group_names_;
   std::vector<tables::Symbol> groups_;
-  std::deque<model::Allocation> made_;   // of rows whose API object is not as the table has it
-  std::deque<model::Allocation> plain_;  // of rows without one; without resources, kept from one job to the next
+  std::deque<model::Allocation> made_;   // objects that differ from the table's
+  std::deque<model::Allocation> plain_;  // objects built on demand, without resources; reused for the next job
   std::size_t plain_used_ = 0;
 };
 

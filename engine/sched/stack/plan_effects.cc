@@ -25,8 +25,7 @@ void PlanEffects::start() {
 
 void PlanEffects::load_own_allocs() {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
-  // Every job with this ID, whatever its namespace: anti-affinity does not compare namespaces (R-RANK-711). Without the
-  // quirk it does, and only the job itself counts.
+  // All jobs with this ID: anti-affinity ignores namespaces (R-RANK-711). Without the quirk only the job itself counts.
   tables::JobKeyRow key = attempt_.job->key;
   do {
     for (tables::AllocRow row = attempt_.snapshot->jobs.keys[key].alloc_head; row != kNoRow;
@@ -119,8 +118,8 @@ bool PlanEffects::takes_away(std::uint32_t stop) const {
   return newest == stop;
 }
 
-/// Chains the plan's stop or preemption to its node, where what the allocation holds is free from now on. False: it was
-/// not proposed any more (R-RANK-501, 502).
+/// Chains the plan's stop or preemption to its node and frees the allocation's resources there. False: the allocation
+/// was no longer proposed (R-RANK-501, 502).
 bool PlanEffects::leave(std::uint32_t index) {
   PlannedStop& stop = attempt_.plan->stops[index];
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
@@ -150,14 +149,14 @@ void PlanEffects::stopped(std::uint32_t index) {
 bool PlanEffects::pop_stop(AllocRow alloc) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const NodeRow node = allocs.node[alloc];
-  // Nomad takes back the last stop of a node only.
+  // Nomad only takes back the last stop of a node.
   const bool by_id = !attempt_.quirks.coalesced_failure_unmarked;
   const auto is_candidate = [&](const PlannedStop& stop) {
     return !stop.evict && !stop.dropped && (!by_id || stop.alloc == alloc);
   };
   PlannedStop* last = nullptr;
   if (node == kNoRow) {
-    // Without a node row there is no chain: the nodes that are gone are few. The list is that of the node's ID.
+    // Removed nodes are few and have no chain: search all stops, by the node's ID.
     const auto node_id = [&](AllocRow row) {
       return allocs.cold[row] ? std::string_view(allocs.cold[row]->node_id) : std::string_view();
     };
@@ -197,7 +196,7 @@ void PlanEffects::updated(std::uint32_t index) {
   if (node == kNoRow) return;
   const bool ended = tables::client_terminal(allocs.client[update.alloc]);
   const bool left = leaves(node, update.alloc), counted = !ended && !left;
-  // Stopped before by this plan, and listed again: it lives on.
+  // An allocation that this plan stopped and now lists again keeps running.
   const bool skewed = attempt_.quirks.property_counts_skewed;
   const bool returns =
       !skewed && left && !update_on(scratch_.overlay(node), update.alloc) && attempt_.is_existing(update.alloc);
@@ -215,7 +214,7 @@ void PlanEffects::updated(std::uint32_t index) {
   const tables::ResourceShape& after = ended ? nothing() : update.held ? *update.held : before;
   if (counted) change_use(node, before, -1);
   change_use(node, after, 1);
-  if (!counted) {  // an entry of the plan counts whatever its status (R-RANK-502)
+  if (!counted) {  // an entry of the plan counts in any status (R-RANK-502)
     ++overlay.allocs;
     count_own(update.alloc, 1);
     if (ended) ++scratch_.own_overlay(node).relisted;

@@ -1,10 +1,10 @@
-// What the plan so far changes for the Selects that follow (R-RANK-501 to 504): placements, stops, updates and
-// preemptions of the attempt, kept as an overlay per node.
+// Effects of the plan so far on later Selects of the attempt (R-RANK-501 to 504): placements, stops, updates and
+// preemptions, as an overlay per node.
 //
 //   NodeOverlay  Scratch::overlays, by node row over Scratch::marks: sums, and chains through the plan's entries
 //   OwnCount     16 B per (node, group) with proposed allocations of the job, chained per node
-//   spread       what each group's spreads count, kept up to date for the groups that had a Select
-// All begin empty in an attempt; load_own_allocs() counts what the job has.
+//   spread       counts of each group's spreads, kept up to date for groups that had a Select
+// All are empty at the start of an attempt; load_own_allocs() adds the job's existing allocations.
 #pragma once
 
 #include <vector>
@@ -19,34 +19,34 @@ class PlanEffects {
   explicit PlanEffects(Attempt& attempt) : attempt_(attempt), scratch_(attempt.scratch) {}
 
   void start();
-  /// Counts the job's allocations per node; the system stack has no use for them.
+  /// Counts the job's allocations per node; not needed by the system stack.
   void load_own_allocs();
 
-  // The plan was changed: each is told once, after the fact.
+  // Call one of these once after each change to the plan.
   void placed(const PlannedAlloc& alloc);
   void stopped(std::uint32_t index);
   void updated(std::uint32_t index);
-  /// Takes back the stop of `alloc` if it is the last one on its node (R-SCHED-27); false if it is not.
+  /// Takes back the stop of `alloc` if it is the last one on its node (R-SCHED-27); false otherwise.
   bool pop_stop(tables::AllocRow alloc);
-  /// Takes the last stop out of the plan and of its node's chain; it was popped before.
+  /// Removes the last stop from the plan and from its node's chain. pop_stop() must have taken it back.
   void forget_last_stop();
-  /// Puts victims into the plan, for the allocation that is appended next (R-PREEMPT-801).
+  /// Adds victims to the plan, for the allocation that is appended next (R-PREEMPT-801).
   void preempt(tables::NodeRow node, std::span<const tables::AllocRow> victims);
 
-  // What the plan says of one allocation or node.
+  // State of one allocation or node according to the plan.
   [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;        ///< stopped or preempted
-  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  ///< proposed: there afterwards
+  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  ///< proposed: stays running
   [[nodiscard]] plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
-  /// The plan's entry for an existing allocation, wherever it is, or null.
+  /// The plan's entry for an existing allocation on any node, or null.
   [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc) const;
-  /// What a proposed allocation of the snapshot holds once the plan is committed.
+  /// Resources of a proposed allocation of the snapshot after the plan is committed.
   [[nodiscard]] const tables::ResourceShape& shape_after(const NodeOverlay* overlay, tables::AllocRow alloc) const;
   [[nodiscard]] bool places_on(tables::NodeRow node) const {
     const NodeOverlay* overlay = scratch_.overlay(node);
     return overlay && overlay->first_alloc != tables::kNoRow;
   }
-  /// The finished allocations of a node that the plan lists again: they hold cores and volumes, nothing else
-  /// (R-RANK-641, R-FEAS-1109).
+  /// Visits the finished allocations of a node that the plan lists again: they only hold cores and volumes (R-RANK-641,
+  /// R-FEAS-1109).
   template <class Visit>
   void each_relisted(tables::NodeRow row, Visit visit) const {
     const NodeOverlay* overlay = scratch_.overlay(row);
@@ -56,13 +56,14 @@ class PlanEffects {
       if (!updates[i].dropped && tables::client_terminal(attempt_.snapshot->allocs.client[updates[i].alloc]))
         visit(updates[i].alloc);
   }
-  /// Calls visit(number of the group, node, +1 for a live allocation placed or written anew, -1 for a stop) for each
-  /// entry of the plan that spread and distinct_property count (R-FEAS-1405, R-RANK-814): preemptions are none of them.
+  /// Calls visit(group number, node, change) for each entry of the plan that spread and distinct_property count
+  /// (R-FEAS-1405, R-RANK-814). The change is +1 for a live allocation placed or updated, -1 for a stop. Preemptions do
+  /// not count.
   template <class Visit>
   void each_entry(Visit visit);
 
-  /// The job's own proposed allocations on a node. Anti-affinity counts jobs of the same ID in all namespaces,
-  /// distinct_hosts only the job's own (R-RANK-711); without the quirk both do.
+  /// The job's proposed allocations on a node. Anti-affinity counts jobs of the same ID in all namespaces,
+  /// distinct_hosts only the job itself (R-RANK-711). Without the quirk both count only the job itself.
   struct OwnCount {
     tables::Symbol group = 0;
     std::int32_t any_namespace = 0, own_namespace = 0;
@@ -73,7 +74,7 @@ class PlanEffects {
     if (const NodeOverlay* overlay = scratch_.overlay(row))
       for (std::uint32_t i = overlay->first_own; i != tables::kNoRow; i = own_counts_[i].next) visit(own_counts_[i]);
   }
-  /// Allocations of the group's name that anti-affinity counts.
+  /// Number of allocations with the group's name that anti-affinity counts.
   [[nodiscard]] std::int32_t collisions(const NodeOverlay* overlay, tables::Symbol group) const {
     if (!overlay) return 0;
     for (std::uint32_t i = overlay->first_own; i != tables::kNoRow; i = own_counts_[i].next)
@@ -101,7 +102,7 @@ void PlanEffects::each_entry(Visit visit) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const PlanRows& plan = *attempt_.plan;
   for (const PlannedAlloc& alloc : plan.allocs) visit(attempt_.number_in_plan(alloc), alloc.node, 1);
-  if (!attempt_.quirks.property_counts_skewed) {  // what exists was counted, updated or not; stops end it once
+  if (!attempt_.quirks.property_counts_skewed) {  // count existing allocations once, and each of their stops once
     for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
       const tables::AllocRow alloc = plan.stops[i].alloc;
       if (takes_away(i)) visit(attempt_.number_of(allocs.group[alloc]), allocs.node[alloc], -1);

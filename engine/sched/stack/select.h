@@ -1,4 +1,4 @@
-// What one Select is asked, and what it answers.
+// Options and result of one Select.
 #pragma once
 
 #include <cstdint>
@@ -18,39 +18,39 @@ struct StackConfig {
   bool memory_oversubscription = false;
   std::int64_t node_limit = 100;  ///< F of R-RANK-403
   rank::OrderProvider provider = rank::OrderProvider::nomad;
-  EnabledSources sources;      ///< that may answer
-  bool exhaustive = false;     ///< no limit and nothing set aside: the best of all nodes
+  EnabledSources sources;      ///< sources that may answer
+  bool exhaustive = false;     ///< no limit and no set-aside: the best of all nodes
   bool defer_metrics = false;  ///< exhaustive: metrics may be SelectMetrics::deferred
 };
 
-/// What the scheduler configuration says for a job, its pool's settings laid over it (R-SCHED-36, R-RANK-216).
+/// Options from the scheduler configuration for a job; its pool's settings override them (R-SCHED-36, R-RANK-216).
 [[nodiscard]] StackConfig stack_config(const tables::Snapshot& snapshot, const tables::CompiledJob& job,
                                        rank::OrderProvider provider);
 
 struct SelectOptions {
-  std::uint32_t name_index = 0;                    ///< of the allocation, for per-allocation volumes
-  std::string_view name;                           ///< its whole name where it is not made of the index
+  std::uint32_t name_index = 0;                    ///< allocation's index, for per-allocation volumes
+  std::string_view name;                           ///< its full name, if not made from the index
   std::span<const tables::NodeRow> penalty_nodes;  ///< R-RANK-1105
   bool evict = false;                              ///< the second pass of R-PREEMPT-105
-  bool then_evict = false;                         ///< a first pass: what it counts is dropped if it finds nothing
+  bool then_evict = false;                         ///< a first pass; if it fails, its counts are dropped
 };
 
-/// The best node of a source of candidates.
+/// The best node that a source of candidates found.
 struct Found {
   tables::NodeRow node = tables::kNoRow;
   double score = 0;
-  /// Who must go for it, in order of choice (V of part 04); belongs to the attempt's arena.
+  /// Allocations to evict for it, in order of choice (V of part 04); stored in the attempt's arena.
   std::span<const tables::AllocRow> victims;
 };
 
-/// The node a Select found, with what the allocation will hold there.
+/// The node that a Select found, with the resources that the allocation gets there.
 struct Selected : Found {
   const tables::ResourceShape* held = nullptr;
-  /// Owner of `held` where ports, devices or cores were assigned; null where it is the group's own shape.
+  /// Owner of `held` if ports, devices or cores were assigned; null if `held` is the group's own shape.
   std::shared_ptr<const tables::ResourceShape> shape;
 };
 
-/// Candidates with a score of 0 or less that one Select may put aside (R-RANK-411).
+/// Most candidates with a score of 0 or less that one Select may set aside (R-RANK-411).
 inline constexpr std::uint32_t kSetAside = 3;
 
 }  // namespace berth::sched

@@ -39,7 +39,7 @@ void SelectCounts::metrics(Arena& arena, SelectMetrics& out) const {
   out.filtered = filtered;
   out.exhausted = exhausted;
   if (filtered + exhausted == 0) return;
-  // One piece of memory for all four lists, which are short.
+  // One allocation for all four lists, which are short.
   Count* to =
       arena.pack<Count>(reasons.size() + classes_filtered.size() + dimensions.size() + classes_exhausted.size()).data();
   const auto copy = [&to](const std::vector<Count>& from, std::span<const Count>& list) {

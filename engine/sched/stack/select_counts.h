@@ -1,5 +1,5 @@
-// What the Select under way counts (R-FEAS-1602, R-RANK-1002): nodes evaluated, filtered and exhausted, with reasons.
-// A Select meets few distinct reasons, so each list is searched from its beginning.
+// Counts of the current Select (R-FEAS-1602, R-RANK-1002): nodes evaluated, filtered and exhausted, with reasons.
+// Distinct reasons are few, so each list is searched linearly.
 #pragma once
 
 #include <array>
@@ -12,12 +12,13 @@ namespace berth::sched {
 struct SelectCounts {
   std::int32_t evaluated = 0, filtered = 0, exhausted = 0;
   std::vector<Count> reasons, classes_filtered;      ///< ids of Reasons; codes of the class column
-  std::vector<Count> dimensions, classes_exhausted;  ///< likewise
+  std::vector<Count> dimensions, classes_exhausted;  ///< the same for exhausted nodes
   std::uint32_t empty_class = 0;                     ///< code of the node class "", 0 if no node has it
-  std::uint32_t port_events = 0;                     ///< port collisions met in the attempt (R-RANK-608)
+  std::uint32_t port_events = 0;                     ///< port collisions in the attempt so far (R-RANK-608)
 
   void clear();
-  /// Times by code, of the first codes: which one comes next is as good as random, so a list is not searched each time.
+  /// Counts for the first kCodes codes. Codes come in random order, so an array is faster than searching a list each
+  /// time.
   class Tally {
    public:
     static constexpr std::uint32_t kCodes = 64;
@@ -25,7 +26,7 @@ struct SelectCounts {
     void add(std::uint32_t code) {
       if (times_[code]++ == 0) met_[met_count_++] = static_cast<std::uint8_t>(code);
     }
-    /// Calls visit(code, times) in the order in which they were met, and begins anew.
+    /// Calls visit(code, count) in the order of first occurrence, and resets the counts.
     template <class Visit>
     void take(Visit visit) {
       for (std::uint32_t i = 0; i < met_count_; ++i) {
@@ -53,10 +54,11 @@ struct SelectCounts {
     if (node_class != empty_class) add(classes, node_class, times);
   }
   void filter(std::uint32_t node_class, std::uint32_t reason, std::int32_t times = 1);
-  /// Also of a dimension without a metric (R-RANK-612), which counts nothing.
+  /// Counts an exhausted node. A dimension without a metric (R-RANK-612) is not counted.
   void exhaust(std::uint32_t node_class, std::uint32_t dimension, std::int32_t times = 1);
 
-  /// Spans of the lists here, or, with an arena, of copies there; then into metrics that are empty.
+  /// The counts as metrics. The first overload returns spans of the lists above; the second copies them to `arena`,
+  /// into empty metrics.
   [[nodiscard]] SelectMetrics metrics() const;
   void metrics(Arena& arena, SelectMetrics& out) const;
 };

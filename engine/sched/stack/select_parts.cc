@@ -16,7 +16,7 @@ void SelectParts::start(const tables::Snapshot& snapshot, PlanRows& plan, bool s
 
 void SelectParts::set_job(const tables::CompiledJob& job, const StackConfig& config) {
   BERTH_ASSERT(is_new_version(job));
-  if (attempt.job) checks.class_verdicts();  // while the groups that left them are there
+  if (attempt.job) checks.class_verdicts();  // before the groups they belong to are replaced
   const tables::CompiledJob* const before = attempt.job;
   const bool same_algorithm = config.algorithm == attempt.config.algorithm;
   const bool given_before = attempt.set_job(job, config);
@@ -35,7 +35,7 @@ GroupView& SelectParts::begin_select(std::uint32_t group_index, const SelectOpti
 
 void SelectParts::find_needs() {
   needs = attempt.needs | view->needs;
-  needs.add(Need::spread, fit.scorer.spread_group() != nullptr);  // also of an earlier version (R-RANK-215)
+  needs.add(Need::spread, fit.scorer.spread_group() != nullptr);  // or of an earlier version (R-RANK-215)
   needs.add(Need::evict, options.evict);
   needs.add(Need::evict_follows, options.then_evict);
   needs.add(Need::penalties, !options.penalty_nodes.empty());

@@ -1,14 +1,14 @@
-// The parts of a stack, in the order in which they build on each other, and the Select under way.
+// The parts of a stack, each built on the previous ones, and the current Select.
 //
-//   attempt      which state, plan and job version
-//   effects      what the plan so far changes on nodes
-//   counts       what the Select counts
+//   attempt      state, plan and job version
+//   effects      changes of the plan so far to nodes
+//   counts       nodes counted by the Select
 //   candidates   positions in visiting order, cursor, limits, cells
-//   checks       is a node feasible, and why not
-//   fit          does the group fit there; fit.proposed, fit.scorer (components), fit.victims (whom to evict)
-//   evicting     what evict mode made of the nodes visited
-//   options, needs, view, top, detail   of the Select: what it was asked, what it requires of a source, for which
-//                group, its five best, where its stages are marked (null: not inside)
+//   checks       feasibility of a node, and the failing check
+//   fit          fit of the group on a node; fit.proposed, fit.scorer (components), fit.victims (allocations to evict)
+//   evicting     results of evict mode on the nodes visited
+//   options, needs, view, top, detail   of the Select: its options, what it requires of a source, its group,
+//                 its five best nodes, the clock of its stages (null: not measured)
 #pragma once
 
 #include "base/stages.h"
@@ -41,28 +41,28 @@ struct SelectParts {
   base::StageClock* detail = nullptr;
 
   void start(const tables::Snapshot& snapshot, PlanRows& plan, bool system);
-  /// False: it is the version given last (R-FEAS-310, R-RANK-215).
+  /// True if the version differs from the current one (R-FEAS-310, R-RANK-215).
   [[nodiscard]] bool is_new_version(const tables::CompiledJob& job) const {
     return !attempt.job || attempt.job->version != job.version;
   }
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
-  /// Nothing is counted yet.
+  /// Begins a Select with empty counts.
   GroupView& begin_select(std::uint32_t group, const SelectOptions& asked);
-  /// The same, for the group of the last one.
+  /// Begins another Select for the same group.
   void begin_again(const SelectOptions& asked) {
     options = asked;
     evicting.clear();
     counts.clear();
     top.clear();
   }
-  /// What the Select under way requires of a source, into `needs`; all else of it was begun.
+  /// Sets `needs`: what the current Select requires of a source. Call it after all else has begun.
   void find_needs();
-  /// Puts the victims of a Select into the plan, for the allocation that is appended next (R-PREEMPT-801).
+  /// Adds the victims of a Select to the plan, for the allocation that is appended next (R-PREEMPT-801).
   void preempt(const Selected& selected);
 };
 
-/// What a source of candidates works with. A source goes through nodes in its own way and comes to the same node,
-/// score, counts and list of the best as the Walk, the general one.
+/// Base of the sources of candidates. A source visits nodes in its own way, but returns the same node, score, counts
+/// and best nodes as the Walk, the general source.
 class Source {
  protected:
   explicit Source(SelectParts& parts)

@@ -30,7 +30,7 @@ void GenericStack::set_job(const CompiledJob& job, const StackConfig& config) {
 
 Result<void> GenericStack::set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
                                      std::size_t placements) {
-  parts_.checks.class_verdicts();  // of visits by the order so far
+  parts_.checks.class_verdicts();  // those of nodes visited in the old order
   if (auto done = parts_.candidates.set(parts_.attempt, nodes, base_set, eval_id, placements); !done) return done;
   columns_.start();
   index_.forget();
@@ -43,7 +43,7 @@ bool GenericStack::rows_read(std::vector<NodeRow>& out) const {
   const ClassLedger& ledger = parts_.checks.ledger();
   if (!attempt.job || attempt.config.exhaustive || !ledger.full_groups().empty()) return false;
   for (const CompiledGroup& group : attempt.job->groups)
-    if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims of other nodes count
+    if (group.has_host_volumes || group.has_csi_volumes) return false;  // claims on other nodes matter
   parts_.checks.rows_visited(out);
   columns_.rows_read(out);
   return true;
@@ -74,7 +74,7 @@ GroupView& GenericStack::begin_select(std::uint32_t group_index, const SelectOpt
 
 std::optional<Selected> GenericStack::select_one(NodeRow row, std::uint32_t group, const SelectOptions& options) {
   run_ = {};
-  parts_.detail = nullptr;  // part of the stage that asks
+  parts_.detail = nullptr;  // part of the calling stage
   GroupView& v = begin_select(group, options);
   const std::optional<Found> found = walk_.select_one(row, v);
   return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Selected> GenericStack::select(std::uint32_t group, const SelectOp
   return found ? std::optional(parts_.fit.select(*found, v)) : std::nullopt;
 }
 
-/// As select(), without what it would find as it is.
+/// Like select(), but reuses the state of the identical previous Select.
 std::optional<Selected> GenericStack::select_again(const SelectOptions& options) {
   GroupView& v = *parts_.view;
   parts_.begin_again(options);
@@ -105,7 +105,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   if (may(Switch::index, BestByIndex::kServes) && index_.is_ready(v))
     if (auto found = index_.select(v)) {
       use(SourceKind::index);
-      return found;  // else a pass counts why there is none
+      return found;  // on failure, a pass counts the reasons
     }
   if ((parts_.options.evict || parts_.options.then_evict) && fails_evicting_again(v)) return std::nullopt;
   const Room room = known_room(v, before.source == SourceKind::few);
@@ -140,8 +140,8 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   return found;
 }
 
-/// Whether a pass that may evict finds no node, as before; then the pass under way, which finds none either, is noted
-/// as one of all nodes.
+/// True if a pass that may evict is known to find no node, from an earlier failure. Then it is recorded as a pass over
+/// all nodes.
 bool GenericStack::fails_evicting_again(GroupView& v) {
   if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::failed_before, FailedBefore::kServesEvicting) ||
       !failed_before_.fails_evicting(v))
@@ -151,7 +151,7 @@ bool GenericStack::fails_evicting_again(GroupView& v) {
   return true;
 }
 
-/// Which nodes have room, where that is known without visiting each; then the Select is noted as one of all nodes.
+/// The nodes that have room, if known without visiting all. Then the Select is recorded as one over all nodes.
 GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
   const Attempt& attempt = parts_.attempt;
   if (parts_.options.then_evict && may(Switch::full, FullCheck::kServes) && full_.holds(v)) {
@@ -159,7 +159,7 @@ GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
     parts_.checks.note_all(v);
     return Room::nobody;
   }
-  // What Selects count depends on the class verdicts so far: memos are exact where each Select visited all nodes.
+  // Counts depend on the class verdicts so far, so memos are exact only if each earlier Select visited all nodes.
   if (!may(Switch::failed_before, FailedBefore::kServes)) return Room::unknown;
   const ClassLedger& ledger = parts_.checks.ledger();
   const bool first = !parts_.checks.noted_all(v);
@@ -167,7 +167,7 @@ GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
   const std::uint32_t port_events = parts_.counts.port_events;
   const Room room = failed_before_.look(v, ledger.selects() == 0, first);
   if (room == Room::unknown) return room;
-  if (room == Room::few && !attempt.enabled.has(Switch::few)) {  // what was counted is counted again
+  if (room == Room::few && !attempt.enabled.has(Switch::few)) {  // the next source counts from the start
     parts_.counts.clear();
     parts_.counts.port_events = port_events;
     return Room::unknown;
@@ -233,7 +233,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
 }
 
 void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
-  // Selects of all nodes leave the same as long as nodes are the same.
+  // Selects over all nodes leave the same verdicts while the nodes do not change.
   const ClassLedger& ledger = parts_.checks.ledger();
   FailureMemo* const memo = !ledger.full_groups().empty() && !ledger.has_partial() && parts_.attempt.given.size() == 1
                                 ? failed_before_.last()
@@ -251,9 +251,9 @@ void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
   if (memo) memo->filtered.classes = out;
 }
 
-/// The verdicts of this attempt on the node hold no longer.
+/// Drops what this attempt has computed for the node.
 void GenericStack::touch(NodeRow row) {
-  if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no Select has looked at candidates yet
+  if (row == kNoRow || !parts_.candidates.nodes) return;  // no node, or no candidates yet
   run_.repeats = false;
   index_.touch(row);
   columns_.touched(row);

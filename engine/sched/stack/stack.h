@@ -1,9 +1,8 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
-// select() asks the sources of candidates in turn which of them can serve: the index, the bounds after a pass that
-// needs no look, the columns, and the Walk, which can always. What a Select leaves behind for the next one is the
-// cursor, the limit and the class ledger (node/class_ledger.h), whichever source answered it. Threads: a stack belongs
-// to one worker and one attempt at a time.
+// select() tries the sources of candidates in turn: the index, the bounds if the fast checks fail, the columns, and the
+// Walk, which serves every Select. Only the cursor, the limit and the class ledger (node/class_ledger.h) carry over to
+// the next Select, whichever source answered. Threads: a stack belongs to one worker and one attempt at a time.
 #pragma once
 
 #include "sched/source/best_by_bounds.h"
@@ -16,38 +15,37 @@ namespace berth::sched {
 class GenericStack {
  public:
   explicit GenericStack(Scratch& scratch) : parts_(scratch) {}
-  GenericStack(const GenericStack&) = delete;  // its parts know each other by address
+  GenericStack(const GenericStack&) = delete;  // its parts hold references to each other
 
-  /// A new attempt on `snapshot`: fresh class cache, limit, cursor. `plan` is the attempt's plan, empty at the start.
+  /// Begins an attempt on `snapshot`: empty class cache, initial limit and cursor. `plan` is the attempt's plan, empty.
   void start(const tables::Snapshot& snapshot, PlanRows& plan);
-  /// No-op when the version is the one given last (R-FEAS-310, R-RANK-215).
+  /// No-op if the version is the current one (R-FEAS-310, R-RANK-215).
   void set_job(const tables::CompiledJob& job, const StackConfig& config);
-  /// The candidates in ascending ID (Candidates::set).
+  /// Sets the candidates, in ascending ID (Candidates::set).
   [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
                                        std::size_t placements = 1);
 
   /// One Select for the group at position `group` of the job's list.
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
-  /// One Select among the node `row` alone, which need not be a candidate (R-FEAS-213, R-SCHED-112). The candidates'
-  /// cursor is where it was; whoever prefers a node rewinds it.
+  /// One Select on the node `row` alone, which need not be a candidate (R-FEAS-213, R-SCHED-112). The candidates'
+  /// cursor does not move; a caller that prefers a node must rewind() it.
   [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
                                                    const SelectOptions& options);
-  /// Whether the only placement of an attempt of which `memo` answers the last Select would fail again for certain on
-  /// this state; then it counts as made. Right after start(), without a job or candidates. False says nothing.
+  /// True if a new attempt, whose only Select `memo` recorded, is certain to fail again on this state; the Select then
+  /// counts as made. Call right after start(), without job or candidates. False: undecided.
   [[nodiscard]] bool fails_again(FailureMemo& memo, const tables::CompiledJob& job);
-  /// The memo that answers the last Select of this attempt, which made one placement that failed; null: there is none,
-  /// or it made more.
+  /// The memo of the last Select, if this attempt made a single placement and it failed; otherwise null.
   [[nodiscard]] const FailureMemo* only_failure() const;
   void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
-  /// Metrics of the last Select, copied into the attempt's arena; into `out`, which is empty.
+  /// Copies the metrics of the last Select to the attempt's arena and into `out`, which must be empty.
   void take_metrics(SelectMetrics& out);
 
-  /// State index that seeds the visiting order from the next set_nodes() on; 0: the snapshot's.
+  /// State index that seeds the visiting order from the next set_nodes() on; 0: the snapshot's index.
   void set_order_index(std::uint64_t index) { parts_.candidates.order_index = index; }
-  /// Appends the rows of the nodes whose use this attempt looked at; false when that may be any node.
+  /// Appends the rows of the nodes whose use this attempt read; false if it may have read any node.
   [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const;
 
-  // What the scheduler does to the plan (PlanEffects).
+  // Changes to the plan by the scheduler (PlanEffects).
   void preempt(const Selected& selected) {
     if (!selected.victims.empty()) parts_.preempt(selected);
   }
@@ -61,7 +59,7 @@ class GenericStack {
   /// Class verdicts merged over job and groups (R-FEAS-1701).
   void class_verdicts(tables::ClassVerdicts& out);
   [[nodiscard]] bool has_escaped() const { return parts_.checks.has_escaped(); }
-  /// Why processing must end (R-FEAS-933, R-RANK-618); empty when nothing happened.
+  /// Why processing must end (R-FEAS-933, R-RANK-618); empty if there is no error.
   [[nodiscard]] const std::string& error() const { return parts_.attempt.error; }
   [[nodiscard]] const std::vector<std::string>& missing_resources() const {
     return parts_.checks.volumes.missing_resources;
@@ -74,22 +72,22 @@ class GenericStack {
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);
   using Room = FailedBefore::Room;
-  /// Consecutive Selects of one group, as far as the next one goes by the last one.
+  /// State of consecutive Selects of one group, which the next one may reuse.
   struct Run {
     const tables::CompiledGroup* group = nullptr;
-    SourceKind source = SourceKind::general;  ///< that answered the last Select
-    /// It was the columns', and but for their own state another Select of the group is the same: no spread, property
-    /// or volume, and nothing but its placement followed.
+    SourceKind source = SourceKind::general;  ///< source of the last Select
+    /// True if the columns answered and the next Select of the group repeats it: no spread, property or volume, and
+    /// only its own placement was added to the plan since.
     bool repeats = false;
   };
-  /// Whether the next Select is that of the run again.
+  /// True if the next Select continues the run.
   [[nodiscard]] bool continues(std::uint32_t group, const SelectOptions& options) const {
     return run_.repeats && run_.group == &parts_.attempt.job->groups[group] && !parts_.detail && !options.evict &&
            !options.then_evict && options.penalty_nodes.empty();
   }
   [[nodiscard]] Room known_room(GroupView& view, bool was_few);
   [[nodiscard]] bool fails_evicting_again(GroupView& view);
-  /// Whether a source that serves these needs may answer the Select under way.
+  /// True if a source that serves these needs may answer the current Select.
   [[nodiscard]] bool may(Switch source, Needs served) const {
     return parts_.attempt.enabled.has(source) && tables::serves(served, parts_.needs);
   }
@@ -109,7 +107,7 @@ class GenericStack {
   FullCheck full_{parts_};
   Run run_;
   std::vector<std::pair<std::uint32_t, bool>> class_codes_;
-  std::vector<Count> first_pass_reasons_;  // of the pass before the evicting ones (R-FEAS-1605)
+  std::vector<Count> first_pass_reasons_;  // of the pass before the evicting one (R-FEAS-1605)
 };
 
 }  // namespace berth::sched

@@ -20,7 +20,7 @@ void SystemStack::set_candidates(const ReadyNodes& nodes, std::uint32_t base_set
   parts_.candidates.base_set = base_set;
 }
 
-/// The checks in order, without class verdicts.
+/// Runs the checks in order, without class verdicts.
 bool SystemStack::passes(Position& position, GroupView& v) {
   NodeChecks& checks = parts_.checks;
   const std::uint32_t reason = checks.first_failing_known(position.row, v);
