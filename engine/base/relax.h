@@ -1,11 +1,11 @@
-// What a thread does between two looks at something that another thread changes within microseconds.
+// Spinning: waiting for a value that another thread changes within microseconds.
 #pragma once
 
 #include <mutex>
 
 namespace berth::base {
 
-/// Tells the core that this is a loop that waits: it leaves room to the other thread of the core and saves power.
+/// Tells the core that this loop waits: the other hardware thread gets more of the core, and power is saved.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -14,13 +14,13 @@ inline void relax() {
 #endif
 }
 
-/// Pauses before a thread sleeps: about 50 us on current cores, which is what a sleep and a wake-up cost on a virtual
-/// machine. So waiting costs at most twice what the better choice would have cost.
+/// Pauses before a thread sleeps: about 50 us on current cores, the cost of a sleep and a wake-up on a virtual machine.
+/// So waiting costs at most twice as much as the better choice.
 inline constexpr int kPauses = 1000;
-/// Most pauses between two looks: each look takes the cache line from the thread that will change it.
+/// Most pauses between two checks. Each check takes the cache line from the thread that will change it.
 inline constexpr int kPausesAtOnce = 16;
 
-/// Looks for about 50 us whether `done()`; false: it is not yet.
+/// Calls `done()` for up to about 50 us; false if it never returned true.
 template <class Done>
 [[nodiscard]] bool spin_until(Done done) {
   int at_once = 1;
@@ -32,7 +32,7 @@ template <class Done>
   return done();
 }
 
-/// A mutex that is held for microseconds: a thread that finds it taken spins before it sleeps.
+/// A mutex for sections of microseconds: a thread that finds it locked spins before it sleeps.
 class SpinningMutex {
  public:
   void lock() {

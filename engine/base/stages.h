@@ -78,7 +78,7 @@ class StageClock {
   /// Adds the time of the current stage up to now.
   void flush() noexcept { enter(current_); }
 
-  /// True: Selects are marked inside, from the next evaluation on.
+  /// If true, each Select marks its stages too. Call between evaluations.
   void set_detailed(bool detailed) noexcept { detailed_ = detailed; }
   [[nodiscard]] bool detailed() const noexcept { return detailed_; }
 
@@ -127,7 +127,7 @@ class StageScope {
   Stage before_ = Stage::idle;
 };
 
-/// Returns the clock if Selects are to be marked inside, else null.
+/// Returns the clock if Selects must mark their stages, else null.
 [[nodiscard]] inline StageClock* detailed_clock() noexcept {
   return stage_clock && stage_clock->detailed() ? stage_clock : nullptr;
 }

@@ -19,7 +19,7 @@ struct Uuid {
 
 [[nodiscard]] std::string to_text(Uuid id);                           ///< lower-case 8-4-4-4-12
 void write_text(Uuid id, std::string& out);                           ///< the same into a string whose memory is reused
-[[nodiscard]] std::optional<Uuid> parse_uuid(std::string_view text);  ///< either case; nothing else around it
+[[nodiscard]] std::optional<Uuid> parse_uuid(std::string_view text);  ///< upper or lower case; no other characters
 
 struct UuidHash {
   std::size_t operator()(Uuid id) const noexcept {

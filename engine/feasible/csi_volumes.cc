@@ -117,7 +117,7 @@ std::optional<std::string> CsiVolumeCheck::find_claim_problem(const Request& wan
   return problem ? std::optional(volume_text + *problem) : std::nullopt;
 }
 
-/// R-FEAS-1217, and no exhausted resources: read-schedulable.
+/// True if the volume is read-schedulable (R-FEAS-1217) and has no exhausted resources.
 bool CsiVolumeCheck::is_schedulable(const model::CsiVolume& volume) const {
   const model::CsiPlugin* plugin = state_.csi_plugin(volume.plugin_id);
   if (!plugin || plugin->nodes_healthy <= 0) return false;
@@ -156,7 +156,7 @@ std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::stri
       for (const auto& [alias, request] : alloc.group->volumes)
         if (request && request->type == "csi") used_.push_back({request->source, alloc.namespace_, used_.size()});
     }
-    std::sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) {  // a stable sort would take from the heap
+    std::sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) {  // stable_sort would allocate
       return std::tie(a.source, a.position) < std::tie(b.source, b.position);
     });
     for (std::size_t i = 0; i < used_.size(); ++i) {  // of a source that several use, the last one's namespace counts

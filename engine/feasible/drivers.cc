@@ -14,7 +14,7 @@ std::set<std::string> required_drivers(const model::TaskGroup& group) {
 
 bool has_driver(const model::Node& node, const std::string& driver) {
   if (const auto it = node.drivers.find(driver); it != node.drivers.end())
-    return it->second && it->second->detected && it->second->healthy;  // the attribute is not asked then
+    return it->second && it->second->detected && it->second->healthy;  // the attribute is not read then
   const auto it = node.attributes.find("driver." + driver);
   return it != node.attributes.end() && base::parse_bool(it->second).value_or(false);
 }

@@ -18,7 +18,7 @@ HostVolumeCheck::HostVolumeCheck(const model::Job& job, const model::TaskGroup& 
 
 namespace {
 
-/// What the proposed allocations of a node meet claims by.
+/// Properties of a node's proposed allocations that can satisfy a claim: IDs, and (namespace, job, group, node).
 struct Claimants {
   std::unordered_set<std::string_view> ids;
   std::set<std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>> groups;

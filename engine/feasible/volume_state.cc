@@ -9,13 +9,13 @@
 namespace berth::feasible {
 namespace {
 
-/// Finds the objects of a list by ID. A few lookups compare one by one; then all IDs are hashed, so that many lookups
-/// in a long list cost their number and its length.
+/// Finds objects of a list by ID. The first lookups scan the list; after that all IDs are hashed, so that many lookups
+/// cost their number plus the length of the list.
 template <class T>
 class ById {
  public:
   explicit ById(std::span<const T> list) : list_(list) {}
-  /// The first one with the ID for which `matches` holds.
+  /// The first object with the ID for which `matches` returns true.
   template <class Matches>
   const T* find(std::string_view id, Matches matches) {
     const T* found = nullptr;
@@ -39,7 +39,7 @@ class ById {
   int lookups_ = 0;
 };
 
-/// The lookup in a namespace.
+/// A lookup by namespace and ID.
 template <class T>
 auto in_namespace(std::span<const T> list) {
   return [by_id = std::make_shared<ById<T>>(list)](std::string_view job_namespace, std::string_view id) {

@@ -1,4 +1,4 @@
-// Look-ups into one snapshot and one plan that the volume checks need besides the current node.
+// Lookups into one snapshot and one plan that the volume checks need besides the current node.
 //
 // Volumes are rare, so these are plain functions that the caller binds to its tables, and allocations are passed as
 // small views made on demand. Groups without volume requests never call them.
@@ -43,8 +43,8 @@ struct VolumeState {
   std::function<std::vector<AllocView>(std::string_view node_id)> proposed;
 };
 
-/// Binds the three look-ups of volumes and plugins to lists, which must outlive it. Many look-ups cost as much as their
-/// number and the length of the lists.
+/// Binds the three lookups of volumes and plugins to lists, which must outlive `state`. Many lookups cost their number
+/// plus the length of the lists.
 void bind_volume_lists(VolumeState& state, std::span<const model::HostVolume> host_volumes,
                        std::span<const model::CsiVolume> csi_volumes, std::span<const model::CsiPlugin> csi_plugins);
 

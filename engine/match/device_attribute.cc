@@ -21,7 +21,7 @@ struct Unit {
 constexpr std::int64_t kKilo = 1000, kMega = kKilo * kKilo, kGiga = kMega * kKilo, kTera = kGiga * kKilo,
                        kPeta = kTera * kKilo, kExa = kPeta * kKilo;
 
-// R-FEAS-925. No name is a suffix of another one except `W`, of mW, kW, MW and GW, and `s`-less names never of rates.
+// Units of R-FEAS-925. Only `W` is a suffix of other names (mW, kW, MW, GW); the longest suffix wins.
 constexpr Unit kUnits[] = {
     {"KiB", UnitBase::byte, 1LL << 10, false},
     {"MiB", UnitBase::byte, 1LL << 20, false},

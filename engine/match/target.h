@@ -45,7 +45,7 @@ struct Side {
 /// R-FEAS-502 to 513.
 [[nodiscard]] Target parse_target(std::string_view text);
 
-/// Value of `target` on `node`. Costs one map look-up for attributes and meta.
+/// Value of `target` on `node`. Attributes and meta cost one map lookup.
 [[nodiscard]] Side resolve(const Target& target, const model::Node& node);
 
 /// The side of a target for which is_fixed() holds.

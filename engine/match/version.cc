@@ -33,10 +33,10 @@ int compare_part(std::string_view p, std::string_view q) {
   const auto p_number = base::parse_int64(p), q_number = base::parse_int64(q);
   if (p.empty()) return q_number ? -1 : 1;
   if (q.empty()) return p_number ? 1 : -1;
-  if (p_number && q_number) return *p_number > *q_number ? 1 : -1;  // equal values of unequal texts are smaller
+  if (p_number && q_number) return *p_number > *q_number ? 1 : -1;  // equal numbers in different texts: smaller
   if (p_number) return -1;
   if (q_number) return 1;
-  if (all_digits(p) && !all_digits(q)) return 1;  // p exceeds int64; only on the left does that make it greater
+  if (all_digits(p) && !all_digits(q)) return 1;  // p exceeds int64; only the left side then counts as greater
   return p < q ? -1 : 1;
 }
 

@@ -35,26 +35,26 @@ class DeviceAccounter {
     [[nodiscard]] std::size_t free_count() const;
   };
 
-  /// Every healthy instance unused. A group with the (vendor, type, name) of an earlier one replaces it
+  /// Starts with every healthy instance unused. A group with the (vendor, type, name) of an earlier one replaces it
   /// (R-MODEL-520). The devices must outlive the accounter.
   explicit DeviceAccounter(std::span<const model::NodeDevice> devices);
   DeviceAccounter(const DeviceAccounter& other) { *this = other; }
-  /// Keeps its memory.
+  /// Reuses this object's memory.
   DeviceAccounter& operator=(const DeviceAccounter& other);
   DeviceAccounter(DeviceAccounter&&) = default;
   DeviceAccounter& operator=(DeviceAccounter&&) = default;
   ~DeviceAccounter() = default;
 
-  /// Counts what the allocation's tasks hold, unless it is client-terminal. True when an instance was already used:
-  /// a collision (R-MODEL-522). Unknown groups and instances are ignored.
+  /// Counts the instances that the allocation's tasks hold, unless it is client-terminal. Returns true if an instance
+  /// was already used: a collision (R-MODEL-522). Unknown groups and instances are ignored.
   bool add(const model::Allocation& alloc);
-  /// One reservation, as above (R-MODEL-523).
+  /// Counts one reservation in the same way (R-MODEL-523).
   bool add(const model::AllocatedDevice& reserved);
 
-  /// The instance of that number in a DeviceTable of the same devices is used once.
+  /// Marks an instance as used once; `number` as in a DeviceTable of the same devices.
   void mark(std::size_t number) { instances_[number].use_count = 1; }
 
-  /// Instances for one request into `out`, which keeps its memory; nothing is marked as used (R-RANK-633 to 635).
+  /// Writes the instances for one request to `out`, reusing its memory; marks nothing as used (R-RANK-633 to 635).
   /// Returns the sum of the weights of the satisfied affinities (R-RANK-636).
   [[nodiscard]] Result<double, DeviceProblem> offer(const match::DeviceRequest& request, match::Patterns& patterns,
                                                     model::AllocatedDevice& out) const;
@@ -71,14 +71,15 @@ class DeviceAccounter {
 /// Sum of the absolute affinity weights of a request, the W of R-RANK-636.
 [[nodiscard]] double total_affinity_weight(const match::DeviceRequest& request);
 
-/// Which group of devices serves a request, and what its affinities weigh there.
+/// The device group that serves a request, and the sum of its matching affinity weights.
 struct DeviceChoice {
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t group = kNone;
   double matched_weight = 0;
 };
-/// Of the groups that match, and of which serves(position) finds enough instances, the one whose affinities hold most,
-/// among equals the last one (R-RANK-633, 636). Nothing: a number is none, which serves() tells so as well.
+/// Returns the matching group with the best affinity score, the last one on a tie (R-RANK-633, 636). serves(position)
+/// must return true if the group has enough instances. nullopt: a compared value is NaN; serves() reports that with
+/// nullopt too.
 template <class Groups, class Serves>
 [[nodiscard]] std::optional<DeviceChoice> choose_devices(const match::DeviceRequest& request, const Groups& groups,
                                                          match::Patterns& patterns, Serves serves) {

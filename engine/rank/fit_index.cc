@@ -13,9 +13,9 @@ namespace berth::rank {
 namespace {
 
 constexpr std::uint32_t kStripes = 64;
-constexpr std::uint64_t kFewLooks = 64;     // per query: acceptable
+constexpr std::uint64_t kFewLooks = 64;     // visits per query that are acceptable
 constexpr std::uint64_t kBuildLooks = 100;  // about the cost of build() per node
-// A bound is a product of two powers where the exact score has one of a difference: they differ by less than 1e-12.
+// The bound is a product of two powers, the exact score one power of a difference. They differ by less than 1e-12.
 constexpr double kMargin = 1e-9;
 
 }  // namespace
@@ -58,7 +58,7 @@ void FitIndex::build(const IndexColumns& nodes, std::span<const std::uint32_t> k
   struct Free {
     std::vector<std::int32_t> cpu, memory;
   };
-  std::vector<Free> free;  // by shape: free amounts from which the tiles are built
+  std::vector<Free> free;  // by shape: free amounts that determine the tiles' edges
   for (std::uint32_t row = 0; row < n; ++row) {
     const double cpu = nodes.fit.cpu_capacity_mhz[row], memory = nodes.fit.memory_capacity_mb[row];
     if (!(cpu > 0) || !(memory > 0)) continue;  // no score (R-RANK-104)
@@ -101,7 +101,7 @@ void FitIndex::update(const IndexColumns& nodes, std::uint32_t row) {
 
 void FitIndex::attach(const IndexColumns& nodes, std::uint32_t row) {
   const std::int32_t cpu_free = nodes.cpu_free_mhz[row], memory_free = nodes.memory_free_mb[row];
-  if (shape_[row] == kNone || cpu_free < 0 || memory_free < 0) return;  // no ask fits
+  if (shape_[row] == kNone || cpu_free < 0 || memory_free < 0) return;  // no request fits
   const auto [known, is_new] = known_.try_emplace(Key{shape_[row], cpu_free, memory_free}, 0);
   if (is_new) {
     if (unused_.empty()) {
@@ -174,7 +174,7 @@ struct FitIndex::Query {
   double limit = std::numeric_limits<double>::quiet_NaN();
 
   [[nodiscard]] std::uint32_t rank(std::uint32_t row) const { return visit_rank.empty() ? row : visit_rank[row]; }
-  [[nodiscard]] bool takes(std::uint32_t row) const {  // the tests that are not per group
+  [[nodiscard]] bool takes(std::uint32_t row) const {  // tests that differ within a group
     return (feasible.empty() || (feasible[row / 64] >> row % 64 & 1) != 0) && nodes.disk_free_mb[row] >= ask.disk_mb;
   }
   [[nodiscard]] bool passes(std::uint32_t kind) const { return kind_passes.empty() || kind_passes[kind] != 0; }

@@ -228,7 +228,8 @@ void PropertySet::fill_cells(std::int64_t weight_sum) {
 
 double PropertySet::even_score(std::uint32_t code, std::uint32_t key) const noexcept {
   if (occurring_ == 0) return 0;
-  // R-RANK-834 looks the node's own value up, which a set with targets has folded into `*` unless it is listed.
+  // R-RANK-834 uses the count of the node's own value. A set with targets has merged that value into `*` unless it is
+  // listed.
   const std::uint32_t current = key == star_key_ && code != star_code_ ? 0 : used(key);
   return even_boost(current, min_, max_) * even_share_;
 }
