@@ -1,5 +1,5 @@
-// --html of the commands: checks before the work that the page can be made, and writes it afterwards. Outputs checks
-// that its file can be written, as for all outputs.
+// `--html`: checks before the work that the page can be made, and writes it afterwards. Outputs checks that the file
+// itself can be written.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ std::optional<json::Value> read_job_file(const std::string& path, const dryrun::
   return out;
 }
 
-/// The map of names that `path` has, or a new one where there is no such file.
+/// Reads the map of names from `path`; starts a new map if the file does not exist.
 Result<io::Anonymizer> read_map(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return io::Anonymizer();
@@ -61,8 +61,8 @@ Result<io::Anonymizer> read_map(const std::string& path) {
   return io::Anonymizer::from_json(*document, path);
 }
 
-/// Replaces the names in the cluster, null where there is none, and in the jobs. The map is written before anything
-/// that it was made for: without it the words have no meaning.
+/// Replaces the names in the jobs and in the cluster, if it is not null. Writes the map first: without it the words
+/// have no meaning.
 int anonymize(const ImportArguments& arguments, json::Value* cluster) {
   auto map = read_map(arguments.map);
   if (!map) return report_error(map.error(), 2);
@@ -80,7 +80,7 @@ int anonymize(const ImportArguments& arguments, json::Value* cluster) {
         {arguments.map, "", done.error(), "make the cluster and all jobs anonymous in one command, with a new map"}, 2);
   for (json::Value* document : documents) map->rewrite(*document);
   print_notes(map->notes());
-  const mode_t mask = umask(077);  // the file has all names
+  const mode_t mask = umask(077);  // the file contains all original names
   const int written = Outputs::write(arguments.map, json::to_text(map->to_json(), 1) + "\n");
   umask(mask);
   if (written != 0) return 1;

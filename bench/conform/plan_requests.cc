@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kOrders = 400;  // Nomad's answer is one draw; so many of berth's must contain it
+constexpr std::uint64_t kOrders = 400;  // visiting orders tried; Nomad drew one of them at random
 constexpr std::string_view kRequest = ".request.json";
 
 struct Request {

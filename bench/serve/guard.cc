@@ -21,8 +21,8 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-/// The host of "host:port", "[::1]:port" or "host", in lower case, without brackets and final dot; "" where
-/// anything else follows the host, as in "[::1].example".
+/// The host of "host:port", "[::1]:port" or "host", in lower case, without brackets and final dot. "" if the host is
+/// followed by anything but a port, as in "[::1].example".
 std::string host_of(std::string_view authority) {
   const bool bracketed = authority.starts_with('[');
   if (bracketed && authority.find(']') == std::string_view::npos) return "";

@@ -1,8 +1,8 @@
 // The simulation's log, for readers with `nomad monitor` (R-STORE-323, 324). A line is made only while a reader
 // requests its level, and none are stored.
 //
-//   if (log.wants(LogLevel::info)) log.write(LogLevel::info, now, "nomad.heartbeat", "node is down: node_id=...",
-//   node);
+//   if (log.wants(LogLevel::info))
+//     log.write(LogLevel::info, now, "nomad.heartbeat", "node is down: node_id=...", node);
 //
 // Threads: any.
 #pragma once

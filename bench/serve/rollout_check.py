@@ -3,10 +3,10 @@
 
     rollout_check.py CLUSTER JOB [--var-file FILE]... [--berth PATH] [--nodes N] [--minutes M] [--min-running N]
 
-CLUSTER is what `berth serve` takes: an export, a CLUSTER.json, a workload; "" with --nodes for nodes that are made up. JOB is a job
-file in HCL, or JSON as `nomad job run -output JOB` prints it. The job is planned, registered, and its deployment watched on a simulated clock, a second at
-a time, for at most M minutes of it (60). Of a job that runs already, the allocations that run must at no time be fewer than its
-count less max_parallel, or than --min-running.
+CLUSTER is a source of `berth serve`: an export, a CLUSTER.json or a workload; "" with --nodes for made-up nodes. JOB is a job file
+in HCL, or JSON as `nomad job run -output JOB` prints it. The script plans the job, registers it, and watches its deployment on a
+simulated clock, second by second, for at most M minutes of simulated time (60). If the job runs already, its running allocations
+must never be fewer than --min-running, by default its count minus max_parallel.
 
 Exit code: 0 it fits and rolls out, 1 the check failed, 2 bad input, 3 it does not fit, the rollout fails, or too few run.
 """
@@ -22,7 +22,7 @@ import urllib.request
 
 
 class Refused(Exception):
-    """The server's answer to a request that it does not take."""
+    """The server refused a request."""
 
 
 def ask(address, method, path, body=None):
@@ -47,7 +47,7 @@ def running(address, job_id, version=None):
 
 
 def least_running(job):
-    """What the rollout has to leave running: every group's count less what it may replace at once."""
+    """Allocations that must keep running during the rollout: each group's count minus max_parallel."""
     least = 0
     for group in job["TaskGroups"]:
         update = group.get("Update") or job.get("Update") or {}
@@ -77,7 +77,7 @@ def check(address, job, minutes, min_running):
         deployment = ask(address, "GET", f"/v1/job/{job_id}/deployment")
         version = ask(address, "GET", f"/v1/job/{job_id}")["Version"]
         wanted = sum(group.get("Count") or 1 for group in job["TaskGroups"])
-        if deployment is None or deployment["JobVersion"] != version:  # a kind of job that has none
+        if deployment is None or deployment["JobVersion"] != version:  # this type of job has no deployment
             if running(address, job_id, version) >= wanted:
                 print(f"fits and runs after {second} s")
                 return 0
@@ -108,7 +108,7 @@ def main():
         if text.lstrip().startswith("{"):
             job = json.loads(text)
             job = job.get("Job", job)
-            if "job" not in job:  # else the JSON form of HCL
+            if "job" not in job:  # the API's form, not HCL's JSON form
                 job["ID"], job["TaskGroups"][0]["Name"]
             else:
                 job = None

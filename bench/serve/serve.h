@@ -13,10 +13,10 @@
 //     router.write("/v1/jobs", register_job);
 //   }
 //
-// Patterns   A `*` matches one part of the path or, if it is the last or a known ending follows, several, because IDs
-// of
-//            jobs may contain slashes (R-API-3). Request::captures has the matched texts, percent-decoded. The pattern
-//            with the longest literal text wins. A path without a route for the method is 405 (R-API-4).
+// Patterns   A `*` matches one part of the path. If it is the last, or a known ending follows, it matches several,
+//            because IDs of jobs may contain slashes (R-API-3). Request::captures has the matched texts,
+//            percent-decoded. The pattern with the longest literal text wins. A path without a route for the method
+//            is 405 (R-API-4).
 // Threads    Handlers run on the simulation's thread, one at a time, and own the cluster meanwhile: they may read and
 //            change it, and must take at most about a millisecond. Longer work is a stream:
 //              reply.stream(Where::readers, next)     `next` makes the next piece of the body on another thread, from

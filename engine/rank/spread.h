@@ -10,13 +10,12 @@
 //
 // Use of a group within one attempt:
 //   group = state.find(g)                      or, at the first Select of the group:
-//   group = state.prepare(g, ...)              then count_existing per alloc of the job (R-RANK-813) and count_proposed
-//   /
-//                                              count_cleared per plan entry so far
+//   group = state.prepare(g, ...)              then, per alloc of the job, count_existing (R-RANK-813) and, per entry
+//                                              of the plan so far, count_proposed or count_cleared
 //   state.begin_select(*group)                 once per Select, the preferred-node pass included (R-RANK-212)
 //   state.score(*group, row)                   once per node that reaches the stage, in visiting order
 //   plan changes between Selects:              group->count_proposed(row, +1 or -1), count_cleared(row, +1 or -1)
-// A plan change costs O(1) per set, a Select O(targets), a node one look-up per set. The one exception is R-RANK-835
+// A plan change costs O(1) per set, a Select O(targets), a node one lookup per set. The one exception is R-RANK-835
 // with a count of 0 in the map: the minimum then needs a scan of all values, once per Select. An object belongs to one
 // evaluation and is not shared between threads.
 #pragma once

@@ -1,4 +1,4 @@
-// What the endpoints of access control have in common (R-STORE-60 to 126).
+// Shared functions of the access control endpoints (R-STORE-60 to 126).
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace berth::serve {
 
-/// A handler that is only there with access control: else 400 (R-API-469).
+/// Wraps a handler that needs access control; without it the reply is 400 (R-API-469).
 [[nodiscard]] Handler with_acl(Handler handler);
 
-/// A duration of a body, text or ns; absent: 0. Nothing: the reply says what is wrong.
+/// A duration in a body, as text or in ns; 0 if absent. nullopt: the reply contains the error.
 [[nodiscard]] std::optional<std::int64_t> body_duration(const json::Value& body, std::string_view key, Reply& reply);
 
-/// `prefix` + the errors, status 400; true: there were some.
+/// Replies 400 with `prefix` and the errors; false if there are no errors.
 [[nodiscard]] bool refuse_invalid(const std::string& prefix, const model::ErrorList& errors, Reply& reply);
-/// True: the stores have no room for that much more, and the reply says so.
+/// Replies with an error if the stores have no room for `more` bytes; false if they have.
 [[nodiscard]] bool refuse_full(Simulation& simulation, std::size_t more, Reply& reply);
-/// 1 to 128 letters, digits and hyphens, as names of policies, roles and methods are.
+/// True for 1 to 128 letters, digits and hyphens: a valid name of a policy, role or method.
 [[nodiscard]] bool is_acl_name(std::string_view name);
 
-/// Moves the table and tells the stream: one object under `topic`'s payload key.
+/// Sets the index of the table and adds the event to the event stream. `type`: of the log entry, a string literal.
 void acl_written(Simulation& simulation, StoreTable table, std::uint64_t index, const char* type, StoreEvent event);
 
-/// A list of objects that are printed already, filtered as JSON; `token` gives the page token.
+/// Sends a list of objects given as JSON, after applying the request's filter. `tokens`: the page token of each.
 void send_values(Simulation& simulation, const Request& request, Reply& reply, std::vector<json::Value> values,
                  std::vector<std::string> tokens, TokenKind kind = TokenKind::text);
 

@@ -280,7 +280,7 @@ std::optional<json::Value> login_body(const Request& request, const std::string&
   return body;
 }
 
-/// The method that a login names; null: there is none, and the reply says so.
+/// The method that a login names; null: the reply contains the error.
 const AclMethod* login_method(Simulation& simulation, const json::Value& body, Reply& reply) {
   const std::string& name = body_member(body, "AuthMethodName").as_string();
   const auto& methods = simulation.stores().access().methods();

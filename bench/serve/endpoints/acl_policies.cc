@@ -189,7 +189,8 @@ void delete_role(Simulation& simulation, const Request& request, Reply& reply) {
   reply.index(index);
 }
 
-/// The role of a path, by ID or by name; null: there is none, or the sender may not see it, and the reply says so.
+/// The role in the path, by ID or by name. Null if it does not exist or is hidden from the sender: the reply contains
+/// the error.
 Shared<AclRole> asked_role(Simulation& simulation, const Request& request, bool by_name, Reply& reply) {
   const std::string& key = request.captures[0];
   if (key.empty()) return reply.fail(400, by_name ? "missing ACL role name" : "missing ACL role ID"), nullptr;

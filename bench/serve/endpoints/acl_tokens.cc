@@ -154,7 +154,7 @@ model::ErrorList token_errors(const GivenToken& given, const AclToken* before, s
   return errors;
 }
 
-/// IDs of the roles; nullopt: there is no such role, and the reply says so.
+/// IDs of the roles; nullopt if one does not exist: the reply contains the error.
 std::optional<std::vector<std::string>> role_ids(const Access& access, const std::vector<std::string>& given,
                                                  Reply& reply) {
   std::vector<std::string> out;

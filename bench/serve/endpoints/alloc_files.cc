@@ -83,8 +83,8 @@ void send_bytes(LongText text, std::int64_t offset, std::int64_t limit, const ch
       type);
 }
 
-/// The content of the request's file. If there is none the reply says so, with status 200 if `begun` (R-STORE-353, 354:
-/// the client has then sent its head already).
+/// The content of the request's file. nullopt: the reply contains the error, with status 200 if `begun`, because the
+/// client has then sent its head already (R-STORE-353, 354).
 std::optional<LongText> content_of(const TaskFiles& files, const Request& request, bool begun, Reply& reply) {
   const auto refuse = [&](int status, std::string text) {
     begun ? reply.text(200, std::move(text), kText) : reply.fail(status, std::move(text));

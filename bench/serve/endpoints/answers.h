@@ -26,7 +26,8 @@ void send_answer(Reply& reply, const fsm::Answer& answer, json::Value body);
 /// The same; a missing body is an empty object.
 [[nodiscard]] std::optional<json::Value> optional_body(const Request& request, std::string_view type, Reply& reply);
 
-// Members of the body; nullopt: wrong type, and the reply says so. Absent: null, 0, false, "".
+// Reads members of the body. nullopt for a wrong type: the reply contains the error. Absent members are null, 0, false
+// or "".
 struct Expected {
   const json::Value& body;
   std::string_view type;

@@ -13,7 +13,7 @@
 
 namespace berth::serve {
 
-/// False if the length is not that of a UUID; the reply then says so. `what`: e.g. "node lookup failed: ".
+/// False if the length is not that of a UUID: the reply contains the error. `what`: e.g. "node lookup failed: ".
 [[nodiscard]] inline bool is_whole_id(std::string_view id, std::string_view what, Reply& reply) {
   if (id.size() == 36) return true;
   reply.fail(500, std::string(what) + "index error: UUID must be 36 characters");

@@ -180,7 +180,7 @@ void delete_pool(Simulation& simulation, const Request& request, Reply& reply) {
   write_entry(simulation, fsm::NodePoolDeleteEntry{{name}}, reply);
 }
 
-/// Lists of a pool's nodes and jobs refuse a prefix (R-API-463); true: the reply says so.
+/// Lists of a pool's nodes and jobs refuse a prefix (R-API-463). True if there is one: the reply contains the error.
 bool refuse_prefix(const Request& request, Reply& reply) {
   if (request.prefix.empty()) return false;
   reply.fail(400, "prefix argument not allowed");

@@ -43,7 +43,7 @@ bool may(const Request& request, const std::string& name_space, const std::strin
   return request.may([&](const Rights& has) { return has.variable(name_space, path, variable_capability(what)); });
 }
 
-/// False: the sender may not do this, and the reply says so (R-STORE-161).
+/// False if the sender may not do this: the reply contains the error (R-STORE-161).
 bool allowed(const Request& request, const std::string& name_space, std::string_view what, Reply& reply) {
   if (may(request, name_space, request.captures[0], what)) return true;
   reply.fail(403, "Permission denied");
@@ -70,7 +70,7 @@ void list_variables(Simulation& simulation, const Request& request, Reply& reply
   });
 }
 
-/// False: there is no path, and the reply says so (R-STORE-4).
+/// False if the path is missing: the reply contains the error (R-STORE-4).
 bool has_path(const Request& request, Reply& reply) {
   if (!request.captures[0].empty()) return true;
   reply.fail(400, "missing variable path");
@@ -103,7 +103,7 @@ std::optional<Operation> operation_of(const Request& request, Reply& reply) {
   return out.value_or(Operation::plain);
 }
 
-/// Reads the index that the stored variable must have; false: it is no number, and the reply says so.
+/// Reads the index that the stored variable must have; false if it is no number: the reply contains the error.
 bool read_check(const Request& request, std::optional<std::uint64_t>& out, Reply& reply) {
   const std::string* text = request.find("cas");
   if (!text || text->empty()) return true;

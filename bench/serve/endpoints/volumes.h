@@ -17,7 +17,7 @@ void list_host_volumes(Simulation& simulation, const Request& request, Reply& re
 void list_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
 void write_csi_volumes(Simulation& simulation, const Request& request, Reply& reply);
 
-/// True if the sender has none of these capabilities in the namespace; the reply then says so.
+/// True if the sender has none of these capabilities in the namespace: the reply contains the error.
 [[nodiscard]] bool forbidden(const Request& request, const std::string& name_space,
                              std::initializer_list<std::string_view> capabilities, Reply& reply);
 /// True if the allocation requests a volume of this type and name.
