@@ -23,7 +23,7 @@ std::string told_options(const model::Options& decisions) {
   return out;
 }
 
-/// Totals of simulations of one kind. Prints those that break an invariant, and a single one.
+/// Totals of simulations of one kind. Prints those that break an invariant, or the only one.
 class Lives {
  public:
   Lives(const char* kind, bool prints) : kind_(kind), prints_(prints) {}

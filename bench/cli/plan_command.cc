@@ -419,7 +419,7 @@ class PlanRun {
 
   const PlanArguments& arguments_;
   model::Options options_;
-  std::vector<json::Value> answers_;           // for the page
+  std::vector<json::Value> answers_;           // for --html
   std::vector<dryrun::JobFindings> findings_;  // for CI
   std::string about_the_clock_;                // a warning, shown before the first plan
 };

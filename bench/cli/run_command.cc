@@ -66,7 +66,7 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
   return out;
 }
 
-/// Cases in which Nomad was timed besides its grid. Not a workload file, because each evaluation depends on the others.
+/// Runs the timed cases of Nomad outside its grid. They are no workload file: each evaluation depends on the others.
 int run_others(const RunArguments& arguments) {
   if (!arguments.chosen.options.empty() || !arguments.chosen.strategy.empty())
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",

@@ -226,7 +226,7 @@ json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, cons
   out.set("EvalID", plan.eval_id);
   out.set("Priority", plan.priority);
   out.set("AllAtOnce", plan.all_at_once);
-  if (plan.job) out.set("Job", static_cast<std::uint64_t>(job_index(*plan.job, jobs) + 1));  // +1: index 0 is no zero
+  if (plan.job) out.set("Job", static_cast<std::uint64_t>(job_index(*plan.job, jobs) + 1));  // +1: 0 counts as absent
   if (!plan.job_id.empty()) {
     json::Value info;
     info.set("ID", plan.job_id), info.set("Namespace", plan.job_namespace);

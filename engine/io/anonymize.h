@@ -6,7 +6,7 @@
 //   - UUIDs, times, numbers up to five digits, JSON numbers: decisions use IDs to shuffle, and numbers to compute;
 //   - Nomad's own words (anonymous_words.h), depending on where they occur;
 //   - values that an operand reads as more than equal or not (regexp, version, semver, <, <=, >, >=), and datacenters
-//   that a job's pattern matches; notes() lists them;
+//     that a job's pattern matches; notes() lists them;
 //   - versions and amounts among the attributes that Nomad itself reads.
 // Replaced words sort like the originals, since names break some ties (device groups, groups, jobs).
 #pragma once

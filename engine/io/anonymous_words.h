@@ -33,7 +33,7 @@ enum class UnitKind : std::uint8_t {
 };
 struct Unit {
   UnitKind kind = UnitKind::none;
-  std::size_t size = 1;  ///< bytes
+  std::size_t size = 1;  ///< in bytes
 };
 
 /// The unit that begins at `text[at]`, which must be the start of the text or follow a unit or a separator. Reads no

@@ -8,8 +8,8 @@
 //   JobVersions      the stored older versions
 //   AllocJobs        versions that are no longer stored but that an allocation still refers to
 //   Allocs           allocations without their job: JobVersion is the version of (Namespace, JobID). JobCreateIndex is
-//                     the registration, present if a version number exists more than once. `Job` is present in full
-//                     only where it differs from every listed version
+//                    the registration, present if a version number exists more than once. `Job` is present in full
+//                    only where it differs from every listed version
 //   Evals, Deployments, HostVolumes, HostVolumeClaims, CSIVolumes, CSIPlugins
 //
 // Entries have the keys of Nomad's API. Zero, empty and absent values are omitted, except the three fields that mark a
@@ -258,7 +258,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
     json::Value entry = model::to_json(bare, model::WriteMode::sparse);
     if (alloc.job) {
       const JobPtr& known = listed.at(key_of(*alloc.job));
-      // Reading looks the job up by the allocation's own namespace and job ID, so these must agree.
+      // The reader finds the job by the allocation's own namespace and job ID, so these must agree.
       const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
       if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
         entry.set("JobVersion", alloc.job->version);

@@ -32,7 +32,7 @@ struct ImportOptions {
 struct ClusterImport {
   model::ClusterState state;          ///< lists ascend by key; allocations share their jobs
   std::vector<std::string> warnings;  ///< one line per contradiction or omission, with its effect
-  std::vector<std::string> notes;     ///< one line per consequence of the kind of source; no contradiction
+  std::vector<std::string> notes;     ///< one line per effect of the kind of source, such as skipped records
 };
 
 /// Reads a cluster from files and folders, in any mixture. The contents decide the kind of a file:

@@ -10,7 +10,7 @@
 namespace berth::rank {
 namespace {
 
-/// The constraints with `${device.ids}` on one side: they choose among instances, besides choosing groups (R-RANK-634).
+/// Constraints with `${device.ids}` on one side: they select instances as well as groups (R-RANK-634).
 class InstanceFilter {
  public:
   InstanceFilter(const match::DeviceRequest& request, const model::NodeDevice& group) {

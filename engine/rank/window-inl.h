@@ -39,7 +39,7 @@ WindowScores score_columns(const WindowColumns& c, std::size_t first, std::size_
     }
     const auto value = hn::Div(sum, count);
     hn::StoreU(value, d, values + i);
-    const auto is_counted = hn::And(hn::Le(value, limit), hn::Gt(value, zero));  // NaN is decisive
+    const auto is_counted = hn::And(hn::Le(value, limit), hn::Gt(value, zero));  // NaN counts as decisive
     std::uint8_t bits[8] = {}, room[8] = {};
     hn::StoreMaskBits(d, hn::AndNot(is_counted, has_room), bits);
     hn::StoreMaskBits(d, hn::Not(has_room), room);

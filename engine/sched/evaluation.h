@@ -3,7 +3,7 @@
 //
 //   process()                          the scheduler
 //     run_attempts(limit, ...)         until done, failed, or out of attempts without progress
-//     one attempt                    fills result.plan and result.groups for the newest state
+//       one attempt                    fills result.plan and result.groups for the newest state
 //         create(...)                  passes blocked and follow-up evaluations to the planner at once
 //         submit_plan(...)             passes the plan to the planner, adjusts the queued counts
 //   result                             the final status, which the caller stores (to_model.h makes an API object)

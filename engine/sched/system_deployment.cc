@@ -66,7 +66,7 @@ void SystemScheduler::deploy() {
                                       ? "Deployment is running pending automatic promotion"
                                       : "Deployment is running but requires manual promotion";
     deployment.status_description = text;
-    if (!quirks().deployment_resubmitted)  // R-SCHED-189 would write another text over it
+    if (!quirks().deployment_resubmitted)  // or R-SCHED-189 would overwrite the description
       for (plan::PlannedStatus& update : result.plan.deployment_updates)
         if (update.deployment == deployment_id_ && update.status == "running") update.description = text;
   } else if (complete) {

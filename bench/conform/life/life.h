@@ -36,7 +36,7 @@ struct CommittedPlan {
   std::int64_t now_ns;
   const plan::ApplyResult& answer;
   const tables::Snapshot& after;
-  const fsm::StateLog& log;  ///< afterwards
+  const fsm::StateLog& log;  ///< after the commit
   const model::Quirks& quirks;
 };
 

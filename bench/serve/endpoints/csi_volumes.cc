@@ -165,7 +165,7 @@ std::vector<std::string> csi_problems(const json::Value& given, const CsiVolume&
   return out;
 }
 
-/// Error if an update changes what it may not (R-STORE-245); else "".
+/// Error if an update changes immutable members (R-STORE-245); else "".
 std::string update_problem(const CsiVolume& before, const CsiVolume& after) {
   const bool in_use = !before.read_allocs.empty() || !before.write_allocs.empty();
   model::ErrorList errors;

@@ -372,7 +372,7 @@ json::Value job_stub(const model::Job& job, const fsm::JobSummary* summary, bool
 
 namespace {
 
-/// The last drain, with the accessor, which is constant without access control (R-API-311).
+/// The node's last drain; without access control its AccessorID is a constant (R-API-311).
 json::Value last_drain(const model::Node& node) {
   json::Value out = node.last_drain;
   if (out.is_object()) set_missing(out, "AccessorID", "token:acls-disabled");

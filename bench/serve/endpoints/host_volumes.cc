@@ -166,7 +166,7 @@ model::ErrorList volume_errors(const GivenVolume& given) {
   return errors;
 }
 
-/// Errors of an update that changes what it may not (R-STORE-208).
+/// Errors of an update that changes immutable fields (R-STORE-208).
 model::ErrorList update_errors(Simulation& simulation, const GivenVolume& given, const HostVolume& before) {
   model::ErrorList errors;
   const auto users = users_of(simulation.state(), node_of(simulation, before.node_id), before);

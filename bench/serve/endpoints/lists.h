@@ -27,7 +27,7 @@ struct ListRows {
   TokenKind tokens = TokenKind::text;
   bool descends = false;  ///< from the largest token to the smallest
   using Passes = tl::expected<bool, std::string>;
-  std::function<Passes(std::uint32_t row, const Filter& filter)> passes;  ///< on the stored object; null: no filter
+  std::function<Passes(std::uint32_t row, const Filter& filter)> passes;  ///< filters a stored object; null: no filters
 };
 
 /// Sends a list. `make` and all functions but `write` are called at `where`, `write` at `writes`.

@@ -46,7 +46,7 @@ class Rights {
   /// Exact names and globs with their granted capabilities.
   struct Named {
     std::map<std::string, Capabilities, std::less<>> exact;
-    std::vector<std::pair<std::string, Capabilities>> globs;  // ordered by the glob
+    std::vector<std::pair<std::string, Capabilities>> globs;  // sorted by glob
     [[nodiscard]] Capabilities of(std::string_view name) const;
     [[nodiscard]] bool any(Capabilities wanted) const;
   };

@@ -5,8 +5,7 @@
 //   names, numbers   names of the groups of all versions, by number; numbers of the groups of `job`
 //   spread_job       the version whose job-level spreads apply (R-RANK-215)
 //   enabled, needs   sources that may answer; needs that every Select has (needs.h)
-//   error            why processing must end (R-FEAS-933, R-RANK-618); set by the part that detects it, empty until
-//   then
+//   error            why processing must end (R-FEAS-933, R-RANK-618); empty if there is no error
 // Threads: one worker, like every part of a stack.
 #pragma once
 

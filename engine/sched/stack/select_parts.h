@@ -8,7 +8,7 @@
 //   fit          fit of the group on a node; fit.proposed, fit.scorer (components), fit.victims (allocations to evict)
 //   evicting     results of evict mode on the nodes visited
 //   options, needs, view, top, detail   of the Select: its options, what it requires of a source, its group,
-//                 its five best nodes, the clock of its stages (null: not measured)
+//                its five best nodes, the clock of its stages (null: not measured)
 #pragma once
 
 #include "base/stages.h"
