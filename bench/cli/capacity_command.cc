@@ -250,10 +250,10 @@ void add_capacity(CLI::App& app, int& exit_code) {
       ->type_name("CLUSTER");
   const auto options = std::make_shared<StepOptions>(*command, "berth capacity");
   command->add_option("--json", arguments->json, "write the answers to this file")->type_name("FILE");
-  command->footer("Steps are made first, as by `berth whatif`: --add 10 --like n1 tells what ten more nodes bring.\n" +
+  command->footer("Steps are made first, as by `berth whatif`: --add 10 --like n1 shows the gain of ten more nodes.\n" +
                   std::string(StepOptions::kFooter) +
-                  "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 some group of a job file finds no place "
-                  "at all, or a loss leaves something without one.");
+                  "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 a group of a job file does not fit at "
+                  "all, or a loss leaves an allocation without a node.");
   command->callback([arguments, options, &exit_code] { exit_code = CapacityRun(*arguments, *options).run(); });
 }
 

@@ -74,7 +74,7 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
 
 void add_source_options(CLI::App& command, agent::SourceOptions& sources) {
   command.add_flag("--allow-partial", sources.import.allow_partial,
-                   "take a cluster whose sources lack nodes or allocations that it has, or that goes on changing");
+                   "accept a cluster whose sources are incomplete, or that changes while it is read");
   command.add_option("--rate", sources.requests_per_second, "ask an agent at most N times a second")
       ->type_name("N")
       ->check(CLI::Range(0.1, 1e6))

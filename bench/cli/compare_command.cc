@@ -459,7 +459,7 @@ void add_compare(CLI::App& app, int& exit_code) {
           "compare these preemption rules instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
       ->type_name("RULE,...")
       ->delimiter(',');
-  command->add_option("--eligible", arguments->eligible, "with --preemption: whom a task may evict")
+  command->add_option("--eligible", arguments->eligible, "with --preemption: the tasks that a task may evict")
       ->capture_default_str()
       ->check(CLI::IsMember({"nomad", "kubernetes"}));
   command
@@ -480,7 +480,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--task", arguments->task, "with --capacity: the task to add, e.g. cpu=1000,memory=512,gpus=1")
       ->type_name("RESOURCES");
   command->add_flag("--minimum-nodes", arguments->minimum_nodes,
-                    "how few nodes of each class hold the workload, beside a lower bound for any strategy");
+                    "fewest nodes of each class that hold the workload, with a lower bound for any strategy");
   command
       ->add_option("--packing-order", arguments->packing_order,
                    "with --minimum-nodes: order in which tasks are packed: as they arrive, or largest first by sum, "

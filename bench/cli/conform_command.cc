@@ -93,11 +93,11 @@ void add_conform(CLI::App& app, int& exit_code) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
-  CLI::Option* seed = command->add_option("--seed", arguments->seed,
-                                          "instead of vectors: run the random life of this seed and print its events");
+  CLI::Option* seed = command->add_option(
+      "--seed", arguments->seed, "instead of vectors: run the random simulation of this seed and print its events");
   command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")
       ->excludes(seed);
-  command->add_option("--lives", arguments->lives, "number of lives, with ascending seeds")
+  command->add_option("--lives", arguments->lives, "number of simulations, with ascending seeds")
       ->check(CLI::Range(std::uint64_t{1}, kLivesMost))
       ->needs(seed);
   command->add_option("--steps", arguments->steps, "events in a life")->check(CLI::Range(1, 100'000))->needs(seed);
@@ -129,7 +129,8 @@ void add_conform(CLI::App& app, int& exit_code) {
       return;
     }
     if (!arguments->options.empty()) {
-      fmt::print(stderr, "--option: recorded decisions are made with the defaults; only lives (--seed) take options\n");
+      fmt::print(stderr,
+                 "--option: recorded decisions are made with the defaults; only simulations (--seed) take options\n");
       exit_code = 2;
       return;
     }

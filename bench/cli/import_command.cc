@@ -144,16 +144,15 @@ void add_import(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->type_name("FILE");
   command->add_flag("--strict", arguments->options.import.strict, "refuse a cluster that contradicts itself");
   command->add_flag("--redact", arguments->redact,
-                    "replace what tasks are given by numbered words: environment, driver configuration, templates, "
-                    "headers of artifacts");
-  command->add_flag(
-      "--anonymize", arguments->anonymize,
-      "replace every name by a numbered word, so that the decisions stay the same; IDs, numbers and values "
-      "that constraints read more from than equality stay");
+                    "replace task inputs that may be secret by numbered words: environment, driver configuration, "
+                    "templates, headers of artifacts");
+  command->add_flag("--anonymize", arguments->anonymize,
+                    "replace every name by a numbered word, so that the decisions stay the same; IDs and numbers stay, "
+                    "and values that constraints compare by more than equality");
   command
       ->add_option("--map", arguments->map,
-                   "with --anonymize: which word stands for which name, read where the file exists and written; only "
-                   "its owner may read it")
+                   "with --anonymize: file with the word for each name; read if it exists, then written; only its "
+                   "owner may read it")
       ->type_name("FILE");
   command
       ->add_option(

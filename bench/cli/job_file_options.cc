@@ -12,8 +12,8 @@ void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
   }
   command
       .add_option("--var", options.variables,
-                  "value of a variable of the job file, name=value; may be repeated, and NOMAD_VAR_name in the "
-                  "environment is the same with less weight")
+                  "value of a variable of the job file, name=value; may be repeated; overrides NOMAD_VAR_name of the "
+                  "environment")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
@@ -26,7 +26,7 @@ void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
                   "false: values of variables that the job file does not declare are ignored")
       ->capture_default_str();
   command.add_flag("--allow-file-functions", options.file_functions,
-                   "let file(), fileset() and their like in the job file read below the file's folder");
+                   "let file(), fileset() and similar functions read files in the job file's folder and below");
 }
 
 }  // namespace berth::cli

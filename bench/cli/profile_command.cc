@@ -151,7 +151,7 @@ void add_profile(CLI::App& app, int& exit_code) {
       ->type_name("PREFIX");
   command
       ->add_option("--counters", arguments->counters,
-                   "hardware events to count beside the usual ones, by libpfm's names, separated by commas")
+                   "hardware events to count in addition to the usual ones, by libpfm's names, separated by commas")
       ->type_name("EVENT,...")
       ->delimiter(',');
   command->add_flag("--quiet", arguments->quiet, "no progress");

@@ -45,7 +45,7 @@ int run_rebalance(const RebalanceArguments& arguments) {
 void add_rebalance(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RebalanceArguments>();
   CLI::App* command = app.add_subcommand(
-      "rebalance", "which allocations to move so that nodes become empty, and how many must stay occupied in any case");
+      "rebalance", "allocations to move so that nodes become empty, and how many nodes must stay occupied in any case");
   command
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")

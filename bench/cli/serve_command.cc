@@ -163,7 +163,7 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--allow-host", arguments->allow_hosts,
-                   "name that requests may have as Host, beside loopback and the address listened on; repeatable")
+                   "name that requests may have as Host, in addition to loopback and the listening address; repeatable")
       ->type_name("NAME");
   command
       ->add_option(
@@ -193,10 +193,9 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "served, else the real time)")
       ->type_name("TIME");
   command
-      ->add_option(
-          "--node-template", arguments->node_template,
-          "machine that made-up nodes are like: a file with a node as GET /v1/node/:id gives it, or the name or "
-          "ID of a node of the source (default: 8 cores, 16 GiB)")
+      ->add_option("--node-template", arguments->node_template,
+                   "template of made-up nodes: a file with a node as GET /v1/node/:id returns it, or the name or ID of "
+                   "a node of the source (default: 8 cores, 16 GiB)")
       ->type_name("FILE|NODE");
   command
       ->add_option(
@@ -229,13 +228,12 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_option("--seed", arguments->seed, "seed of all random draws")->capture_default_str();
   command
       ->add_option("--heartbeat-grace", arguments->heartbeat_grace,
-                   "how long a server waits for an overdue heartbeat before the node is down (default: 10s, or as the "
-                   "life of a workload says)")
+                   "how long a server waits for an overdue heartbeat before the node is down (default: the "
+                   "workload's, else 10s)")
       ->type_name("DURATION");
   command
-      ->add_option(
-          "--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
-          "shortest interval between the heartbeats of a node (default: 10s, or as the life of a workload says)")
+      ->add_option("--min-heartbeat-ttl", arguments->min_heartbeat_ttl,
+                   "shortest interval between the heartbeats of a node (default: the workload's, else 10s)")
       ->type_name("DURATION");
   add_workers(*command, arguments->workers,
               "threads that decide evaluations; may exceed the number of cores (default: 1)");
@@ -247,7 +245,7 @@ void add_serve(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer(
       "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 3 decisions differ (with "
-      "--shadow), 4 ended while an evaluation was under way.");
+      "--shadow), 4 ended during an evaluation.");
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }
 

@@ -53,9 +53,9 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
     changes_.emplace(add(fmt::format("--{}", name.name), name.takes.data(), words, std::string(name.about)),
                      name.change);
   }
-  like_ = add("--like", "NODE", 1, "of the --add before it: copies of this node");
+  like_ = add("--like", "NODE", 1, "for the preceding --add: copies of this node");
   shape_ =
-      add("--shape", "SHAPE", 1, "of the --add before it: for example cpu=8000,memory=16384,disk=100000 (MHz, MiB)");
+      add("--shape", "SHAPE", 1, "for the preceding --add: for example cpu=8000,memory=16384,disk=100000 (MHz, MiB)");
   app.add_option("--step-file", file_, "further steps, one a line, as the options without dashes")->type_name("FILE");
   app.add_option("--deadline", deadline_, "of drains: a duration, none or force")
       ->type_name("TIME")
@@ -69,7 +69,9 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
   app.add_option("--step-time", step_time_, "virtual time that a step may take at most")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--prices", prices_, "lines `NODES PRICE`: what nodes cost an hour; the first that fits counts")
+  app.add_option(
+         "--prices", prices_,
+         "file of lines `NODES PRICE`: price of these nodes per hour; the first line that matches a node counts")
       ->type_name("FILE");
   app.add_option("--seed", seed_, "seed of all random draws")->capture_default_str();
 }

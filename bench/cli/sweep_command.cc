@@ -88,11 +88,12 @@ int run_here(const Sweep& sweep, const std::vector<std::size_t>& tasks, const Sw
   const auto done = study::run_local(sweep, tasks, arguments.local());
   if (!done) return report_error(done.error(), 1);
   if (!arguments.quiet && done->ran + done->failed > 0)
-    print("{} runs in {}, {:.1f} of them at a time; {:.1f} % of the processor time was theirs, {:.2f} ms beside each\n",
-          done->ran + done->failed, run::duration_words(done->seconds),
-          done->busy_seconds / std::max(done->seconds, 1e-9),
-          100 * done->runs_processor_s / std::max(done->processor_s, 1e-9),
-          1000 * (done->processor_s - done->runs_processor_s) / static_cast<double>(done->ran + done->failed));
+    print(
+        "{} runs in {}, {:.1f} of them at a time; {:.1f} % of the processor time was theirs, {:.2f} ms overhead each\n",
+        done->ran + done->failed, run::duration_words(done->seconds),
+        done->busy_seconds / std::max(done->seconds, 1e-9),
+        100 * done->runs_processor_s / std::max(done->processor_s, 1e-9),
+        1000 * (done->processor_s - done->runs_processor_s) / static_cast<double>(done->ran + done->failed));
   return done->interrupted ? 4 : 0;
 }
 

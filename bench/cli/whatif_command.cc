@@ -80,8 +80,8 @@ void add_whatif(CLI::App& app, int& exit_code) {
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--json", arguments->json, "write the reports of all steps to this file")->type_name("FILE");
   command->footer(std::string(StepOptions::kFooter) +
-                  "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a step that cannot be made, 3 something "
-                  "that ran, or was added, is left without a place.");
+                  "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a step that cannot be made, 3 an "
+                  "allocation that ran, or was added, is left without a node.");
   command->callback([arguments, options, &exit_code] { exit_code = run_whatif(*arguments, *options); });
 }
 

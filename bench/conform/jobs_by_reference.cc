@@ -80,7 +80,7 @@ Result<json::Value> resolve_job(const Field& job, const std::string& vector_path
     return copy;
   }
   return tl::unexpected(InputError{vector_path, "", "refers to the unknown job " + base->as_string(),
-                                   "put job_bases.jsonl.gz beside the file"});
+                                   "put job_bases.jsonl.gz next to the file"});
 }
 
 }  // namespace berth::conform

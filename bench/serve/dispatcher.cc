@@ -238,7 +238,7 @@ void Dispatcher::handle(const std::shared_ptr<Call>& call) {
       reply.fail(413, "an answer may take " + std::to_string(more >> 20) + " MiB, more than the server may hold for " +
                           "all requests (--held-memory)");
     } else if (more > 0 && budget.used() + more > budget.bytes()) {
-      reply.fail(503, "the server holds as much for requests as it may (--held-memory); try again later");
+      reply.fail(503, "the memory for requests is used up (--held-memory); try again later");
     } else {
       charge.resize(held + more);
       call->route->handler(simulation_, call->request, reply);

@@ -187,7 +187,7 @@ void LifeEvents::change_node() {
     case 2: {
       model::Node changed = node;
       conform::change_node(draw_, changed);
-      tell("{} registers anew: rack {}, class {}, {} MiB, {} devices", node.name, changed.meta["rack"],
+      tell("{} registers again: rack {}, class {}, {} MiB, {} devices", node.name, changed.meta["rack"],
            changed.node_class, changed.node_resources->memory.memory_mb, changed.node_resources->devices.size());
       return server_.take(server_.nodes().register_node(std::move(changed), server_.now()).hooks);
     }

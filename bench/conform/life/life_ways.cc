@@ -87,7 +87,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   if (lived == anew) return;
   // Finds out whose caches differ: the scheduler's or the tables'.
   const std::string newcomer = by_newcomer(snapshot, facts);
-  if (newcomer != anew) compare(eval, "the living tables", newcomer, "those loaded anew", anew);
+  if (newcomer != anew) compare(eval, "the updated tables", newcomer, "freshly loaded tables", anew);
   if (lived != newcomer) compare(eval, "a scheduler that lived", lived, "a new one", newcomer);
 }
 

@@ -154,7 +154,7 @@ void Connection::drop() {
   const auto self = shared_from_this();
   dropped_ = true;
   if (reading_body_) {
-    static const std::string kText = "the server holds as much for requests as it may (--held-memory); try again later";
+    static const std::string kText = "the memory for requests is used up (--held-memory); try again later";
     static const std::string kAnswer =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
         "Content-Length: " +
