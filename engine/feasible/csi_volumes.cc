@@ -159,7 +159,7 @@ std::int64_t CsiVolumeCheck::count_on_node(std::string_view plugin_id, std::stri
     std::sort(used_.begin(), used_.end(), [](const Used& a, const Used& b) {  // stable_sort would allocate
       return std::tie(a.source, a.position) < std::tie(b.source, b.position);
     });
-    for (std::size_t i = 0; i < used_.size(); ++i) {  // of a source that several use, the last one's namespace counts
+    for (std::size_t i = 0; i < used_.size(); ++i) {  // the last request of a source sets its namespace
       if (i + 1 < used_.size() && used_[i + 1].source == used_[i].source) continue;
       if (const model::CsiVolume* volume = state_.csi_volume(used_[i].namespace_, used_[i].source))
         plugins_.push_back(volume->plugin_id);

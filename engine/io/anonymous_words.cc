@@ -12,7 +12,8 @@
 namespace berth::io {
 namespace {
 
-/// Built-in namespace, pools and region; booleans; operands of implied constraints (R-MODEL-245) and similar ones.
+/// Built-in namespace, pools and region; booleans; values that implied constraints require (R-MODEL-245), and similar
+/// ones.
 constexpr std::string_view kEverywhere =
     "aarch64 all amd64 arm64 darwin debian default false global linux true ubuntu windows x86";
 /// Keys of driver configurations, and of the configuration that Connect gives a proxy (R-REG-24).

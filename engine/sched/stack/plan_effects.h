@@ -102,7 +102,7 @@ void PlanEffects::each_entry(Visit visit) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const PlanRows& plan = *attempt_.plan;
   for (const PlannedAlloc& alloc : plan.allocs) visit(attempt_.number_in_plan(alloc), alloc.node, 1);
-  if (!attempt_.quirks.property_counts_skewed) {  // count existing allocations once, and each of their stops once
+  if (!attempt_.quirks.property_counts_skewed) {  // existing allocations are counted; a stop ends that once
     for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
       const tables::AllocRow alloc = plan.stops[i].alloc;
       if (takes_away(i)) visit(attempt_.number_of(allocs.group[alloc]), allocs.node[alloc], -1);

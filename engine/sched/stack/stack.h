@@ -1,8 +1,9 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
-// select() tries the sources of candidates in turn: the index, the bounds if the fast checks fail, the columns, and the
-// Walk, which serves every Select. Only the cursor, the limit and the class ledger (node/class_ledger.h) carry over to
-// the next Select, whichever source answered. Threads: a stack belongs to one worker and one attempt at a time.
+// select() tries the sources of candidates in turn: the index, memos of failures, the bounds if the full check answered
+// the previous pass, the columns, and the Walk, which serves every Select. Only the cursor, the limit and the class
+// ledger (node/class_ledger.h) carry over to the next Select, whichever source answered. Threads: a stack belongs to
+// one worker and one attempt at a time.
 #pragma once
 
 #include "sched/source/best_by_bounds.h"
