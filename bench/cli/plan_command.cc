@@ -160,8 +160,8 @@ std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehea
       break;
     case server::Rehearsal::End::endless:
       out += fmt::format(
-          "Rehearsed, the evaluation does not end: it was stopped after {} plans, each refused in part and made "
-          "anew.\n",
+          "Rehearsed, the evaluation does not end: it was stopped after {} plans, each refused in part and computed "
+          "again.\n",
           rehearsal.plans);
       break;
   }

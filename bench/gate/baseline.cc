@@ -46,7 +46,7 @@ std::optional<BadMember> read_fingerprint(const json::Value& value, Fingerprint&
 Outcome<std::pair<Case, Samples>> read_case(const json::Value& value, const std::string& path, std::size_t number) {
   const std::string place = fmt::format("cases[{}]", number);
   const auto bad = [&](const std::string& member, const std::string& problem) {
-    return fail(kUsage, path, problem, "a gate judges whole samples: record it anew with `berth gate record`",
+    return fail(kUsage, path, problem, "a gate judges whole samples: record it again with `berth gate record`",
                 place + (member.empty() ? "" : "." + member));
   };
   Case what{value["workload"].as_string(), value["label"].as_string(), value["seed"].as_int(-1)};
@@ -140,10 +140,10 @@ Outcome<Baseline> read_baseline(const std::string& path) {
     return fail(kUsage, path,
                 fmt::format("has version {} of the baseline format, this berth reads {}",
                             json::to_text(value["version"]), kBaselineVersion),
-                "record it anew with this berth");
+                "record it again with this berth");
   out.recorded = value["recorded"].as_string(), out.command = value["command"].as_string();
   if (!value["recorded"].is_string() || !value["command"].is_string())
-    return fail(kUsage, path, "does not say when and by which command it was recorded", "record it anew");
+    return fail(kUsage, path, "does not say when and by which command it was recorded", "record it again");
   for (std::size_t i = 0; i < value["cases"].size(); ++i) {
     auto one = read_case(value["cases"][i], path, i);
     if (!one) return tl::unexpected(one.error());
@@ -153,7 +153,7 @@ Outcome<Baseline> read_baseline(const std::string& path) {
                     fmt::format("cases[{}]", i));
     out.cases.push_back(std::move(*one));
   }
-  if (out.cases.empty()) return fail(kUsage, path, "has no case", "record it anew with `berth gate record`");
+  if (out.cases.empty()) return fail(kUsage, path, "has no case", "record it again with `berth gate record`");
   return out;
 }
 

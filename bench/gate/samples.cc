@@ -39,7 +39,7 @@ constexpr Source kSources[] = {{"cpu", "machine.cpu"},
                                {"digest_version", "decisions_digest_version", true}};
 
 tl::unexpected<Failure> not_whole(const std::string& source, const std::string& place, const std::string& problem) {
-  return fail(kUsage, source, problem, "a gate judges whole reports: write it anew with `berth run --json`", place);
+  return fail(kUsage, source, problem, "a gate judges whole reports: write it again with `berth run --json`", place);
 }
 
 /// "" if a member is a text (or, with `number`, a whole number from 0), else the problem.

@@ -49,7 +49,7 @@ Result<void> check_one(const json::Value& value, const std::string& path, const 
                value.is_null() ? "is missing"
                : empty         ? "is empty"
                                : fmt::format("is {}, not {}", value.kind(), shape.words),
-               "write the file anew with this version of berth");
+               "write the file again with this version of berth");
   }
   const std::size_t slash = rest.find('/');
   const std::string_view key = rest.substr(0, slash);
@@ -75,7 +75,7 @@ Result<std::string> kind_of(const json::Value& value, const std::string& path, c
     return bad(path, place.empty() ? "/version" : place,
                fmt::format("is version {} of {}; this berth reads version {}",
                            base::shown(json::to_text(told["version"])), kind, known->version),
-               "use the berth that wrote it, or write it anew");
+               "use the berth that wrote it, or write it again");
   return kind;
 }
 
@@ -89,7 +89,7 @@ Result<void> check(const json::Value& value, const std::string& path, std::initi
 
 namespace {
 
-constexpr const char* kContradiction = "it was changed or mixed up after berth wrote it; write it anew";
+constexpr const char* kContradiction = "it was changed or mixed up after berth wrote it; write it again";
 
 const json::Value& found_at(const json::Value& value, std::string_view path) {
   const json::Value* at = &value;
@@ -181,7 +181,7 @@ Result<Input> read_input(const std::string& path) {
   auto value = io::parse_json(*text, path);
   if (!value) {
     InputError error = value.error();
-    if (error.remedy.empty()) error.remedy = "the file may be cut short: write it anew";
+    if (error.remedy.empty()) error.remedy = "the file may be cut short: write it again";
     return tl::unexpected(error);
   }
   auto input = as_input(std::move(*value), path);

@@ -274,7 +274,7 @@ void add_conflicts(const Runs& runs, const std::vector<std::string>& names, Sect
       {"retries", "retries"},
       {"gave up", "gave_up"},
       {"used as decided ahead", "ahead_used"},
-      {"made anew", "ahead_redone"},
+      {"made again", "ahead_redone"},
       {"made in turn", "ahead_inline"},
   };
   const auto value = [&](const Input* run, const char* key) {

@@ -132,7 +132,7 @@ Result<void> check_schema(const json::Value& value, const std::string& format, c
     if (!schema) return tl::unexpected(schema.error());
     if (const auto found = Checker(*schema).check(value))
       return tl::unexpected(
-          InputError{path, found->place, found->what, "write the file anew with this version of berth"});
+          InputError{path, found->place, found->what, "write the file again with this version of berth"});
   }
   return {};
 }

@@ -189,7 +189,7 @@ void workers_table(std::string& out, const RunResult& r) {
   out += "\n  workers     utilisation";
   for (const std::int64_t busy_ns : p.busy_ns) out += fmt::format(" {:.0f} %", 100 * utilisation(busy_ns, r));
   if (r.workload.commits == sim::CommitOrder::deterministic) {
-    out += fmt::format("\n  ahead       {} decisions used, {} made anew, {} made in their turn\n",
+    out += fmt::format("\n  ahead       {} decisions used, {} made again, {} made in their turn\n",
                        grouped(p.ahead_used), grouped(p.ahead_redone), grouped(p.ahead_inline));
     return;
   }

@@ -238,7 +238,7 @@ Result<std::vector<Record>> ResultsDb::records() const {
     if (!results.is_number(2))
       return tl::unexpected(InputError{path_, fmt::format("results of run {}", results.integer(0)),
                                        fmt::format("{} is no number", results.text(1)),
-                                       "it was changed after berth wrote it; remove the run, or write it anew"});
+                                       "it was changed after berth wrote it; remove the run, or write it again"});
     if (const auto at = by_id.find(results.integer(0)); at != by_id.end())
       out[at->second].results.emplace_back(results.text(1), results.number(2));
   }

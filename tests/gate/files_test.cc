@@ -245,7 +245,7 @@ TEST(Broken, SamplesMustBeThereForEveryRepetition) {
   put(file.path(), json::to_text(value));
   EXPECT_EQ(read_baseline(file.path()).error().error.line(),
             file.path() +
-                ":cases[0].samples.placements: is missing; a gate judges whole samples: record it anew with "
+                ":cases[0].samples.placements: is missing; a gate judges whole samples: record it again with "
                 "`berth gate record`");
 }
 
