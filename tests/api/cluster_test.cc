@@ -1,4 +1,4 @@
-// The public interface as a user meets it: load, register, schedule, read why, commit, repeat.
+// The public interface as a user calls it: load, register, schedule, read the reasons, commit, repeat.
 #include "berth/cluster.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A living cluster and the columns of a View, as users of the library meet them.
+// A simulated cluster and the columns of a View, as users of the library call them.
 #include "berth/living.h"
 
 #include <gtest/gtest.h>

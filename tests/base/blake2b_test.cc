@@ -1,4 +1,4 @@
-// BLAKE2b against digests that Python's hashlib gives.
+// BLAKE2b compared with digests of Python's hashlib.
 #include "base/blake2b.h"
 
 #include <gtest/gtest.h>

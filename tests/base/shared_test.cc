@@ -1,4 +1,4 @@
-// Shared and SharedOptional against the values they stand for, copies included; Chunked against std::vector.
+// Shared and SharedOptional compared with plain values, also after copies; Chunked compared with std::vector.
 #include "base/shared.h"
 
 #include <gtest/gtest.h>

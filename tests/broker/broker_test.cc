@@ -1,5 +1,5 @@
-// The broker by hand, its faults and accounts, its memory, and its protocol under seeded interleavings. Its exact order
-// is checked by recorded scripts (tests/golden/control/broker).
+// The broker: cases by hand, faults, accounting, memory, and its protocol under seeded interleavings. Recorded scripts
+// (tests/golden/control/broker) check its exact order.
 #include "broker/broker.h"
 
 #include <gtest/gtest.h>

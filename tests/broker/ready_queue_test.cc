@@ -1,4 +1,4 @@
-// The ready queue by hand, under seeded interleavings, and against a plain priority queue by its histories.
+// The ready queue: cases by hand, seeded interleavings, and histories checked against a simple priority queue.
 #include "broker/ready_queue.h"
 
 #include <gtest/gtest.h>

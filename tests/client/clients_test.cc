@@ -1,4 +1,4 @@
-// Clients by hand-made cases, rule by rule. Times are counted from the start of the first client, 1000 s on the clock.
+// Hand-made cases of clients, rule by rule. Times are counted from the start of the first client, 1000 s on the clock.
 #include "client/world.h"
 
 namespace berth::client {

@@ -1,4 +1,4 @@
-// What tasks do by their drivers' configurations (issue: tasks that do something).
+// Behaviour of tasks that their drivers' configurations describe.
 #include "client/drivers.h"
 
 #include <gtest/gtest.h>

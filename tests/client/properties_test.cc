@@ -1,5 +1,5 @@
-// Clients under seeded random events: no report is lost, time does not go back, memory ends with the tasks; and the
-// heap is left alone in the steady state.
+// Clients under seeded random events: no report is lost, time does not go back, memory is freed when tasks end, and the
+// steady state does not allocate.
 #include "client/world.h"
 #include "support/heap_count.h"
 

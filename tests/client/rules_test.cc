@@ -1,4 +1,4 @@
-// The pure rules of clients with numbers of their own; recorded ones are in tests/golden/control/client_*.
+// The pure rules of clients, with made-up numbers; recorded ones are in tests/golden/control/client_*.
 #include <gtest/gtest.h>
 
 #include "client/health.h"

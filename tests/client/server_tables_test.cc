@@ -1,4 +1,4 @@
-// What a server's tables say to clients, and what clients say as API objects.
+// Reading allocations from a server's tables, and clients' reports as API objects.
 #include "client/server_tables.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The timer wheel against the obvious: a sorted list of (time, order of setting).
+// The timer wheel compared with a sorted list of (time, order of setting).
 #include <gtest/gtest.h>
 
 #include <set>

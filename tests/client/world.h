@@ -1,4 +1,4 @@
-// A server as simple as can be around Clients: it lists allocations, takes reports and remembers them.
+// The simplest server around Clients: lists allocations, takes reports and stores them.
 #pragma once
 
 #include <gtest/gtest.h>

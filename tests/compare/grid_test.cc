@@ -1,5 +1,5 @@
-// Grids of runs: what a problem is made of, what is measured of a run, and that a grid is the same on any number of
-// threads, interrupted or not.
+// Grids of runs: the problem, the measures of a run, and that the result does not depend on the number of threads or on
+// interruptions.
 #include "compare/grid.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Whom the rules evict: by hand, against all subsets, and on small clusters.
+// Victims of the preemption rules: by hand, compared with all subsets, and on small clusters.
 #include <gtest/gtest.h>
 
 #include <algorithm>

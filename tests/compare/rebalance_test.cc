@@ -1,4 +1,4 @@
-// Which tasks rebalancing moves: by hand, and what must hold on random clusters.
+// Tasks that rebalancing moves: by hand, and invariants on random clusters.
 #include "sim/rebalance.h"
 
 #include <gtest/gtest.h>

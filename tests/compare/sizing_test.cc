@@ -1,4 +1,4 @@
-// Lower bounds and searches against exhaustive packing of tiny problems.
+// Lower bounds and searches compared with exhaustive packing of tiny problems.
 #include "compare/sizing.h"
 
 #include <gtest/gtest.h>

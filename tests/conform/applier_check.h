@@ -1,5 +1,5 @@
-// Two ways through the applier, one truth: a plan of plain rows must leave the state that its API objects leave, which
-// recorded commits vouch for.
+// Compares two paths through the applier: a plan of rows must leave the same state as its API objects. Recorded commits
+// check the latter.
 #pragma once
 
 #include <string>

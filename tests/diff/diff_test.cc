@@ -1,4 +1,4 @@
-// Two moments made by hand: what counts as moved, replaced, new and ended, and why.
+// Two states made by hand: which allocations count as moved, replaced, new and ended, and why.
 #include "diff/diff.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What `berth plan` says of a group that does not fit, over random clusters and jobs: every change that it offers is
-// made in the job file, and the file planned again.
+// Advice of `berth plan` over random clusters and jobs: each offered change is made in the job file, and the file
+// planned again.
 #include "advice/advice.h"
 
 #include <fmt/format.h>

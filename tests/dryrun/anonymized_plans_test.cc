@@ -1,4 +1,4 @@
-// A cluster and its jobs made anonymous: the plan is the original's, under the map.
+// Plans of an anonymized cluster and its jobs equal those of the original, under the map of names.
 #include "io/anonymize.h"
 
 #include <gtest/gtest.h>

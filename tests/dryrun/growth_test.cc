@@ -1,5 +1,5 @@
-// A dry run, from the files to the advice, costs time and memory by the length of every list of a job and of a node,
-// not by their squares.
+// Time and memory of a dry run, from the files to the advice, are linear in the length of every list of a job and of a
+// node.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A deployment counts the health of its allocations alike, whether a report is a row or an API object (R-CTRL-727 to
+// A deployment counts the health of its allocations equally, whether a report is a row or an API object (R-CTRL-727 to
 // 729).
 #include "fsm/deployment_counts.h"
 

@@ -1,5 +1,5 @@
-// What the recorded scripts of job requests (tests/golden/control/jobs) do not show: tokens that come again, payloads
-// that can be compressed, bounds of counts, which allocations are forced.
+// Job requests that the recorded scripts (tests/golden/control/jobs) do not cover: repeated tokens, compressible
+// payloads, bounds of counts, and which allocations are forced.
 #include "base/base64.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the state keeps of a job beside its versions, and what is asked of single versions and evaluations.
+// Records of a job other than its versions, and requests on single versions and evaluations.
 #include <gtest/gtest.h>
 
 #include "fsm/request_world.h"

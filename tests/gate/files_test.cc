@@ -1,4 +1,4 @@
-// Baselines and histories: written, read again, refused when they are not what they should be.
+// Baselines and histories: written, read again, and refused if they are malformed.
 #include <gtest/gtest.h>
 
 #include <fstream>

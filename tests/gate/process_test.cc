@@ -1,4 +1,4 @@
-// Processes: how they end, how they are ended, which command line they get.
+// Processes: how they end, how they are stopped, and their command lines.
 #include "gate/process.h"
 
 #include <gtest/gtest.h>

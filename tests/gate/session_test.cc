@@ -1,4 +1,4 @@
-// Whole sessions in a simulated world: the gate's own test of itself. Nothing here depends on how fast the machine is.
+// Whole sessions of the gate with simulated repetitions. Nothing depends on the speed of the machine.
 #include "gate/session.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A world of made-up repetitions: reports as `berth run` writes them, with noise from a seed instead of a machine.
+// Simulated repetitions: reports as `berth run` writes them, with noise from a seed instead of a machine.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The rules of a verdict, with samples that are made up by hand.
+// The rules of a verdict, with samples made by hand.
 #include "gate/verdict.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Functions of HCL (R-HCL-550 to 665): what recorded expressions do not reach, and the bounds of what they may cost.
+// Functions of HCL (R-HCL-550 to 665) that recorded expressions do not cover, and bounds on their cost.
 #include "hcl/functions.h"
 
 #include <gtest/gtest.h>

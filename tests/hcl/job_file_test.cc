@@ -1,4 +1,4 @@
-// HCL job files as jobs of the API (R-HCL-220 to 508), and what hostile ones cost. The recorded files are in
+// HCL job files as jobs of the API (R-HCL-220 to 508), and the cost of hostile ones. The recorded files are in
 // tests/golden/hcl.
 #include "hcl/job_file.h"
 

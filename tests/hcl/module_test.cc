@@ -1,5 +1,5 @@
-// Variables, locals, dynamic blocks and JSON (R-HCL-220 to 335, 770 to 774), and the recorded job files as far as the
-// language decides about them.
+// Variables, locals, dynamic blocks and JSON (R-HCL-220 to 335, 770 to 774), and the parts of recorded job files that
+// the language alone decides.
 #include <gtest/gtest.h>
 
 #include <filesystem>

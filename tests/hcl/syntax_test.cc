@@ -1,5 +1,5 @@
-// The grammar at its corners (R-HCL-20 to 93): values and errors of expressions, errors of files. The recorded
-// expressions are replayed by the test `conform`.
+// Corner cases of the grammar (R-HCL-20 to 93): values and errors of expressions, errors of files. The test `conform`
+// replays the recorded expressions.
 #include <gtest/gtest.h>
 
 #include "hcl/lexer.h"

@@ -1,4 +1,4 @@
-// IDs that cannot be stored, and states that say what cannot be: by name, and refused when strict.
+// IDs that cannot be stored, and contradictory states: each is named, and refused with `strict`.
 #include <gtest/gtest.h>
 
 #include <algorithm>

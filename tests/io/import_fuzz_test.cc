@@ -1,5 +1,5 @@
-// Seeded mutations of a small export and of a CLUSTER.json: whatever comes, the importer gives a state that it can
-// write and read again and that fits into the tables, or one line that says why not.
+// Seeded mutations of a small export and of a CLUSTER.json. The importer returns either a state that can be written,
+// read again and loaded into tables, or an error of one line.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,5 @@
-// Where JSON is wrong: by hand, and that simdjson and the search for the place agree on what is JSON at all.
+// Positions of errors in JSON: by hand, and that simdjson and the search for the position agree on whether a text is
+// JSON.
 #include "io/json_fault.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Files that berth writes: what stands at the path before decides how it is written, and nothing is left behind.
+// Output files: how the file already at the path decides the way of writing, and that no temporary file remains.
 #include "io/output.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// A cluster of two nodes, one job with an older version, and three allocations, as an export of all endpoints gives it.
+// A cluster of two nodes, one job with an older version, and three allocations, in the form of an export of all
+// endpoints.
 #pragma once
 
 namespace berth::testing {

@@ -1,4 +1,4 @@
-// Sources of an import in any mixture: debug archives, folders, snapshots beside answers; what they lack.
+// Mixed sources of an import: debug archives, folders, snapshots together with answers; and what they lack.
 #include <gtest/gtest.h>
 
 #include <filesystem>

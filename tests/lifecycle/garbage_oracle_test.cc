@@ -1,6 +1,5 @@
-// What garbage collection takes from random states, against the rules of section 14 of part 07 read aloud: a full scan
-// over everything that is stored, as API objects. And that as much room is enough for a state that lives fifty times as
-// long.
+// Garbage collection of random states compared with a full scan that follows the rules of section 14 of part 07 over
+// all stored API objects. Memory does not grow in a simulation that is fifty times as long.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Garbage collection: what is old enough, what keeps it, entries of bounded size (section 14 of part 07).
+// Garbage collection: which age suffices, what keeps an object, entries of bounded size (section 14 of part 07).
 #include <gtest/gtest.h>
 
 #include "lifecycle/small_cluster.h"

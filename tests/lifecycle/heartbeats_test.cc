@@ -1,4 +1,5 @@
-// Heartbeat timers: TTLs by rate and jitter, the heap under them, what missed ones do (R-CTRL-910 to 921).
+// Heartbeat timers: TTLs by rate and jitter, the heap of timers, and the effect of missed heartbeats (R-CTRL-910 to
+// 921).
 #include "lifecycle/heartbeats.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-// Each event of R-CTRL-E1 to E19 on a few nodes, and that nothing but configuration, seed and events decides.
+// Each event of R-CTRL-E1 to E19 on a few nodes. Only configuration, seed and events decide the result.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Events of tasks as a living cluster's clients report them (R-API-355), restarts and signals by an operator
+// Task events that a simulated cluster's clients report (R-API-355), and restarts and signals by an operator
 // (R-API-705).
 #include "living/small_world.h"
 

@@ -1,4 +1,4 @@
-// Five stories that people asked about, each driven by events and held to what the specification says must happen.
+// Five scenarios from user questions, each driven by events and compared with the specification.
 #include "living/small_world.h"
 
 namespace berth::living {

@@ -1,5 +1,5 @@
-// A living cluster of a few nodes for tests: each holds ten allocations of 100 MHz; jobs are written as in a job file's
-// JSON; the clock counts seconds from the beginning.
+// A simulated cluster of a few nodes for tests: each holds ten allocations of 100 MHz; jobs are written as in a job
+// file's JSON; the clock counts seconds from the beginning.
 #pragma once
 
 #include <functional>

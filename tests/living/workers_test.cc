@@ -1,5 +1,5 @@
-// A living cluster whose server has several workers: those that decide ahead decide what one does, to the digest; free
-// ones place everything once, while the clock waits for them.
+// A simulated cluster with several workers. Workers that decide ahead have the digest of one worker. Free ones place
+// everything exactly once, while the clock waits for them.
 #include <atomic>
 #include <random>
 #include <thread>

@@ -1,4 +1,5 @@
-// Seeded random texts through every parser of this folder: no crash, and what both of two ways answer must agree.
+// Seeded random texts through every parser of this folder: no crash, and equal answers where there are two
+// implementations.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,5 +1,5 @@
-// Random JSON through the reader of every model type. Whatever comes in, the answer is a value or an error that names a
-// place; what was read is written and read again without a change.
+// Random JSON through the reader of every model type. The result is a value or an error with a position; a value that
+// is written and read again is unchanged.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Connect at registration, by hand: what it adds, what it refuses (R-REG sections 1 to 3, 14).
+// Connect at registration, by hand: what is added and what is refused (R-REG sections 1 to 3, 14).
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"

@@ -1,5 +1,5 @@
-// What a job file passes through before it is scheduled costs by the length of its lists, not by their squares:
-// registration, the difference to a stored version, the decisions on it, and its JSON.
+// The work on a job file before it is scheduled is linear in the length of its lists: registration, the difference to a
+// stored version, the decisions on it, and its JSON.
 #include <gtest/gtest.h>
 
 #include <algorithm>

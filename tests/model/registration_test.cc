@@ -1,5 +1,5 @@
-// Jobs as input: defaults, canonical form, implied constraints, validation, cron, change detection. Whole registrations
-// are compared in the recorded decisions; here are the single rules, by hand.
+// Jobs as input: defaults, canonical form, implied constraints, validation, cron, change detection. Recorded decisions
+// compare whole registrations; here single rules are checked by hand.
 #include <gtest/gtest.h>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// The plan applier: what a node's check says (R-CTRL-610 to 616), what is committed, and that it allocates nothing.
+// The plan applier: the check of a node (R-CTRL-610 to 616), what is committed, and that it does not allocate memory.
 #include "plan/apply.h"
 
 #include <gtest/gtest.h>

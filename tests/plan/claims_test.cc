@@ -1,4 +1,4 @@
-// Claims on sticky host volumes: made when a plan is committed, gone with their job (R-FEAS-1114, R-STORE-222, 223).
+// Claims on sticky host volumes: made when a plan is committed, removed with their job (R-FEAS-1114, R-STORE-222, 223).
 #include <gtest/gtest.h>
 
 #include "plan/apply.h"

@@ -1,4 +1,4 @@
-// The search for the knee on models of servers whose knee is known, in virtual time.
+// The search for the highest sustained rate, on models of servers whose limit is known, in virtual time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

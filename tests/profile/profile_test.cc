@@ -1,4 +1,4 @@
-// Profiles of small workloads: the decisions are those of a run without, and what is written can be read.
+// Profiles of small workloads: decisions equal those of a run without profiling, and the files can be read again.
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"

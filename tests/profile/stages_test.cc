@@ -1,4 +1,4 @@
-// The clock of stages, the arithmetic of the recorder, of the stage table and of the overhead.
+// The clock of stages, and the arithmetic of the recorder, of the stage table and of the overhead.
 #include <gtest/gtest.h>
 
 #include "base/stages.h"

@@ -1,4 +1,4 @@
-// Quirks of nodes, drains and deployments as time goes by.
+// Quirks of nodes, drains and deployments over time.
 #include "lifecycle/job_drain.h"
 #include "lifecycle/small_cluster.h"
 #include "quirks/quirk_test.h"

@@ -1,6 +1,5 @@
-// The table of Nomad's quirks, as tests: one test suite per field of model::Quirks, named as the field is. Each test
-// decides one small case twice, as Nomad does and with that quirk alone off; list_test.cc fails for a field without
-// any.
+// The table of Nomad's quirks as tests: one test suite per field of model::Quirks, with the field's name. Each test
+// decides one small case twice, as Nomad does and with only that quirk off. list_test.cc fails if a field has no test.
 #pragma once
 
 #include <gtest/gtest.h>

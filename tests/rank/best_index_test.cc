@@ -1,4 +1,4 @@
-// The index of scores against the loop that it replaces: best, ties and the list of the five best.
+// The index of scores compared with the loop that it replaces: the best, ties and the list of the five best.
 #include "rank/best_index.h"
 
 #include <gtest/gtest.h>

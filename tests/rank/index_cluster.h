@@ -1,4 +1,4 @@
-// Clusters as the fit index reads them, with an oracle.
+// Clusters as the fit index reads them, with a slow reference implementation.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Port offers, marking, and the walk over address blocks, against examples and against a slow obvious set.
+// Port offers, marking, and the iteration over address blocks, compared with examples and a simple set.
 #include "rank/network_index.h"
 
 #include <gtest/gtest.h>

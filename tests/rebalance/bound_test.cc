@@ -1,4 +1,4 @@
-// The lower bound against every assignment of tiny fleets.
+// The lower bound compared with every assignment of tiny fleets.
 #include "rebalance/bound.h"
 
 #include <gtest/gtest.h>

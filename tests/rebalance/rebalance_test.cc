@@ -1,4 +1,4 @@
-// Plans for small clusters: what moves and what stays, and each move made again on a fresh cluster.
+// Plans for small clusters: which allocations move and which stay, and each move repeated on a fresh cluster.
 #include "rebalance/rebalance.h"
 
 #include <fmt/format.h>

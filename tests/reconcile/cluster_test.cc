@@ -1,5 +1,5 @@
-// Whole runs of the reconciler: the worked examples of section 12 of part 05, invariants on random inputs, and the
-// independence of the order in which allocations are handed in.
+// Whole runs of the reconciler: the worked examples of section 12 of part 05, invariants on random inputs, and that the
+// order of the allocations does not matter.
 #include "reconcile/cluster.h"
 
 #include <gtest/gtest.h>

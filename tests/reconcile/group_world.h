@@ -1,4 +1,4 @@
-// One job with one group, run through the cluster reconciler; what is to be done comes back as one line of text.
+// One job with one group, run through the cluster reconciler; the result is one line of text.
 #pragma once
 
 #include <optional>

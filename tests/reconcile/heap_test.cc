@@ -1,4 +1,5 @@
-// What the reconciler takes from the heap does not grow with the job: columns and bit sets, no object per allocation.
+// The number of heap allocations of the reconciler does not grow with the job: it uses columns and bit sets, no object
+// per allocation.
 #include <gtest/gtest.h>
 
 #include "model/names.h"

@@ -1,4 +1,4 @@
-// Rules of part 05 that no recorded decision tells from their opposite: each case fails when its rule is turned round.
+// Rules of part 05 that no recorded decision covers: each case fails if its rule is inverted.
 #include <gtest/gtest.h>
 
 #include "reconcile/group_world.h"

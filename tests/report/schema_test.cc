@@ -1,5 +1,5 @@
-// What a report reads must be of the types that bench/schema gives it: every member of a run's result, broken in every
-// way, and the kinds of schema one by one.
+// A report only reads values of the types in bench/schema: every member of a run's result is broken in every way, and
+// the features of schemas are tested one by one.
 #include "report/schema.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// HdrHistogram's log: what is written is read back by a decoder of its own, byte by byte as the format is described.
+// HdrHistogram's log: a separate decoder, written from the format's description, reads back what was written.
 #include "run/hdr_log.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Workloads of several kinds of jobs: what each costs, and new versions of jobs that run.
+// Workloads of several kinds of jobs: the cost of each kind, and new versions of running jobs.
 #include <gtest/gtest.h>
 
 #include "run/report.h"

@@ -1,5 +1,5 @@
-// Workloads with a life: each one of bench/macro tells the story that its file promises, and a life is the same again
-// for the same seed.
+// Workloads with a `[life]` section: those of bench/macro have the course that their files describe, and the same seed
+// gives the same simulation.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// A run with nothing handed in, as the program of the main job has it (bench/cli/main_job.cc).
+// A run without optional parts, as in the program of the main job (bench/cli/main_job.cc).
 #include "run/measured_run.h"
 
 #include <gtest/gtest.h>

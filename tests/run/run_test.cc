@@ -1,4 +1,4 @@
-// The runner and its reports: small workloads whose results can be counted by hand or must hold whatever the machine.
+// The runner and its reports: small workloads whose results can be counted by hand, or hold on every machine.
 #include <gtest/gtest.h>
 
 #include <csignal>

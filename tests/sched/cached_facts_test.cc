@@ -1,5 +1,5 @@
-// What a scheduler caches from evaluation to evaluation: the key of a cached answer is as good as what it was made of,
-// so that no text of a user makes two questions one.
+// Facts that a scheduler caches from evaluation to evaluation: the key of a cached answer distinguishes everything that
+// the answer depends on, so texts from users cannot make two questions equal.
 #include <gtest/gtest.h>
 
 #include "sched/small_world.h"

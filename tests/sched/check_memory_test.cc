@@ -1,5 +1,5 @@
-// check_worker_memory() finds nothing in a worker that followed a living store, and each fault that is planted in a
-// cache kept by state.
+// check_worker_memory() finds no difference in a worker that follows a changing store, and finds each fault planted in
+// a cache by state.
 #include "sched/check_memory.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Jobs of all kinds, again and again with what they have running: the columns against the general way.
+// Jobs of all kinds, scheduled repeatedly with their running allocations: the columns compared with the general path.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-// States that contradict themselves: decided as the rules say, or harmless; nothing crashes, hangs or goes on for ever.
+// Contradictory states are decided by the rules or are harmless; nothing crashes, hangs or runs without end.
 #include <gtest/gtest.h>
 
 #include <array>

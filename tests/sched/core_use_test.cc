@@ -1,4 +1,4 @@
-// What a node gives who asks for cores is the same by its table of cores as by its topology.
+// The cores that a node gives to a request are the same by its table of cores as by its topology.
 #include "sched/source/core_use.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is read of plain allocations by columns is what would be read of their API objects.
+// Columns of simple allocations have the same values as their API objects.
 #include "sched/stack/job_allocs.h"
 
 #include <gtest/gtest.h>

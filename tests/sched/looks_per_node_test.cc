@@ -1,4 +1,4 @@
-// How far Selects had to go is remembered by ask, apart for those that need host volumes.
+// The number of nodes that Selects visited is recorded by request, and separately for requests with host volumes.
 #include "sched/source/looks_per_node.h"
 
 #include <gtest/gtest.h>

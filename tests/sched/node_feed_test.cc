@@ -1,4 +1,5 @@
-// The columns of nodes that changed, against the log and what nodes had left, read at every step from every one before.
+// The feed of changed nodes compared with the log and with the free resources of nodes, read at every step from every
+// earlier one.
 #include "sched/source/node_feed.h"
 
 #include <gtest/gtest.h>

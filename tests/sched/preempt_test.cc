@@ -1,5 +1,5 @@
-// The documented example of preemption from evaluation to commit (R-PREEMPT-1201 to 1209), and what later placements
-// see of it.
+// The documented example of preemption from evaluation to commit (R-PREEMPT-1201 to 1209), and its effect on later
+// placements.
 #include <gtest/gtest.h>
 
 #include <set>

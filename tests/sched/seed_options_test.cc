@@ -1,4 +1,4 @@
-// Options for earlier behaviour (R-SEED-1 to 98): each with its default beside it.
+// Options for earlier behaviour (R-SEED-1 to 98), each compared with its default.
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"

@@ -1,5 +1,5 @@
-// Selects of random clusters and jobs: the plain path against the general one, exhaustive against an obvious oracle,
-// and no heap allocation per placement.
+// Selects of random clusters and jobs: the fast path compared with the general one, exhaustive mode with a simple
+// reference, and no heap allocation per placement.
 #include <gtest/gtest.h>
 
 #include <algorithm>

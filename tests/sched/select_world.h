@@ -1,5 +1,5 @@
-// Random clusters and jobs, and what an evaluation decided as one text: for tests that hold fast ways to the general
-// one.
+// Random clusters and jobs, and the result of an evaluation as one text, for tests that compare fast paths with the
+// general one.
 #pragma once
 
 #include <map>

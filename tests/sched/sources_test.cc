@@ -1,4 +1,4 @@
-// Sources of candidates: their switches, the needs that decide which of them may answer, and the class ledger that they
+// Sources of candidates: their switches, the needs that decide which source may answer, and the class ledger that they
 // share.
 #include "sched/source/sources.h"
 

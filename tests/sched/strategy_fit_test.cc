@@ -1,5 +1,5 @@
-// A ranking strategy in place of the fit component (R-STRAT-007): scores of whole Selects by hand, what strategies see
-// of a node, and random clusters against the obvious way. select_test.cc has the paths against each other.
+// A ranking strategy in place of the fit score (R-STRAT-007): scores of whole Selects by hand, the node data that
+// strategies get, and random clusters compared with a simple implementation. select_test.cc compares the paths.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Rules of part 06 that no recorded decision tells from their opposite: each case fails when its rule is turned round.
+// Rules of part 06 that no recorded decision covers: each case fails if its rule is inverted.
 #include <gtest/gtest.h>
 
 #include "sched/small_world.h"

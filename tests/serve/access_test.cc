@@ -1,5 +1,5 @@
-// Access control over real sockets: bootstrap, tokens, policies and what they allow, roles, methods, keys
-// (R-STORE-60 to 184).
+// Access control over real sockets: bootstrap, tokens, policies and their effect, roles, methods, keys (R-STORE-60 to
+// 184).
 #include <gtest/gtest.h>
 
 #include <algorithm>

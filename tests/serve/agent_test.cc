@@ -1,5 +1,5 @@
-// The agent beside the cluster: workers, log, metrics, its own node, files of allocations, sessions, and what a
-// workload has happen (R-STORE-300 to 515); texts are those of the rules.
+// The agent of `berth serve`: workers, log, metrics, local node, files of allocations, sessions, and events of a
+// workload (R-STORE-300 to 515); texts are those of the rules.
 #include <gtest/gtest.h>
 
 #include <cmath>

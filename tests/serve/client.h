@@ -1,4 +1,4 @@
-// A small HTTP client for tests: plain sockets, so that what is sent may be as wrong as a test wants.
+// A small HTTP client for tests, on plain sockets so that it can send malformed requests.
 #pragma once
 
 #include <arpa/inet.h>

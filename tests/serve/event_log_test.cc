@@ -1,4 +1,4 @@
-// What the event stream keeps and who gets it (R-API-580 to 587).
+// Which events the event stream keeps, and which readers get them (R-API-580 to 587).
 #include "serve/events/event_log.h"
 
 #include <gtest/gtest.h>

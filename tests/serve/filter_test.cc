@@ -1,5 +1,5 @@
-// Filter expressions (R-API-75 to 79b): what they say of stored objects, and the texts of their errors, which the
-// recordings of real answers fix.
+// Filter expressions (R-API-75 to 79b): their results on stored objects, and the texts of their errors, which are those
+// of recorded answers.
 #include "serve/filter/filter.h"
 
 #include <gtest/gtest.h>

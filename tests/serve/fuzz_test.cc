@@ -1,5 +1,5 @@
-// Whatever is sent to it, `berth serve` answers something of HTTP or closes the connection, and goes on serving.
-// Requests begin as valid ones and are mutated: as bytes, as JSON, as paths and parameters.
+// `berth serve` answers any input with HTTP or closes the connection, and continues to serve. Requests begin as valid
+// ones and are mutated: as bytes, as JSON, as paths and parameters.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-// Beginnings of UUIDs (R-API-80), with the texts of recorded answers.
+// Prefixes of UUIDs (R-API-80), with the texts of recorded answers.
 #include "serve/endpoints/id_prefix.h"
 
 #include <gtest/gtest.h>

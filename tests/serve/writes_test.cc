@@ -1,4 +1,4 @@
-// Writes over real sockets: texts and statuses of what is refused, answers of what is done, and berth's own endpoints.
+// Writes over real sockets: texts and statuses of refusals, answers of accepted writes, and berth's own endpoints.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The way of an evaluation, case by case on clusters that can be counted by hand, and the same decisions by every
-// executor. Nodes hold ten allocations of 100 MHz; the clock is the test's.
+// An evaluation from enqueue to ack, case by case on clusters that can be counted by hand, with the same decisions by
+// every executor. Nodes hold ten allocations of 100 MHz; the clock is the test's.
 #include <gtest/gtest.h>
 
 #include <atomic>

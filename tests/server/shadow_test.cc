@@ -1,5 +1,5 @@
-// Decisions made again by a shadow: it finds nothing where nothing is wrong, and each stale fact that is planted in
-// what a worker or the tables cache.
+// Decisions repeated by a shadow: it reports nothing without a fault, and reports each stale fact planted in a cache of
+// the worker or the tables.
 #include "server/shadow.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Twice as long a list of a workload is twice the work, whichever list it is: it is read, planned and generated once.
+// Doubling any list of a workload doubles the work: the list is read, planned and generated once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The life of a workload as it is read and planned: what a file says, and what it must not say.
+// Reading and planning of the `[life]` section of workloads: valid contents, and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The published experiment against the check values of R-STRAT-601 to 608, and its parts by hand.
+// The published experiment compared with the check values of R-STRAT-601 to 608, and its parts by hand.
 #include "sim/openb_experiment.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Statistics against published values: the documentation of R and SciPy, and cases that can be counted by hand.
+// Statistics compared with published values (documentation of R and SciPy), and cases that can be counted by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

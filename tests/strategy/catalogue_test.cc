@@ -1,5 +1,5 @@
-// Every strategy of the registry, one row each: what it decides on clusters small enough for a pencil, in which way it
-// is free of the order of the nodes, and how its score moves as nodes fill up. A strategy without a row fails.
+// Every strategy of the registry, one row each: its decisions on clusters small enough to check by hand, whether it
+// depends on the order of the nodes, and how its score changes as nodes fill up. A strategy without a row fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>

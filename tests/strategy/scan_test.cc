@@ -1,4 +1,4 @@
-// What all strategies share: feasibility, ties, kept scores, the registry.
+// Behaviour shared by all strategies: feasibility, ties, cached scores, the registry.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The SQLite file of results: whole, once, by several at a time.
+// The SQLite file of results: each run is written whole and once, also by several processes at a time.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <unistd.h>

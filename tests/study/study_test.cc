@@ -1,4 +1,4 @@
-// Factors, the order of runs, processes, and what a study comes to.
+// Factors, the order of runs, processes, and the statistics of a study.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Plans, records in a folder, job files, and what an analysis finds.
+// Plans, records in a folder, job files, and the results of an analysis.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

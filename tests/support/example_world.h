@@ -1,5 +1,5 @@
-// What the examples in the comments of include/berth take for granted: a cluster of three nodes with a job, and files
-// that hold them in the current folder.
+// Names that the examples in the comments of include/berth use: a cluster of three nodes with a job, and files of them
+// in the current folder.
 #pragma once
 
 #include <unistd.h>

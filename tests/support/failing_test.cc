@@ -1,4 +1,4 @@
-// Tests that fail, for failing_test.sh to look at what is printed of them (main.cc).
+// Tests that fail on purpose, so that failing_test.sh can check the output of main.cc.
 #include <gtest/gtest.h>
 
 namespace {

@@ -1,4 +1,4 @@
-// Bytes on the heap of a test program now and at most. It defines operator new: one file of a program includes it.
+// Bytes on the heap of a test program, current and peak. It defines operator new: one file of a program includes it.
 #pragma once
 
 #include <malloc.h>

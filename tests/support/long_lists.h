@@ -1,5 +1,5 @@
-// Jobs and nodes in which one list is as long as wished: every list of a job file and of a node, by name. For tests
-// that hold what reads them to linear time and memory.
+// Jobs and nodes in which one list has any length: every list of a job file and of a node, by name. For tests that
+// readers of these lists take linear time and memory.
 #pragma once
 
 #include <string>

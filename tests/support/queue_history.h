@@ -1,4 +1,4 @@
-// Histories of a priority queue and the question whether one order of its operations explains all answers.
+// Histories of a priority queue, and a check whether one order of its operations explains all answers.
 #pragma once
 
 #include <algorithm>

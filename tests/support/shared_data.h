@@ -1,4 +1,4 @@
-// Where tests find data: the project's own, and a folder `shared` beside the checkout that not everybody has.
+// Where tests find data: the project's own, and an optional folder `shared` next to the checkout.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// How much work a call is: instructions of this thread, where the kernel counts them, else the least CPU time of
-// several calls. For tests of how work grows, which a busy machine must not disturb.
+// Work of a call: instructions of this thread if the kernel counts them, else the least CPU time of several calls. For
+// tests of how work grows, which a busy machine must not disturb.
 #pragma once
 
 #include <linux/perf_event.h>

@@ -1,4 +1,4 @@
-// CowVector against std::vector: whatever happens to the original, every copy keeps what it had.
+// CowVector compared with std::vector: every copy keeps its contents, whatever happens to the original.
 #include "tables/cow.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Rows of what was removed are used again, and nobody mistakes them: jobs come and go fifty times over in tables that
-// hold a few, with snapshots, holds and listeners of changes that come and go as well.
+// Rows of removed objects are reused and never mistaken for the old ones: jobs are added and removed fifty times in
+// tables that hold a few, with snapshots, holds and listeners of changes.
 #include <gtest/gtest.h>
 
 #include <deque>

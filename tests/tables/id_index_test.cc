@@ -1,4 +1,4 @@
-// IdIndex against a map: rows that come, go and are used again under other IDs.
+// IdIndex compared with a map: rows that are added, removed and reused under other IDs.
 #include "tables/id_index.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Evaluations as numbers: whatever pack() takes comes back field by field; the rest keeps its object.
+// Evaluations as numbers: each field that pack() accepts is restored; other evaluations keep their object.
 #include "tables/packed_eval.h"
 
 #include <gtest/gtest.h>

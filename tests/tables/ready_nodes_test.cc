@@ -1,4 +1,4 @@
-// Lists of ready nodes: one that follows the state against one made anew, and the one that snapshots share.
+// Lists of ready nodes: an updated list compared with a new one, and the list that snapshots share.
 #include "tables/ready_nodes.h"
 
 #include <gtest/gtest.h>

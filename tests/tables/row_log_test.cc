@@ -1,4 +1,4 @@
-// RowLog: a reader gets exactly the entries it asks for, or is told that it cannot.
+// RowLog: a reader gets exactly the requested entries, or an error if they are no longer there.
 #include "tables/row_log.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// SparseColumn against std::vector, copies included; and reports as rows.
+// SparseColumn compared with std::vector, also after copies; and reports as rows.
 #include "tables/sparse_column.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The state store: random commits against the tables' invariants and a slow oracle, snapshots under a writer, recorded
-// states loaded and exported again, memory per row.
+// The state store: random commits compared with the tables' invariants and a slow reference, snapshots during writes,
+// recorded states loaded and exported again, memory per row.
 #include <gtest/gtest.h>
 
 #include <atomic>

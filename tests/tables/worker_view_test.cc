@@ -1,5 +1,5 @@
-// Views of workers: equal to the state after every step of random commits, however far they are behind; no commit
-// copies a chunk for them; beside a writer they show whole commits only.
+// Views of workers equal the state after every step of random commits, however many steps they are behind. No commit
+// copies a chunk because of a view. While a writer runs, a view shows only whole commits.
 #include "tables/worker_view.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Selectors and steps: what is taken, and what is refused with which words.
+// Selectors and steps: which are accepted, and the texts of refusals.
 #include "whatif/steps.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Steps on a cluster of three racks: what moves, waits, is evicted, and falls short.
+// Steps on a cluster of three racks: which allocations move, wait, are evicted, and how far groups fall short.
 #include "whatif/whatif.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Uses nothing but the installed public headers and berth::berth: loads a cluster, registers a job, schedules it,
-// prints why and where, commits, and goes on until the cluster is full.
+// Uses only the installed public headers and berth::berth: loads a cluster, registers a job, schedules it, prints where
+// and why, commits, and repeats until the cluster is full.
 #include <berth/cluster.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Ranking strategies and a preemption rule of one's own, in their own translation unit.
+// Ranking strategies and a preemption rule of the user's own, in their own translation unit.
 #pragma once
 
 #include <berth/preemption.h>

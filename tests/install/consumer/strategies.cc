@@ -1,5 +1,5 @@
-// A strategy of one's own beside berth's: by name with a parameter, in a weighted sum, and timed against a built-in
-// one; and a preemption rule of one's own.
+// A user's own strategy among berth's: by name with a parameter, in a weighted sum, and timed against a built-in one;
+// and a user's own preemption rule.
 #include <berth/cluster.h>
 
 #include <algorithm>

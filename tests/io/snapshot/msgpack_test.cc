@@ -1,4 +1,4 @@
-// The walk over msgpack values: where an object ends, however its bytes arrive (R-SNAP-12, 30, 123, 131).
+// The scan over msgpack values: where an object ends, however its bytes arrive (R-SNAP-12, 30, 123, 131).
 #include "io/snapshot/msgpack.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Snapshots: all their objects equal the export of the same moment, damage of every kind is refused in one line, and no
-// secret comes through (R-SNAP).
+// Snapshots: all objects equal the export of the same moment, every kind of damage is refused in one line, and no
+// secret is imported (R-SNAP).
 #include <gtest/gtest.h>
 
 #include <filesystem>
