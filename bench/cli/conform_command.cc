@@ -84,7 +84,7 @@ bool run_lives(std::uint64_t first, std::uint64_t count, int steps, const model:
 void add_conform(CLI::App& app, int& exit_code) {
   struct Arguments {
     conform::RunOptions run;
-    std::string step, json;
+    std::string step, json, junit;
     std::optional<std::uint64_t> seed;
     std::uint64_t lives = 1;
     int steps = 12;
@@ -109,6 +109,12 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--name", arguments->run.name, "only vectors whose name contains this text")->excludes(seed);
   command->add_option("--diff", arguments->run.diff_count, "show the first N differing vectors")->excludes(seed);
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE")->excludes(seed);
+  command
+      ->add_option("--junit", arguments->junit,
+                   "write it to this file, as JUnit's XML: a test per file of vectors; --diff N adds the first "
+                   "differences")
+      ->type_name("FILE")
+      ->excludes(seed);
   command->callback([arguments, &exit_code] {
     const auto sources = enabled_sources("berth conform", arguments->sources);
     if (!sources) {
@@ -142,6 +148,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     Outputs outputs;
     for (const std::string& path : arguments->run.paths) outputs.input(path);
     outputs.output("--json", arguments->json);
+    outputs.output("--junit", arguments->junit);
     if (auto fine = outputs.check(); !fine) {
       exit_code = report_error(fine.error(), 2);
       return;
@@ -160,6 +167,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     print("{}", conform::to_table(*report));
     exit_code = report->differ + report->unsupported == 0 ? 0 : 3;
     if (Outputs::write(arguments->json, json::to_text(conform::to_json(*report), 2) + "\n") != 0) exit_code = 1;
+    if (Outputs::write(arguments->junit, conform::to_junit(*report)) != 0) exit_code = 1;
   });
 }
 

@@ -28,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct GateArguments {
-  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, html, markdown, history, profile;
+  std::string base, head, base_rev, baseline, label = "smoke", effect = "5%", json, html, markdown, junit, history,
+                                              profile;
   std::vector<std::string> workloads = {"quickstart"}, limits, metrics, allow;
   std::optional<std::int64_t> repetitions, workload_seed;
   std::int64_t seed = 1, repetitions_max = 40;
@@ -165,6 +166,7 @@ gate::Outcome<int> print_verdict(const GateArguments& arguments, gate::Described
   if (auto done = write_output(arguments.json, json::to_text(gate::to_json(what), 2) + "\n"); !done)
     return tl::unexpected(done.error());
   if (auto done = write_output(arguments.markdown, gate::to_markdown(what)); !done) return tl::unexpected(done.error());
+  if (auto done = write_output(arguments.junit, gate::to_junit(what)); !done) return tl::unexpected(done.error());
   if (!arguments.history.empty())
     if (auto done = gate::append_history(arguments.history, heads); !done) return tl::unexpected(done.error());
   if (arguments.page.write(gate::to_json(what), arguments.json) != 0) return gate::kOwnFailure;
@@ -180,7 +182,7 @@ gate::Outcome<void> check_outputs(GateArguments& arguments) {
        {arguments.baseline, arguments.shown, arguments.compare_base, arguments.compare_head, arguments.drift_file})
     outputs.input(path);
   for (const auto& [option, path] : {std::pair("--json", arguments.json), std::pair("--html", arguments.html),
-                                     std::pair("--markdown", arguments.markdown),
+                                     std::pair("--markdown", arguments.markdown), std::pair("--junit", arguments.junit),
                                      std::pair("--history", arguments.history), std::pair("-o", arguments.output)})
     outputs.output(option, path);
   if (auto fine = outputs.check(); !fine) return tl::unexpected(gate::Failure{gate::kUsage, fine.error()});
@@ -415,6 +417,11 @@ void add_options(CLI::App* command, GateArguments& a) {
   command->add_option("--json", a.json, "write the verdict to this file")->type_name("FILE");
   command->add_option("--html", a.html, "write it as one self-contained page to this file")->type_name("FILE");
   command->add_option("--markdown", a.markdown, "write it for a pull request to this file")->type_name("FILE");
+  command
+      ->add_option("--junit", a.junit,
+                   "write it to this file, as JUnit's XML: a test per metric, failed if it regressed, skipped if "
+                   "inconclusive")
+      ->type_name("FILE");
   command->add_option("--history", a.history, "append one line per case to this file")->type_name("FILE");
   command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder")
       ->type_name("FOLDER");

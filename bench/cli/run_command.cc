@@ -26,7 +26,7 @@ namespace {
 struct RunArguments {
   WorkloadArguments chosen;
   std::optional<std::int64_t> workers;
-  std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark;
+  std::string json, html, csv, hdr, hdr_log, prometheus, google_benchmark, data_items;
   StudyArguments study;
   bool list = false, stages = false, quiet = false;
   std::string slowdown, sources;
@@ -61,6 +61,7 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
        {std::pair("--json", arguments.json), std::pair("--html", arguments.html), std::pair("--csv", arguments.csv),
         std::pair("--hdr", arguments.hdr), std::pair("--hdr-log", arguments.hdr_log),
         std::pair("--prometheus", arguments.prometheus), std::pair("--google-benchmark", arguments.google_benchmark),
+        std::pair("--data-items", arguments.data_items), std::pair("--benchstat", arguments.study.benchstat),
         std::pair("--results", arguments.study.results)})
     out.output(option, path);
   return out;
@@ -72,9 +73,11 @@ int run_others(const RunArguments& arguments) {
     return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
                          "nomad-others compares with what Nomad decides today", "leave it out"},
                         2);
-  if (arguments.study.many() || !arguments.study.results.empty())
+  if (arguments.study.many() || !arguments.study.results.empty() || !arguments.study.benchstat.empty())
     return report_error(
-        {"berth run", "", "nomad-others repeats by itself: no --repeat, --vary or --results", "leave them out"}, 2);
+        {"berth run", "", "nomad-others repeats by itself: no --repeat, --vary, --results or --benchstat",
+         "leave them out"},
+        2);
   if (!arguments.sources.empty() || arguments.shadow > 0)
     return report_error({"berth run", arguments.shadow > 0 ? "--shadow" : "--sources",
                          "nomad-others is compared with Nomad's own decisions", "leave it out"},
@@ -104,6 +107,7 @@ int run_many(const RunArguments& arguments) {
                                                     {"--hdr-log", !arguments.hdr_log.empty()},
                                                     {"--prometheus", !arguments.prometheus.empty()},
                                                     {"--google-benchmark", !arguments.google_benchmark.empty()},
+                                                    {"--data-items", !arguments.data_items.empty()},
                                                     {"--stages", arguments.stages},
                                                     {"--slowdown", !arguments.slowdown.empty()},
                                                     {"--sources", !arguments.sources.empty()},
@@ -111,7 +115,7 @@ int run_many(const RunArguments& arguments) {
   for (const auto& [option, given] : kOfOneRun)
     if (given)
       return report_error({"berth run", option, "is of one run, and --repeat and --vary make several",
-                           "leave it out; --json, --html and --results have them all"},
+                           "leave it out; --json, --html, --results and --benchstat have them all"},
                           2);
   run::RunOptions options;
   options.quiet = arguments.quiet;
@@ -182,8 +186,8 @@ int run(const RunArguments& arguments) {
   write(arguments.hdr_log, result->hdr_log);
   write(arguments.prometheus, run::to_prometheus(*result));
   write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
-  if (const int code =
-          add_result(arguments.study.results, arguments.chosen.changes(arguments.workers), *result, report);
+  write(arguments.data_items, json::to_text(run::to_data_items(*result), 2) + "\n");
+  if (const int code = add_result(arguments.study, arguments.chosen.changes(arguments.workers), *result, report);
       code != 0)
     exit_code = code;
   if (exit_code == 0) exit_code = html->write(report, arguments.json.empty() ? workload->name : arguments.json);
@@ -222,6 +226,10 @@ void add_run(CLI::App& app, int& exit_code) {
   command
       ->add_option("--google-benchmark", arguments->google_benchmark,
                    "write the times as google-benchmark's programs do to this file, for its compare.py")
+      ->type_name("FILE");
+  command
+      ->add_option("--data-items", arguments->data_items,
+                   "write throughput and latency as Kubernetes' scheduler_perf does to this file")
       ->type_name("FILE");
   command->add_flag("--stages", arguments->stages,
                     "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` says "

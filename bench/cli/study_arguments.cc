@@ -8,6 +8,7 @@
 #include "report/kinds.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
+#include "study/benchstat.h"
 #include "study/results_db.h"
 #include "study/study_report.h"
 
@@ -53,6 +54,10 @@ void StudyArguments::add_to(CLI::App& command) {
       .add_option("--results", results,
                   "add parameters and results of every run to this SQLite file (bench/study/README.md has its tables)")
       ->type_name("FILE");
+  command
+      .add_option("--benchstat", benchstat,
+                  "write one line per run with all its measures to this file, as Go's benchmarks do, for benchstat")
+      ->type_name("FILE");
 }
 
 int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_t> workers,
@@ -65,6 +70,7 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   outputs.output("--json", json);
   outputs.output("--html", html_path);
   outputs.output("--results", arguments.results);
+  outputs.output("--benchstat", arguments.benchstat);
   if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(html_path);
   if (!html) return report_error(html.error(), 2);
@@ -86,6 +92,12 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   if (results)
     for (const study::Setting& setting : done->settings)
       if (const auto added = results->add(setting.records); !added) exit_code = report_error(added.error(), 1);
+  if (!arguments.benchstat.empty()) {
+    std::vector<study::Record> records;
+    for (const study::Setting& setting : done->settings)
+      records.insert(records.end(), setting.records.begin(), setting.records.end());
+    if (Outputs::write(arguments.benchstat, study::to_benchstat(records)) != 0) exit_code = 1;
+  }
   json::Value report = study::to_json(*done);
   if (Outputs::write(json, json::to_text(report, 2) + "\n") != 0) exit_code = 1;
   std::vector<report::Input> inputs;
@@ -98,12 +110,14 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   return exit_code;
 }
 
-int add_result(const std::string& file, const std::vector<sim::Change>& changes, const run::RunResult& result,
+int add_result(const StudyArguments& arguments, const std::vector<sim::Change>& changes, const run::RunResult& result,
                const json::Value& report) {
-  if (file.empty()) return 0;
-  auto results = study::ResultsDb::open(file);
-  if (!results) return report_error(results.error(), 1);
+  if (arguments.results.empty() && arguments.benchstat.empty()) return 0;
   study::Record record = study::record_of({result.workload.path, result.workload.label, changes, 0}, result, report);
+  if (Outputs::write(arguments.benchstat, study::to_benchstat(std::span(&record, 1))) != 0) return 1;
+  if (arguments.results.empty()) return 0;
+  auto results = study::ResultsDb::open(arguments.results);
+  if (!results) return report_error(results.error(), 1);
   record.key = study::moment_key(0);
   const auto added = results->add(std::span(&record, 1));
   return added ? 0 : report_error(added.error(), 1);

@@ -1,4 +1,4 @@
-// `berth run --repeat`, `--vary` and `--results`: the same workload many times.
+// `berth run --repeat`, `--vary`, `--results` and `--benchstat`: the same workload many times.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@ namespace berth::cli {
 struct StudyArguments {
   std::optional<std::int64_t> repetitions, warm_ups;
   std::vector<std::string> varied;
-  std::string results;
+  std::string results, benchstat;
   bool wide = false;
 
   void add_to(CLI::App& command);
@@ -28,8 +28,8 @@ struct StudyArguments {
                                     const StudyArguments& study, const std::string& json, const std::string& html,
                                     const run::RunOptions& options);
 
-/// Adds the run of this process to the file of --results, if there is one. `path`: of the workload's file.
-[[nodiscard]] int add_result(const std::string& file, const std::vector<sim::Change>& changes,
+/// Adds the run of this process to the file of --results and writes that of --benchstat, where they are given.
+[[nodiscard]] int add_result(const StudyArguments& arguments, const std::vector<sim::Change>& changes,
                              const run::RunResult& result, const json::Value& report);
 
 }  // namespace berth::cli

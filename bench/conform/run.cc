@@ -14,6 +14,7 @@
 #include "conform/streams/stream_replay.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "run/junit.h"
 
 namespace berth::conform {
 namespace {
@@ -106,6 +107,14 @@ void replay_job_files(std::vector<std::string>& files, const RunOptions& options
     report.differ += file.differ;
     report.files.push_back(std::move(file));
   }
+}
+
+std::string difference_text(const KeptDifference& kept) {
+  std::string out = fmt::format("{}  in {}\n", kept.name, kept.path);
+  for (const Difference& d : kept.differences)
+    out += fmt::format("  {}{}\n    expected {}\n    got      {}\n", d.place.empty() ? "/" : d.place,
+                       d.rule.empty() ? "" : "  (" + d.rule + ")", d.expected, d.got);
+  return out;
 }
 
 }  // namespace
@@ -227,15 +236,31 @@ std::string to_table(const Report& report) {
     for (const auto& [what, count] : file.unsupported)
       out += fmt::format("    not supported yet: {} ({})\n", what, count);
   }
-  for (const KeptDifference& kept : report.kept) {
-    out += fmt::format("\n{}  in {}\n", kept.name, kept.path);
-    for (const Difference& d : kept.differences)
-      out += fmt::format("  {}{}\n    expected {}\n    got      {}\n", d.place.empty() ? "/" : d.place,
-                         d.rule.empty() ? "" : "  (" + d.rule + ")", d.expected, d.got);
-  }
+  for (const KeptDifference& kept : report.kept) out += "\n" + difference_text(kept);
   if (!report.kept.empty()) out += "\n";
   out += fmt::format("{} equal, {} differ, {} not supported\n", report.equal, report.differ, report.unsupported);
   return out;
+}
+
+std::string to_junit(const Report& report) {
+  std::vector<run::JunitSuite> suites;
+  for (const FileReport& file : report.files) {
+    const fs::path path = file.path;
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    if (suites.empty() || suites.back().name != folder) suites.push_back({folder, {}});
+    run::JunitCase one{folder, path.filename().string(), file.path, run::JunitCase::Outcome::passed, "", "", ""};
+    one.text = fmt::format("{} equal, {} differ, {} not supported", file.equal, file.differ, file.unsupported_count());
+    if (file.differ + file.unsupported_count() > 0) {
+      one.outcome = run::JunitCase::Outcome::failed;
+      one.type = file.differ > 0 ? "differs" : "not-supported";
+      for (const auto& [what, count] : file.unsupported)
+        one.detail += fmt::format("not supported: {} ({})\n", what, count);
+      for (const KeptDifference& kept : report.kept)
+        if (kept.path == file.path) one.detail += difference_text(kept);
+    }
+    suites.back().cases.push_back(std::move(one));
+  }
+  return run::to_junit("berth conform", suites);
 }
 
 json::Value to_json(const Report& report) {

@@ -45,5 +45,7 @@ struct Report {
 [[nodiscard]] Result<Report> run(const RunOptions& options);
 [[nodiscard]] std::string to_table(const Report& report);  ///< last line: `N equal, N differ, N not supported`
 [[nodiscard]] json::Value to_json(const Report& report);
+/// One suite per folder, one test per file, which fails if a vector differs or is not supported.
+[[nodiscard]] std::string to_junit(const Report& report);
 
 }  // namespace berth::conform

@@ -8,36 +8,10 @@
 
 #include "dryrun/advice_text.h"
 #include "dryrun/text.h"
+#include "run/junit.h"
 
 namespace berth::dryrun {
 namespace {
-
-/// Escapes text for an attribute or element of XML 1.0; characters not allowed in XML become a question mark.
-std::string xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\n':
-        out += "&#10;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c;
-    }
-  }
-  return out;
-}
 
 /// Escapes text of a workflow command; `property`: for the part before `::`.
 std::string workflow(std::string_view text, bool property) {
@@ -122,31 +96,18 @@ JobFindings refused_job(const std::string& file, const std::string& problem) {
 }
 
 std::string to_junit(const std::vector<JobFindings>& jobs, bool no_evictions) {
-  std::size_t tests = 0, failures = 0;
-  std::string suites;
+  std::vector<run::JunitSuite> suites;
   for (const JobFindings& job : jobs) {
-    std::size_t failed = 0;
-    std::string cases;
+    run::JunitSuite suite{job.job, {}};
     for (const Finding& finding : job.findings) {
-      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\">", xml(job.job),
-                           xml(name_of(finding)), xml(job.file));
-      if (is_failure(finding.kind, no_evictions)) {
-        ++failed;
-        cases += fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", type_of(finding.kind),
-                             xml(finding.text), xml(finding.detail));
-      } else {
-        cases += fmt::format("<system-out>{}</system-out>", xml(finding.text + "\n" + finding.detail));
-      }
-      cases += "</testcase>\n";
+      const bool failed = is_failure(finding.kind, no_evictions);
+      suite.cases.push_back({job.job, name_of(finding), job.file,
+                             failed ? run::JunitCase::Outcome::failed : run::JunitCase::Outcome::passed,
+                             type_of(finding.kind), finding.text, finding.detail});
     }
-    suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n{}  </testsuite>\n",
-                          xml(job.job), job.findings.size(), failed, cases);
-    tests += job.findings.size(), failures += failed;
+    suites.push_back(std::move(suite));
   }
-  return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"berth plan\" tests=\"{}\" failures=\"{}\">\n{}"
-      "</testsuites>\n",
-      tests, failures, suites);
+  return run::to_junit("berth plan", suites);
 }
 
 std::string to_github(const JobFindings& job, bool no_evictions) {

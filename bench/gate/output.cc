@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "run/junit.h"
 #include "stats/summary.h"
 
 namespace berth::gate {
@@ -135,6 +136,29 @@ std::string to_markdown(const Described& what) {
     if (f.result == Judgement::pass) out += "- " + finding_line(f) + "\n";
   out += "\n</details>\n\n" + sides(what, "`");
   return out;
+}
+
+std::string to_junit(const Described& what) {
+  const Verdict& verdict = what.session->verdict;
+  std::vector<run::JunitSuite> suites;
+  for (const CasePair& pair : what.session->cases) {
+    const std::string name = pair.what.name(), stage = slower_stage(verdict, name);
+    run::JunitSuite suite{"berth gate " + name, {}};
+    for (const Finding& finding : verdict.findings) {
+      if (finding.case_name != name) continue;
+      run::JunitCase one{
+          name, finding.metric, "", run::JunitCase::Outcome::passed, word(finding.result), finding_line(finding), ""};
+      if (finding.result == Judgement::inconclusive) one.outcome = run::JunitCase::Outcome::skipped;
+      if (finding.result == Judgement::regression) {
+        one.outcome = run::JunitCase::Outcome::failed;
+        if (!stage.empty()) one.detail = fmt::format("the slower stage is {}\n", stage);
+        one.detail += sides(what, "");
+      }
+      suite.cases.push_back(std::move(one));
+    }
+    suites.push_back(std::move(suite));
+  }
+  return run::to_junit("berth gate", suites);
 }
 
 json::Value to_json(const Described& what) {

@@ -1,4 +1,5 @@
-// Formats a verdict: lines for the terminal, Markdown for a pull request, JSON (bench/schema/berth-gate.json).
+// Formats a verdict: lines for the terminal, Markdown for a pull request, JUnit's XML, JSON
+// (bench/schema/berth-gate.json).
 #pragma once
 
 #include "gate/profile.h"
@@ -21,6 +22,8 @@ struct Described {
 /// Machine and sides, every metric that did not simply pass, stages, and last the verdict.
 [[nodiscard]] std::string to_terminal(const Described& what);
 [[nodiscard]] std::string to_markdown(const Described& what);
+/// One suite per case, one test per metric: a regression is a failure, an inconclusive metric is skipped.
+[[nodiscard]] std::string to_junit(const Described& what);
 [[nodiscard]] json::Value to_json(const Described& what);
 
 }  // namespace berth::gate

@@ -160,4 +160,36 @@ json::Value to_google_benchmark(const RunResult& r) {
   return out;
 }
 
+json::Value to_data_items(const RunResult& r) {
+  json::Value items = json::Value::array();
+  const std::string name = r.workload.name + "/" + r.workload.label;
+  const auto add = [&](const std::string& of, const char* metric, const char* unit, json::Value data) {
+    items.push(json::Object{{"data", std::move(data)},
+                            {"unit", unit},
+                            {"labels", json::Object{{"Name", of},
+                                                    {"Metric", metric},
+                                                    {"berth_commit", base::build_info().commit},
+                                                    {"berth_isa_path", base::isa_path_used()}}}});
+  };
+  if (!r.cells.empty()) {
+    for (const CellResult& cell : r.cells)
+      add(fmt::format("{}/cell:{}", name, cell.cell), "evaluation_duration", "ms",
+          json::Object{{"Average", static_cast<double>(cell.berth_ns) / 1e6}});
+  } else {
+    if (!r.arrivals_set_rate())
+      add(name, "SchedulingThroughput", "pods/s", json::Object{{"Average", r.placements_per_second()}});
+    const Latencies& l = r.latency;
+    for (const auto& [metric, histogram] :
+         {std::pair("placement_duration", &l.total), std::pair("placement_queue_duration", &l.queue),
+          std::pair("placement_schedule_duration", &l.schedule), std::pair("placement_commit_duration", &l.commit)}) {
+      json::Value data = json::Object{{"Average", histogram->mean() / 1e6}};
+      for (const auto& [key, percent] :
+           {std::pair("Perc50", 50), std::pair("Perc90", 90), std::pair("Perc95", 95), std::pair("Perc99", 99)})
+        data.set(key, static_cast<double>(histogram->percentile(percent)) / 1e6);
+      add(name, metric, "ms", std::move(data));
+    }
+  }
+  return json::Object{{"version", "v1"}, {"dataItems", std::move(items)}};
+}
+
 }  // namespace berth::run

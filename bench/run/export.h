@@ -1,4 +1,5 @@
-// Reports in the formats of other tools: Prometheus' text exposition and google-benchmark's JSON.
+// Reports in the formats of other tools: Prometheus' text exposition, google-benchmark's JSON, and the data items of
+// Kubernetes' scheduler_perf.
 #pragma once
 
 #include <string>
@@ -15,5 +16,11 @@ namespace berth::run {
 /// google-benchmark's JSON, for its compare.py and similar tools: one entry per placement, stage and percentile, for
 /// nomad-grid one per cell; times in ns per placement or evaluation.
 [[nodiscard]] json::Value to_google_benchmark(const RunResult& result);
+
+/// The data items that Kubernetes' scheduler_perf writes and perf-dash reads: throughput in allocations per second
+/// (unit "pods/s") and, in ms, the latency of placements and its stages; for nomad-grid the time of each cell. The
+/// average of the throughput is over the busy time; it has no percentiles, which scheduler_perf takes of samples a
+/// second apart.
+[[nodiscard]] json::Value to_data_items(const RunResult& result);
 
 }  // namespace berth::run

@@ -46,12 +46,22 @@ expect "both kinds of lives count what held" [ "$(grep -c '^2 lives held, 0 brok
 # A file that supported.txt lists: the program agrees with the library.
 listed=$(sed 's/#.*//' "$golden/supported.txt" | awk 'NF == 1 && /^components\// {print $1; exit}')
 if [ -n "$listed" ]; then
-  "$berth" conform "$golden/$listed.jsonl.gz" > "$work/table"
+  "$berth" conform "$golden/$listed.jsonl.gz" --junit "$work/equal.xml" > "$work/table"
   expect "$listed exits with 0" [ $? -eq 0 ]
+  expect "JUnit's XML of equal decisions has no failure" grep -q 'tests="1" failures="0"' "$work/equal.xml"
   # The same vectors with another answer must be found to differ.
   zcat "$golden/$listed.jsonl.gz" | sed -E 's/"out":\{.*$/"out":{"no_such_answer":true}}/' > "$work/$(basename "$listed").jsonl"
-  "$berth" conform "$work/$(basename "$listed").jsonl" --diff 1 --json "$work/differs.json" > "$work/table"
+  "$berth" conform "$work/$(basename "$listed").jsonl" --diff 1 --json "$work/differs.json" \
+    --junit "$work/differs.xml" > "$work/table"
   expect "wrong answers exit with 3" [ $? -eq 3 ]
+  expect "JUnit's XML has a failed test with the difference" python3 -c '
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+(case,) = root.findall("testsuite/testcase")
+failure = case.find("failure")
+assert (root.get("tests"), root.get("failures")) == ("1", "1") and case.get("file") == sys.argv[2]
+assert failure.get("type") == "differs" and " differ, 0 not supported" in failure.get("message") and "no_such_answer" in failure.text
+' "$work/differs.xml" "$work/$(basename "$listed").jsonl"
   expect "wrong answers are counted as different" grep -Eq '^0 equal, [1-9][0-9]* differ' <(tail -n 1 "$work/table")
 fi
 # The JSON follows its schema, which refuses another format and version.

@@ -43,9 +43,22 @@ gate 0 '^pass' --base "$fake" --head "$fake --scored 26100 --digest 00" --limit 
 gate 0 '^pass' --base "$fake" --head "$fake --schedule 275000" --effect 15%
 gate 0 '^pass' --base "$fake" --head "$fake" --workloads quickstart,storm:full --label smoke
 gate 3 '^regression: [0-9]+ regressions' --base "$fake" --head "$fake --schedule 300000 --scored 30000" \
-  --json verdict.json --markdown verdict.md --history history.jsonl
+  --json verdict.json --markdown verdict.md --history history.jsonl --junit verdict.xml
 grep -q '"result": "regression"' verdict.json || broken "verdict.json lacks the result"
 grep -q '| quickstart/smoke | nodes_scored | 26,000 | 30,000 |' verdict.md || broken "verdict.md lacks the regression"
+python3 - << 'PYTHON' || broken "JUnit's XML is not as it should be: $(head -c 2000 verdict.xml)"
+import xml.etree.ElementTree as tree
+root = tree.parse("verdict.xml").getroot()
+suite, = root
+assert root.tag == "testsuites" and suite.get("name") == "berth gate quickstart/smoke"
+cases = {case.get("name"): case for case in suite}
+assert len(cases) == len(suite) == int(root.get("tests")) > 10
+failures = {name for name, case in cases.items() if case.find("failure") is not None}
+assert {"schedule_ns.mean", "nodes_scored"} <= failures and len(failures) == int(root.get("failures")) < len(cases)
+assert "want ≤" in cases["nodes_scored"].find("failure").get("message")
+assert "the slower stage is schedule" in cases["schedule_ns.mean"].find("failure").text
+assert len(suite.findall("testcase/skipped")) == int(root.get("skipped"))
+PYTHON
 [ "$(wc -l < history.jsonl)" -eq 1 ] || broken "history.jsonl has not one line"
 gate 0 'evaluation_latency_ns.p99 +time' --list-metrics
 

@@ -863,6 +863,38 @@ TEST(Export, GoogleBenchmarkHasWhatItsToolsRead) {
   EXPECT_EQ(cells["benchmarks"][0]["real_time"].as_double(), static_cast<double>(grid->cells[0].berth_ns));
 }
 
+TEST(Export, DataItemsHaveWhatPerfDashReads) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
+  ASSERT_TRUE(workload);
+  workload->grid.last_cell = 3;
+  const auto grid = run_workload(*workload, {.quiet = true});
+  ASSERT_TRUE(grid);
+  RunResult result = run(kSmall);
+  result.parallel.arrivals_when_idle = 0;
+  result.busy_s = 2;
+  const json::Value small = to_data_items(result), cells = to_data_items(*grid);
+  for (const json::Value* report : {&small, &cells}) {
+    EXPECT_EQ((*report)["version"].as_string(), "v1");
+    for (const json::Value& item : (*report)["dataItems"].items()) {
+      EXPECT_TRUE(item["unit"].is_string());
+      EXPECT_TRUE(item["labels"]["Name"].is_string() && item["labels"]["Metric"].is_string());
+      EXPECT_TRUE(item["data"]["Average"].is_double());
+    }
+  }
+  ASSERT_EQ(small["dataItems"].size(), 5U);
+  EXPECT_EQ(small["dataItems"][0]["labels"]["Metric"].as_string(), "SchedulingThroughput");
+  EXPECT_EQ(small["dataItems"][0]["unit"].as_string(), "pods/s");
+  EXPECT_EQ(small["dataItems"][0]["data"]["Average"].as_double(), 4) << "8 placements in 2 s";
+  const json::Value& latency = small["dataItems"][1]["data"];
+  EXPECT_EQ(latency["Perc99"].as_double(), static_cast<double>(result.latency.total.percentile(99)) / 1e6);
+  EXPECT_LE(latency["Perc50"].as_double(), latency["Perc90"].as_double());
+  EXPECT_LE(latency["Perc95"].as_double(), latency["Perc99"].as_double());
+  ASSERT_EQ(cells["dataItems"].size(), 3U);
+  EXPECT_EQ(cells["dataItems"][0]["data"]["Average"].as_double(), static_cast<double>(grid->cells[0].berth_ns) / 1e6);
+  result.parallel.arrivals_when_idle = result.jobs;  // a rate of the arrivals is no throughput
+  EXPECT_EQ(to_data_items(result)["dataItems"].size(), 4U);
+}
+
 TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
   ASSERT_TRUE(workload);

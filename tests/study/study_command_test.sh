@@ -69,6 +69,17 @@ grep -o '"decisions_digest": "[0-9a-f]*"' "$scratch/one.json" > "$scratch/digest
 "$berth" run "$small" --quiet --vary strategy=worst-fit --json "$scratch/as.json" > /dev/null
 grep -qF "$(cat "$scratch/digest")" "$scratch/as.json" || broken "--vary strategy=worst-fit does not decide as --strategy worst-fit"
 
+# The text for benchstat: every run of every setting, alone and repeated; benchstat reads it where there is one.
+"$berth" run "$small" --quiet --repeat 3 --vary strategy=nomad,worst-fit --benchstat "$scratch/runs.txt" > /dev/null || broken "--benchstat fails"
+[ "$(grep -cE '^BenchmarkRun/workload=[^ ]+/label=[^ ]+/strategy=(nomad|worst-fit) 1( [0-9.e+-]+ [^ ]+)+$' "$scratch/runs.txt")" -eq 6 ] ||
+  broken "--benchstat does not have six runs: $(cat "$scratch/runs.txt")"
+"$berth" run "$small" --quiet --benchstat "$scratch/one.txt" > /dev/null || broken "--benchstat of one run fails"
+[ "$(grep -c '^BenchmarkRun/' "$scratch/one.txt")" -eq 1 ] || broken "--benchstat of one run: $(cat "$scratch/one.txt")"
+if command -v benchstat > /dev/null; then
+  benchstat -col /strategy "$scratch/runs.txt" > "$scratch/stat" 2>&1 || broken "benchstat: $(cat "$scratch/stat")"
+  grep -qE 'nomad +│ +worst-fit' "$scratch/stat" || broken "benchstat does not compare the strategies: $(cat "$scratch/stat")"
+fi
+
 # Ctrl-C keeps the rounds that are whole.
 "$berth" run quickstart --label smoke --quiet --repeat 100000 --json "$scratch/cut.json" > "$scratch/out" 2> "$scratch/err" &
 pid=$!

@@ -11,6 +11,7 @@
 #include "run/interrupt.h"
 #include "run/measures.h"
 #include "stats/rank_test.h"
+#include "study/benchstat.h"
 #include "study/processes.h"
 #include "study/study.h"
 #include "study/study_report.h"
@@ -159,6 +160,29 @@ TEST(Records, AreReadAsTheyWereWritten) {
             "x.json: is a record of version 2; this berth reads version 1; remove the file; its run is then repeated");
   EXPECT_FALSE(parse_record("{", "x"));
   EXPECT_FALSE(parse_record("[]", "x"));
+}
+
+TEST(Benchstat, HasALinePerRunThatCounts) {
+  Record one;
+  one.workload = "a b/c", one.label = "full", one.status = "ok";
+  one.commit = "c1", one.build = "GNU 12.2.0 Release", one.machine = "m";
+  one.changes = {{"workers", "2"}, {"name", "x/ y"}};
+  one.results = {{"placements_per_second", 1500.5}, {"latency_ns_p50", 12000}, {"placed_share", 0.5}, {"failed", 3}};
+  Record other = one;
+  other.results = {{"peak_rss_bytes", 4096}};
+  Record partial = one;
+  partial.status = "partial";
+  EXPECT_EQ(to_benchstat(std::vector{one, partial, other}),
+            "Unit throughput/s better=higher\nUnit placed-% better=higher\nUnit failed better=lower\n"
+            "Unit placement_p50-ns better=lower\nUnit memory_at_most-B better=lower\n"
+            "commit: c1\nbuild: GNU 12.2.0 Release\nmachine: m\n"
+            "BenchmarkRun/workload=a_b_c/label=full/workers=2/name=x__y 1 1500.5 throughput/s 50 placed-% 3 failed "
+            "12000 placement_p50-ns\n"
+            "BenchmarkRun/workload=a_b_c/label=full/workers=2/name=x__y 1 4096 memory_at_most-B\n");
+  other.commit = "c2";
+  const std::string text = to_benchstat(std::vector{one, other});
+  EXPECT_NE(text.find("\ncommit: c2\n"), std::string::npos);
+  EXPECT_EQ(to_benchstat(std::vector{partial}), "");
 }
 
 /// A study of given throughputs, one list per setting.
