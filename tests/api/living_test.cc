@@ -80,7 +80,7 @@ TEST(Living, RunsDrainsFailsAndReturns) {
   EXPECT_GT(cluster.counts().heartbeats, 0u);
 }
 
-/// Three services, of which one is updated at first: its canary has to be promoted.
+/// A service with three allocations and one canary per update, which has to be promoted.
 Job with_canary(const char* command, bool manual = false) {
   const std::string text = R"({"Job": {"ID": "web", "Name": "web", "Type": "service", "Datacenters": ["dc1"],
     "Update": {"MaxParallel": 1, "Canary": 1, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000,

@@ -38,7 +38,7 @@ void expect_accounts_balance(AnyBroker& broker) {
   const Totals t = broker.totals();
   const Contents c = broker.contents();
   EXPECT_EQ(t.accepted, t.acked + t.cancelled + t.dropped + t.flushed + c.known.size());
-  // And what is held stands in exactly one place.
+  // And each held evaluation is in exactly one place.
   std::map<EvalRow, int> places;
   for (const auto& list : c.ready)
     for (const EvalRow r : list) ++places[r];
@@ -136,7 +136,7 @@ TEST_P(EitherOrder, ARequeuedEvaluationRunsAgainAfterItsAck) {  // R-CTRL-316, 3
   expect_accounts_balance(broker);
 }
 
-/// Random operations by one thread: the accounts balance after each phase, and in the end everything comes out.
+/// Random operations by one thread: the counts balance after each phase, and at the end every evaluation is dequeued.
 TEST_P(EitherOrder, NothingIsLostInRandomUse) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);

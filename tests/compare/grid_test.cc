@@ -199,7 +199,7 @@ TEST(Grid, CurvesEndWhereTheRunEnds) {
         if (std::string(set.all[m].name) == set.curves[c].name) {
           EXPECT_EQ(run.measured.curves[c].back(), run.measured.values[m]) << set.all[m].name;
         }
-    // Nobody leaves: what is in use never falls.
+    // No task ends, so usage never falls.
     EXPECT_TRUE(std::is_sorted(run.measured.curves[1].begin(), run.measured.curves[1].end()));
   }
 }

@@ -40,7 +40,7 @@ Evictable candidate(std::int32_t cpu, std::int32_t memory, std::int32_t priority
 
 // Nothing is free; 6 and 2 are asked of
 //   0: 5, 1, priority 10     1: 6, 6, priority 40     2: 3, 3, priority 20, started later     3: 3, 1, priority 20
-// Per part of what is asked 0 brings 5/6 + 1/2, 1 brings 6/6 + 2/2, 2 brings 3/6 + 2/2, 3 brings 3/6 + 1/2.
+// As shares of the request, candidate 0 frees 5/6 + 1/2, 1 frees 6/6 + 2/2, 2 frees 3/6 + 2/2, 3 frees 3/6 + 1/2.
 struct RuleCase {
   const char* name;
   VictimRule rule;
@@ -124,7 +124,7 @@ TEST(Victims, AreEnoughAndNeverBetterThanTheOptimum) {  // R-STRAT-816, 824
       ASSERT_EQ(std::adjacent_find(victims->begin(), victims->end()), victims->end()) << rule.name;
     }
     if (all.empty()) continue;
-    // Kubernetes': nobody could stay.
+    // Kubernetes: no victim could stay.
     const Positions kubernetes = *choose_victims(VictimRule::kubernetes, s);
     for (std::size_t i = 0; i < kubernetes.size(); ++i) {
       Positions without = kubernetes;
@@ -323,7 +323,7 @@ TEST(PreemptionReplay, CountsCascadesAndWhoComesBack) {
   EXPECT_EQ(lowest.victims, 1U);
   EXPECT_EQ(lowest.cascades, 0U);
   EXPECT_EQ(lowest.placed_again, 0U);
-  // It waits until somebody leaves.
+  // It waits until another task ends.
   const PreemptionRun waits = replay(2, {{10, 10}, {10, 30, 5}, {10, 50}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}},
                                      "lexicographic", {.departures = true});
   EXPECT_EQ(waits.placed_again, 1U);
@@ -448,7 +448,7 @@ TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
 
 TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
   // A task of 25 without a budget on the first of 250 nodes; on the others one each of a group of 250 that lets one be
-  // away, and one is: all of them are beyond. Wherever the search begins, it goes on to the first node.
+  // away, and one is: all of them are beyond. Wherever the search begins, it continues to the first node.
   Crowded crowd(250);
   for (const std::int32_t priority : {25, 20}) {
     strategy::TaskClass whole;
@@ -549,7 +549,7 @@ struct YoungestFirst {
   }
   NodeKey node_key(const Shortage&, const EvictionCost& cost) const { return {cost.run_time_s}; }
 };
-/// Names somebody who is not there.
+/// A faulty rule that returns a victim out of range.
 struct Careless {
   std::optional<strategy::Victims> victims(const Shortage& s) const {
     return strategy::Victims{static_cast<std::uint32_t>(s.candidates.size())};

@@ -1,7 +1,7 @@
-// Random lives of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over many
-// steps (R-CTRL-1720 to 1735, the applier's ways of writing against each other, and each evaluation on the living
-// tables against tables loaded anew); and lives of whole clusters with their clients and watchers. `berth conform
-// --seed N` shows the lives of a seed, event by event; `--lives 10000` runs more of them.
+// Random simulations of small clusters: schedulers, applier, broker and tracker of blocked evaluations together over
+// many steps (R-CTRL-1720 to 1735; the applier's ways of writing compared with each other; each evaluation on kept
+// tables compared with tables loaded again). Also simulations of whole clusters with clients and watchers. `berth
+// conform --seed N` prints those of a seed, event by event; `--lives 10000` runs more of them.
 #include "conform/life/cluster_life.h"
 
 #include <gtest/gtest.h>
@@ -161,7 +161,7 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
   }
 }
 
-/// Of ten thousand lives these decided another way than a scheduler that came anew.
+/// Seeds at which a kept scheduler once decided otherwise than a new one.
 TEST(Lives, HoldWhereTheyOnceBroke) {
   // Nodes without the host volume, of the second group of a job, were remembered by the places of another group.
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());

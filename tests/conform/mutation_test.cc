@@ -117,8 +117,8 @@ std::vector<fs::path> kinds() {
   return out;
 }
 
-/// Replays files in a process of its own, so that a crash is one failure of many. The process lives until a file ends
-/// it, as a fork under the address sanitizer copies large tables.
+/// Replays files in a separate process, so that a crash fails only one file. The process is reused until a file crashes
+/// it, because a fork under the address sanitizer copies large tables.
 class Replayer {
  public:
   ~Replayer() {

@@ -26,7 +26,7 @@ using namespace advice;
 
 constexpr std::int64_t kNow = 1'795'309'000'000'000'000;
 
-/// A small cluster and a job that asks for much, of one seed.
+/// A small cluster and a job with large requests, drawn from a seed.
 class Case {
  public:
   explicit Case(std::uint64_t seed) : random_(seed), modest_(chance(50)), ssh_taken_(chance(50)) {
@@ -259,7 +259,7 @@ TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
   }
 }
 
-/// Other failed groups of which the plan places nothing.
+/// Other failed groups for which the plan places nothing.
 std::vector<std::string> idle_of(const server::DryRunAnswer& answer, const model::Job& job, const std::string& group) {
   std::vector<std::string> out;
   if (job.type == "system" || job.type == "sysbatch") return out;

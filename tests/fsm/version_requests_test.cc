@@ -196,7 +196,7 @@ TEST(VersionRequests, ScalingBlocksMakeVersionsByTheirIndexes) {  // R-REG-432, 
   EXPECT_EQ(block("CreateIndex"), first);
   EXPECT_EQ(block("ModifyIndex"), again);
 
-  // Scaled: the block is copied with its indexes, and the policy stays as it is (R-REG-464).
+  // Scaled: the block is copied with its indexes, and the policy stays unchanged (R-REG-464).
   ASSERT_EQ(world.requests().scale_job({"default", "j", "web", 4}, kRequestNow).error, "");
   EXPECT_EQ(record().current->version, 6u);
   EXPECT_EQ(block("ModifyIndex"), again);

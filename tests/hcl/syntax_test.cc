@@ -197,7 +197,7 @@ TEST(HclTokens, GrowWithTheText) {
   }
 }
 
-// What a few lines could ask for ends with one line that says so.
+// Excessive work that a few lines can request ends with an error of one line.
 TEST(HclEvaluation, IsBounded) {
   EXPECT_EQ(evaluated("[for a in range(1024) : [for b in range(1024) : [for c in range(1024) : 1]]]").substr(0, 94),
             "x:1,1-77: Evaluation too long; evaluating this file takes more than 10 million steps; make its");

@@ -146,7 +146,7 @@ TEST(Living, ARestartedClientFindsItsTasks) {  // R-CTRL-E4, 1562 to 1564
   w.apply(ClientRestart{node_id(1), 2 * kSecond, client::Recovery::all});
   w.run_for(30);
   EXPECT_EQ(w.show("web"), "run running@1, run running@1");
-  // Its drivers were found anew (R-CTRL-908): an evaluation that changes nothing.
+  // The node's drivers were detected again (R-CTRL-908): an evaluation that changes nothing.
   EXPECT_EQ(w.triggers("web"), "job-register node-update deployment-watcher");
 }
 
@@ -673,7 +673,7 @@ TEST(Living, AReportOfHealthLeavesTheHeapAlone) {  // R-CTRL-727, 768
   w.run_for(60);
   std::vector<AllocRow> rows = w.allocs("web");
   ASSERT_EQ(rows.size(), 200U);
-  // Those with even numbers first: a row beside each has room for what few say.
+  // Rows with even numbers first: each has a neighbour with room for rare fields.
   std::stable_partition(rows.begin(), rows.end(), [](AllocRow row) { return row % 2 == 0; });
   const tables::DeploymentRow deployment = w.state().allocs.links[rows[0]].deployment;
   ASSERT_NE(deployment, tables::kNoRow);

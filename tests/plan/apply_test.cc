@@ -256,8 +256,8 @@ TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 
   struct Case {
     const char *before, *after;
   };
-  // Both entries are made from the stored allocation, the eviction is written last. What it says of the client counts
-  // where it is `lost` or `unknown`; else that of the stop stays.
+  // Both entries are made from the stored allocation, the eviction is written last. Its client status counts if it is
+  // `lost` or `unknown`; otherwise that of the stop stays.
   for (const Case& c : {Case{"running", "lost"}, Case{"unknown", "unknown"}}) {
     SCOPED_TRACE(c.before);
     model::Allocation victim;
@@ -437,8 +437,8 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
     ASSERT_EQ(result.committed, kPerCommit);
   }
 #ifdef NDEBUG  // debug builds check the tables after each plan, which allocates
-  // Fifteen columns grow by a chunk every 1,024 rows (over-aligned, so not counted here), which has its count of
-  // references beside it, and by a page every 65,536.
+  // Fifteen columns grow by a chunk every 1,024 rows (over-aligned, so not counted here), which has its own count of
+  // references, and by a page every 65,536.
   EXPECT_LE(counted, 9'000u / 1'024 * 15 * 2 + 120) << "for 9,000 placements";
 #endif
 }

@@ -65,7 +65,7 @@ class Node {
     choose_for_network(p, ask, index, list_, scratch_, victims, quirks);
     return names(victims);
   }
-  /// Asks for `count` devices of any type; every group of `groups` has instances type + "1", type + "2", ...
+  /// Requests `count` devices of any type; every group of `groups` has instances type + "1", type + "2", ...
   std::vector<std::string> for_devices(std::int64_t p, std::uint64_t count,
                                        const std::vector<std::pair<std::string, int>>& groups,
                                        const model::Quirks& quirks = {}) {

@@ -68,7 +68,7 @@ TEST(Profile, SeveralWorkersDecideAsARunWithout) {
   EXPECT_EQ(free.run.placed + free.run.failed, free.run.asked);
   EXPECT_EQ(free.recorder->sums().placed, free.run.placed);
   EXPECT_EQ(free.recorder->clocks(), 3U);  // the run's thread and two workers
-  // Whoever applied it: check and commit belong to the evaluation, and nothing is counted twice.
+  // Check and commit belong to the evaluation, whichever thread applied it, and nothing is counted twice.
   for (const Sample& s : free.recorder->samples()) {
     EXPECT_LT(static_cast<double>(s.ns(base::Stage::commit)), 1e9);
     EXPECT_EQ(s.placed > 0, s.placed > 0 && s.ns(base::Stage::check) + s.ns(base::Stage::commit) > 0) << s.number;

@@ -211,7 +211,7 @@ QUIRK_TEST(second_blocked_eval, TheBlockedEvaluationOfAnEarlierAttemptIsReused) 
   });
 }
 
-/// A job of version 0 on `nodes` nodes, whose version 1 asks for more memory.
+/// A job of version 0 on `nodes` nodes, whose version 1 requests more memory.
 SmallWorld with_update(const char* type, int nodes, std::int64_t memory_mb) {
   SmallWorld w;
   const auto before = SmallWorld::job(type, 1, 0), after = SmallWorld::job(type, 1, 1);

@@ -405,7 +405,7 @@ QUIRK_TEST(own_use_ignored, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403,
     }
 }
 
-/// A lost allocation of version 1, which asks for a host network, is placed before one of version 2, which asks for
+/// A lost allocation of version 1, which needs a host network, is placed before one of version 2, which needs
 /// none and inherits that. No node has room for version 2: which nodes of a class pass is then said by the first of
 /// them in visiting order, not in that of their IDs (R-FEAS-309, 414).
 TEST(Kept, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {

@@ -14,15 +14,16 @@ namespace {
 
 using Left = std::array<std::int32_t, 3>;  // cpu, memory, disk
 
-/// The first figure that is short (R-RANK-533); 3: none.
+/// The first insufficient amount (R-RANK-533); 3: none.
 std::size_t first_short(const Left& left, const Left& ask) {
   for (std::size_t figure = 0; figure < 3; ++figure)
     if (left[figure] < ask[figure]) return figure;
   return 3;
 }
 
-/// Against the figure that is short before and after: whoever changes it crosses, and nobody else but where nothing is
-/// told. Ranges forget which end was before, so a change that raises one figure and lowers another may cross as well.
+/// Compared with the first insufficient amount before and after: a change of it crosses. No other change crosses,
+/// unless amounts are unknown. Ranges do not record which end was before, so a change that raises one amount and lowers
+/// another may cross as well.
 TEST(Crossings, AreTheChangesOfWhatIsShort) {
   constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();

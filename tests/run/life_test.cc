@@ -46,7 +46,7 @@ const Outage& outage(const RunResult& result, const std::string& kind) {
 TEST(LifeStories, BatchOnDrainingNodes) {  // R-RECON-244, 247, 248
   const RunResult result = live("batch-drain");
   const LifeResult& life = *result.life;
-  // Without a deadline the drain waits for the work; with one it ends it, and nobody begins it again.
+  // Without a deadline the drain waits for the work; with one it ends it, and the work is not started again.
   EXPECT_NEAR(told(result, "patient[0]", "is done on"), 241, 1.5);
   ASSERT_EQ(life.drains.size(), 2U);
   EXPECT_NEAR(life.drains[0].length_s, 180, 2);
@@ -108,8 +108,8 @@ TEST(LifeStories, EvictionsDownThePriorities) {
   EXPECT_NE(told(result, "middle[0]", "is placed on", 300), -1);
   EXPECT_NE(told(result, "low[0]", "is placed on", 300), -1);
   EXPECT_LT(outage(result, "high").missing_s, 5);
-  // Too little is evicted (R-PREEMPT-403): all of that is refused, nobody goes, and what waits gets its place when some
-  // do.
+  // Too little is evicted (R-PREEMPT-403), so all these plans are refused and nothing is evicted. The waiting
+  // allocations are placed when others end.
   EXPECT_EQ(told(result, "grows", "of its plan are refused"), 480);
   EXPECT_EQ(told(result, "fills", "is to give way"), -1);
   EXPECT_NEAR(told(result, "grows[3]", "is placed on"), 600, 1.5);
@@ -214,7 +214,7 @@ for_s = 60
   EXPECT_GT(hit, 5U);
   EXPECT_GT(recovered, 3U);
   EXPECT_EQ(result.life->recovery_ns.count(), recovered);
-  // A partition shorter than any heartbeat's grace harms nobody.
+  // A partition shorter than any heartbeat's grace has no effect.
   EXPECT_EQ(result.life->faults[3].recovered + result.life->faults[3].away, 0U);
 }
 

@@ -253,8 +253,8 @@ TEST(Run, DeparturesMakeRoomForBlockedJobs) {
   EXPECT_EQ(json::to_text(to_json(result)["unblocked"]["class"]), "2");
 }
 
-/// 300 jobs of one allocation for 8 places that turn over every 10 s: with each batch of reports everybody who waits
-/// runs again, and eight of them find room.
+/// 300 jobs of one allocation for 8 places that turn over every 10 s: each batch of reports makes
+/// every waiting job run again, and eight of them find room.
 TEST(Run, RetriesThatDominateAreWarnedOf) {
   std::string text = with_top("departures = true");
   text.replace(text.find("count = 3"), 9, "count = 1");
@@ -559,7 +559,7 @@ TEST(Run, LooksGoOnAfterTheLastArrival) {
   workload->commits = sim::CommitOrder::deterministic;  // free workers may be done before anybody looks
   const auto result = run_workload(*workload, {.quiet = true});
   ASSERT_TRUE(result) << result.error().line();
-  // All jobs arrive at once, nodes join from the first second on: half of the looks at least are after that.
+  // All jobs arrive at once, nodes join from the first second on: at least half of the samples are after that.
   std::size_t after = 0;
   for (const ClusterSample& sample : result->over_time) after += sample.workload_seconds >= 1;
   EXPECT_GE(2 * after, result->over_time.size());
@@ -653,7 +653,7 @@ TEST(Run, LimitsAndSignalsEndItEarly) {
   EXPECT_FALSE(interrupted());
 }
 
-// R-STRAT-007: the fit by a strategy; by Nomad's own formulas as strategies nothing changes, whoever decides.
+// R-STRAT-007: a strategy scores the fit. Nomad's own formulas as strategies change nothing, whichever source decides.
 TEST(Run, AStrategyScoresTheFit) {
   const std::string text = [] {
     std::string out = kSmall;

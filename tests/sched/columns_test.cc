@@ -146,7 +146,7 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
     general_scratch.options.quirks = quirks;
     GenericScheduler scheduler(scratch), general(general_scratch);
     general.set_sources(EnabledSources::none());
-    // The same by sources that are drawn anew for each Select, and with one of them switched off.
+    // The same with sources drawn for each Select, and with one source switched off.
     OtherWay mixed(quirks), without(quirks);
     EnabledSources some;
     some.mix(static_cast<std::uint32_t>(seed));

@@ -13,7 +13,7 @@
 namespace berth::sched {
 namespace {
 
-/// What a node has left, or that figures do not tell of it.
+/// Free amounts of a node, or that its columns do not give them.
 struct Left {
   bool tells;
   std::int64_t cpu_mhz, memory_mb, disk_mb;
@@ -31,7 +31,7 @@ std::vector<Left> left_of(const tables::NodeTable& nodes) {
   return out;
 }
 
-/// The first figure that is short (R-RANK-533); 3: none.
+/// The first insufficient amount (R-RANK-533); 3: none.
 int first_short(const Left& left, const rank::LeftAsk& ask) {
   return left.cpu_mhz < ask.cpu_mhz ? 0 : left.memory_mb < ask.memory_mb ? 1 : left.disk_mb < ask.disk_mb ? 2 : 3;
 }
@@ -89,7 +89,7 @@ TEST(NodeFeed, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
           ++gone;
           continue;
         }
-        // Whoever asks compares these himself: capacities were others then.
+        // Capacities or ready nodes differ; readers of the feed compare these themselves.
         if (start.epoch != nodes.epoch || start.ready_changes != nodes.ready_changes) continue;
         std::vector<tables::NodeRow> logged;
         ASSERT_TRUE(nodes.fixed->use_log->read(start.place.changes(), nodes.use_changes, logged));

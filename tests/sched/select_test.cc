@@ -275,10 +275,10 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
                                       world.store.index() + 1);
       if (pick(random, 0, 7) != 0) continue;
-      // A node registers anew, with other addresses and reserved ports: what is there may collide with them.
+      // A node registers again with other addresses and reserved ports, which may conflict with its allocations.
       model::Node& changed = nodes[random() % nodes.size()];
       with_networks(changed);
-      if (!alike && pick(random, 0, 1) != 0) {  // what classes do not tell
+      if (!alike && pick(random, 0, 1) != 0) {  // not part of the class
         auto& driver = changed.drivers["exec"].emplace();
         driver.detected = true, driver.healthy = pick(random, 0, 1) != 0;
       }
@@ -587,7 +587,7 @@ TEST(Select, PlacesWithoutHeapAllocationPerPlacement) {
   EXPECT_LE(for_many, for_few + 8) << "few " << for_few << ", many " << for_many;
 }
 
-/// What a group may ask for that a node gives by number.
+/// Requests of a group for numbered resources of a node.
 struct Asked {
   const char* name;
   void (*ask)(model::TaskGroup&);

@@ -151,8 +151,8 @@ struct SmallWorld {
   EvalResult result;
   std::string error;  ///< of processing
 
-  /// Processes the evaluation. Plan by plan, a letter of `answers` says what becomes of it: N, it is refused whole; P,
-  /// it is committed, yet the scheduler is told to look again; plans beyond the last letter are committed.
+  /// Processes the evaluation. Each plan has a letter of `answers`: N refuses the whole plan; P commits it and makes
+  /// the scheduler refresh its state. Plans beyond the last letter are committed.
   void run(std::string_view answers = "") {
     struct Recorder final : Planner {
       SmallWorld& world;

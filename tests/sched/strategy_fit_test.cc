@@ -62,7 +62,7 @@ TEST_P(StrategyFitCase, IsOneOfTheComponentsOfTheMean) {
   }
 }
 
-// An ask of 64 MiB on 4,096 leaves floor(98.4) hundredths; beside 960 MiB in use floor(75.0).
+// A request of 64 MiB on 4,096 leaves floor(98.4) hundredths; with 960 MiB in use, floor(75.0).
 INSTANTIATE_TEST_SUITE_P(
     Components, StrategyFitCase,
     ::testing::Values(FitCase{"alone", [](SmallWorld&, model::Job&) {}, .98, .98},

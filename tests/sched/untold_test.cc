@@ -164,7 +164,7 @@ TEST(UntoldSched, AnUnknownMarkGetsTheNote) {  // R-SCHED-96: NodeAllocation hol
   EXPECT_EQ(w.placed()[0].reschedule_tracker->last_reschedule, "no placement");
 }
 
-/// A service at version 3 of which a canary is out; an allocation of version `lost_version` was lost, and the group
+/// A service at version 3 with a canary; an allocation of version `lost_version` was lost, and the group
 /// `db` has room for one more.
 struct CanaryWorld : SmallWorld {
   std::shared_ptr<model::Job> versions[4];
@@ -281,7 +281,7 @@ TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
 }
 
 TEST(UntoldSched, ANodeThatIsGoneHasNoProperties) {  // R-FEAS-1406 to 1408, R-RANK-815
-  // One per rack. n0 went away with an allocation that was told to stop; n1 runs another one in the same rack.
+  // One per rack. n0 was removed with an allocation that was to stop; n1 runs another one in the same rack.
   SmallWorld w;
   for (int i = 0; i < 3; ++i) w.add_node().meta["rack"] = "r";
   const auto job = SmallWorld::job("service", 2);
@@ -421,8 +421,8 @@ TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
   }
 }
 
-// The `required = 0` of R-SCHED-175 cannot come about: R-SCHED-172 asks for a percentage above 0, for something to
-// replace and for an update block that is not empty, which one without max_parallel is (R-RECON-98).
+// The `required = 0` of R-SCHED-175 cannot occur: R-SCHED-172 requires a percentage above 0, an allocation to replace
+// and an update block that is not empty. A block without max_parallel is empty (R-RECON-98).
 TEST(UntoldSched, WhatHasNoHealthYetHoldsASystemUpdateBack) {  // R-SCHED-150, with an API object and without one
   for (const bool plain : {false, true}) {
     SCOPED_TRACE(plain);

@@ -161,7 +161,7 @@ TEST(Filter, RefusesWhatNestsTooDeeply) {
   EXPECT_EQ(ask(flat, node()), "false");
 }
 
-// Expressions drawn at random against a calculation that knows nothing of filters.
+// Random expressions compared with an evaluation that does not use the filter code.
 struct Drawn {
   std::string text;
   bool holds;

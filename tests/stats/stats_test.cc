@@ -159,8 +159,8 @@ TEST(Holm, FollowsTheProcedure) {
 }
 
 TEST(Noise, CoversWhatAaComparisonsDo) {
-  // 95 % of comparisons of two fresh sets stay below the noise learnt from a third set of the same program. A set of 10
-  // values knows its spread only roughly, so the share over many sets is below 95 %, but not far.
+  // 95 % of comparisons of two fresh sets stay below the noise estimated from a third set of the same program. A set of
+  // 10 values estimates its spread only roughly, so the share over many sets is slightly below 95 %.
   std::mt19937_64 random(11);
   const auto set_of = [&](std::size_t n) {
     Values out(n);

@@ -21,7 +21,7 @@ enum class Nodes : std::uint8_t {
   plain,  ///< 1,000 MHz and 1,000 MiB each; free 600 and 400; 1,000 and 1,000; 400 and 300; 100 and 900
   gpu,    ///< devices 8 x 1000; 400, 1000; 200, 700; with 96,000, 64,000 and 32,000 of cpu
 };
-/// What a permutation of the nodes leaves as it is.
+/// Results that do not change if the nodes are permuted.
 enum class Order : std::uint8_t {
   free,      ///< the scores, so the chosen node up to ties
   all_seen,  ///< the same where the search sees all nodes (`all` makes it)
@@ -58,9 +58,9 @@ struct Entry {
 //   gpu-clustering    0 + 25; 20 + 75; 22 + 75: parts of devices everywhere but on row 0
 //   fgd (workload of R-STRAT-217) row 0: F 1600 -> 1750, 46; row 1: 700 -> 400 on device 0, 57, -> 750 on device 1; row
 //                     2: 550 -> 600, 48
-// Draws: random takes one of three, then keeps device c whenever draw(c) is 0; random-fit keeps node c likewise;
+// Draws: random takes one of three, then keeps device c whenever draw(c) is 0; random-fit keeps node c in the same way;
 // power-of-k and nomad-limit draw without replacement: 0, 0, 0 for the first task: rows 0, 1, 2, 3; then row 3 (too
-// full), 2 and 1, of which least-max prefers the earlier of equals, nomad-binpack the fuller.
+// full), 2 and 1. Of equals, least-max prefers the earlier, nomad-binpack the fuller.
 const std::vector<Entry>& catalogue() {
   using enum Nodes;
   static const std::vector<Entry> kRows = {
@@ -219,7 +219,7 @@ TEST(Catalogue, ScoresBelongToNodesNotToPlaces) {
   }
 }
 
-/// Every sequence of draws that a strategy can ask for, each exactly once: calls `one(draw)` per sequence.
+/// Every sequence of draws that a strategy can make, each exactly once: calls `one(draw)` per sequence.
 template <class F>
 void each_sequence_of_draws(F one) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> taken;  // value, bound

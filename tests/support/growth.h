@@ -1,4 +1,4 @@
-// How the cost of something grows with the size of its input: a test that holds it to linear.
+// Checks that a cost grows at most linearly with the size of its input.
 //
 // CPU time of the calling thread, the least of several runs: other work on the machine only ever adds to it. A linear
 // cost is 8 times as high at 8 times the size, a quadratic one 64 times; sorting and caches make 8 to 14 of a linear

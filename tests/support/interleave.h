@@ -27,7 +27,7 @@ class Interleaver {
     std::uint64_t steps_max = 1'000'000;  ///< of a whole run; more means that nobody makes progress
   };
 
-  /// Runs all bodies to their end. False when they needed more than `steps_max` steps: a livelock, or somebody waits
+  /// Runs all bodies to their end. False when they needed more than `steps_max` steps: a livelock, or a body waits
   /// for the frozen one. Then some bodies have not ended, and the run must count as failed.
   static bool run(std::uint64_t seed, std::span<const std::function<void()>> bodies, const Options& options) {
     Interleaver me(seed, options);
@@ -148,7 +148,7 @@ class Interleaver {
   std::size_t main_bytes_ = 0;
 };
 
-/// Stands in for std::atomic in code that takes its atomics as a template parameter.
+/// Replaces std::atomic in code that takes its atomics as a template parameter.
 template <class T>
 class StepAtomic {
  public:

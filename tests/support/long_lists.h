@@ -16,7 +16,7 @@ namespace long_lists {
 
 inline std::string numbered(const char* name, std::size_t i) { return name + std::to_string(i); }
 
-/// `count` entries that `make` makes of their numbers.
+/// A list of make(0) to make(count - 1).
 template <class Make>
 json::Value list(std::size_t count, Make make) {
   json::Value out = json::Value::array();

@@ -65,7 +65,7 @@ void expect_agrees(const EvictionLevels& levels, const std::vector<Held>& all, c
   }
 }
 
-/// As kept against as made anew: the last level's priority and the largest amounts are bounds.
+/// Compares updated levels with new ones. The last level's priority and the largest amounts are only bounds.
 void expect_kept(const EvictionLevels& kept, const EvictionLevels& fresh) {
   for (std::size_t i = 0; i < EvictionLevels::kLevels; ++i) {
     const EvictionLevels::Level &is = kept.levels[i], &should = fresh.levels[i];

@@ -29,7 +29,7 @@ struct Holder {
   std::set<std::size_t> numbers;
 };
 
-/// Somebody who holds the instances of these numbers, `a100` first as in the table, and one that no node has.
+/// An allocation that holds the instances of these numbers, `a100` first as in the table, and one that no node has.
 Holder holder(const model::DeviceTable& table, std::set<std::size_t> numbers) {
   auto resources = std::make_shared<model::AllocatedResources>();
   auto& devices = resources->tasks["t"].devices;

@@ -73,7 +73,7 @@ TEST(HeldPorts, FullListSaysNothing) {
   EXPECT_TRUE(held.unlisted) << "what else is held is not known any more";
 }
 
-/// Against a plain list of values; the address is free again once nobody holds any.
+/// Compared with a plain list of values; an address is free again when none of its ports is held.
 TEST(HeldPorts, AgreesWithAListOfValues) {
   std::mt19937 random(7);
   HeldPorts held;

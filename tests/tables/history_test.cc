@@ -176,7 +176,7 @@ TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // statuses ma
   // The one before the newest is let go of with the next.
   for (std::size_t i = 0; i + 2 < before.size(); ++i) EXPECT_TRUE(before[i].expired()) << i;
   EXPECT_FALSE(before.back().expired());
-  // The version is still known by what somebody has, and by its first object.
+  // The version is still found by an object that a caller holds, and by its first object.
   churn.store.begin_commit(++churn.index).alias_version(std::make_shared<const model::Job>(*held), *held);
   EXPECT_NE(churn.store.current().jobs.objects[life.key], before.back().lock());
   EXPECT_EQ(churn.store.current().jobs.versions[row]->spec, life.versions.back());

@@ -29,7 +29,7 @@ model::Node node_of(Random& random, std::uint64_t number) {
   return out;
 }
 
-/// What the list says, but for how it numbers capacities and which node of a class stands for it (R-FEAS-102 to 108).
+/// The list as text, without the numbers of capacities and the representative node of a class (R-FEAS-102 to 108).
 std::string words(const NodeTable& nodes, const ReadyNodes& list) {
   std::string out;
   for (const ReadyNodes::Candidate& c : list.candidates)

@@ -44,8 +44,8 @@ double seconds_of(Ranker& ranker, std::vector<Row>& rows) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Who goes for 5 of cpu on a full node of 10: two of 3, 4 and 3, of priorities 10, 20 and 30, started in this order.
-/// The own rule takes the latest two; Kubernetes keeps the highest, and the lowest sum of priorities comes to the same.
+/// Victims for 5 of cpu on a full node of 10 with tasks of 3, 4 and 3, priorities 10, 20 and 30, started in this order.
+/// The own rule takes the latest two. Kubernetes keeps the highest priority; the lowest sum gives the same victims.
 int check_preemption() {
   add_youngest_first(preemption_registry());
   const std::vector<Evictable> candidates = {{.amounts = {3, 0, 0, 0}, .priority = 10, .start_ns = 1},

@@ -96,7 +96,7 @@ inline std::string sha256(const std::string& text) {
   return sum.hex();
 }
 
-/// The parts of a snapshot before they are packed, each of which a test may damage.
+/// The parts of a snapshot before they are packed. A test may damage each of them.
 struct SnapshotParts {
   std::string state = "\x80";  ///< state.bin: the header, then records
   std::string meta, sums;      ///< "": made to match

@@ -122,8 +122,8 @@ void read_all(const Options& options, Clock::time_point until, Results& results)
   while (Clock::now() < until) read(client, "/v1/allocations", results.all, results);
 }
 
-/// So many allocations to begin with, 1,000 a job. Returns when all are placed and their deployments have ended: they
-/// all become healthy at one moment, which is no cluster that anybody has.
+/// Registers --fill allocations, 1,000 per job. Returns when all are placed and their deployments have ended: otherwise
+/// all would become healthy at one moment, which no real cluster does.
 void fill(const Options& options) {
   Client client(options.address);
   for (int done = 0; done < options.fill; done += 1000)
