@@ -1,5 +1,5 @@
-"""Clusters from a running agent: `berth import http://...` against agents of this test, which answer from a recorded export,
-in pages, slowly, with errors, or while they change; and against `berth serve`.
+"""Clusters from a running agent: `berth import http://...` against simulated agents that answer from a recorded export
+(in pages, slowly, with errors, or while the cluster changes), and against `berth serve`.
 
     agent_test.py BERTH SOURCE_DIR
 """

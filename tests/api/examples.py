@@ -3,8 +3,8 @@
 
     examples.py INCLUDE_DIR OUTPUT.cc
 
-An example is a block of comment lines that begin with `//   `, three spaces in. Each becomes a function, with what every
-example may take for granted: a cluster of a few nodes, a job, their JSON, the names of files that hold them."""
+An example is a block of comment lines that begin with `//   `, three spaces in. Each becomes a function with predefined
+names: a cluster of a few nodes, a job, their JSON, and files with them."""
 import os
 import re
 import sys

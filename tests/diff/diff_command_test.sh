@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `berth diff` from outside: two recorded moments of a real cluster, JSON, exit codes, errors.
+# `berth diff` from outside: two recorded states of a real cluster, JSON, exit codes, errors.
 #   tests/diff/diff_command_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -28,7 +28,7 @@ later=tests/diff/recorded/stage-04.snap
 # A snapshot and the export of the same moment do not differ.
 expect 0 $recorded/stage-02.snap $recorded/stage-02.json.gz --exit-code
 says '^No difference$'
-# Two moments, against what Python finds in the states by itself.
+# Two states, compared with a diff computed in Python.
 expect 3 $recorded/stage-02.snap $later --exit-code --verbose --json "$scratch/report.json"
 says '^4 moved, 6 replaced on their node, 10 new, 0 ended; 24 failed$'
 says '^api.api\[0\] +api +moved +client-4 +client-3 '

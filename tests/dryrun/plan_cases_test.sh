@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `berth plan` says where a job does not fit, on small clusters after public reports: every reason at once, what no
-# node has, who holds what is taken, sets of changes, nodes that are no candidates.
+# Output of `berth plan` for jobs that do not fit, on small clusters modelled on public reports: all reasons, features that no
+# node has, holders of taken resources, sets of changes, nodes that are not candidates.
 #   tests/dryrun/plan_cases_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -42,7 +42,7 @@ says 'network: reserved port collision http=8080 (reserved by the node); memory'
 grep -qE 'would fit with memory of task "t": [0-9]+ instead of 800 MiB and port "http" dynamic instead of 8080' \
   "$scratch/out" || broken "two changes at once: $(sed -n '/^Why/,$p' "$scratch/out")"
 
-# Who holds it.
+# Holders of a taken resource.
 plan gpu-taken/cluster.json gpu-taken/job.json
 says 'devices: no devices match request (1 nvidia/gpu held by '
 plan system-port/cluster.json system-port/job.json
@@ -128,7 +128,7 @@ lines = [line for line in open(sys.argv[2]) if line.startswith("::")]
 assert len(lines) >= 2 and all(line.startswith("::error file=") for line in lines), lines
 assert any("file=two-things/job.json,title=berth plan" in line and "%0A" in line for line in lines), lines
 PYTHON
-# Every node, those of which the same is said together.
+# Every node, with equal ones grouped.
 "$berth" plan two-things/cluster.json two-things/job.json --explain all --require none > "$scratch/all" 2>&1
 grep -q '^Each node, as if it were the only one:' "$scratch/all" || broken "--explain all: $(cat "$scratch/all")"
 ends 2 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json --require fit --nomad-exit-codes

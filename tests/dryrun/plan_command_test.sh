@@ -157,7 +157,7 @@ fi
 "$berth" report "$scratch/one-plan.json" > "$scratch/out" || broken "berth report does not take a plan"
 says 'Plan of one'
 
-# Reasons of a node that is looked at alone: also where a second look with preemption only knows the class, and where a
+# Reasons of a single node: also if the second pass, with preemption, only has the class verdict, and where a
 # system job passes over the node without a failure.
 expect 3 $here/small.json $here/jobs/low.json --no-diff --explain alone
 says '    filtered: ${meta.rack} = r2'
@@ -165,7 +165,7 @@ sed 's/"service"/"system"/; s/"Count": [0-9]*/"Count": 1/' $here/jobs/low.json >
 expect 3 $here/small.json "$scratch/system.json" --no-diff --explain alone
 says '    filtered: ${meta.rack} = r2'
 
-# An option for earlier behaviour is named beside what was decided with it; one that does not exist is refused.
+# An option for earlier behaviour is named with the decisions made under it; one that does not exist is refused.
 expect 3 $here/small.json $here/jobs/urgent.json --option plan_id_length=8 --option preemption_min_delta=1000
 says 'Decided with options other than Nomad'"'"'s of today: preemption_min_delta=1000 plan_id_length=8'
 says 'failed to place'
@@ -176,7 +176,7 @@ expect 3 $here/small.json $here/jobs/urgent.json --json - --option system_report
 says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
-# A setting that nothing here reads is refused, not told in results.
+# A setting that nothing reads is refused, not listed in results.
 refuses 2 'option remote_task_drivers is for clients' $here/small.json $here/jobs/low.json --option remote_task_drivers=ecs
 
 # Advice for the first groups only, within seconds however many fail.
@@ -250,7 +250,7 @@ refuses 2 'canaries.json:[0-9]+:[0-9]+: /TaskGroups/0: 2000000000 canaries' $her
 sed 's/2000000000/-5/' "$scratch/big.json" > "$scratch/negative.json"
 refuses 2 'negative.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of -5;' $here/small.json "$scratch/negative.json"
 
-# Several jobs, each by itself.
+# Several jobs, planned separately.
 expect 3 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 [ "$(grep -c '^Scheduler dry-run:' "$scratch/out")" -eq 2 ] || broken "not two plans for two jobs"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stands in for a build of berth in the tests of `berth gate`: takes the command line of `berth run` and writes a report with
-# the times and counts that the environment asks for, so that no test depends on the speed of a machine. A repetition differs
+# Simulates a build of berth for the tests of `berth gate`: takes the command line of `berth run` and writes a report with
+# the times and counts that the environment sets, so that no test depends on the speed of a machine. A repetition differs
 # from the one before by a fixed pattern of up to 0.4 %, counted in the file FAKE_COUNTER.
 #   --schedule NS, --commit NS, --scored N, --fragmentation F, --digest D, --isa PATH, --share S   what this side reports
 #   --crash, --silent, --partial                                                        how it fails

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `berth gate` as people call it: exit codes, one-line errors, files. The sides are fake_berth.sh, so nothing depends on time;
-# one A/A run with the real program at the end asks only that it is no regression.
+# `berth gate` from outside: exit codes, one-line errors, files. The sides are fake_berth.sh, so nothing depends on time;
+# a comparison of the real program with itself at the end must not be a regression.
 #   gate_command_test.sh BERTH SOURCE_DIR
 set -uo pipefail
 berth=$1 source=$2

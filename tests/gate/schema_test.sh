@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the program writes follows the JSON Schemas of bench/schema. Exits with 77 (skipped) without the Debian package
+# The program's files follow the JSON Schemas of bench/schema. Exits with 77 (skipped) without the Debian package
 # python3-jsonschema.
 #   schema_test.sh BERTH SOURCE_DIR
 set -uo pipefail

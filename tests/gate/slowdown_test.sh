@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does `berth gate` find what it is for, with real runs? berth_slowed is the program with a hidden option that makes one stage
+# `berth gate` must find a real slowdown. berth_slowed is the program with a hidden option that makes one stage
 # slower by a share of its own time. Times depend on the machine, so a slowdown may be inconclusive
 # (session_test.cc has the same on a simulated clock, where it must fail); it may never pass, nor be blamed on another stage.
 #   slowdown_test.sh BERTH BERTH_SLOWED

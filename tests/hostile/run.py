@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hostile inputs: every row of rows.txt is a command, the exit code that it must have and what it must say.
+"""Hostile inputs: every row of rows.txt is a command, its expected exit code, and text that it must print.
 
     run.py BERTH [--sanitized] [--only TEXT] [--rows]
 

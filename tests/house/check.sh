@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # House rules that no compiler checks: what README.md names exists, the list of packages agrees with the build and with
 # README.md, folders explain themselves, rules that are cited exist, functions are called, no file names a path of
-# somebody's machine.
+# one machine.
 #   tests/house/check.sh SOURCE_DIR BERTH
 set -uo pipefail
 cd "$1" || exit 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The package on a bare Debian 12: makes such a root by debootstrap, installs berth's .deb with apt, which brings what it
-# depends on, and runs the main job there. Needs root, Debian's packages and a minute or two; exits with 77 where they
-# are not to be had. Without a second argument the root is made anew and removed.
+# The package on a bare Debian 12: makes such a root by debootstrap, installs berth's .deb with apt and its
+# dependencies, and runs the main job there. Needs root, Debian's packages and a minute or two; exits with 77 if they
+# are not available. Without a second argument a new root is made and removed.
 #   tests/install/bare_root.sh BUILD_DIR [ROOT]
 set -euo pipefail
 build=$1

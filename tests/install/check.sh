@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build tree into an empty prefix and configures, builds and runs projects that know only that prefix, by CMake
-# and by pkg-config; runs the installed program away from any checkout; looks into the Debian packages.
+# Installs a build tree into an empty prefix and configures, builds and runs projects that use only that prefix, by CMake
+# and by pkg-config; runs the installed program away from any checkout; checks the contents of the Debian packages.
 #   tests/install/check.sh BUILD_DIR CMAKE CXX VERSION
 set -euo pipefail
 build=$1 cmake=$2 cxx=$3 version=$4
@@ -38,7 +38,7 @@ for file in share/man/man1/berth-run.1 share/bash-completion/completions/berth s
   [ -s "$work/prefix/$file" ] || fail "$file is not installed"
 done
 [ "$(find "$work/prefix" -name '*.a' -o -name '*.so' | wc -l)" -eq 1 ] || fail "more or less than one library is installed"
-# `berth sweep --on mpi` finds its program beside itself, where that was built.
+# `berth sweep --on mpi` finds its program in its own folder, if that was built.
 printf '[[runs]]\nworkloads = ["quickstart"]\nlabels = ["smoke"]\n[runs.vary]\nseed = [1, 2]\n' > "$work/away/plan.toml"
 if [ -x "$build/berth_mpi" ]; then
   [ -x "$work/prefix/bin/berth_mpi" ] || fail "berth_mpi is not installed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Man pages and completion scripts say what `berth --help` says, and shells take them.
+# Man pages and completion scripts have the contents of `berth --help`, and shells accept them.
 #   tests/install/completion_test.sh BERTH
 set -uo pipefail
 berth=$(readlink -f "$1")

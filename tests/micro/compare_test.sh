@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What berth_micro writes is what google-benchmark's tools read: JSON with a name, a time and a rate per benchmark, and its
-# compare.py makes a comparison of it. Exits with 77 (skipped) where that is not installed (libbenchmark-tools, python3-scipy).
+# google-benchmark's tools can read the output of berth_micro: JSON with a name, a time and a rate per benchmark, which its
+# compare.py compares. Exits with 77 (skipped) if that is not installed (libbenchmark-tools, python3-scipy).
 #   tests/micro/compare_test.sh JSON
 set -uo pipefail
 json=$1

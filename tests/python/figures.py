@@ -1,7 +1,7 @@
-"""What a decision costs through Python: `python tests/python/figures.py [WORKLOAD] [LABEL]` (quickstart, full: 10,000 nodes).
+"""Cost of a decision through Python: `python tests/python/figures.py [WORKLOAD] [LABEL]` (quickstart, full: 10,000 nodes).
 
 Prints decisions per second of one-allocation batch jobs on the cluster of a workload: with a strategy in C++ and with the same formula as a NumPy
-function, each without and with a look at the placements as an array. Then, where PKG_CONFIG_PATH names an installed berth, the processor time of a
+function, each without and with reading the placements as an array. Then, if PKG_CONFIG_PATH names an installed berth, the processor time of a
 decision with the strategy in C++, through Python and in a program in C++ (figures.cc), in turn."""
 
 import os

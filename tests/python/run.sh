@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the package into a virtual environment against an installation of this build, runs its tests, what the
-# README shows, and its notebook.
+# Installs the package into a virtual environment against an installation of this build, runs its tests, the
+# examples of its README, and its notebook.
 #   run.sh BUILD [PYTEST_ARGUMENT...]
 # Exit code 77 (skipped) where no package index can be reached.
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""The Python package as its users meet it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and runs this."""
+"""The Python package as its users call it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and runs this."""
 
 import json
 import threading

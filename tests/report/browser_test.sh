@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The page in a real browser: a report of every kind of result is opened in headless Chromium, in light, in dark (as the
-# system's wish, not the link's) and in a frame as wide as a phone. Every chart has pixels of its own, the console is empty, the
+# The page in a real browser: a report of every kind of result is opened in headless Chromium, in light, in dark (set by the
+# system, not by the link) and in a frame as wide as a phone. Every chart is drawn, the console is empty, the
 # page is not wider than its window, and no name in a file ran as a script. Screenshots stay in ARTIFACTS.
 # Exits with 77 (skipped) without the Debian packages chromium and libjs-chart.js.
 #   tests/report/browser_test.sh BERTH ARTIFACTS

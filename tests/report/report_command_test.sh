@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `berth report` from outside: every kind of result as tables, bad input, what a page holds, texts that try to be markup.
-# The page itself is looked at by browser_test.sh.
+# `berth report` from outside: every kind of result as tables, bad input, the contents of a page, texts that look like markup.
+# browser_test.sh checks the page itself.
 #   tests/report/report_command_test.sh BERTH
 set -uo pipefail
 command=report
@@ -10,7 +10,7 @@ command=report
 . tests/report/results.sh
 make_results
 
-# Every kind has its section, with what its figures need: machine, build, seed.
+# Every kind has its section, with machine, build and seed.
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
   'disconnects (smoke)' 'quickstart (smoke), 9 settings, 2 runs each' 'recover-lost (smoke): 2 strategies compared' 'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
@@ -19,7 +19,7 @@ for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke
 done
 [ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
 # Runs side by side: the ratio is second over first, of the numbers in the files.
-# One run each is no evidence: its ratio has no colour. Tables fit a terminal, unless somebody asks for wide ones.
+# One run each is no evidence: its ratio has no colour. Tables fit the terminal, unless --wide is given.
 "$berth" report "$scratch/first.json" "$scratch/second.json" --quiet --html "$scratch/two.html" || broken "a page of two runs failed"
 grep -qE '"[0-9.]+x","(good|bad)"' "$scratch/two.html" && broken "the ratio of one run to another is coloured"
 [ "$(awk '{ gsub(/[\x80-\xbf]/, ""); if (length > n) n = length } END { print n }' "$scratch/all.txt")" -le 100 ] ||
@@ -27,7 +27,7 @@ grep -qE '"[0-9.]+x","(good|bad)"' "$scratch/two.html" && broken "the ratio of o
 "$berth" report "${results[@]}" --wide > "$scratch/wide.txt" || broken "--wide failed"
 tr -s ' \n' '\n' < "$scratch/all.txt" | sort -u > "$scratch/all.words"
 tr -s ' \n' '\n' < "$scratch/wide.txt" | sort -u | diff - "$scratch/all.words" > /dev/null || broken "a table that is broken to fit lost a word"
-# The strategy stands in the settings, and what made most of a run with retries.
+# The settings name the strategy. A run that mostly consists of retries says so.
 grep -qE '^  settings +sampled mode, strategy nomad, binpack, order nomad, 1 worker' "$scratch/all.txt" || broken "settings lack the strategy"
 sed -E 's/"(retries|blocked_again)": 0/"\1": 1000000/; s/"class": 0/"class": 999000/' "$scratch/first.json" > "$scratch/retried.json"
 "$berth" report "$scratch/retried.json" | grep -A 2 'WARNING' | grep -q '% of the evaluations were retries of blocked ones' || broken "no reason is given where retries dominate"
@@ -50,7 +50,7 @@ digest=$(awk '/^  decisions / {print $2}' "$scratch/first.txt")
 grep -q "decisions *$digest" "$scratch/one.txt" || broken "a report of one run has another digest"
 grep -q 'ratio' "$scratch/one.txt" && broken "a report of one run has a ratio"
 
-# A life: its faults with their recovery, in the table and as marks of the page's timeline.
+# A simulation: its faults with their recovery, in the table and as marks of the page's timeline.
 "$berth" report "$scratch/life.json" --html "$scratch/life.html" > "$scratch/life.txt" || broken "a report of a life failed"
 grep -qE '^  partition .* 120 s +2 +7 +7 ' "$scratch/life.txt" || broken "the report of a life lacks its fault"
 grep -qF '"marks":[[120.0,360.0,"partition' "$scratch/life.html" || broken "the page of a life lacks its mark"

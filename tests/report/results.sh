@@ -18,7 +18,7 @@ make_results() {
   $compare --strategies best-fit --minimum-nodes --json "$scratch/minimum.json" > "$scratch/out" || broken "--minimum-nodes failed"
   $compare --preemption nomad,kubernetes --json "$scratch/preempted.json" > "$scratch/out" || broken "--preemption failed"
   $compare --rebalance cosine,fragments-one --json "$scratch/rebalanced.json" > "$scratch/out" || broken "--rebalance failed"
-  # The experiment on a list of its own: two nodes, and tasks that ask for parts of a GPU.
+  # The experiment on a list of its own: two nodes, and tasks that request parts of a GPU.
   { echo "sn,cpu_milli,memory_mib,gpu,model"; for i in 1 2; do echo "n$i,32000,65536,2,T4"; done; } > "$scratch/nodes.csv"
   { echo "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
     for i in 1 2 3 4 5 6 7 8; do echo "p$i,4000,4096,1,$((i % 2 * 300 + 300)),,LS,Running,$i,$((i + 100)),$i"; done; } > "$scratch/pods.csv"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Serves an import in which every field that can hold an address has one of its own, asks every endpoint, and looks for them:
-addresses_test.py BERTH. None may come back where a client would connect to it (R-API-303); DOCUMENTATION names the rest.
+"""Serves an import in which every field that can hold an address has a distinct one, requests every endpoint, and searches for them:
+addresses_test.py BERTH. None may be in a field that clients connect to (R-API-303); DOCUMENTATION lists the other fields.
 Decisions are the same as with --keep-addresses, where the addresses are served unchanged, all but HTTPAddr."""
 import json
 import os

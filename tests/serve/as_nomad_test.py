@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/serve/as-nomad under the name `nomad`: what an agent's configuration makes of berth serve, and what is refused.
+"""bench/serve/as-nomad under the name `nomad`: the effect of an agent's configuration on berth serve, and what is refused.
 
   as_nomad_test.py SOURCE_DIR BERTH
 """

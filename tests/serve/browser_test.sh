@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The status page in a real browser: a cluster lives, jobs run, and headless Chromium has the page open for some seconds. The
-# map has a cell per node and several colours, jobs and decisions are listed, every chart is drawn, messages came while it
-# looked, the console is empty, the page is not wider than its window, and no name of a job ran as a script. Screenshots
+# The status page in a real browser: jobs run in a simulated cluster, and headless Chromium has the page open for some seconds. The
+# map has a cell per node and several colours, jobs and decisions are listed, every chart is drawn, messages arrived
+# meanwhile, the console is empty, the page is not wider than its window, and no name of a job ran as a script. Screenshots
 # stay in ARTIFACTS. Exits with 77 (skipped) without the Debian packages chromium and curl.
 #   tests/serve/browser_test.sh BERTH ARTIFACTS
 set -uo pipefail

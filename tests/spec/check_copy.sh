@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The specification here against the one it was copied from, where that is at hand: in $BERTH_SHARED, or in a folder
-# `shared` beside the checkout or beside the folder that holds it. Exits with 77 (skipped) where it is not.
+# Compares this copy of the specification with the original in $BERTH_SHARED, or in a folder `shared` next to the checkout
+# or next to its parent. Exits with 77 (skipped) if there is none.
 #   tests/spec/check_copy.sh SOURCE_DIR
 set -uo pipefail
 cd "$1" || exit 1

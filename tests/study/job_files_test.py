@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The job files that `berth sweep` prints, held against what the engines take: job_files_test.py BERTH [--schemas]
+"""The job files that `berth sweep` prints, validated against their engines: job_files_test.py BERTH [--schemas]
 
 Nomad: HashiCorp publishes no JSON schema, so the job is validated, planned and registered by `berth serve`, which reads jobs as Nomad does, and
-is seen to be placed. Kubernetes, with --schemas: the published schema of batch/v1 Job, strict, of the oldest and the newest
+must be placed. Kubernetes, with --schemas: the published schema of batch/v1 Job, strict, of the oldest and the newest
 version of the API that the package has."""
 
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The job files of `berth sweep`: Kubernetes' held against the JSON schemas of its API, which the package kubernetes-validate of PyPI
-# has; Nomad's submitted to `berth serve`. In a virtual environment of the build folder; without it only the first is left out,
+# The job files of `berth sweep`: that for Kubernetes validated against the schemas of its API, from the package kubernetes-validate of PyPI;
+# that for Nomad submitted to `berth serve`. In a virtual environment of the build folder; without it only the first is left out,
 # and the test counts as skipped (77).
 #   tests/study/job_files_test.sh BERTH BUILD_FOLDER
 set -euo pipefail

@@ -25,7 +25,7 @@ slurm_start() {
   host=$(hostname -s)
   mkdir -p "$folder/state" "$folder/spool"
   chmod 700 "$folder"
-  # Two ports that nobody listens on.
+  # Two free ports.
   read -r -a ports < <(python3 -c '
 import socket
 sockets = [socket.socket() for _ in range(2)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What Slurm does to an element of a sweep: it is requeued while it runs, and its node vanishes. Nothing is counted twice, nothing is
-# lost, and the digest is that of a run here.
+# Faults in Slurm: an element of a sweep is requeued while it runs, and its node is lost. Nothing is counted twice, nothing is
+# lost, and the digest is that of a local run.
 #   tests/study/slurm_faults_test.sh BERTH
 # Skipped (77) where there is no Slurm.
 set -uo pipefail

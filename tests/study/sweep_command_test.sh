@@ -40,7 +40,7 @@ grep -q '^two hundred: 200 runs, 0 of them done' "$scratch/out" || broken "--dry
 grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scratch/out" || broken "--dry-run does not estimate"
 [ ! -e "$scratch/dry" ] || broken "--dry-run made a folder"
 
-# Here: one run is killed, told and retried.
+# Local: one run is killed, reported and retried.
 "$berth" sweep "$plan" --output "$scratch/local" --quiet -j 2 > "$scratch/local.txt" 2>&1 &
 pid=$!
 kill_a_run "$pid" berth || broken "no run was there to be killed"

@@ -1,4 +1,4 @@
-# What tests of one command from outside share; to be sourced with `command` set, the program as first argument. Gives $berth,
+# Shared by tests of one command from outside; to be sourced with `command` set, the program as first argument. Gives $berth,
 # $scratch (removed at the end), broken(), expect() and small_workload().
 berth=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests that fail and compares the rules printed of each with those it cites.
+# Runs tests that fail, and compares the rules printed for each with those it cites.
 #   tests/support/failing_test.sh TEST_FAILING
 set -uo pipefail
 expected='

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bench/setup.sh does for the scripts: counts a skipped test as skipped, shows progress where there is no terminal,
-# shows the errors of a failed build. cmake and ctest are stand-ins that print what they are told.
+# bench/setup.sh: counts a skipped test as skipped, shows progress where there is no terminal,
+# shows the errors of a failed build. cmake and ctest are replaced by scripts with fixed output.
 #   tests/support/scripts_test.sh SOURCE_DIR
 set -uo pipefail
 source_dir=$1
@@ -68,7 +68,7 @@ grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress 
 same "report and second build" "$(printf 'report\n== building')" \
   "$(grep -oE '^(report|== building)' "$work/printed" | sed 1d)"
 
-# Other arguments than the main job's own program knows: the whole program runs it.
+# With arguments that the main job's own program does not have, the whole program runs it.
 : > "$CALLS"
 mv "$stand_in_berth" "$work/checkout/build/release/berth"
 BUILD=: bash "$work/checkout/bench/quickstart.sh" --label smoke --workers 2 > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"

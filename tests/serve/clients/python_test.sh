@@ -1,6 +1,6 @@
 #!/bin/bash
 # python-nomad, the client library from PyPI, in a virtual environment of the build folder: its calls one by one, then
-# recorded scenarios driven through it. Skipped (77) where it cannot be had.
+# recorded scenarios driven through it. Skipped (77) if it is not available.
 #   python_test.sh BERTH BUILD_FOLDER FLOOR
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A small load on `berth serve`: clients that register jobs and read lists while long polls stay open. Every request must
-be answered and every evaluation placed; how long that takes is printed, not judged.
+be answered and every evaluation placed; times are printed, not judged.
 
     load_test.py BERTH SERVE_LOAD
 """

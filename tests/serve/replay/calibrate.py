@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tries the comparison itself: two recordings of one scenario must be found equal wherever only chance differs, so must one
-in which two allocations of a group have exchanged their names, and any answer that was changed on purpose must be found to
-differ.
+"""Tests the comparison itself. Two recordings of one scenario must be equal up to random differences. So must a recording in which two
+allocations of a group have exchanged their names. Any answer that was changed on purpose must be found to differ.
 
   calibrate.py FOLDER        FOLDER holds NAME.json.gz and NAME-again.json.gz
 """

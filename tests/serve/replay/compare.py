@@ -1,7 +1,7 @@
-"""Whether two answers of Nomad's API say the same, where only chance may differ.
+"""Compares two answers of Nomad's API up to random differences.
 
-A `Matching` lives as long as one scenario. It learns which identifier of the recording is which of the other cluster, and
-`compare` walks two answers side by side with it. What chance decides is not compared, or only as far as chance goes:
+A `Matching` belongs to one scenario. It maps identifiers of the recording to those of the other cluster, and
+`compare` walks two answers side by side with it. Random values are compared only in part:
 
   identifiers       UUIDs, and the words of dispatched and periodic children: one to one over the whole scenario
   times             only which are zero
@@ -41,7 +41,7 @@ SHAPE_ONLY = {"Scores"}
 # Which nodes an evaluation looked at depends on the order in which it visits them, which is drawn from its identifier.
 VISITED = {"NodesEvaluated", "NodesFiltered", "NodesExhausted", "ClassFiltered", "ConstraintFiltered", "ClassExhausted",
            "DimensionExhausted", "QuotaExhausted", "NodesInPool", "ResourcesExhausted"}
-# Of a node that stands for another one: what is about its life, not about its machine.
+# Fields that are compared if one node stands for another: those of its state, not of its machine.
 NODE_LIFE = {"Status", "StatusDescription", "SchedulingEligibility", "Drain", "DrainStrategy", "LastDrain", "Events"}
 POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", "client-4": "default",
            "client-7": "default", "client-5": "batch", "client-6": "edge"}
@@ -566,7 +566,7 @@ class Comparison:
 
 HEADERS = ("X-Nomad-Index", "X-Nomad-KnownLeader", "X-Nomad-LastContact", "X-Nomad-NextToken", "Content-Type",
            "Location", "Allow")
-# Answers of which only the status and, below the top, nothing is compared.
+# Answers of which only the status and the top level are compared.
 MEASURED = re.compile(r"^/v1/(metrics|client/stats|client/allocation/[^/]+/stats)")
 AGENT = re.compile(r"^/v1/agent/self")
 

@@ -1,4 +1,4 @@
-"""Event streams: what two streams say, frame by frame of one kind."""
+"""Compares two event streams, frame by frame of each kind."""
 from compare import Comparison
 
 

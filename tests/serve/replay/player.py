@@ -1,8 +1,8 @@
 """Plays a recorded scenario against a running `berth serve --speed step`.
 
-Time is the recording's: before a step the virtual clock goes to where it was when the step began there. What a monitor
-asks again and again is asked until the answer is the recording's last one, for a bounded time; every other request is
-made once. A step that waits lets time pass until what it waits for is there.
+Time is the recording's: before a step the virtual clock advances to the recorded start of the step. Repeated requests of a
+monitor are repeated until the answer is the last recorded one, for a bounded time; every other request is made once. A step
+that waits advances time until its condition holds.
 """
 import json
 import re

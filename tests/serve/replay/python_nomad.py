@@ -1,6 +1,6 @@
-"""A client for the player that asks through python-nomad (PyPI), where it has a method for a request.
+"""A client for the player that uses python-nomad (PyPI) for the requests that it has a method for.
 
-What its method sends need not be the recorded request: that is its own business, and the answer is compared all the same.
+The method may send another request than the recorded one; the answer is compared in any case.
 """
 import urllib.parse
 

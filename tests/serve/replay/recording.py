@@ -1,4 +1,4 @@
-"""Recorded scenarios: reading them, and what they say of a call."""
+"""Reads recorded scenarios and their calls."""
 import calendar
 import gzip
 import json

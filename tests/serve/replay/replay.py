@@ -4,8 +4,8 @@
   replay.py --berth BERTH [--cluster FILE] SCENARIO.json.gz ...     one server per scenario, started and ended here
   replay.py --address URL SCENARIO.json.gz                          a server that runs already, with --speed step
 
-A recording is one draw of chance. With --draws N a scenario whose answers differ is played up to N times, each time with
-another seed of the server, and the run with the fewest differences counts: what is left differs in all of them.
+A recording is one random course. With --draws N a scenario whose answers differ is played up to N times, each time with
+another seed of the server, and the run with the fewest differences counts.
 
 Prints the share of equal answers per scenario and over all; ends with 1 if it is below --floor.
 """
