@@ -42,7 +42,7 @@ TEST(GoQuote, EscapesAsGoDoes) {  // R-FEAS-1009
   EXPECT_EQ(go_quote("é"), "\"é\"");
 }
 
-TEST(GlobMatch, KnowsOnlyTheStar) {  // R-MODEL-287
+TEST(GlobMatch, StarIsTheOnlyWildcard) {  // R-MODEL-287
   EXPECT_TRUE(glob_match("dc*", "dc1"));
   EXPECT_TRUE(glob_match("*a*b", "xaxb"));
   EXPECT_FALSE(glob_match("a*a", "a"));

@@ -258,7 +258,7 @@ TEST_F(Tasks, RunnersThatCannotBeBuiltOrSetUp) {  // R-CTRL-1505, 1512
   EXPECT_EQ(clients.counts(), (Clients::Counts{.clients = 1, .timers = clients.counts().timers}));
 }
 
-TEST_F(Tasks, WhatTheServerDeletesEndsWithoutAWord) {  // R-CTRL-1502
+TEST_F(Tasks, AllocationsDeletedByTheServerEndWithoutAReport) {  // R-CTRL-1502
   TestJob job;
   job.task("a");
   otherwise.kill_ns = 2 * kSecond;
@@ -638,7 +638,7 @@ TEST_F(Waits, ForARemoteOneUntilTheServerSaysSo) {
   EXPECT_FALSE(clients.awaits_upstream(1));
 }
 
-TEST_F(Waits, WhatAnUnreachableClientCouldNotHearOfItLearnsLater) {
+TEST_F(Waits, UnreachableClientGetsMissedChangesLater) {
   TestJob job;
   job.task("a");
   clients.start(7, now);
@@ -656,7 +656,7 @@ TEST_F(Waits, WhatAnUnreachableClientCouldNotHearOfItLearnsLater) {
   EXPECT_GE(last(2)->tasks[0].started_at, back);
 }
 
-TEST_F(Waits, ARestartedClientForgetsWhatNeverBegan) {  // R-CTRL-1563
+TEST_F(Waits, RestartedClientForgetsTasksThatNeverStarted) {  // R-CTRL-1563
   TestJob job;
   job.task("a");
   upstream[2] = {{1, Client::running, false}};

@@ -45,7 +45,7 @@ TEST(Restart, ModeFailGivesUpAfterTheAttempts) {  // R-CTRL-1522
   EXPECT_EQ(to_text(third.reason, policy), "Exceeded allowed attempts 2 in interval 5m0s and mode is \"fail\"");
 }
 
-TEST(Restart, WhatIsNotCounted) {
+TEST(Restart, KillsRequestsAndSuccessesAreNotCounted) {
   RestartPolicy policy{1, 60 * kSecond, kSecond, false};
   RestartCount count;
   EXPECT_EQ(decide_restart(policy, true, count, TaskEnd::killed, 1, no_draw).state, RestartState::killed);
@@ -131,7 +131,7 @@ TEST(Health, AClockThatJumpsEndsWhereOneThatStepsDoes) {  // R-CTRL-1575
   EXPECT_EQ(years.tracker.next_deadline(), 1'000'000'000 * kSecond + kSecond / 2);
 }
 
-TEST(Health, ARestartStartsTheTimeAnew) {  // R-CTRL-1574
+TEST(Health, RestartResetsTheHealthyTime) {  // R-CTRL-1574
   Watch watch(10);
   EXPECT_EQ(watch.start(0), Health::unknown);
   watch.tasks[0].state = TaskState::pending;
@@ -142,7 +142,7 @@ TEST(Health, ARestartStartsTheTimeAnew) {  // R-CTRL-1574
   EXPECT_EQ(watch.tracker.decided_at(), 22 * kSecond);
 }
 
-TEST(Health, WhatIsUnhealthyAtOnce) {  // R-CTRL-1573
+TEST(Health, FailuresAreUnhealthyAtOnce) {  // R-CTRL-1573
   Watch ended(10);
   ended.tasks[0] = task(TaskState::dead), ended.tasks[0].finished_at = kSecond;
   EXPECT_EQ(ended.observe(kSecond), Health::unhealthy);

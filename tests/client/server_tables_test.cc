@@ -118,7 +118,7 @@ TEST_F(ServerTables, AReportBecomesAnUpdate) {
   EXPECT_EQ(*parse_handle(update.task_states.at("b")->task_handle), out.handles[1]);
 }
 
-TEST(Handles, WhatIsNoneIsRefused) {
+TEST(Handles, MalformedHandlesAreRefused) {
   EXPECT_FALSE(parse_handle(json::Value()));
   json::Value odd;
   odd.set("DriverState", "xyz");

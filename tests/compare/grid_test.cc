@@ -88,7 +88,7 @@ TEST(Lives, AreRankedByRecoveryOnAnyNumberOfThreads) {
   EXPECT_NE(grid_table(*one).find("recovery p50 s"), std::string::npos);
 }
 
-TEST(Problem, IsWhatTheWorkloadAsks) {
+TEST(Problem, MatchesTheWorkload) {
   const auto problem = sim::packing_problem(workload_of(kWorkload), 7);
   ASSERT_TRUE(problem) << problem.error().line();
   ASSERT_EQ(problem->nodes.size(), 40U);

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"exact_lexicographic", VictimRule::exact_lexicographic, {0, 3}}),  // less left over
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Victims, NobodyOrNotEnough) {
+TEST(Victims, NoneNeededOrNotEnough) {
   const std::vector<Evictable> candidates = {candidate(1, 1, 10)};
   for (const PreemptionRule& rule : preemption_rules()) {
     const Shortage fits{.ask = {1, 1, 0, 0}, .free = {1, 1, 0, 0}, .capacity = {9, 9, 0, 0}, .candidates = candidates};

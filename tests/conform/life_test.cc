@@ -162,7 +162,7 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
 }
 
 /// Seeds at which a kept scheduler once decided otherwise than a new one.
-TEST(Lives, HoldWhereTheyOnceBroke) {
+TEST(Lives, KnownFailingSeedsHold) {
   // Nodes without the host volume, of the second group of a job, were remembered by the places of another group.
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
   // The last stop of a node is taken back, not that of another node that is gone.

@@ -313,7 +313,7 @@ TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
   EXPECT_GT(left_out, testing::kSanitized ? 2 : 20);
 }
 
-TEST(Advice, OfTheFirstGroupsOnlyAndALineTellsOfTheOthers) {
+TEST(Advice, FirstGroupsGetAdviceAndALineCountsTheOthers) {
   Case c(1);
   json::Value& groups = *c.document.find("Job")->find("TaskGroups");
   json::Value one = groups.items()[0];
@@ -490,7 +490,7 @@ TEST(Request, TheNewestTimeIsNamed) {
   EXPECT_EQ(newest_time({}).ns, 0);
 }
 
-TEST(Text, TellsOfTheNextStepOfARollingUpdate) {  // R-SEED-38
+TEST(Text, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
   server::DryRunAnswer answer;
   answer.created.resize(2);
   answer.created[0].triggered_by = "queued-allocs";

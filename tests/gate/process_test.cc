@@ -95,7 +95,7 @@ TEST(Measure, CommandsBecomeArguments) {
             (std::vector<std::string>{"sh", "wrap.sh", "w", "--seed=", "l", "/x.json"}));
 }
 
-TEST(Measure, WhatDoesNotWorkIsSaidInOneLine) {
+TEST(Measure, FailuresAreReportedInOneLine) {
   const Case what{"quickstart", "smoke", -1};
   const auto said = [&](const std::string& script, int code) {
     const auto command = Command::parse("sh -c '" + script + "' {json}");

@@ -15,7 +15,7 @@ Session hold(Simulation& simulation, const SessionOptions& options = {}) {
   return session.value_or(Session{});
 }
 
-TEST(Session, AaPasses) {
+TEST(Session, EqualProgramsPass) {
   Simulation simulation(1);
   const Session session = hold(simulation);
   EXPECT_EQ(session.verdict.exit_code(), kPass);
@@ -103,7 +103,7 @@ TEST(Session, DriftOfTheMachineHitsBothSides) {
   EXPECT_NE(hold(simulation).verdict.exit_code(), kRegression);
 }
 
-TEST(Session, WhatASecondBatchDoesNotShowIsNoRegression) {
+TEST(Session, SlowdownNotConfirmedByASecondBatchIsNoRegression) {
   // Something slowed the head during the first batch only: a page cache that was cold, a neighbour that came and went.
   Simulation simulation(10);
   World world = simulation.world();

@@ -98,7 +98,7 @@ TEST(Verdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
   }
 }
 
-TEST(Verdict, WhatOneSideLacksIsNeverAPass) {
+TEST(Verdict, MetricMissingOnOneSideIsNeverAPass) {
   for (const Metric& metric : metrics()) {
     const bool grid = metric.in == In::grids;
     Rules rules;
@@ -188,7 +188,7 @@ TEST(Verdict, CountersThatVaryInTheBaseAreInconclusive) {
   EXPECT_EQ(verdict.exit_code(), kInconclusive);
 }
 
-TEST(Verdict, WhatVariesInTheHeadOnlyIsARegression) {
+TEST(Verdict, CounterThatVariesInTheHeadOnlyIsARegression) {
   Simulation simulation(3);
   simulation.head.digest_varies = simulation.head.allocations_vary = true;
   const Verdict verdict = judge({pair_of(simulation, 10)}, {});

@@ -171,7 +171,7 @@ TEST(HclLocals, AreValuedByNeed) {
 }
 
 // Many locals, each depending on the next one. Evaluation gives up after 100 failures in a row, so the work is bounded.
-TEST(HclLocals, AreTriedOnlySoOften) {
+TEST(HclLocals, StopAfterAHundredFailures) {
   std::string text = "locals {\n";
   for (int i = 0; i < 5000; ++i) text += " a" + std::to_string(i) + " = local.a" + std::to_string(i + 1) + "\n";
   text += " a5000 = 1\n}\njob \"j\" {}\n";

@@ -43,7 +43,7 @@ json::Value with(const char* list, const char* key, const json::Value& value) {
 
 const std::string kNoUuid = ": its ID is no UUID; write a UUID: 32 hexadecimal digits as 8-4-4-4-12";
 
-TEST(Ids, WhatIsNoUuidIsRefusedByNameAndPlace) {  // R-MODEL-590
+TEST(Ids, NonUuidsAreRefusedByNameAndPlace) {  // R-MODEL-590
   EXPECT_EQ(error_of(with("Nodes", "ID", "n1")), "file:/Nodes/0: node n1" + kNoUuid);
   EXPECT_EQ(error_of(with("Allocs", "ID", "a\n1")), "file:/Allocs/0: allocation a?1" + kNoUuid);
   EXPECT_EQ(error_of(with("Evals", "ID", "e1")), "file:/Evals/0: evaluation e1" + kNoUuid);
@@ -96,7 +96,7 @@ TEST(Ids, OneUuidInOtherLettersIsOneObject) {
   EXPECT_EQ(json::to_text(cluster_to_json(shouted->state)), json::to_text(small_cluster()));
 }
 
-TEST(Ids, AReferenceThatIsNoUuidMeetsNobody) {
+TEST(Ids, NonUuidReferencesMatchNoObject) {
   json::Value all = with("Allocs", "NodeID", "bogus");
   const auto done = import_cluster_json(all, "file");
   ASSERT_TRUE(done) << done.error().line();
@@ -220,7 +220,7 @@ TEST(ImportContradictions, EachIsRemarkedOnAndRefusedWhenStrict) {
   }
 }
 
-TEST(ImportContradictions, WhatOnlyLooksLikeOneIsLeftAlone) {
+TEST(ImportContradictions, ConsistentClustersHaveNone) {
   json::Value all = small_cluster();
   auto& allocs = all.find("Allocs")->items();
   allocs[0].set("JobVersion", 1);  // being replaced by the next one, which has its name

@@ -76,7 +76,7 @@ TEST_F(OutputTest, LinksAreFollowed) {
   EXPECT_FALSE(check_output(in("circle")));
 }
 
-TEST_F(OutputTest, WhatIsNoRegularFileIsWrittenThrough) {
+TEST_F(OutputTest, DevicesAndPipesAreWrittenDirectly) {
   fine(check_output("/dev/null"));
   fine(write_output("/dev/null", "lost"));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
@@ -100,7 +100,7 @@ TEST_F(OutputTest, WhatIsNoRegularFileIsWrittenThrough) {
   EXPECT_EQ(text_of(in("one")), "new") << "both names stay names of one file";
 }
 
-TEST_F(OutputTest, WhatCannotBeWrittenIsSaidBefore) {
+TEST_F(OutputTest, UnwritablePathsAreReportedBeforeTheWork) {
   struct Case {
     std::string path, problem;
   };

@@ -68,7 +68,7 @@ TEST_F(Garbage, ADeadBatchJobGoesWithAllThatIsIts) {  // R-CTRL-1410
   EXPECT_EQ(cluster.written(), (std::vector<std::string>{"360000000 eval_delete", "360000000 job_deregister_batch"}));
 }
 
-TEST_F(Garbage, OfIdsThereAreAtMostAsManyPerEntryAsSaid) {  // R-CTRL-1413
+TEST_F(Garbage, EntriesHaveABoundedNumberOfIds) {  // R-CTRL-1413
   start();
   GcConfig config;
   config.ids_per_entry_max = 1;

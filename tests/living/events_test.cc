@@ -560,7 +560,7 @@ TEST(Living, APausedBrokerHoldsWhatComes) {  // R-CTRL-346, 345
   EXPECT_EQ(w.running("web"), 2U);
 }
 
-TEST(Living, GarbageGoesWhenItIsAskedFor) {  // R-CTRL-E17, 1401, 1414
+TEST(Living, GarbageIsCollectedOnRequest) {  // R-CTRL-E17, 1401, 1414
   SmallWorld w(1);
   w.run(small_job("work", "batch", 2));
   w.run_for(70);

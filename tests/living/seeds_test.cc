@@ -42,7 +42,7 @@ TEST(BatchDrain, AtItsDeadlineBatchWorkIsStoppedAndNotReplaced) {  // R-CTRL-101
   EXPECT_EQ(w.allocs("work").size(), 2U) << "never replaced: " << w.show("work");
 }
 
-TEST(BatchDrain, AServiceBesideItIsReplaced) {  // example 9 of section 18
+TEST(BatchDrain, OtherServicesAreReplaced) {  // example 9 of section 18
   SmallWorld w(2);
   w.apply(NodeEligibility{node_id(2), false});
   w.run(small_job("web", "service", 1));
@@ -75,7 +75,7 @@ TEST(BatchDrain, AStoppedBatchAllocationMovesOrIsRescheduledByPolicy) {  // R-RE
 
 // ---------------------------------------------------------------- recover-lost
 
-TEST(RecoverLost, ARestartedClientStartsAnewWhatItDidNotFind) {  // R-CTRL-1563 to 1565
+TEST(RecoverLost, RestartedClientStartsLostTasksAgain) {  // R-CTRL-1563 to 1565
   SmallWorld w(1);
   w.run(small_job("web", "service", 2));
   w.run_for(20);
@@ -217,7 +217,7 @@ TEST(PreemptionCascade, EachPriorityTakesThePlaceOfTheNext) {  // R-PREEMPT-103,
   EXPECT_EQ(w.running("middle"), 10U);
 }
 
-TEST(PreemptionCascade, ARefusedPlanIsMadeAnewAndItsVictimsLive) {  // R-CTRL-615, 617, R-SCHED-41 ff., trap 3
+TEST(PreemptionCascade, RefusedPlanIsRepeatedAndItsVictimsKeepRunning) {  // R-CTRL-615, 617, R-SCHED-41 ff., trap 3
   SmallWorld w(2);
   SetSchedulerConfig event;
   event.configuration.scheduler_algorithm = "binpack";

@@ -38,7 +38,7 @@ void turn_around(json::Value& value) {
 
 class Growth : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(Growth, OfAListOfAJobCostsByItsLength) {
+TEST_P(Growth, JobListsCostLinearTime) {
   const auto& [name, make] = testing::job_lists()[GetParam()];
   const std::size_t size = testing::kSanitized ? 10 : 300;
   json::Value document, turned;

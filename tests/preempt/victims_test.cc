@@ -186,7 +186,7 @@ TEST(Candidate, IsPreemptibleFromTenBelow) {  // example E2, R-PREEMPT-203, 204
   EXPECT_FALSE(c.preemptible_by(10));
 }
 
-TEST(Resources, EliminationKeepsWhoSufficesAlone) {  // example E3
+TEST(Resources, EliminationKeepsAVictimThatSufficesAlone) {  // example E3
   Node node;
   node.use("h", 100, 1800, 2256, 4096).use("b", 30, 1500, 256, 5120).use("c", 30, 600, 256, 5120);
   EXPECT_EQ(node.for_resources(100, flat(3900, 7936, 98304), flat(1000, 256, 5120)), Names{"b"});
@@ -198,7 +198,7 @@ TEST(Resources, OwnAllocationsAreNotSubtracted) {  // example E4: own use of 600
   EXPECT_EQ(node.for_resources(100, flat(0, 10000, 0), flat(0, 4000, 0)), Names{"x"});
 }
 
-TEST(Resources, FixedTakesNobodyWhereAllIsCovered) {  // R-PREEMPT-406
+TEST(Resources, FixedRuleTakesNoVictimIfAllIsCovered) {  // R-PREEMPT-406
   Node node;
   node.use("x", 30, 100, 100, 0);
   EXPECT_EQ(node.for_resources(90, flat(1000, 1000, 0), flat(100, 100, 0)), Names{"x"});

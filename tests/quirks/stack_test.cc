@@ -408,7 +408,7 @@ QUIRK_TEST(own_use_ignored, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403,
 /// A lost allocation of version 1, which needs a host network, is placed before one of version 2, which needs
 /// none and inherits that. No node has room for version 2: which nodes of a class pass is then said by the first of
 /// them in visiting order, not in that of their IDs (R-FEAS-309, 414).
-TEST(Kept, WhatAFullClusterLeavesBehindIsNotToldBeforeAnInheritedAsk) {
+TEST(Kept, MemosOfAFullClusterDoNotServeAnInheritedRequest) {
   std::size_t evicted = 0;
   for (std::uint64_t order = 0; order < 40; ++order) {
     Names decided[2];

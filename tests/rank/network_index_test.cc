@@ -91,7 +91,7 @@ TEST(NetworkIndex, DynamicPortsAreSparedWhereOthersAreFree) {  // R-MODEL-490: a
       << "where none is left, the port stays";
 }
 
-TEST(NetworkIndex, StartingAnewForgetsEverything) {
+TEST(NetworkIndex, ResetForgetsEverything) {
   model::Node node = node_with({"10.0.0.1"}, 0, 0);
   node.reserved_resources.emplace().networks.reserved_host_ports = "20000-20063,20065";
   const NodePorts ports = read_node_ports(node);

@@ -192,7 +192,7 @@ TEST(Cluster, AReconnectKeepsTheOriginalAndStopsItsReplacement) {  // example 15
   EXPECT_EQ(w.run(), "stop [2] unneeded; reconnect [0]; Ignore 3; Stop 1; Reconnect 1");
 }
 
-TEST(Cluster, ACompleteServiceAllocIsPlacedAnew) {  // example 16, R-RECON-115
+TEST(Cluster, CompleteServiceAllocIsPlacedAgain) {  // example 16, R-RECON-115
   World w("service", 2);
   w.reschedules("constant", 30);
   w.add(0, "complete");

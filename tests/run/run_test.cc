@@ -121,7 +121,7 @@ TEST(ShadowOfARun, FindsAStaleFactThatIsPlanted) {
   }
 }
 
-TEST(NomadTimes, StandBesideThoseOfTheSameDecisions) {
+TEST(NomadTimes, AreShownIfTheDecisionsAreTheSame) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(::testing::TempDir()) / "berth_nomad_times";
   fs::create_directories(folder / "datasets");

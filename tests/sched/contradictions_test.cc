@@ -52,7 +52,7 @@ TEST(Contradictions, AnAllocOfAJobThatIsNotThereIsStopped) {  // R-SCHED-37, R-R
     }
 }
 
-TEST(Contradictions, AnAllocOfAGroupThatNobodyHas) {
+TEST(Contradictions, AllocOfAnUnknownGroup) {
   for (const char* type : kTypes) {
     SCOPED_TRACE(type);
     SmallWorld w;

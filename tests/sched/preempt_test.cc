@@ -197,7 +197,7 @@ TEST_F(DocumentedExample, LaterPlacementsDoNotSeeTheVictimsNorTheirOwnJob) {  //
   EXPECT_EQ(applied.reasons, std::vector<std::string>{"disk"});
 }
 
-TEST_F(DocumentedExample, SwitchedOffNobodyGoes) {  // R-PREEMPT-105
+TEST_F(DocumentedExample, NothingIsEvictedIfSwitchedOff) {  // R-PREEMPT-105
   load(75, 0, 2048, 1);
   store_.set_scheduler_config(model::SchedulerConfiguration{});
   decide();
