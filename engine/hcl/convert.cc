@@ -171,6 +171,13 @@ Outcome convert_primitive(const Value& value, const Type& wanted) {
   }
 }
 
+// The text for a tuple or an object of the wrong kind (R-HCL-109).
+std::string collection_required(const Type& to) {
+  if (!to.element().is_dynamic()) return to.name() + " required";
+  const char* kind = to.kind() == Kind::list ? "list" : to.kind() == Kind::set ? "set" : "map";
+  return std::string(kind) + " of any single type required";
+}
+
 }  // namespace
 
 std::optional<std::string> never_converts(const Type& from, const Type& to) {
@@ -187,13 +194,13 @@ std::optional<std::string> never_converts(const Type& from, const Type& to) {
       if (from.kind() == Kind::list || from.kind() == Kind::set) {
         return never_converts(from.element(), to.element()) ? Reason(required(to, from)) : std::nullopt;
       }
-      return structural ? to.name() + " required" : required(to, from);
+      return structural ? collection_required(to) : required(to, from);
     case Kind::map:
       if (from.kind() == Kind::object) return parts_mismatch(from, to);
       if (from.kind() == Kind::map) {
         return never_converts(from.element(), to.element()) ? Reason(required(to, from)) : std::nullopt;
       }
-      return structural ? to.name() + " required" : required(to, from);
+      return structural ? collection_required(to) : required(to, from);
     case Kind::object:
       if (from.kind() == Kind::object) return object_mismatch(from, to);
       if (from.kind() == Kind::map) {

@@ -278,10 +278,7 @@ CallOutcome format_list(Arguments arguments, const FileAccess&) {
       row_values.push_back(value.is_value() && value.has_items() ? value.items()[row] : value);
     }
     auto text = Format(format, row_values).run();
-    if (!text) {
-      if (text.error().kind == CallError::Kind::argument) return text;
-      return fail("error on format iteration " + std::to_string(row) + ": " + text.error().text);
-    }
+    if (!text) return fail("error on format iteration " + std::to_string(row) + ": " + text.error().text);
     weight += text->weight();
     if (weight > kMaxWeight) return fail(kTooLarge);
     results.push_back(*std::move(text));

@@ -62,6 +62,12 @@ class Lexer {
   }
   [[nodiscard]] bool sees(std::string_view word) const { return text_.substr(at_, word.size()) == word; }
 
+  // Bytes of the newline at this offset; 0: there is none.
+  [[nodiscard]] std::size_t newline_at(std::size_t offset) const {
+    if (text_.substr(offset, 1) == "\n") return 1;
+    return text_.substr(offset, 2) == "\r\n" ? 2 : 0;
+  }
+
   void put(TokenKind kind, std::size_t begin) {
     tokens_.push_back({kind, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at_), 0});
   }
@@ -82,7 +88,7 @@ class Lexer {
     } else if (c == '\r' && peek(1) == '\n') {
       take(TokenKind::newline, 2);
     } else if (c == '#' || (c == '/' && peek(1) == '/')) {
-      at_ = std::min(text_.find('\n', at_), text_.size());
+      line_comment();
     } else if (c == '/' && peek(1) == '*' && !unclosed_comment_) {
       const std::size_t close = text_.find("*/", at_ + 2);
       if (close == std::string_view::npos) {
@@ -100,24 +106,49 @@ class Lexer {
       ++modes_.back().braces;
       take(TokenKind::open_brace, 1);
     } else if (c == '}') {
-      close_brace(1);
-    } else if (c == '~' && peek(1) == '}' && modes_.size() > 1 && modes_.back().braces == 0) {
-      close_brace(2);
+      close_brace();
+    } else if (c == '~' && peek(1) == '}') {
+      close_stripping();
     } else if (!operators()) {
       other();
     }
   }
 
-  void close_brace(std::size_t bytes) {
-    Frame& frame = modes_.back();
-    if (frame.braces == 0 && modes_.size() > 1) {
-      take(TokenKind::sequence_end, bytes);
-      modes_.pop_back();
-      line_start_ = false;
+  // A comment and the end of its line are one newline token (R-HCL-23).
+  void line_comment() {
+    const std::size_t newline = text_.find('\n', at_);
+    if (newline == std::string_view::npos) {
+      at_ = text_.size();
+    } else {
+      take(TokenKind::newline, newline + 1 - at_);
+    }
+  }
+
+  [[nodiscard]] bool ends_sequence() const { return modes_.back().braces == 0 && modes_.size() > 1; }
+
+  void close_brace() {
+    if (ends_sequence()) {
+      take_sequence_end(1);
       return;
     }
-    if (frame.braces > 0) --frame.braces;
+    if (modes_.back().braces > 0) --modes_.back().braces;
     take(TokenKind::close_brace, 1);
+  }
+
+  // `~}` is the end of a sequence everywhere: where none is open, the parser reports it.
+  void close_stripping() {
+    if (ends_sequence()) {
+      take_sequence_end(2);
+      return;
+    }
+    if (modes_.back().braces > 0) --modes_.back().braces;
+    take(TokenKind::sequence_end, 2);
+  }
+
+  void take_sequence_end(std::size_t bytes) {
+    take(TokenKind::sequence_end, bytes);
+    modes_.pop_back();
+    line_start_ = false;
   }
 
   // Digits, dots before digits, exponents, in any order (R-HCL-25).
@@ -271,10 +302,10 @@ class Lexer {
       line_start_ = false;
     } else if (c == '$' || c == '%') {
       sigil(TokenKind::quoted_text);
-    } else if (!bare && c == '\n') {
-      take(TokenKind::quoted_newline, 1);
-    } else if (!bare && c == '\r' && peek(1) == '\n') {
-      take(TokenKind::quoted_newline, 2);
+    } else if (!bare && newline_at(at_) > 0) {
+      std::size_t end = at_;
+      while (newline_at(end) > 0) end += newline_at(end);
+      take(TokenKind::quoted_newline, end - at_);
     } else if (!bare && c == '\\' && at_ + 1 >= text_.size()) {
       take(TokenKind::invalid, 1);
     } else if (!bare && c == '\r') {

@@ -10,14 +10,14 @@
 namespace berth::hcl {
 
 enum class TokenKind : std::uint8_t {
-  end,  // of the text
-  newline,
+  end,      // of the text
+  newline,  // with the line comment before it
   identifier,
   number,
   open_quote,
   close_quote,
   quoted_text,     // literal piece of a quoted template, escapes not yet decoded
-  quoted_newline,  // a raw newline in it, always an error
+  quoted_newline,  // raw newlines in it, always an error
   open_heredoc,    // `<<X` or `<<-X` with its newline
   close_heredoc,   // the marker's line without its newline
   heredoc_text,    // literal piece of a heredoc; ends after a newline at the latest

@@ -191,7 +191,7 @@ bool Parser::call_arguments(CallExpr& call) {
       fail(here, "Missing closing parenthesis",
            "An expanded function argument (with ...) must be immediately followed by closing parentheses.");
     } else if (kind() == TokenKind::end) {
-      fail(call.open, "Unterminated function call",
+      fail({&source_, call.name_range.begin, call.open.end}, "Unterminated function call",
            "There is no closing parenthesis for this function call before the end of the file. This may be caused by "
            "incorrect parenthesis nesting elsewhere in this file.");
     } else {
@@ -346,24 +346,13 @@ const Expr* Parser::for_loop(const Token& open, bool object) {
   }
   made.value = expression();
   if (made.value == nullptr) return nullptr;
-  if (kind() == TokenKind::arrow) {
-    if (!object) {
-      return fail(made.value->range, kInvalidFor, "Key expression is not valid when building a tuple.");
-    }
-    next();
+  if (accept(TokenKind::arrow)) {
     made.key = made.value;
     made.value = expression();
     if (made.value == nullptr) return nullptr;
-  } else if (object) {
-    return fail(made.value->range, kInvalidFor, "Key expression is required when building an object.");
   }
-  if (kind() == TokenKind::ellipsis) {
-    if (!object) {
-      return fail(range(peek()), kInvalidFor, "Grouping ellipsis (...) cannot be used when building a tuple.");
-    }
-    next();
-    made.groups = true;
-  }
+  const Range ellipsis = range(peek());
+  made.groups = accept(TokenKind::ellipsis);
   if (sees_word("if")) {
     next();
     made.condition = expression();
@@ -371,6 +360,15 @@ const Expr* Parser::for_loop(const Token& open, bool object) {
   }
   if (!accept(object ? TokenKind::close_brace : TokenKind::close_bracket)) {
     return fail(range(peek()), kInvalidFor, "Extra characters after the end of the 'for' expression.");
+  }
+  if (object && made.key == nullptr) {
+    return fail(made.value->range, kInvalidFor, "Key expression is required when building an object.");
+  }
+  if (!object && made.key != nullptr) {
+    return fail(made.key->range, kInvalidFor, "Key expression is not valid when building a tuple.");
+  }
+  if (!object && made.groups) {
+    return fail(ellipsis, kInvalidFor, "Grouping ellipsis (...) cannot be used when building a tuple.");
   }
   made.range = from(made.open);
   return &made;
@@ -435,11 +433,17 @@ bool Parser::dot_step(std::vector<Step>& steps, bool& constant) {
         break;
       case TokenKind::number: {
         const Token& token = next();
-        const auto index = Number::parse(text(token));
-        if (!index || text(token).find('.') != std::string_view::npos) {
+        const std::string_view digits = text(token);
+        if (const std::size_t point = digits.find('.'); point != std::string_view::npos) {
           fail(range(token), "Invalid legacy index syntax",
-               "When using the legacy index syntax, chaining two indexes together is not permitted. Use the proper "
-               "index syntax instead, like [0][1].");
+               fmt::format("When using the legacy index syntax, chaining two indexes together is not permitted. Use "
+                           "the proper index syntax instead, like [{}][{}].",
+                           digits.substr(0, point), digits.substr(point + 1)));
+          return false;
+        }
+        const auto index = Number::parse(digits);
+        if (!index) {
+          fail(range(token), "Invalid number literal", "Failed to recognize the value of this number literal.");
           return false;
         }
         step.kind = Step::Kind::constant_index;
@@ -472,20 +476,20 @@ bool Parser::dot_step(std::vector<Step>& steps, bool& constant) {
 bool Parser::bracket_step(std::vector<Step>& steps, bool& constant) {
   Step step{};
   step.open = range(next());
-  const NewlinesCount count(*this, false);
   if (accept(TokenKind::star)) {
     if (kind() != TokenKind::close_bracket) {
-      fail(range(peek()), "Missing close bracket on splat index",
+      fail(skip_past(TokenKind::open_bracket, TokenKind::close_bracket), "Missing close bracket on splat index",
            "The star for a full splat operator must be immediately followed by a closing bracket (\"]\").");
       return false;
     }
     step.kind = Step::Kind::splat;
     constant = false;
   } else {
+    const NewlinesCount count(*this, false);
     const Expr* index = expression();
     if (index == nullptr) return false;
     if (kind() != TokenKind::close_bracket) {
-      fail(range(peek()), "Missing close bracket on index",
+      fail(skip_past(TokenKind::open_bracket, TokenKind::close_bracket), "Missing close bracket on index",
            "The index operator must end with a closing bracket (\"]\").");
       return false;
     }

@@ -21,6 +21,8 @@ struct Parser::Part {
 };
 
 struct Parser::Parts {
+  TokenKind ends_with;  // the kind of the closing token
+  Range first;          // the first token
   std::vector<Part> items;
   Range close;         // the closing token
   std::size_t at = 0;  // while assembling
@@ -68,22 +70,22 @@ void strip_back(std::string& text) {
 
 const Expr* Parser::quoted() {
   const Range open = range(next());
-  Parts parts;
-  if (!template_parts(TokenKind::close_quote, parts)) return nullptr;
+  Parts parts{TokenKind::close_quote, range(peek()), {}, {}};
+  if (!template_parts(parts)) return nullptr;
   return assemble(parts, from(open));
 }
 
 const Expr* Parser::heredoc() {
   const Token& opener = next();
-  Parts parts;
-  if (!template_parts(TokenKind::close_heredoc, parts)) return nullptr;
+  Parts parts{TokenKind::close_heredoc, range(peek()), {}, {}};
+  if (!template_parts(parts)) return nullptr;
   if (text(opener).starts_with("<<-")) unindent(parts);
   return assemble(parts, from(range(opener)));
 }
 
 const Expr* Parser::whole_template() {
-  Parts parts;
-  if (!template_parts(TokenKind::end, parts)) return nullptr;
+  Parts parts{TokenKind::end, range(peek()), {}, {}};
+  if (!template_parts(parts)) return nullptr;
   const Expr* expr = assemble(parts, {&source_, 0, static_cast<std::uint32_t>(source_.text().size())});
   return out_.empty() ? expr : nullptr;
 }
@@ -122,13 +124,12 @@ void Parser::unindent(Parts& parts) {
 }
 
 // Parses pieces up to and including the closing token; applies strip markers.
-bool Parser::template_parts(TokenKind close, Parts& parts) {
+bool Parser::template_parts(Parts& parts) {
   const NewlinesCount count(*this, true);
-  const Range first = range(peek());
   bool right = true;
   for (;;) {
     const Token& token = peek();
-    if (token.kind == close) {
+    if (token.kind == parts.ends_with) {
       next();
       break;
     }
@@ -142,10 +143,10 @@ bool Parser::template_parts(TokenKind close, Parts& parts) {
         break;
       }
       case TokenKind::interpolation:
-        if (!interpolation(parts, first)) return false;
+        if (!interpolation(parts)) return false;
         break;
       case TokenKind::directive:
-        if (!directive(parts, first)) return false;
+        if (!directive(parts)) return false;
         break;
       case TokenKind::quoted_newline:
       case TokenKind::bad_utf8:
@@ -232,51 +233,55 @@ bool Parser::unescape(const Token& token, std::string& out) {
   return right;
 }
 
-// Parses the `}` of a sequence; `keyword` is empty for an interpolation (R-HCL-194, 195).
-bool Parser::sequence_end(Part& part, Range first, std::string_view keyword) {
-  if (kind() == TokenKind::sequence_end) {
-    const Token& end = next();
-    part.strips_after = text(end).starts_with('~');
-    part.range = from(part.range);
-    return true;
-  }
-  const Range here = range(peek());
-  if (kind() == TokenKind::end || kind() == TokenKind::open_quote) {
+// Parses the `}` of a sequence, if it is there.
+bool Parser::sequence_end(Part& part) {
+  if (kind() != TokenKind::sequence_end) return false;
+  const Token& end = next();
+  part.strips_after = text(end).starts_with('~');
+  part.range = from(part.range);
+  return true;
+}
+
+// Reports what is in place of the `}` of an interpolation (R-HCL-195).
+void Parser::unclosed_interpolation(const Parts& parts) {
+  // In a heredoc, a quote belongs to the text of another language.
+  const bool at_quote = kind() == TokenKind::open_quote && parts.ends_with == TokenKind::close_quote;
+  if (at_quote || kind() == TokenKind::end) {
     fail(
-        first, "Unclosed template interpolation sequence",
+        parts.first, "Unclosed template interpolation sequence",
         fmt::format("There is no closing brace for this interpolation sequence before the end of the {}. This might be "
                     "caused by incorrect nesting inside the given expression.",
-                    kind() == TokenKind::end ? "file" : "quoted template"));
-  } else if (!keyword.empty()) {
-    fail(here, fmt::format("Extra characters in {} marker", keyword),
-         "Expected a closing brace to end the sequence, but found extra characters.");
+                    at_quote ? "quoted template" : "file"));
   } else if (kind() == TokenKind::colon) {
-    fail(here, "Extra characters after interpolation expression",
+    fail(range(peek()), "Extra characters after interpolation expression",
          "Template interpolation doesn't expect a colon at this location. Did you intend this to be a literal sequence "
          "to be processed as part of another language? If so, you can escape it by starting with \"$${\" instead of "
          "just \"${\".");
   } else {
-    fail(here, "Extra characters after interpolation expression",
+    fail(range(peek()), "Extra characters after interpolation expression",
          "Expected a closing brace to end the interpolation expression, but found extra characters.\n\nThis can happen "
          "when you include interpolation syntax for another language, such as shell scripting, but forget to escape "
          "the interpolation start token. If this is an embedded sequence for another language, escape it by starting "
          "with \"$${\" instead of just \"${\".");
   }
-  return false;
 }
 
-bool Parser::interpolation(Parts& parts, Range first) {
+bool Parser::interpolation(Parts& parts) {
   const Token& open = next();
   const NewlinesCount count(*this, false);
   Part part{Part::Kind::interpolation, range(open), {}, nullptr, {}, {}};
   part.strips_before = text(open).ends_with('~');
   part.expr = expression();
-  if (part.expr == nullptr || !sequence_end(part, first, {})) return false;
+  if (part.expr == nullptr) return false;
+  if (!sequence_end(part)) {
+    unclosed_interpolation(parts);
+    return false;
+  }
   parts.items.push_back(std::move(part));
   return true;
 }
 
-bool Parser::directive(Parts& parts, Range first) {
+bool Parser::directive(Parts& parts) {
   const Token& open = next();
   const NewlinesCount count(*this, false);
   Part part{Part::Kind::if_, range(open), {}, nullptr, {}, {}};
@@ -317,7 +322,11 @@ bool Parser::directive(Parts& parts, Range first) {
     part.expr = expression();
     if (part.expr == nullptr) return false;
   }
-  if (!sequence_end(part, first, text(word))) return false;
+  if (!sequence_end(part)) {
+    fail(range(peek()), fmt::format("Extra characters in {} marker", text(word)),
+         "Expected a closing brace to end the sequence, but found extra characters.");
+    return false;
+  }
   parts.items.push_back(std::move(part));
   return true;
 }
@@ -458,7 +467,8 @@ bool Parser::quoted_label(std::string& out, Range& where) {
         right = false;
         break;
       default:
-        fail(range(token), "Unterminated template string", "No closing marker was found for the string.");
+        fail(range(token), "Unterminated string literal",
+             "Unable to find the closing quote mark before the end of the file.");
         return false;
     }
   }

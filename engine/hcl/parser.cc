@@ -8,6 +8,21 @@
 #include "hcl/unicode.h"
 
 namespace berth::hcl {
+namespace {
+
+constexpr const char* kInvalidSingle = "Invalid single-argument block definition";
+constexpr const char* kOneArgument =
+    "Single-line block syntax can include only one argument definition. To define multiple arguments, use the "
+    "multi-line block syntax with one argument definition per line.";
+constexpr const char* kOneLine =
+    "An argument definition on the same line as its containing block creates a single-line block definition, which "
+    "must also be closed on the same line. Place the block's closing brace immediately after the argument definition.";
+constexpr const char* kUnclosedBlock = "Unclosed configuration block";
+constexpr const char* kNoClosingBrace =
+    "There is no closing brace for this block before the end of the file. This may be caused by incorrect brace "
+    "nesting elsewhere in this file.";
+
+}  // namespace
 
 Parser::Parser(const Source& source, Tree& tree, Diagnostics& out, TextMode mode)
     : source_(source),
@@ -183,7 +198,6 @@ bool Parser::block(NativeBody& body, const Token& name) {
              "The equals sign \"=\" indicates an argument definition, and must not be used when defining a block.");
         return false;
       case TokenKind::newline:
-      case TokenKind::end:
         fail(here, kInvalid,
              "A block definition must have block content delimited by \"{\" and \"}\", starting on the same line as "
              "the block header.");
@@ -210,35 +224,28 @@ bool Parser::block_content(NativeBlock& block) {
       next();
       return true;
     }
-    if (single_attribute(block)) return true;
-    skip_to_line_end(open_ + 1);  // past the block's brace
-    return true;                  // the block is known; continue after its line
+    const std::size_t before = out_.items().size();
+    if (!single_attribute(block)) skip_single_attribute(before);
+    return true;  // the block is known; continue after its line
   }
   body_items(block.body, true);
   if (accept(TokenKind::close_brace)) return true;
   if (out_.empty()) {  // otherwise the missing brace may have been skipped
-    fail(block.body.open, "Unclosed configuration block",
-         "There is no closing brace for this block before the end of the file. This may be caused by incorrect brace "
-         "nesting elsewhere in this file.");
+    fail(block.body.open, kUnclosedBlock, kNoClosingBrace);
   }
   return true;
 }
 
 // Parses `{ name = value }` on one line (R-HCL-80 to 83).
 bool Parser::single_attribute(NativeBlock& block) {
-  constexpr std::string_view kInvalid = "Invalid single-argument block definition";
   if (kind() != TokenKind::identifier) {
-    if (kind() == TokenKind::open_quote) {
-      fail(range(peek()), "Invalid argument name", "Argument names must not be quoted.");
-    } else {
-      fail(range(peek()), "Argument or block definition required", "An argument or block definition is required here.");
-    }
+    fail(range(next()), "Argument or block definition required", "An argument or block definition is required here.");
     return false;
   }
   const Token& name = next();
   if (kind() != TokenKind::assign) {
     if (kind() == TokenKind::identifier || kind() == TokenKind::open_quote || kind() == TokenKind::open_brace) {
-      fail(range(name), "Argument definition required",
+      fail({&source_, name.begin, peek().end}, "Argument definition required",
            fmt::format("A single-line block definition can contain only a single argument. If you meant to define "
                        "argument \"{}\", use an equals sign to assign it a value. To define a nested block, place it "
                        "on a line of its own within its parent block.",
@@ -264,21 +271,44 @@ bool Parser::single_attribute(NativeBlock& block) {
       return true;
     }
     case TokenKind::comma:
-      fail(here, kInvalid,
-           "Single-line block syntax can include only one argument definition. To define multiple arguments, use the "
-           "multi-line block syntax with one argument definition per line.");
-      return false;
+      fail(here, kInvalidSingle, kOneArgument);
+      break;
     case TokenKind::newline:
-      fail(here, kInvalid,
-           "An argument definition on the same line as its containing block creates a single-line block definition, "
-           "which must also be closed on the same line. Place the block's closing brace immediately after the "
-           "argument definition.");
-      return false;
+      fail(here, kInvalidSingle, kOneLine);
+      break;
+    case TokenKind::end:
+      fail(block.body.open, kUnclosedBlock, kNoClosingBrace);
+      break;
     default:
-      fail(here, kInvalid,
+      fail(here, kInvalidSingle,
            "A single-line block definition must end with a closing brace immediately after its single argument "
            "definition.");
-      return false;
+      break;
+  }
+  skip_past(TokenKind::open_brace, TokenKind::close_brace);
+  return true;
+}
+
+// Skips the rest of a one-line block that failed. Nomad goes on as if the next line belonged to the block, and reports
+// a newline or a comma there ahead of the failure itself (index `first_report`).
+void Parser::skip_single_attribute(std::size_t first_report) {
+  open_ = 0;
+  while (kind() != TokenKind::end && (open_ > 0 || kind() != TokenKind::newline)) next();
+  next();
+  const bool comma = kind() == TokenKind::comma;
+  if (!stopped_ && (comma || kind() == TokenKind::newline)) {
+    out_.insert(first_report, {range(peek()), kInvalidSingle, comma ? kOneArgument : kOneLine});
+  }
+  skip_past(TokenKind::open_brace, TokenKind::close_brace);
+}
+
+// Skips to the bracket that closes what is open here, or to the end; returns where that is.
+Range Parser::skip_past(TokenKind open, TokenKind close) {
+  for (std::size_t inner = 0;;) {
+    const Token& token = next();
+    if (token.kind == open) ++inner;
+    const bool closes = token.kind == close && inner-- == 0;
+    if (closes || token.kind == TokenKind::end) return range(token);
   }
 }
 

@@ -64,6 +64,7 @@ class Parser {
   std::nullptr_t fail(Range subject, std::string_view summary, std::string detail);
   bool too_deep();
   void skip_to_line_end(std::size_t open);
+  Range skip_past(TokenKind open, TokenKind close);
 
   // Bodies.
   void body_items(NativeBody& body, bool nested);
@@ -72,6 +73,7 @@ class Parser {
   bool block(NativeBody& body, const Token& name);
   bool block_content(NativeBlock& block);
   bool single_attribute(NativeBlock& block);
+  void skip_single_attribute(std::size_t first_report);
   bool label(NativeBlock& block);
   bool add_attribute(NativeBody& body, const Token& name, const Expr& expr);
 
@@ -101,11 +103,12 @@ class Parser {
   struct Parts;
   const Expr* quoted();
   const Expr* heredoc();
-  bool template_parts(TokenKind close, Parts& parts);
+  bool template_parts(Parts& parts);
   bool template_text(const Token& token, std::string& out);
-  bool interpolation(Parts& parts, Range first);
-  bool directive(Parts& parts, Range first);
-  bool sequence_end(Part& part, Range first, std::string_view keyword);
+  bool interpolation(Parts& parts);
+  bool directive(Parts& parts);
+  bool sequence_end(Part& part);
+  void unclosed_interpolation(const Parts& parts);
   void unindent(Parts& parts);
   const Expr* assemble(Parts& parts, Range where);
   void collect(Parts& parts, StringExpr& out);

@@ -67,6 +67,13 @@ void Diagnostics::add(const Diagnostics& others) {
   count_ = total;
 }
 
+void Diagnostics::insert(std::size_t at, Diagnostic diagnostic) {
+  ++count_;
+  if (at >= kMost) return;
+  items_.insert(items_.begin() + static_cast<std::ptrdiff_t>(at), std::move(diagnostic));
+  if (items_.size() > kMost) items_.pop_back();
+}
+
 void Diagnostics::clear() {
   items_.clear();
   count_ = 0;

@@ -71,6 +71,7 @@ class Diagnostics {
   }
   void add(Diagnostic diagnostic);
   void add(const Diagnostics& others);
+  void insert(std::size_t at, Diagnostic diagnostic);
   void clear();
 
   [[nodiscard]] bool empty() const { return count_ == 0; }

@@ -49,6 +49,17 @@ TEST(HclExpression, HasTheValueOrTheErrorOfItsText) {
            {R"("%{ of x }")",
             "x:1,5-7: Invalid template control keyword; \"of\" is not a valid template control "
             "keyword. Did you mean \"if\"?"},
+           {"\"a\n\r\n\nb\"",
+            "x:1,3-4,1: Invalid multi-line string; Quoted strings may not be split over multiple lines. To "
+            "produce a multi-line string, either use the \\n escape to represent a newline character or use "
+            "the \"heredoc\" multi-line template syntax."},
+           {R"("%{ if x")",
+            "x:1,9-10: Extra characters in if marker; Expected a closing brace to end the sequence, but found extra "
+            "characters."},
+           {R"("${x "y"}")",
+            "x:1,2-4: Unclosed template interpolation sequence; There is no closing brace for this interpolation "
+            "sequence before the end of the quoted template. This might be caused by incorrect nesting inside the "
+            "given expression."},
            // Newlines and comments (R-HCL-23, 52, 53).
            {"{ # c\n a = 1 // c\n b = /* c */ 2\n}", R"({"a":1,"b":2})"},
            {"[\n1,\n2,\n]", "[1,2]"},
@@ -58,9 +69,36 @@ TEST(HclExpression, HasTheValueOrTheErrorOfItsText) {
            {"{a = [[1, 2]]}.a.0[1]", "2"},
            {"[[1]].0.0",
             "x:1,7-10: Invalid legacy index syntax; When using the legacy index syntax, chaining two indexes "
-            "together is not permitted. Use the proper index syntax instead, like [0][1]."},
+            "together is not permitted. Use the proper index syntax instead, like [0][0]."},
+           {"[[1]].1.20e3",
+            "x:1,7-13: Invalid legacy index syntax; When using the legacy index syntax, chaining two indexes "
+            "together is not permitted. Use the proper index syntax instead, like [1][20e3]."},
+           {"x[1 [2] 3]",
+            "x:1,10-11: Missing close bracket on index; The index operator must end with a closing bracket (\"]\")."},
+           {"[[1]][\n0\n]", "[1]"},
+           {"{a = [[1]][*\n]}",
+            "x:2,1-2: Missing close bracket on splat index; The star for a full splat operator must be immediately "
+            "followed by a closing bracket (\"]\")."},
+           {"f(1, 2",
+            "x:1,1-3: Unterminated function call; There is no closing parenthesis for this function call before the "
+            "end "
+            "of the file. This may be caused by incorrect parenthesis nesting elsewhere in this file."},
+           {"{for x in y : x z}",
+            "x:1,17-18: Invalid 'for' expression; Extra characters after the end of the 'for' expression."},
+           {"[for x in y : x => x]",
+            "x:1,15-16: Invalid 'for' expression; Key expression is not valid when building a tuple."},
+           {"[for x in y : x...]",
+            "x:1,16-19: Invalid 'for' expression; Grouping ellipsis (...) cannot be used when building a tuple."},
            {"[{a = [{b = 1}, {b = 2}]}][*].a[*].b", "[[1,2]]"},
            {"[{a = [1]}, {a = [2]}].*.a[0]", "[1]"},
+           // Functions: errors that depend on the form of an argument (R-HCL-109, 584).
+           {"formatlist(\"x\", [1])",
+            "x:1,1-12: Error in function call; Call to function \"formatlist\" failed: error on format iteration 0: "
+            "too "
+            "many arguments; no verbs in format string."},
+           {"distinct({})",
+            "x:1,10-11: Invalid function argument; Invalid value for \"list\" parameter: list of any single type "
+            "required."},
            // Runtime references (R-HCL-311 to 314).
            {"attr.x", R"("${attr.x}")"},
            {R"("${env["FOO"]}")", R"("${env[\"FOO\"]}")"},
@@ -101,9 +139,43 @@ TEST(HclFile, IsRefusedInNomadsWords) {
             "Place "
             "the block's closing brace immediately after the argument definition."},
            {"job \"j\" { meta { a = 1 } }\n",
-            "f.hcl:1,11-15: Argument definition required; A single-line block definition can contain only a single "
+            "f.hcl:1,11-17: Argument definition required; A single-line block definition can contain only a single "
             "argument. If you meant to define argument \"meta\", use an equals sign to assign it a value. To define a "
             "nested block, place it on a line of its own within its parent block."},
+           {"job \"j\" { \"a\" = 1 }\n",
+            "f.hcl:1,11-12: Argument or block definition required; An argument or block definition is required here."},
+           {"job \"j\" { a = 1",
+            "f.hcl:1,9-10: Unclosed configuration block; There is no closing brace for this block before the end of "
+            "the file. This may be caused by incorrect brace nesting elsewhere in this file."},
+           {"job \"j\" { a = 1, b = 2 }\n\n",
+            "f.hcl:1,16-17: Invalid single-argument block definition; Single-line block syntax can include only one "
+            "argument definition. To define multiple arguments, use the multi-line block syntax with one argument "
+            "definition per line."},
+           {"job \"j\" { a\n}\nb = 1\n",
+            "f.hcl:1,11-12: Argument or block definition required; An argument or block definition is required here. "
+            "To "
+            "set an argument, use the equals sign \"=\" to introduce the argument value."},
+           {"job \"j\" { a }\n\n",
+            "f.hcl:2,1-3,1: Invalid single-argument block definition; An argument definition on the same line as its "
+            "containing block creates a single-line block definition, which must also be closed on the same line. "
+            "Place the block's closing brace immediately after the argument definition., and 1 other diagnostic(s)"},
+           {"job \"j\"",
+            "f.hcl:1,8-8: Invalid block definition; Either a quoted string block label or an opening brace (\"{\") is "
+            "expected here."},
+           {"job \"j",
+            "f.hcl:1,7-7: Unterminated string literal; Unable to find the closing quote mark before the end of the "
+            "file."},
+           {"a = //x\nb = 1\n",
+            "f.hcl:1,5-2,1: Invalid expression; Expected the start of an expression, but found an invalid expression "
+            "token."},
+           {"a = 1 ~}\n",
+            "f.hcl:1,7-9: Missing newline after argument; An argument definition must end with a newline."},
+           {"a = <<X\n${x \"y\"}\nX\n",
+            "f.hcl:2,5-6: Extra characters after interpolation expression; Expected a closing brace to end the "
+            "interpolation expression, but found extra characters.\n\nThis can happen when you include interpolation "
+            "syntax for another language, such as shell scripting, but forget to escape the interpolation start token. "
+            "If this is an embedded sequence for another language, escape it by starting with \"$${\" instead of just "
+            "\"${\"."},
            {"job \"j\" {\n a = 1 }\n",
             "f.hcl:2,8-9: Missing newline after argument; An argument definition must end with "
             "a newline."},
