@@ -1,6 +1,8 @@
 #include "hcl/attribute_value.h"
 
+#include <cmath>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -231,13 +233,12 @@ class FreeForm {
         return value.string();
       case Kind::number: {
         const Number& number = value.number();
-        if (number.is_infinite()) {
-          late_.add(Diagnostic{expression.start(), "Unsuitable value",
-                               "json: unsupported value: " + std::string(number.is_negative() ? "-Inf" : "+Inf")});
-          return nullptr;
-        }
         if (const auto integer = number.to_int64()) return *integer;
-        return number.to_double();
+        const double real = number.to_double();  // infinite beyond 1.8e308, too
+        if (!std::isinf(real)) return real;
+        late_.add(Diagnostic{expression.start(), "Unsuitable value",
+                             std::string("json: unsupported value: ") + (real < 0 ? "-Inf" : "+Inf")});
+        return nullptr;
       }
       case Kind::list:
       case Kind::set:

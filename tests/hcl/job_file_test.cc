@@ -109,7 +109,11 @@ TEST(HclJobFile, Durations) {  // R-HCL-245, 246
 }
 
 TEST(HclJobFile, InfinityIsNoConfiguration) {  // R-HCL-104
-  EXPECT_NE(error_of(in_task("config {\n a = 1/0\n}")).find("json: unsupported value: +Inf"), std::string::npos);
+  for (const char* number : {"1/0", "1e309", "[1e9999]"}) {
+    const std::string error = error_of(in_task(std::string("config {\n a = ") + number + "\n}"));
+    EXPECT_NE(error.find("json: unsupported value: +Inf"), std::string::npos) << number << ": " << error;
+  }
+  EXPECT_NE(error_of(in_task("config {\n a = -1e9999\n}")).find("json: unsupported value: -Inf"), std::string::npos);
 }
 
 TEST(HclJobFile, CanonicalFormHasTheDefaultsOfTheApi) {  // R-HCL-732
