@@ -38,7 +38,7 @@ std::optional<json::Value> read_job_file(const std::string& path, const dryrun::
   const auto text = io::read_file(path);
   if (!text) return report_error(text.error(), 2), std::nullopt;
   auto document = dryrun::job_document(*text, path, options, has_colours(stderr));
-  if (!document) return fmt::print(stderr, "{}\n", base::printable(document.error(), true)), std::nullopt;
+  if (!document) return print_job_file_errors(document.error(), *text), std::nullopt;
   const json::Value* wrapped = document->value.find_ignoring_case("Job");
   const json::Value& job = wrapped ? *wrapped : document->value;
   if (!dryrun::is_job(job))

@@ -1,8 +1,12 @@
 #include "cli/job_file_options.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <string_view>
+
+#include "base/printable.h"
 
 namespace berth::cli {
 
@@ -27,6 +31,11 @@ void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
       ->capture_default_str();
   command.add_flag("--allow-file-functions", options.file_functions,
                    "let file(), fileset() and similar functions read files in the job file's folder and below");
+}
+
+void print_job_file_errors(const dryrun::JobDocumentError& errors, std::string_view text) {
+  fmt::print(stderr, "{}\n", base::printable(errors, true));
+  if (const std::string hint = dryrun::job_file_hint(errors, text); !hint.empty()) fmt::print(stderr, "{}\n", hint);
 }
 
 }  // namespace berth::cli

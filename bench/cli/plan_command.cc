@@ -283,7 +283,7 @@ class PlanRun {
     if (!text) return bad_input(text.error().line());
     auto read = dryrun::job_document(*text, path, arguments_.job_files, has_colours(stderr));
     if (!read) {
-      fmt::print(stderr, "{}\n", base::printable(read.error(), true));
+      print_job_file_errors(read.error(), *text);
       return bad_code();
     }
     const json::Value* const document = &read->value;

@@ -29,6 +29,28 @@ std::string_view line_of(std::string_view text, std::size_t number) {
   return text;
 }
 
+/// True if errors are to be those of JSON. Any other file that is no job, such as an empty one, gets those of HCL.
+bool is_json(const std::filesystem::path& path, std::string_view text) {
+  if (hcl::is_job_file(text)) return false;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return path.extension() == ".json" || (first != std::string_view::npos && text[first] == '{');
+}
+
+/// The other language that the line of a syntax error is written in, as of a template; empty if it looks like HCL.
+std::string_view template_language(std::string_view line, std::size_t column) {
+  // `[[ .name ]]`, `[[ template "x" . ]]`: not the list of lists that HCL knows.
+  static const re2::RE2 kDoubleBrackets(R"(\[\[-?\s*([.$/]|(else|end)\b|[a-z]\w*\s+[."$(\w]))");
+  static const re2::RE2 kBraces(R"(\{%|\{\{)");
+  if (re2::RE2::PartialMatch(line, kDoubleBrackets)) return "[[ ]] is a template of Levant or Nomad Pack";
+  if (re2::RE2::PartialMatch(line, kBraces)) return "{{ }} or {% %} outside strings is a template, such as Ansible's";
+  std::size_t at = 0;
+  for (std::size_t before = 1; before < column && at < line.size(); ++before) at = hcl::grapheme_end(line, at);
+  const std::string_view rest = line.substr(at);
+  if (rest.starts_with("${") || rest.starts_with("%{"))
+    return "${ } or %{ } outside strings is a template of Terraform";
+  return {};
+}
+
 /// A variable file's text, or Nomad's error.
 tl::expected<std::string, std::string> variable_text(const std::string& path) {
   std::error_code error;
@@ -41,6 +63,19 @@ tl::expected<std::string, std::string> variable_text(const std::string& path) {
 }
 
 }  // namespace
+
+std::string job_file_hint(std::string_view errors, std::string_view text) {
+  if (errors.find("filesystem function disabled") != std::string_view::npos)
+    return "note: --allow-file-functions lets the job file read files in and below its folder";
+  if (errors.find("Unset variable \"") != std::string_view::npos)
+    return "note: --var NAME=VALUE and --var-file FILE give values to variables";
+  static const re2::RE2 kSyntaxError(
+      R"(^[^\n]*?:(\d{1,9}),(\d{1,9})-[\d,]+: (?:Argument or block|Invalid (?:expression|character|block)|Missing |Unsupported operator))");
+  std::size_t row = 0, column = 0;
+  if (!re2::RE2::PartialMatch(errors, kSyntaxError, &row, &column)) return {};
+  const std::string_view language = template_language(line_of(text, row), column);
+  return language.empty() ? "" : fmt::format("note: {}: render the file first, and plan what comes out", language);
+}
 
 std::string with_marks(std::string_view errors, std::string_view name, std::string_view text) {
   static const re2::RE2 kPlace(R"(:(\d{1,9}),(\d{1,9})-(?:(\d{1,9}),)?(\d{1,9}): )");
@@ -73,7 +108,7 @@ std::string with_marks(std::string_view errors, std::string_view name, std::stri
 
 tl::expected<JobDocument, JobDocumentError> job_document(const std::string& text, const std::string& path,
                                                          const JobFileOptions& options, bool marks) {
-  if (!hcl::is_job_file(text)) {
+  if (is_json(path, text)) {
     if (!options.variables.empty() || !options.variable_files.empty()) {
       return tl::unexpected(path + ": variables are for HCL files, and this is JSON; leave them out");
     }
@@ -98,7 +133,8 @@ tl::expected<JobDocument, JobDocumentError> job_document(const std::string& text
   if (!job) {
     std::string errors = job.error();
     constexpr std::string_view kNowhere = "<nil>: ";  // Nomad's text for an unknown place
-    if (errors.starts_with(kNowhere)) errors.replace(0, kNowhere.size(), name + ": ");
+    for (std::size_t at = errors.find(kNowhere); at != std::string::npos; at = errors.find(kNowhere, at + 1))
+      if (at == 0 || errors[at - 1] == '\n') errors.replace(at, kNowhere.size(), name + ": ");
     return tl::unexpected(marks ? with_marks(errors, name, text) : errors);
   }
   json::Value document = json::Value::object();

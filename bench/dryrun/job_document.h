@@ -31,6 +31,10 @@ using JobDocumentError = std::string;
                                                                        const JobFileOptions& options = {},
                                                                        bool marks = false);
 
+/// What to do about the errors of job_document(), as one more line to print: for a template that has to be rendered
+/// first, and for what `--var` and `--allow-file-functions` would settle; empty for other errors.
+[[nodiscard]] std::string job_file_hint(std::string_view errors, std::string_view text);
+
 /// Adds, below each diagnostic about `name`, its line of `text` with `^` under the place.
 [[nodiscard]] std::string with_marks(std::string_view errors, std::string_view name, std::string_view text);
 

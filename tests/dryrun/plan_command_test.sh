@@ -265,6 +265,40 @@ refuses 2 'Failed to read file; failed to read "none.vars"' $here/small.json $he
 printf 'job "x" {\n  region = file("x.hcl")\n}\n' > "$scratch/file.hcl"
 expect 2 $here/small.json "$scratch/file.hcl"
 grep -q 'filesystem function disabled' "$scratch/err" || broken "file() without leave: $(cat "$scratch/err")"
+hints() { grep -q -- "^note: .*$1" "$scratch/err" || broken "no hint about $1: $(cat "$scratch/err")"; }
+hints --allow-file-functions
+printf 'variable "a" {}\nvariable "b" {}\njob "x" {}\n' > "$scratch/unset.hcl"
+expect 2 $here/small.json "$scratch/unset.hcl"
+hints '--var NAME=VALUE'
+[ "$(grep -c '/unset.hcl: Unset variable' "$scratch/err")" -eq 2 ] || broken "not both variables: $(cat "$scratch/err")"
+: > "$scratch/empty.hcl"
+refuses 2 'empty.hcl: Missing job block; A job block is required' $here/small.json "$scratch/empty.hcl"
+printf '"job" "x" {\n}\n' > "$scratch/quoted.nomad"
+refuses 2 'quoted.nomad:1,1-2: Invalid argument name' $here/small.json "$scratch/quoted.nomad"
+# A template that has to be rendered first, and lines that only look like one.
+template() {
+  printf 'job "x" {\n  %s\n}\n' "$1" > "$scratch/template.hcl"
+  expect 2 $here/small.json "$scratch/template.hcl"
+}
+printf '[[- /* defaults */ -]]\njob "x" {\n}\n' > "$scratch/pack.nomad.tpl"
+expect 2 $here/small.json "$scratch/pack.nomad.tpl"
+hints 'Levant or Nomad Pack'
+for text in 'priority = [[ .priority ]]' '[[ template "region" . ]]' 'priority = [[ var "p" . | int ]]' '[[- end ]]'; do
+  template "$text"
+  hints 'Levant or Nomad Pack'
+done
+for text in 'priority = {{ priority }}' '{% if x %}'; do
+  template "$text"
+  hints Ansible
+done
+for text in 'priority = ${priority}' '%{ if x }'; do
+  template "$text"
+  hints Terraform
+done
+for text in 'datacenters = [["a" 1]]' 'name = "{{ x }} ${y z}"'; do
+  template "$text"
+  ! grep -q '^note' "$scratch/err" || broken "a hint for $text: $(cat "$scratch/err")"
+done
 
 # An HCL job file is planned as its JSON is; variables by option, file and environment. At priority 5 it may evict nothing.
 echo 'priority = 5' > "$scratch/priority.vars"
