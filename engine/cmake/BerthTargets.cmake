@@ -54,7 +54,7 @@ endfunction()
 # berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank LABELS threads): one test program per folder of tests/, run by
 # ctest. The targets unit_tests and thread_tests build those not labelled `slow` and those labelled `threads`: CI runs the
 # first under the address and undefined behaviour sanitizers and the second under the thread sanitizer. Labelled `slow` is
-# what takes long there and whose engine code other tests and the recorded decisions go through as well.
+# what takes long to build or to run there, and whose engine code other tests and the recorded decisions run as well.
 add_custom_target(unit_tests)
 add_custom_target(thread_tests)
 function(berth_add_test name)

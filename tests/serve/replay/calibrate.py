@@ -45,7 +45,7 @@ def play(first, second, on_answer):
 
 
 # --- changes that a comparison must find ---
-SEEDED = 0.5  # the share of them that is tried
+SEEDED = 0.25  # the share of them that is tried
 
 
 def leaves(value, trail=()):
