@@ -32,7 +32,7 @@ struct RandomWorld : World {
       }
     }
   }
-  /// What tasks do, drawn by allocation, task and run.
+  /// Random behaviour of tasks, drawn by allocation, task and run.
   void decide(tables::AllocRow alloc, std::uint64_t seed) {
     for (std::uint32_t task = 0; task < 4; ++task)
       for (std::uint32_t number = 0; number < 4; ++number) {

@@ -228,7 +228,7 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   fs::remove(files[0]);
   std::ofstream(files[1], std::ios::trunc) << "{\"key\": ";  // cut off
   std::ofstream(files[2], std::ios::trunc) << "{\"key\": \"of another run\", \"digest\": \"\", \"metrics\": {}}";
-  // Whole and of the run's key, but with another value: a negative one, or one more.
+  // A whole file with the run's key but a changed value: a negative one, or one more.
   for (const std::size_t changed : {3U, 4U}) {
     std::ifstream in(files[changed]);
     std::string text((std::istreambuf_iterator<char>(in)), {});

@@ -429,7 +429,7 @@ TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
   static_assert(kubernetes_candidates(0) == 100 && kubernetes_candidates(1'009) == 100);
   static_assert(kubernetes_candidates(1'010) == 101 && kubernetes_candidates(5'000) == 500);
   const char *const all = "kubernetes", *const sampled = "kubernetes-sampled";
-  // One node of 300 has a victim of priority 12, the others of 20: 100 of them in a row are looked at.
+  // One node of 300 has a victim of priority 12, the others of 20: 100 of them in a row are examined.
   Crowded crowd(300);
   for (std::uint32_t node = 0; node < 300; ++node) crowd.load(node, 10, 1, node == 33 ? 12 : 20);
   int lucky = 0;
@@ -442,7 +442,7 @@ TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
   }
   EXPECT_GT(lucky, 2);
   EXPECT_LT(lucky, 20);
-  // Of 100 nodes that may help all are looked at: the sample is the whole.
+  // With 100 nodes that may help, all are examined: the sample has every node.
   EXPECT_EQ(crowd.evict(sampled, first_nodes(100)).digest, crowd.evict(all, first_nodes(100)).digest);
 }
 

@@ -106,7 +106,7 @@ PackingProblem small_problem(std::uint64_t seed, std::size_t tasks) {
   return out;
 }
 
-/// Whether `n` nodes hold it, by trying every node and every device for every task.
+/// True if `n` nodes hold the workload, by trying every node and every device for every task.
 bool packs(const PackingProblem& problem, std::uint64_t n) {
   struct Left {
     std::int32_t cpu = 10, memory = 10, devices[2] = {1000, 1000};

@@ -128,7 +128,7 @@ class Case {
   bool ssh_taken_;  // port 22, on all nodes
 };
 
-/// Whether the group is placed whole when the file is planned.
+/// True if a plan of the file places the whole group.
 bool fits(const Case& c, const json::Value& document, const std::string& group) {
   const auto registration = read_job(c.state, document, "job", "");
   if (!registration || !registration->job) return false;

@@ -136,7 +136,7 @@ TEST(VersionRequests, StabilityMakesAVersionTheCurrentOne) {  // R-API-265, R-RE
 
 // ---------------------------------------------------------------- scaling policies
 
-/// As the API submits it: a block without ID and indexes.
+/// A block without ID and indexes, as submitted through the API.
 std::shared_ptr<model::Job> with_scaling(const RequestWorld& world, std::int64_t max) {
   auto job = std::make_shared<model::Job>(*world.log().job("default", "j"));
   job->stop = false;

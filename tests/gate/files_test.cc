@@ -106,7 +106,7 @@ TEST(Baseline, CasesWithoutTheirCounterpartAreRefused) {
 
 // ---------------------------------------------------------------- files that are not whole
 
-/// What breaks a member; "deleted" and "nan" are done to the text.
+/// Values that break a member; "deleted" and "nan" edit the text instead.
 const std::pair<const char*, json::Value> kBreakages[] = {{"null", json::Value()}, {"a text", "x"},
                                                           {"an empty text", ""},   {"a list", json::Value::array()},
                                                           {"negative", -1},        {"an object", json::Value::object()},
@@ -150,7 +150,7 @@ void expect_never_a_pass(const std::string& whole, const std::vector<std::string
       ++refused;
       return;
     }
-    // What can be read is another run: not comparable, or not what only documents where it came from.
+    // A file that can be read is another run: not comparable, or changed only in members that document its origin.
     for (const bool as_base : {true, false}) {
       const auto pairs =
           as_base ? pairs_of(*bad, *good, Pairing::both, {}, kNames) : pairs_of(*good, *bad, Pairing::both, {}, kNames);

@@ -49,7 +49,7 @@ TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
     EXPECT_EQ(session.verdict.exit_code(), kRegression) << "seed " << seed;
     EXPECT_EQ(session.verdict.count(Judgement::regression), 1U) << "seed " << seed;
     EXPECT_EQ(slower_stage(session.verdict, "quickstart/smoke").substr(0, 6), "rank (") << "seed " << seed;
-    // What takes a hundredth of the time is shown and not judged; schedule and commit give way to the finer stages.
+    // A stage with a hundredth of the time is shown and not judged. The finer stages replace schedule and commit.
     ASSERT_EQ(session.verdict.stages.size(), 4U);
     EXPECT_EQ(session.verdict.stages[0].stage, "order");
     for (const Finding& finding : session.verdict.findings) EXPECT_NE(finding.metric, "stage.order");

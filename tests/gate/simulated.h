@@ -9,7 +9,7 @@
 
 namespace berth::gate {
 
-/// What one side of a simulation is like.
+/// Settings of one side of a simulation.
 struct SimulatedSide {
   double schedule_factor = 1, commit_factor = 1;  ///< on the time of the stage
   double rank_factor = 0;                         ///< on that of rank; 0: reports have no stages

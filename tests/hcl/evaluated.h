@@ -23,7 +23,7 @@ inline std::string evaluated(const std::string& expression) {
   return out.empty() ? json_text(value).value_or("unknown") : out.all_text();
 }
 
-/// What reading a job file up to its job block says: "" or the error text.
+/// Reads a job file up to its job block. Returns "" or the error text.
 inline std::string module_error(const std::string& text) {
   ModuleInput input;
   input.name = "f.hcl";

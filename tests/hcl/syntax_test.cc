@@ -211,7 +211,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
   return text;
 }
 
-// Whatever nests has a bound of its own words; nothing overflows the stack.
+// Every nested construct has a bound with its own error; nothing overflows the stack.
 TEST(HclNesting, IsBounded) {
   constexpr std::size_t kDeep = 200'000;
   for (const std::string& text : {
@@ -237,7 +237,7 @@ TEST(HclNesting, IsBounded) {
   EXPECT_NE(module_error(repeated("{\"a\":", kDeep)).find("Nesting too deep"), std::string::npos);
 }
 
-// As deep as allowed, everything works.
+// At the deepest allowed level, everything works.
 TEST(HclNesting, WorksUpToTheBound) {
   constexpr std::size_t kDeep = kMaxNesting - 5;
   EXPECT_EQ(evaluated(repeated("(", kDeep) + "1" + repeated(")", kDeep)), "1");

@@ -40,7 +40,7 @@ struct Oracle {
     return !a.reschedule_tracker->events->empty() &&
            kScanAt - a.reschedule_tracker->events->back().reschedule_time > group->reschedule_policy->interval;
   }
-  /// Whether the evaluation goes; what goes of its allocations into `allocs` (R-CTRL-1407, 1408).
+  /// True if the evaluation is collected; appends its collected allocations to `allocs` (R-CTRL-1407, 1408).
   bool goes(const model::Evaluation& e, bool with_job, Ids& allocs) const {
     const bool over = e.status == "complete" || e.status == "failed" || e.status == "canceled";
     if (!over || e.modify_time > cutoff) return false;

@@ -107,7 +107,7 @@ class SmallCluster {
     fsm::Requests requests(log_, [this] { return eval_id(++drawn_); });
     expect_no(requests.update_allocs({update}, now_, now_).error);
   }
-  /// What a plan commits: allocation `old` is stopped, and `placed` on `node` comes in its place.
+  /// Commits a plan that stops allocation `old` and places `placed` on `node` instead.
   void replace(std::uint64_t old, std::uint64_t placed, std::uint64_t node) {
     const std::uint64_t index = log_.next_index();
     log_.seen(index);

@@ -591,7 +591,7 @@ TEST(Living, AnotherLeaderGoesOn) {  // R-CTRL-E19, 1601, 1602, 917
   EXPECT_EQ(w.running("web") + w.running("more"), 20U) << "what was blocked before is known to the new leader";
 }
 
-/// Of a cluster whose steady state is measured: no checks and no garbage collection, which allocate.
+/// Configuration for measuring the steady state: without checks and garbage collection, which allocate.
 Config steady_config() {
   Config config = small_config();
   config.check = false;
@@ -599,7 +599,7 @@ Config steady_config() {
   return config;
 }
 
-/// What some seconds of a cluster take from the heap.
+/// Number of heap allocations during some seconds of a cluster.
 std::uint64_t heap_taken(SmallWorld& w, std::int64_t seconds) {
   const std::int64_t until = w.cluster.now() + seconds * kSecond;
   const std::uint64_t before = testing::heap_allocations;

@@ -133,7 +133,7 @@ TEST(RecoverLost, ALostClientIsReplacedAndNothingElse) {  // R-CTRL-918, 1493, R
 const char* const kRolling =
     R"("Update":{"MaxParallel":1,"MinHealthyTime":5000000000,"HealthyDeadline":60000000000,"ProgressDeadline":600000000000})";
 
-/// How many allocations of the job's newest version should run on nodes that are there.
+/// Number of allocations of the job's newest version that should run on existing nodes.
 std::size_t of_newest(SmallWorld& w, const std::string& job) {
   std::size_t count = 0;
   const auto stored = w.cluster.server().log().job("default", job);

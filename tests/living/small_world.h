@@ -101,7 +101,7 @@ class SmallWorld : public Listener {
     }
     return text;
   }
-  /// How many should run and do.
+  /// Number of allocations that should run and do run.
   [[nodiscard]] std::size_t running(const std::string& job) {
     std::size_t count = 0;
     for (const AllocRow row : allocs(job))

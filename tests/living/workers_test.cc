@@ -126,7 +126,7 @@ TEST_P(FreeWorkersOfACluster, KeepTheClockWaitingForThem) {
   EXPECT_EQ(last_ns, before) << "the evaluations of jobs took time";
 }
 
-/// Nothing waits for the evaluations: jobs change and go, nodes drain, leaders change while they are decided.
+/// Events do not wait for evaluations: jobs change and stop, nodes drain, leaders change while evaluations are decided.
 TEST_P(FreeWorkersOfACluster, TakeWhatHappensWhileTheyDecide) {
   SmallWorld w(20, with_workers(Execution::free, GetParam(), true));
   std::atomic<int> decided{0};

@@ -26,7 +26,7 @@ TEST(BestIndex, AnswersLikeTheObviousLoopWhateverChanges) {
       BestIndex index;
       index.build(scores);
       for (int change = 0; change < (n > 1000 ? 60 : 200); ++change) {
-        // As placements do, mostly the best one changes; sometimes any other.
+        // Mostly the best score changes, as with placements; sometimes another.
         std::size_t best = n;
         TopScores top;
         for (std::size_t i = 0; i < n; ++i) {

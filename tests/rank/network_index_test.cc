@@ -145,7 +145,7 @@ TEST(NetworkIndex, AHugeBlockDoesNotBlock) {  // R-MODEL-495: a /8 has 16 millio
   EXPECT_EQ(index.assign_task_network(ask, offer).error().text(), "dynamic port selection failed");
 }
 
-/// What two indexes of the same state offer for the same random asks, each taken. Counts what was offered and what not.
+/// Compares the offers of two indexes of the same state for random requests; each offer is taken. Counts both outcomes.
 void expect_same_offers(NetworkIndex& a, NetworkIndex& b, int asks, std::mt19937& random, int& offered, int& failed) {
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
   for (int step = 0; step < asks; ++step) {
@@ -196,7 +196,7 @@ TEST(NetworkIndex, ListedPortsCountAsEnteredOnes) {  // R-MODEL-490, 491
   EXPECT_GT(failed, 50);
 }
 
-/// What R-MODEL-485, 490 and 491 say, port by port.
+/// R-MODEL-485, 490 and 491, port by port.
 std::vector<model::AllocatedPort> offer_by_definition(const NetworkIndex& index, const model::NetworkResource& ask,
                                                       std::string& error) {
   std::vector<model::AllocatedPort> out;

@@ -12,7 +12,7 @@ namespace berth::reconcile {
 
 inline constexpr std::int64_t kWorldNow = 1'000'000 * base::kSecond;
 
-/// One job `j` with the group `web`, and what there is of it.
+/// One job `j` with the group `web`, and its allocations.
 struct GroupWorld : UpdateJudge, IdSource {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();      ///< wanted
   std::shared_ptr<model::Job> old_job = std::make_shared<model::Job>();  ///< version 1, of the allocations by default

@@ -10,7 +10,7 @@
 namespace berth::sched {
 namespace {
 
-/// What of a job kept it off the columns once.
+/// Features of a job that the columns once did not serve.
 struct Kind {
   bool groups = false, properties = false, csi = false, stops = false, preferred = false, lowest_boost = false;
 };

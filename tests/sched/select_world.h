@@ -163,7 +163,7 @@ struct World {
     facts.triggered_by = "job-register";
     facts.type = model::parse_job_type(job->type);
   }
-  /// What a scheduler whose IDs come from `seed` decides of what was asked for last, on a state.
+  /// Decides the last requested evaluation on a state, with IDs drawn from `seed`.
   void decide(GenericScheduler& scheduler, const tables::Snapshot& snapshot, std::uint64_t seed, EvalResult& out,
               rank::OrderProvider provider = rank::OrderProvider::nomad) const {
     IdStream ids(seed);

@@ -143,7 +143,7 @@ struct SmallWorld {
     return d;
   }
 
-  // What came out.
+  // Results.
   std::vector<model::Plan> plans;
   std::vector<model::Evaluation> created;
   std::vector<std::string> calls;  ///< `submit` and `create`, in order

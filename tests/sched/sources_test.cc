@@ -66,7 +66,7 @@ TEST(Sources, ANewNeedGoesToTheGeneralSource) {
       EvalResult a, b;
       world.decide(fast.scheduler, snapshot, 1, a);
       const tables::CompiledJob& job = *snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current];
-      // As if the compiler of job versions had found it.
+      // Set as the compiler of job versions would set it.
       auto& group = const_cast<tables::CompiledGroup&>(job.groups.front());
       const Needs known = group.needs;
       group.needs = known | Needs::of_bit(kNewBit);
@@ -136,7 +136,7 @@ TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410
   }
 }
 
-/// What was found of a node's checks under one network is not taken for what they are under another.
+/// Results of a node's checks under one network are not reused under another.
 TEST(ClassLedger, AnInheritedNetworkIsCheckedAgain) {  // R-FEAS-309, 409, 410
   SmallWorld w;
   w.add_node();

@@ -112,14 +112,14 @@ class Client {
     return size > 0;
   }
 
-  /// Whatever comes next, whole or not, appended to `out`; false: nothing more does.
+  /// Appends the next bytes to `out`, complete or not. False: no more bytes come.
   bool any(std::string& out) {
     if (buffer_.empty() && !more()) return false;
     out += std::exchange(buffer_, "");
     return true;
   }
 
-  /// Whether the server ends the connection within a moment; throws away what it sent before.
+  /// True if the server ends the connection within a moment. Drops what it sent before.
   bool is_over() {
     timeval moment{.tv_sec = 0, .tv_usec = 200'000};
     setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
@@ -130,7 +130,7 @@ class Client {
     return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
 
-  /// Whether the server has ended the connection; waits for that.
+  /// Waits until the server has ended the connection. Always true.
   bool ended() {
     while (more()) {
     }

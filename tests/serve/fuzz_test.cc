@@ -113,7 +113,7 @@ class Fuzz : public ::testing::Test {
     if (service_) service_->stop();
   }
 
-  /// Nothing, or an answer of HTTP, and not that something went wrong inside.
+  /// Sends a request. The answer must be empty or HTTP.
   void send(const std::string& request) {
     const std::string answer = converse(port_, request);
     ASSERT_TRUE(answer.empty() || answer.starts_with("HTTP/1.")) << answer.substr(0, 200) << "\nasked: " << request;

@@ -41,7 +41,7 @@ class ServerTest : public testing::Test {
     return value ? *value : json::Value();
   }
 
-  /// How long a small request takes on a new connection.
+  /// Time of a small request on a new connection.
   std::chrono::milliseconds time_of_leader() {
     const auto began = std::chrono::steady_clock::now();
     Client client(service_->address());
@@ -173,7 +173,7 @@ TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
   EXPECT_EQ(client.get("/v1/status/leader").status, 200);  // the connection is still good
 }
 
-// What two programs could read as different requests gets one answer, and the connection ends.
+// Bytes that two programs could read as different requests get one answer, and the connection ends.
 TEST_F(ServerTest, GivesOneAnswerWhereTheLengthIsUnclear) {
   const std::string rest = "0\r\n\r\nGET /v1/regions HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string fields : {"Transfer-Encoding: chunked, identity",
@@ -523,7 +523,7 @@ TEST_F(ServerTest, ForgetsLongPollsWhoseClientIsGone) {  // R-API-55
 }
 
 #ifdef NDEBUG  // debug builds end where an evaluation leaves a stale cache
-/// As `berth serve --shadow 1` listens, with a stale verdict in what the server's worker caches.
+/// A server as with `berth serve --shadow 1`, with a stale verdict in its worker's cache.
 struct PlantingShadow final : living::Listener {
   server::Shadow& shadow;
   explicit PlantingShadow(server::Shadow& to) : shadow(to) {}

@@ -120,7 +120,7 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
 TEST(Shadow, FindsAStaleColumnOfTheTables) {
   Shadowed world;
   world.place("one", 3);
-  // As if an allocation's end had been forgotten in a column. The general source reads it too.
+  // Simulates a column that missed the end of an allocation. The general source reads it too.
   const tables::Snapshot& state = world.server->store().current();
   const auto add = [&state](std::int64_t cpu_mhz) {
     for (tables::NodeRow row = 0; row < state.nodes.size(); ++row)

@@ -15,7 +15,7 @@
 namespace berth::sim {
 namespace {
 
-/// What the lists are added to.
+/// The workload that the lists are added to.
 struct Lists {
   std::string top, nodes = "nodes = 200", cluster, shape, shapes, jobs, kind, kinds, life;
 };

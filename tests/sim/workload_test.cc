@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadWorkload{"QuantileOfAll", "[0.5, 256]", "[9223372036854775807, 256]", "memory_mb", "do not rise"},
         BadWorkload{"WeightsOfAll", "weights = [3, 1]", "weights = [9223372036854775807, 1]", "cpu_mhz",
                     "a weight that is not"},
-        // What cannot mean anything.
+        // Values without a meaning.
         BadWorkload{"ReservedPortsWords", "cores = 8", "reserved_ports = \"ssh\"", "reserved_ports", "ssh"},
         BadWorkload{"ReservedPortsRange", "cores = 8", "reserved_ports = \"90-80\"", "reserved_ports", "invalid range"},
         BadWorkload{"ReservedPortsTooHigh", "cores = 8", "reserved_ports = \"70000\"", "reserved_ports", "70000"},

@@ -195,7 +195,7 @@ TEST(Catalogue, ScoresBelongToNodesNotToPlaces) {
   for (const Entry& row : catalogue()) {
     if (row.order != Order::free && row.order != Order::all_seen) continue;
     const std::string text = std::string(row.text) + row.all;
-    // What the choice is judged by: the strategy's own scores, or those of the strategy inside.
+    // Scores that decide the choice: the strategy's own, or those of the inner strategy.
     std::string inner = text;
     if (row.order == Order::all_seen)
       for (const ParameterInfo& p : registry().find(name_of(row))->parameters)
@@ -413,7 +413,7 @@ TEST(FitComponent, LiesInOneAndKeepsTheOrderOfScores) {
         const std::size_t b = (a * 7 + 1) % nodes.size();
         if (scores[a] == kNoScore || scores[b] == kNoScore) continue;
         ASSERT_EQ(scores[a] > scores[b] && fits[a] < fits[b], false) << scores[a] << " " << scores[b];
-        // Nothing is cut off: what a score tells apart, the component does, but for the rounding of a sum.
+        // Nothing is cut off: scores that differ give components that differ, except for the rounding of a sum.
         if (std::abs(scores[a] - scores[b]) > 1e-9) {
           ASSERT_NE(fits[a], fits[b]) << scores[a] << " " << scores[b];
         }

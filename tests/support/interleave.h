@@ -1,6 +1,6 @@
 // Seeded interleavings of lock-free code: several bodies run as fibers of one thread, and every access to a StepAtomic
 // is a place where the next one may take over. The same seed gives the same interleaving, so a failure can be replayed.
-// What this does not see: reorderings that only weaker memory orders allow; the thread sanitizer looks for those.
+// Not covered: reorderings that only weaker memory orders allow; the thread sanitizer checks those.
 #pragma once
 
 #include <ucontext.h>

@@ -21,7 +21,7 @@ struct QueueOp {
   std::uint32_t thread = 0;
 };
 
-/// Whether the operations can be put in an order that respects time (one that ended before another began comes before
+/// True if the operations have an order that respects time (one that ended before another began comes before
 /// it) and in which a plain priority queue, first in first out within a level, gives exactly these answers. Exhaustive
 /// search that caches failed states; meant for some 20 operations, at most 64.
 class Linearizer {

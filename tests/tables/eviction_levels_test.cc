@@ -30,7 +30,7 @@ bool covers(const Amounts& room, const Amounts& ask) {
   return room.cpu_mhz >= ask.cpu_mhz && room.memory_mb >= ask.memory_mb && room.disk_mb >= ask.disk_mb;
 }
 
-/// What the levels answer without the allocations, from the allocations: every choice of victims is tried.
+/// The answers of the levels, computed from the allocations by trying every choice of victims.
 void expect_agrees(const EvictionLevels& levels, const std::vector<Held>& all, const Amounts& free, const Amounts& ask,
                    std::int64_t highest) {
   std::int32_t least = kNoPriority, most = -kNoPriority;

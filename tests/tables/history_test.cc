@@ -183,7 +183,7 @@ TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // statuses ma
   EXPECT_EQ(churn.store.begin_commit(++churn.index).upsert_job(life.versions.back(), true), row);
 }
 
-/// What a snapshot shows of its allocations, to be compared later.
+/// A snapshot's view of its allocations, to be compared later.
 std::vector<std::string> shown(const Snapshot& state) {
   std::vector<std::string> out;
   for (AllocRow row = 0; row < state.allocs.size(); ++row) {

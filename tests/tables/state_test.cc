@@ -543,7 +543,7 @@ TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
     EXPECT_EQ(b.spec, &third->spec->task_groups[g]);
   }
 
-  // What a group is compiled to hangs on these of its job.
+  // Compiled groups depend on these fields of the job.
   const std::pair<const char*, void (*)(model::Job&)> kinds[] = {
       {"constraint",
        [](model::Job& job) {

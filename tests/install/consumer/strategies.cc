@@ -111,7 +111,7 @@ int main() {
     if (!choice || choice->row != c.row) return fail(std::string(c.text) + " chose another node");
   }
 
-  // As the fit component of Nomad's scoring, in a Cluster.
+  // In place of Nomad's fit score, in a Cluster.
   berth::Cluster cluster;
   if (const auto done = cluster.score_by("keep-gpus:weight=2"); !done) return fail(done.error().line());
   if (cluster.score_by("keep-gpus:weight=-1")) return fail("a weight out of range passed");

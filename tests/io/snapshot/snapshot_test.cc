@@ -108,7 +108,7 @@ class Snapshot : public ::testing::Test {
     return (folder / name).string();
   }
   Result<ClusterImport> read(const std::string& bytes) const { return import_cluster(write(bytes)); }
-  /// Of a file that must be refused.
+  /// Error of a file that must be refused.
   std::string refusal(const std::string& bytes) const {
     const auto done = read(bytes);
     EXPECT_FALSE(done);
