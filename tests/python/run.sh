@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the package into a virtual environment against an installation of this build, runs its tests, the
-# examples of its README, and its notebook.
+# Builds a wheel against an installation of this build; runs an example in an environment that has only this wheel; then
+# runs the package's tests, the examples of its README, and its notebook.
 #   run.sh BUILD [PYTEST_ARGUMENT...]
 # Exit code 77 (skipped) where no package index can be reached.
 set -euo pipefail
@@ -11,16 +11,26 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n 5 "$work/log"; exit 1; }
 python3 -m venv "$work/venv" 2> "$work/log" || { echo "no virtual environment: $(tail -n 1 "$work/log"); install python3-venv"; exit 77; }
-if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "scikit-build-core>=0.8" "pybind11>=2.10" "numpy>=1.22" "pytest>=7" \
-  pandas matplotlib nbclient ipykernel > "$work/log" 2>&1; then
+if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel > "$work/log" 2>&1; then
   tail -n 3 "$work/log"
   echo "the Python packages cannot be installed"
   exit 77
 fi
 cd "$root"
-CMAKE_PREFIX_PATH="$work/prefix" "$work/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w "$work" \
-  ./bench/python > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "$work"/berth-*.whl
+bash bench/python/wheel.sh "$work/prefix" "$work/wheels" "$work/venv/bin/python" > "$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
+wheel=("$work"/wheels/berth-*.whl)
+[[ ${wheel[*]} == *-manylinux_*_x86_64.whl || $(uname -m) != x86_64 ]] || { echo "not one wheel for manylinux: ${wheel[*]}"; exit 1; }
+
+# Away from the checkout and the installation, without anything in the environment that names them.
+python3 -m venv "$work/fresh"
+"$work/fresh/bin/pip" install --quiet --disable-pip-version-check "${wheel[0]}"
+mv "$work/prefix" "$work/elsewhere"
+mkdir "$work/empty"
+(cd "$work/empty" && env -i PATH=/usr/bin:/bin "$work/fresh/bin/python" "$root/tests/python/fresh.py" && env -i PATH=/usr/bin:/bin "$work/fresh/bin/berth" run quickstart --label smoke --quiet) \
+  > "$work/log" 2>&1 || { cat "$work/log"; echo "the wheel does not work alone"; exit 1; }
+mv "$work/elsewhere" "$work/prefix"
+
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "${wheel[0]}"
 export BERTH_PROGRAM="$work/prefix/bin/berth"
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider tests/python "$@"
 sed -n '/^```python$/,/^```$/{/^```/d;p}' README.md > "$work/readme.py"

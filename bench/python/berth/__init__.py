@@ -14,7 +14,7 @@ clock. `run` and `compare` measure whole workloads. Errors of the engine are rai
 
 from ._berth import Cluster, Error, Job, LivingCluster, Plan, UnknownObject, View, __version__, strategies
 from .inputs import job, nodes
-from .programs import compare, program, run
+from .programs import compare, find_data, program, run
 from .tables import Table
 
 __all__ = [
@@ -24,3 +24,6 @@ __all__ = [
 
 View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; gathered once, then read-only arrays without a copy.")
 View.allocs = property(Table.of_allocs, doc="Table of the allocations, oldest first, ended ones included; as `nodes`.")
+
+find_data()
+del find_data

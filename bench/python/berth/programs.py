@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from typing import Any, Callable, Iterable, Sequence, Union
 
@@ -15,29 +16,48 @@ from ._berth import Error, pack
 Strategy = Union[str, Callable[..., Any]]
 
 
+_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
+_SHARE = os.path.join(_PROGRAM, "share", "berth")
+
+
+def find_data() -> None:
+    """Lets the engine in this process find the workloads that came with the package, unless BERTH_DATA names others."""
+    if os.path.isdir(_SHARE):
+        os.environ.setdefault("BERTH_DATA", _SHARE)
+
+
 def program() -> str:
-    """The program `berth`: BERTH_PROGRAM, else the one on the PATH, else the one of the installation that this package was built against."""
+    """The program `berth`: BERTH_PROGRAM, else the one that came with this package, else the one on the PATH."""
     named = os.environ.get("BERTH_PROGRAM")
     if named:
         return named
+    within = os.path.join(_PROGRAM, "bin", "berth")
+    if os.access(within, os.X_OK):
+        return within
     found = shutil.which("berth")
     if found:
         return found
-    try:
-        from ._where import PREFIX
-
-        beside = os.path.join(PREFIX, "bin", "berth")
-        if os.access(beside, os.X_OK):
-            return beside
-    except ImportError:
-        pass
     raise Error("the program berth is not found; put it on the PATH, or name it in BERTH_PROGRAM")
+
+
+def _environment() -> dict[str, str]:
+    """The environment of the program: it finds the data it was installed with by itself."""
+    return {name: value for name, value in os.environ.items() if (name, value) != ("BERTH_DATA", _SHARE)}
+
+
+def main() -> None:
+    """The command `berth` of an environment: becomes the program that came with this package."""
+    within = os.path.join(_PROGRAM, "bin", "berth")
+    if not os.access(within, os.X_OK):
+        sys.exit("berth: this package was built without the program; build it against an installation that has bin/berth")
+    os.execve(within, [within, *sys.argv[1:]], _environment())
 
 
 def _call(arguments: Sequence[str]) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "result.json")
-        done = subprocess.run([program(), *arguments, "--json", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [program(), *arguments, "--json", path], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_environment())
         if done.returncode != 0 or not os.path.exists(path):
             lines = (done.stderr.strip() or done.stdout.strip()).split("\n")
             raise Error(next((line for line in lines if line), f"berth ended with {done.returncode}"))
