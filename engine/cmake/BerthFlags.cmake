@@ -26,6 +26,10 @@ if(memory_per_core GREATER_EQUAL 2560 AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(--param=ggc-min-heapsize=1048576)  # KiB
 endif()
 
+# Programs are position independent, as Debian's compiler links them. With these two options, all symbols are resolved at the start, and the
+# tables of addresses cannot be written afterwards. Cost: half a million instructions at the start, 0.1 to 0.5 % of a smoke run.
+add_link_options(LINKER:-z,relro,-z,now)
+
 add_library(berth_flags INTERFACE)
 # -ffp-contract=off: scores are compared bit by bit (R-RANK-101); a compiler must not fuse a*b+c by itself.
 target_compile_options(berth_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers -Wno-psabi

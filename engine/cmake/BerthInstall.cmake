@@ -96,6 +96,14 @@ if(TARGET berth_program)
           PATTERN data EXCLUDE PATTERN "*.sh" EXCLUDE PATTERN "*.py" EXCLUDE PATTERN manifest EXCLUDE)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
           COMPONENT program)
+  # What it consists of, with the licences: found when it is installed, as a build has no use for it.
+  set(sbom ${PROJECT_BINARY_DIR}/generated/sbom)
+  install(CODE "
+    execute_process(COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/sbom.sh $<TARGET_FILE:berth_program> ${PROJECT_SOURCE_DIR} ${sbom} RESULT_VARIABLE failed)
+    if(NOT failed EQUAL 0 AND NOT failed EQUAL 77)
+      message(FATAL_ERROR \"${CMAKE_CURRENT_LIST_DIR}/sbom.sh failed: the lines above say why\")
+    endif()" COMPONENT program)
+  install(DIRECTORY ${sbom}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program OPTIONAL)
 endif()
 if(TARGET berth_mpi)
   # A package of its own, as it brings Open MPI; `berth sweep --on mpi` looks for it beside itself.

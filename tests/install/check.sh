@@ -49,6 +49,18 @@ if [ -x "$build/berth_mpi" ]; then
   fi
 fi
 
+# What it consists of, with licences; twice the same.
+doc=$work/prefix/share/doc/berth
+python3 "${0%/*}/sbom_check.py" "$doc" "$build/berth" "${0%/*}/../../bench/packages.txt" || fail "the list of software is not right"
+bash "${0%/*}/../../engine/cmake/sbom.sh" "$build/berth" "${0%/*}/../.." "$work/sbom" || fail "sbom.sh fails"
+diff -r "$work/sbom" "$doc" --exclude=LICENSE --exclude=CHANGELOG.md || fail "two lists of one program differ"
+
+# Hardened by the linker: position independent, no lazy binding, tables of addresses read-only, no executable stack.
+readelf -hldW "$work/prefix/bin/berth" > "$work/elf"
+for sign in 'Type: +DYN ' 'FLAGS_1.* NOW.* PIE' 'GNU_RELRO ' 'GNU_STACK .* RW '; do
+  grep -qE "$sign" "$work/elf" || fail "the program is not hardened: readelf does not show '$sign'"
+done
+
 # By pkg-config.
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name berth.pc)")
 export PKG_CONFIG_PATH
@@ -73,6 +85,7 @@ if [ -x "$build/berth_mpi" ]; then
   dpkg-deb -f "$work"/packages/berth-mpi_*.deb Depends | grep -q 'berth (= .*libopenmpi' || fail "berth-mpi does not depend on berth and Open MPI"
   ! dpkg-deb -c "$work"/packages/berth_*.deb | grep -q 'berth_mpi' || fail "berth_mpi is in two packages"
 fi
+[ -s "$work/unpacked/usr/share/doc/berth/licenses/robin-map-dev" ] || fail "the package lacks the licences of what is compiled in"
 (cd / && env -i "$work/unpacked/usr/bin/berth" run --list) | cmp -s - <(berth "$work/away" berth run --list) ||
   fail "the program of the package lists other workloads"
 
