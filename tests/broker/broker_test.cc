@@ -282,7 +282,7 @@ TEST(Broker, AllocatesNothingInTheSteadyState) {
 using StepBroker = BasicBroker<StepAtomic>;
 
 /// Producers, workers and the clock at once. Checks while they run that no job runs twice at a time, and afterwards
-/// that every evaluation has come to its end.
+/// that every evaluation has ended.
 void run_interleaved(std::uint64_t seed, bool freeze, bool timeouts) {
   std::mt19937_64 random(seed);
   Config config;

@@ -115,8 +115,8 @@ TEST(Problem, MatchesTheWorkload) {
 }
 
 TEST(Quality, ByHand) {
-  // Two nodes of 4,000 MHz and 4,000 MiB; mean ask 1,000 and 1,000. One is empty (4 fit), one has 3,500 MHz used: 500
-  // and 4,000 are left, none fits, so these are stranded. Together 4,500 and 8,000 would hold 4.
+  // Two nodes of 4,000 MHz and 4,000 MiB; mean request 1,000 and 1,000. One is empty (4 fit), one has 3,500 MHz used:
+  // 500 and 4,000 are left, none fits, so these are stranded. Together 4,500 and 8,000 would hold 4.
   const std::vector<strategy::Fleet::NodeSpec> specs(2, {{4000, 4000, 0, 0}, 0, 0});
   strategy::Fleet fleet(specs);
   strategy::TaskClass filler;
@@ -133,7 +133,7 @@ TEST(Quality, ByHand) {
   EXPECT_DOUBLE_EQ(q.fragmentation_percent, 0);
   EXPECT_DOUBLE_EQ(q.nodes_used_percent, 50);
   EXPECT_DOUBLE_EQ(q.balance, 43.75);  // 0 and 87.5
-  // A mean ask of 2,500 MHz: one fits in 4,500, and one does on the empty node; with 2,000 two and two.
+  // A mean request of 2,500 MHz: one fits in 4,500, and one does on the empty node; with 2,000 two and two.
   filler.ask = {1600, 0, 0, 0};
   fleet.place(0, fleet.add_class(filler), 0);  // 2,400 and 500 left: 2,900 would hold one of 2,500, no node does
   context.demand_mean = {2500, 0, 0, 0};

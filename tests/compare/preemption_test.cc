@@ -38,7 +38,7 @@ Evictable candidate(std::int32_t cpu, std::int32_t memory, std::int32_t priority
   return {.amounts = {cpu, memory, 0, 0}, .priority = priority, .start_ns = start_ns, .fragment_gain = gain};
 }
 
-// Nothing is free; 6 and 2 are asked of
+// Nothing is free; the request is 6 and 2 of
 //   0: 5, 1, priority 10     1: 6, 6, priority 40     2: 3, 3, priority 20, started later     3: 3, 1, priority 20
 // As shares of the request, candidate 0 frees 5/6 + 1/2, 1 frees 6/6 + 2/2, 2 frees 3/6 + 2/2, 3 frees 3/6 + 1/2.
 struct RuleCase {
@@ -336,8 +336,9 @@ struct Evicted {
 };
 TEST(PreemptionReplay, EveryRuleByHand) {
   // The first node has 3 and 3 of priority 10 and 4 of 30, the second one of 10 with priority 20, the shortest there.
-  // 5 are asked: the two of 10 (sum 20, with 1 each 22; 7 s of run time) or the one of 20 (1 s, but 5 freed in vain).
-  // By Nomad's mean of scores: 0.87 with net priority 12 or 0.74 with 40. Without GPUs nothing is gained in fragments.
+  // The request is 5: the two of 10 (sum 20, with 1 each 22; 7 s of run time) or the one of 20 (1 s, but 5 freed in
+  // excess). By Nomad's mean of scores: 0.87 with net priority 12 or 0.74 with 40. Without GPUs nothing is gained in
+  // fragments.
   const Evicted cases[] = {{"nomad", 2, 10},           {"kubernetes", 2, 10},     {"kubernetes-sampled", 2, 10},
                            {"fewest", 1, 20},          {"least-priority", 1, 20}, {"lexicographic", 2, 10},
                            {"least-overshoot", 2, 10}, {"least-run-time", 1, 20}, {"fragments", 2, 10},

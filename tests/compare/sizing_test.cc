@@ -223,7 +223,7 @@ TEST(MinimumNodes, OfOneClassKeepWhatMayRunThere) {
   ASSERT_EQ(only.arrivals.size(), 2U);
   EXPECT_EQ(only.arrivals[0].count, 2U);  // what was there before comes first
   EXPECT_EQ(only.asked(), 6U);
-  // 20 MHz are asked of node 2 and its copies, every second one: 4 at least, were tasks divisible.
+  // Every second task requests 20 MHz of node 2 and its copies: at least 4 nodes if tasks were divisible.
   EXPECT_EQ(sim::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).by(), "eligible nodes");
   EXPECT_EQ(sim::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).nodes(), 4U);
   // Copies of node 2 are every second one: 4 nodes for the four tasks, and room enough for the other two.

@@ -40,7 +40,7 @@ TEST(Lives, HoldTheInvariants) {
     sum.updates += life.updates, sum.stops += life.stops, sum.preemptions += life.preemptions;
     sum.deployments += life.deployments, sum.at_rest += life.at_rest, sum.twice += life.twice;
   }
-  // Each kind of decision was put to the test; a dozen lives may do without one of the rarer kinds.
+  // Every kind of decision occurred; a dozen simulations may lack one of the rarer kinds.
   EXPECT_GT(sum.plans, 4 * kLives);
   EXPECT_GT(sum.allocations, 4 * kLives);
   EXPECT_GT(sum.twice, 4 * kLives);
@@ -176,7 +176,7 @@ TEST(Lives, KnownFailingSeedsHold) {
   EXPECT_EQ(run_cluster_life({.seed = 2007668}).problems, std::vector<std::string>());
   // An evaluation of a system job reached the delivery limit while the tracker still held it for a node.
   EXPECT_EQ(run_cluster_life({.seed = 2003680}).problems, std::vector<std::string>());
-  // Groups that ask for different numbers of reserved cores were one ask to the scores that are kept.
+  // Cached scores treated groups with different numbers of reserved cores as one request.
   EXPECT_EQ(run_cluster_life({.seed = 10001668}).problems, std::vector<std::string>());
 }
 

@@ -274,7 +274,7 @@ TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
   int offers = 0, left_out = 0;
   for (std::uint64_t seed = 1000; seed <= 1000 + testing::rounds(120); ++seed) {
     Case c(seed);
-    // Twice the groups, so that some place nothing beside others that fail, too.
+    // Twice the groups, so that some place nothing while others fail too.
     json::Value& groups = *c.document.find("Job")->find("TaskGroups");
     for (std::size_t g = 0, n = groups.size(); g < n; ++g) {
       json::Value again = groups.items()[g];

@@ -96,7 +96,7 @@ TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
   const std::string bomb = gzip(tar_member("a/bomb.json", std::string(8 << 20, ' ')) + end);
   EXPECT_LT(bomb.size(), 20'000u);
   EXPECT_NE(refusal(import_cluster(file("bomb.tgz", bomb))).find("unpacks to more than 1 MiB"), std::string::npos);
-  // Names and links lead nowhere: nothing is written to disk.
+  // Names and links have no effect, because nothing is written to disk.
   const std::string odd = tar_member("../../escaped.json", "[" + text(kFirstPath) + "]") +
                           tar_member("a/link.json", "", '2') +
                           tar_member("a/allocations.json", text(kFirstAllocsPath)) + end;
@@ -161,7 +161,7 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
     ASSERT_TRUE(allowed) << allowed.error().line();
     EXPECT_EQ(allowed->state.nodes.size(), 1u);
   }
-  // A list that is there and empty says that none run.
+  // An empty list means that none run.
   EXPECT_TRUE(
       import_cluster(file("whole.json", "{\"" + std::string(kFirstPath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
   EXPECT_TRUE(import_cluster(file("fresh.json", "[" + node + "]")));

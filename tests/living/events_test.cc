@@ -184,7 +184,7 @@ TEST(Living, ANodeChangesItsPool) {  // R-CTRL-907, 908, 822, R-CTRL-1543
   ASSERT_EQ(w.running("agent"), 2U);
   w.apply(NodeRegister{moved});
   w.run_for(15);
-  // The pool alone makes no evaluations; it is there, and blocked evaluations of its class are released.
+  // A pool alone creates no evaluations; it is stored, and blocked evaluations of its class are released.
   EXPECT_EQ(w.triggers("here"), "job-register deployment-watcher");
   w.run(small_job("there", "service", 3, "", R"("NodePool":"gpu")"));
   w.run(small_job("agents", "system", 1, "", R"("NodePool":"gpu")"));

@@ -25,7 +25,7 @@ std::shared_ptr<Job> read_file_of_job(const json::Value& document) {
   return done && done->job ? std::make_shared<Job>(*done->job) : std::make_shared<Job>();
 }
 
-/// Every list backwards, and every map: all entries are there, none is in its place.
+/// Every list and map in reverse order: all entries exist, none at its old place.
 void turn_around(json::Value& value) {
   if (value.is_array()) {
     for (json::Value& item : value.items()) turn_around(item);

@@ -339,7 +339,7 @@ TEST_F(Apply, AgreesWithASlowOracle) {
   }
 }
 
-/// Devices and cores are looked at for what may be held twice before the rules are asked; here the rules are.
+/// The applier first tests whether devices or cores can be held twice at all; here the rules themselves are tested.
 TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {

@@ -104,7 +104,7 @@ TEST(LifeStories, EvictionsDownThePriorities) {
   EXPECT_EQ(told(result, "middle[0]", "is to give way") + told(result, "middle[1]", "is to give way"), 120 - 1);
   EXPECT_EQ(told(result, "high[0]", "is to give way"), -1);
   EXPECT_EQ(told(result, "middle", "no room for 1"), 120);
-  // The highest leaves: the middle one comes back first, then one of the lowest.
+  // The highest job stops: the middle one is placed again first, then one of the lowest.
   EXPECT_NE(told(result, "middle[0]", "is placed on", 300), -1);
   EXPECT_NE(told(result, "low[0]", "is placed on", 300), -1);
   EXPECT_LT(outage(result, "high").missing_s, 5);

@@ -212,7 +212,7 @@ TEST(Run, CountsTheWorkOfDeciding) {
   EXPECT_EQ(work.preempted_allocs, 0U);
   EXPECT_FALSE(result.allocations);  // tests do not count them
   EXPECT_FALSE(to_json(result)["work"].has("allocations"));
-  // One constraint, one distinct value of the class on four nodes: asked once, remembered afterwards.
+  // One constraint, one distinct value of the class on four nodes: evaluated once, then cached.
   const RunResult asked = run(kSmall + R"(constraints = [{ attribute = "${node.class}", value = "std" }])");
   EXPECT_EQ(asked.placed, 8U);
   EXPECT_EQ(asked.work.constraint_evaluations, 1U);

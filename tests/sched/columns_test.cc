@@ -210,8 +210,8 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
   EXPECT_GT(left, 0U);
 }
 
-/// Few asks again and again, on nodes that change meanwhile: what is kept of them (ask_scores.h) against the general
-/// way, which keeps nothing.
+/// Few requests again and again, on nodes that change meanwhile: cached scores (ask_scores.h) compared with the general
+/// way, which has no cache.
 TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
   std::uint64_t known = 0;
   std::size_t placed = 0, failed = 0, left = 0, registered = 0;

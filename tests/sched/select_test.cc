@@ -509,7 +509,7 @@ TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
     const auto ranker = strategy::make_ranker(BinPack{});
     if (seed % 5 == 1) plain_scratch.strategy_fit.use(ranker->fit());  // R-STRAT-007: not by the index, and the same
     for (int round = 0; round < 12; ++round) {
-      // Now and then a job once more, larger or otherwise: its allocations are there, some are replaced.
+      // Sometimes a job is submitted again, larger or changed: its allocations exist, and some are replaced.
       const std::string id = "job" + std::to_string(pick(random, 0, 8));
       auto asked = std::make_shared<model::Job>(
           *random_job(random, id, false, pick(random, 1, 9), 10 + 10 * pick(random, 0, 8)));
@@ -679,7 +679,7 @@ std::shared_ptr<model::Job> asking(const Asked& one, const std::string& id, std:
   return out;
 }
 
-/// Nodes looked at cost no heap allocation, whatever is asked.
+/// Visiting a node makes no heap allocation, whatever the request.
 TEST(Select, LooksAtNodesWithoutHeapAllocation) {
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);

@@ -60,7 +60,7 @@ struct SmallWorld {
     return node;
   }
 
-  /// The job `j`, version `version` of it, changed at index 10 * version + 10; its groups ask 100 MHz and 64 MiB.
+  /// The job `j`, version `version` of it, changed at index 10 * version + 10; its groups request 100 MHz and 64 MiB.
   static std::shared_ptr<model::Job> job(const char* type, std::int64_t count, std::uint64_t version = 0,
                                          std::initializer_list<const char*> groups = {"web"}) {
     auto out = std::make_shared<model::Job>();

@@ -100,7 +100,7 @@ TEST(Sources, NeedsHaveNames) {
 
 // ---------------------------------------------------------------- the class ledger
 
-/// Group `a`, which asks for no network, has room nowhere, and group `b` asks for a network that no node has. When both
+/// Group `a` needs no network and fits on no node; group `b` needs a network that no node has. When both
 /// are tried again, a class that `a` may use is worth to be tried: its verdicts are those of its own network.
 TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410, 1701
   SmallWorld w;

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                               .98, (.98 + .5) / 2}),
     [](const auto& test) { return std::string(test.param.name); });
 
-/// Notes what it is asked first: a placement has its node scored again.
+/// Records its first call: the node of a placement is scored again.
 struct Seen {
   bool noted = false;
   strategy::NodeState state;

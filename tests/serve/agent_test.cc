@@ -82,7 +82,7 @@ TEST_F(AgentTest, SetsItsWorkers) {  // R-STORE-320 to 322
                             R"({"num_schedulers": 1, "enabled_schedulers": ["_core", "nope"]})"})
     EXPECT_EQ(told(client_->put("/v1/agent/schedulers/config", wrong)), "400 Invalid request") << wrong;
   EXPECT_EQ(told(client_->put("/v1/agent/schedulers/config", "")), "400 Invalid request: Request body is empty");
-  // Without workers nothing is decided; a type that none serves waits.
+  // Without workers nothing is decided. Evaluations of a type that no worker serves wait.
   EXPECT_EQ(
       client_->put("/v1/agent/schedulers/config", R"({"num_schedulers": 0, "enabled_schedulers": ["_core"]})").status,
       200);

@@ -80,7 +80,7 @@ class Client {
     return out;
   }
 
-  /// Status and headers of the next answer; the body, if there is one, comes next.
+  /// Reads status and headers of the next answer; its body, if any, is read next.
   Answer head() {
     Answer out;
     std::size_t end = 0;

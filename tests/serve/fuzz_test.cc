@@ -16,7 +16,7 @@
 namespace berth::serve {
 namespace {
 
-/// A connection of its own; what comes back until the server closes it, or nothing more comes for a moment.
+/// Sends on a new connection. Returns the answer until the server closes it or is silent for a moment.
 std::string converse(int port, const std::string& request) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   const timeval patience{2, 0};

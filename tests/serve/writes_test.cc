@@ -380,7 +380,7 @@ TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
   const json::Value job = get("/v1/job/web"), summary = get("/v1/job/web/summary");
   done("DELETE", "/v1/job/web?purge=true");
   run(job_text("other", 1, 100));
-  // A writer that dies leaves what was there: a half-written file has another name.
+  // If the writer dies, the old file remains: a half-written file has another name.
   std::ofstream(folder_ / "before.json.tmp") << "{\"half";
   done("PUT", "/v1/berth/restore", R"({"Name": "before"})");
   EXPECT_TRUE(json::equal_ignoring_member_order(get("/v1/job/web"), job));

@@ -380,8 +380,8 @@ TEST(Pace, TriesBothWaysAndKeepsTheFaster) {
   EXPECT_FALSE(pace.is_ahead());
 }
 
-/// Fires timers until nothing is under way. The answer is not asked for twice: a worker may look once more in between,
-/// and find nothing.
+/// Fires timers until wait_idle() returns true. It is not called again to confirm that: a worker may check the queue
+/// once more in between, and find nothing.
 void settle(Control& c) {
   for (int i = 0; i < 4000; ++i) {
     if (c.server().wait_idle(5 * kMs)) return;

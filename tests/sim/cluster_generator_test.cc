@@ -96,7 +96,7 @@ TEST(ClusterGenerator, LoadStaysWithinItsShareOfEveryNode) {
     EXPECT_LE(memory[row],
               (node.node_resources->memory.memory_mb - node.reserved_resources->memory.memory_mb) * 60 / 100);
   }
-  // The jobs want exactly the allocations that are there.
+  // The counts of the jobs equal their allocations.
   std::int64_t wanted = 0;
   for (const auto& job : cluster.load_jobs) wanted += job->task_groups.front().count;
   EXPECT_EQ(wanted, static_cast<std::int64_t>(cluster.load.size()));

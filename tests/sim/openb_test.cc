@@ -204,7 +204,7 @@ TEST_F(OpenbData, TasksAreThePublishedOnes) {
     EXPECT_EQ(gpu, list.gpu_milli) << list.name;
     EXPECT_EQ(cpu, list.cpu_milli) << list.name;
     EXPECT_EQ(memory, list.memory_mib) << list.name;
-    // In hundredths of a GPU the sum of the asks is exact.
+    // In hundredths of a GPU the sum of the requests is exact.
     const JobStream stream = openb_jobs(*tasks, 100, 0);
     std::int64_t hundredths = 0;
     for (const JobArrival& arrival : stream.arrivals)

@@ -8,8 +8,8 @@ namespace berth::sim {
 namespace {
 
 TEST(Packing, CountsByHand) {
-  // Three nodes of 1000 MHz, 1000 MiB, 1000 MiB disk, the last with two devices. Reference ask: 400 MHz, 400 MiB.
-  // Free: (100, 900), (500, 500), (1000, 1000): 0, 1 and 2 asks. Pooled 1600 MHz, 2400 MiB: 4 asks.
+  // Three nodes of 1000 MHz, 1000 MiB, 1000 MiB disk, the last with two devices. Reference request: 400 MHz, 400 MiB.
+  // Free: (100, 900), (500, 500), (1000, 1000): 0, 1 and 2 requests. Pooled 1600 MHz, 2400 MiB: 4 requests.
   const std::vector<std::int64_t> usable{1000, 1000, 1000}, cpu{900, 500, 0}, memory{100, 500, 0}, disk{0, 100, 0},
       devices_usable{0, 0, 2}, devices{0, 0, 1};
   const std::vector<std::uint32_t> allocs{3, 1, 0};

@@ -208,7 +208,7 @@ TEST(ChangePoints, FindsStepsAndNothingElse) {
   int false_ones = 0;
   for (int i = 0; i < 100; ++i) false_ones += !change_points(steps(random, {100}, 30)).empty();
   EXPECT_LE(false_ones, 3);
-  // A step smaller than asked for, and series too short for one.
+  // A step below the limit, and series too short for one.
   EXPECT_TRUE(change_points(steps(random, {100, 101.5}, 20)).empty());
   EXPECT_TRUE(change_points(Values{1, 1, 1, 9, 9, 9}).empty());
   EXPECT_TRUE(change_points(Values(50, 7.0)).empty());

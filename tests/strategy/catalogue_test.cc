@@ -436,7 +436,7 @@ TEST(FitComponent, IsHeldToItsRange) {
 }
 
 TEST(KubernetesSampling, GoesOnWhereItEnded) {  // R-STRAT-717
-  // 200 nodes: 49 % are 98, so 100 feasible nodes are looked at. Of equals the first: 0, then 100 of 100 to 199, and on
+  // 200 nodes: 49 % are 98, so 100 feasible nodes are examined. Of equals the first: 0, then 100 of 100 to 199, and on
   // the second round the next emptiest.
   Fleet fleet = fleet_of(std::vector<testing::NodeCase>(200, {1000, 1000}));
   const ClassId id = fleet.add_class(task_of(100, 0, 0, 100));
@@ -468,7 +468,7 @@ struct OrderCase {
   std::vector<ClassId> sorted;
 };
 TEST(OfflineOrders, ByHand) {  // R-STRAT-707
-  // Two nodes of 10 and 20. Asked: 0: (8, 1), 1: (3, 12), 2: (5, 5), 3: (8, 1) again. Demand (24, 19) of (20, 40):
+  // Two nodes of 10 and 20. Requests: 0: (8, 1), 1: (3, 12), 2: (5, 5), 3: (8, 1) again. Demand (24, 19) of (20, 40):
   // weights 1.2 and .475. sum: 10.1, 9.3, 8.4, 10.1; product: 8, 36, 25, 8; max: .8, .6, .5, .8.
   Fleet fleet = fleet_of(std::vector<testing::NodeCase>(2, {10, 20}));
   std::vector<ClassId> tasks;

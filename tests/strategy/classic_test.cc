@@ -13,8 +13,8 @@ struct FormulaCase {
   double score;
 };
 class Formula : public ::testing::TestWithParam<FormulaCase> {};
-// A node of 1,000 MHz and 1,000 MiB with 600 and 400 free; 100 and 150 are asked: 500 and 250 are left, 0.5 and 0.25;
-// used with the ask 0.5 and 0.75.
+// A node of 1,000 MHz and 1,000 MiB with 600 and 400 free; the request is 100 and 150. Free afterwards: 500 and 250,
+// 0.5 and 0.25; used: 0.5 and 0.75.
 TEST_P(Formula, FollowsTheExample) {  // R-STRAT-704 to 725
   const std::vector<Fleet::NodeSpec> specs = {{{1000, 1000, 0, 0}, 0, 0}};
   Fleet fleet(specs);

@@ -29,7 +29,7 @@ struct Variant {
   DeviceMask devices;
 };
 class DotProductVariant : public ::testing::TestWithParam<Variant> {};
-// Node: 64,000 cpu, devices 400, 1000, 600 of a node of 3: I = 2000, A = {0, 2}, E = 1. Ask: 6,400 cpu, 1 x 500.
+// Node: 64,000 cpu, devices 400, 1000, 600 of a node of 3: I = 2000, A = {0, 2}, E = 1. Request: 6,400 cpu, 1 x 500.
 // max: cpu 0.5 * 0.05 = .025. merge: + .25 * .0625 = .015625, x = .0203125, 97. share: device 2: .075 * .0625 =
 // .0046875, x = .01484375, 98; the free one: .125 * .0625 = .0078125, x = .0164; so device 2. divide: device 2 has cpu
 // 19,200: .15 * .05 = .0075 + .0046875, x = .00609, 99; the free one: .25 * .05 + .0078125, x = .01; so device 2.
@@ -71,7 +71,7 @@ TEST(GpuPacking, FollowsTheExamples) {  // R-STRAT-313
   EXPECT_EQ(score(GpuPacking{}, {1, 1, std::vector<std::int16_t>(8, 1000)}, task_of(0, 1, 200)), 25);
   EXPECT_EQ(score(GpuPacking{}, {1, 1, {1000}}, task_of(0, 1, 200)), 32);
   EXPECT_EQ(score(GpuPacking{}, node, task_of(5)), 0);
-  // Too few devices that fit, in use, free or not there.
+  // Too few fitting devices: in use, free or missing.
   EXPECT_EQ(score(GpuPacking{}, node, task_of(0, 3, 1000)), 0);
   EXPECT_EQ(score(GpuPacking{}, {1, 1, std::vector<std::int16_t>(4, 1000)}, task_of(0, 5, 1000)), 0);
   EXPECT_EQ(score(GpuPacking{}, {1, 1, {}}, task_of(0, 1, 200)), 0);

@@ -221,7 +221,7 @@ TEST(Measures, HaveOneNameEachAndThoseOfARunComeFirst) {
 TEST_F(Folder, ResultsBelongToTheContentOfATask) {
   const Sweep one = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1, 2, 3]\n");
   ASSERT_TRUE(run_local(one, one.missing(false), quiet(2)));
-  // Half of a changed plan is there: other numbers, other order, the same content.
+  // Half of a changed plan is done already: other numbers and order, the same content.
   const Sweep changed = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [9, 3, 2]\n");
   EXPECT_EQ(changed.missing(false), std::vector<std::size_t>{0});
   EXPECT_NE(changed.plan_digest(), one.plan_digest());

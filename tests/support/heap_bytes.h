@@ -24,7 +24,7 @@ inline void uncount_heap(void* memory) {
   std::free(memory);
 }
 
-/// Most bytes that `work` has on the heap at once, besides what was there.
+/// Peak of the bytes on the heap during `work`, above the bytes before it.
 template <class Work>
 std::int64_t heap_used_by(Work work) {
   const std::int64_t before = heap_bytes.load(std::memory_order_relaxed);

@@ -13,7 +13,7 @@ inline std::filesystem::path source_dir() { return BERTH_SOURCE_DIR; }
 /// tests/golden: the recorded decisions that are part of the project.
 inline std::filesystem::path golden_dir() { return source_dir() / "tests" / "golden"; }
 
-/// A folder of further data: $BERTH_SHARED, or `shared` beside the checkout or beside the folder that holds it. None is
+/// A folder of further data: $BERTH_SHARED, or `shared` next to the checkout or next to its parent. None is
 /// no error; what needs it skips and says so.
 inline std::optional<std::filesystem::path> shared_dir() {
   std::error_code error;
