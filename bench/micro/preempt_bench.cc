@@ -62,8 +62,8 @@ struct HeldNode {
   std::vector<model::AllocatedResources> held;
   std::vector<preempt::Candidate> candidates;
   std::vector<model::NodeDevice> devices;
-  rank::NodePorts ports;
-  rank::NetworkIndex index;
+  network::NodePorts ports;
+  network::NetworkIndex index;
 
   explicit HeldNode(std::size_t allocs) : held(allocs), candidates(allocs) {
     model::NodeDevice& device = devices.emplace_back();

@@ -4,7 +4,7 @@
 
 #include "micro/micro.h"
 #include "model/names.h"
-#include "rank/network_index.h"
+#include "network/network_index.h"
 #include "reconcile/cluster.h"
 
 namespace berth::micro {
@@ -96,14 +96,14 @@ void BM_NetworkVisit(benchmark::State& state) {
   network.addresses.resize(1);
   network.addresses[0].alias = "default", network.addresses[0].address = "10.0.0.1";
   node.reserved_resources.emplace().networks.reserved_host_ports = "22,14000-14512";
-  const rank::NodePorts ports = rank::read_node_ports(node);
+  const network::NodePorts ports = network::read_node_ports(node);
   std::vector<model::AllocatedResources> allocs(20);
   for (std::size_t i = 0; i < allocs.size(); ++i)
     allocs[i].shared.ports = {{"http", static_cast<std::int64_t>(20000 + 2 * i), 0, "10.0.0.1", false},
                               {"admin", static_cast<std::int64_t>(20001 + 2 * i), 0, "10.0.0.1", false}};
   model::NetworkResource ask;
   ask.dynamic_ports = {{"http", 0, 0, "default", false}, {"admin", 0, 0, "default", false}};
-  rank::NetworkIndex index;
+  network::NetworkIndex index;
   std::vector<model::AllocatedPort> offer;
   const auto visit = [&] {
     index.start(ports);

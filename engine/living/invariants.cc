@@ -31,7 +31,7 @@ bool was_unknown(const Snapshot& state, AllocRow row) {
 
 void check_capacity(const Snapshot& state, Problems& problems) {
   const tables::AllocTable& allocs = state.allocs;
-  rank::NetworkIndex index;
+  network::NetworkIndex index;
   for (NodeRow node = 0; node < state.nodes.size(); ++node) {
     if (!state.nodes.exists(node)) continue;
     std::vector<AllocRow> rows;
@@ -44,7 +44,7 @@ void check_capacity(const Snapshot& state, Problems& problems) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       entries.push_back({allocs.shape_of(rows[i]).resources.get(), ids[i], nullptr});
     const model::Node& spec = state.nodes.spec(node).node;
-    const rank::Fit fit = rank::allocs_fit(spec, rank::read_node_ports(spec), entries, true, index);
+    const rank::Fit fit = rank::allocs_fit(spec, network::read_node_ports(spec), entries, true, index);
     if (!fit.fits() && fit.dimension != rank::Dimension::max_allocs)
       problems.push_back(fmt::format("R-CTRL-1720: node {} is over-committed: {}", spec.name, fit.text()));
   }

@@ -85,7 +85,7 @@ bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow n
                              [&](AllocRow, const tables::ResourceShape& shape) { shapes_.push_back(&shape); });
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
     if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
-  return node_check_.may_collide(state.nodes.fixed->spec[node], held, shapes_);
+  return node_check_.may_collide(state.nodes.spec(node).ports, held, shapes_);
 }
 
 /// True if two of them may hold one device instance or one core, or one holds a core that the node lacks; false is

@@ -11,18 +11,9 @@ using tables::Client;
 using tables::kNoRow;
 using tables::NodeStatus;
 
-const rank::NodePorts& NodeCheck::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  SpecPorts& entry = ports_[spec.get()];
-  if (!entry.spec) {
-    entry.spec = spec;
-    entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
-  }
-  return *entry.ports;
-}
-
-bool NodeCheck::may_collide(const std::shared_ptr<const tables::NodeSpec>& spec, const tables::HeldPorts* held,
+bool NodeCheck::may_collide(const network::NodePorts& node, const tables::HeldPorts* held,
                             std::span<const tables::ResourceShape* const> holders) {
-  network_index_.start(node_ports(spec));
+  network_index_.start(node);
   if (held && network_index_.add_ports(held->address(), held->ports())) return true;
   return std::any_of(holders.begin(), holders.end(), [&](const tables::ResourceShape* shape) {
     return shape->shares_ports || network_index_.add(*shape->resources, "");
@@ -81,8 +72,8 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
     fit_entries_.push_back({entry.consumes ? entry.resources : nullptr, {}, entry.consumes ? entry.group : nullptr});
   }
   for (std::size_t i = 0; i < ids_.size(); ++i) fit_entries_[i].id = ids_[i];
-  const auto& spec = state.nodes.fixed->spec[row];
-  const rank::Fit fit = rank::allocs_fit(spec->node, node_ports(spec), fit_entries_, true, network_index_);
+  const tables::NodeSpec& spec = state.nodes.spec(row);
+  const rank::Fit fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
   if (fit.fits()) return {};
   NodeVerdict out = reject(fit.text());
   if (fit.dimension == rank::Dimension::max_allocs) out.error = "plan exceeds max allocation";

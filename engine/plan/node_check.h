@@ -40,21 +40,14 @@ class NodeCheck {
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
   /// True if two of the port holders, or one and `held` (may be null), may hold the same port. False is certain.
-  [[nodiscard]] bool may_collide(const std::shared_ptr<const tables::NodeSpec>& spec, const tables::HeldPorts* held,
+  [[nodiscard]] bool may_collide(const network::NodePorts& node, const tables::HeldPorts* held,
                                  std::span<const tables::ResourceShape* const> holders);
 
  private:
-  const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
-
-  struct SpecPorts {
-    std::shared_ptr<const tables::NodeSpec> spec;  // keeps the spec alive, so that its address stays a unique key
-    std::unique_ptr<rank::NodePorts> ports;
-  };
-  tsl::robin_map<const tables::NodeSpec*, SpecPorts, base::BitHash> ports_;
   std::vector<tables::AllocRow> rows_;
   std::vector<std::string> ids_;
   std::vector<rank::FitEntry> fit_entries_;
-  rank::NetworkIndex network_index_;
+  network::NetworkIndex network_index_;
 };
 
 }  // namespace berth::plan

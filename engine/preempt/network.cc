@@ -17,7 +17,7 @@ bool reserves(const model::NetworkResource& network, std::int64_t port) {
 class Device {
  public:
   Device(const std::string& name, std::int64_t job_priority, const model::NetworkResource& ask,
-         const rank::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch,
+         const network::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch,
          const model::Quirks& quirks)
       : name_(name), priority_(job_priority), ask_(ask), candidates_(candidates), s_(scratch), quirks_(quirks) {
     total_ = index.node().available_mbits(name);
@@ -112,9 +112,9 @@ class Device {
 
 }  // namespace
 
-void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
-                        std::span<const Candidate> candidates, Scratch& s, Victims& victims,
-                        const model::Quirks& quirks) {
+void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask,
+                        const network::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& s,
+                        Victims& victims, const model::Quirks& quirks) {
   s.network_users.clear();
   std::vector<std::string> devices;  // devices of the lists, ascending (R-PREEMPT-1102)
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {

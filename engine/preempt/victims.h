@@ -17,9 +17,9 @@
 
 #include "match/device_match.h"
 #include "model/quirks.h"
+#include "network/network_index.h"
 #include "preempt/candidate.h"
 #include "rank/devices.h"
-#include "rank/network_index.h"
 
 namespace berth::preempt {
 
@@ -63,9 +63,9 @@ void choose_for_resources(std::int64_t job_priority, const model::FlatResources&
 /// (R-PREEMPT-501 to 512). A candidate that holds two of the ports is listed twice (R-PREEMPT-516). The holder of a
 /// port can be dropped if the other victims free enough bandwidth (R-PREEMPT-514). Without the quirk
 /// port_holders_dropped, holders come first, once each, and all stay.
-void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask, const rank::NetworkIndex& index,
-                        std::span<const Candidate> candidates, Scratch& scratch, Victims& victims,
-                        const model::Quirks& quirks = {});
+void choose_for_network(std::int64_t job_priority, const model::NetworkResource& ask,
+                        const network::NetworkIndex& index, std::span<const Candidate> candidates, Scratch& scratch,
+                        Victims& victims, const model::Quirks& quirks = {});
 
 /// Victims for device instances for `request`, from one group of `accounter` (R-PREEMPT-603 to 606). A candidate with
 /// two entries of the group may be listed twice, and more may be evicted than needed in addition to the free instances.

@@ -55,7 +55,11 @@ std::size_t DeviceAccounter::Group::free_count() const {
 }
 
 DeviceAccounter::DeviceAccounter(std::span<const model::NodeDevice> devices)
-    : table_(std::make_shared<const model::DeviceTable>(model::DeviceTable::of(devices))) {
+    : DeviceAccounter(std::make_shared<const model::DeviceTable>(model::DeviceTable::of(devices))) {}
+
+void DeviceAccounter::start(std::shared_ptr<const model::DeviceTable> table) {
+  table_ = std::move(table);
+  instances_.clear(), groups_.clear();
   instances_.reserve(table_->ids.size());
   for (const std::string_view id : table_->ids) instances_.push_back({id, 0});
   for (const model::DeviceTable::Group& group : table_->groups)

@@ -38,12 +38,16 @@ class DeviceAccounter {
   /// Starts with every healthy instance unused. A group with the (vendor, type, name) of an earlier one replaces it
   /// (R-MODEL-520). The devices must outlive the accounter.
   explicit DeviceAccounter(std::span<const model::NodeDevice> devices);
+  explicit DeviceAccounter(std::shared_ptr<const model::DeviceTable> table) { start(std::move(table)); }
   DeviceAccounter(const DeviceAccounter& other) { *this = other; }
   /// Reuses this object's memory.
   DeviceAccounter& operator=(const DeviceAccounter& other);
   DeviceAccounter(DeviceAccounter&&) = default;
   DeviceAccounter& operator=(DeviceAccounter&&) = default;
   ~DeviceAccounter() = default;
+
+  /// Does the same as the constructor, for the devices of `table`; reuses this object's memory.
+  void start(std::shared_ptr<const model::DeviceTable> table);
 
   /// Counts the instances that the allocation's tasks hold, unless it is client-terminal. Returns true if an instance
   /// was already used: a collision (R-MODEL-522). Unknown groups and instances are ignored.

@@ -104,7 +104,7 @@ Dimension FitSum::judge(const NodeFit& node) {
 }
 
 Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs, bool check_claims,
-               NetworkIndex& index) {
+               network::NetworkIndex& index) {
   std::vector<FitEntry> entries;
   entries.reserve(allocs.size());
   for (const model::Allocation* alloc : allocs) {
@@ -114,11 +114,11 @@ Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const
     entry.id = alloc->id;
     entry.group = model::group_of(*alloc);
   }
-  return allocs_fit(node, read_node_ports(node), entries, check_claims, index);
+  return allocs_fit(node, network::read_node_ports(node), entries, check_claims, index);
 }
 
-Fit allocs_fit(const model::Node& node, const NodePorts& ports, std::span<const FitEntry> allocs, bool check_claims,
-               NetworkIndex& index) {
+Fit allocs_fit(const model::Node& node, const network::NodePorts& ports, std::span<const FitEntry> allocs,
+               bool check_claims, network::NetworkIndex& index) {
   Fit out;
   FitSum sum;
   FlatResources use;

@@ -15,7 +15,7 @@
 #include "model/alloc.h"
 #include "model/flatten.h"
 #include "model/node.h"
-#include "rank/network_index.h"
+#include "network/network_index.h"
 
 namespace berth::rank {
 
@@ -75,7 +75,7 @@ struct Fit {
 /// All steps, with a network index built from the node (R-MODEL-400 to 408). `allocs` in the order of R-CTRL-612;
 /// `check_claims` switches the tests of devices and volumes. `index` is scratch.
 [[nodiscard]] Fit allocs_fit(const model::Node& node, std::span<const model::Allocation* const> allocs,
-                             bool check_claims, NetworkIndex& index);
+                             bool check_claims, network::NetworkIndex& index);
 
 /// One allocation as the fit check reads it, independent of where it is stored.
 struct FitEntry {
@@ -84,8 +84,8 @@ struct FitEntry {
   const model::TaskGroup* group = nullptr;               ///< claims its volumes; null: none
 };
 /// As above, with the node's ports already parsed.
-[[nodiscard]] Fit allocs_fit(const model::Node& node, const NodePorts& ports, std::span<const FitEntry> allocs,
-                             bool check_claims, NetworkIndex& index);
+[[nodiscard]] Fit allocs_fit(const model::Node& node, const network::NodePorts& ports, std::span<const FitEntry> allocs,
+                             bool check_claims, network::NetworkIndex& index);
 
 /// Assigns `count` cores to a task: writes the smallest usable ids that are not in `consumed` (ascending) to `cores`,
 /// and the sum of their speeds to `cpu_mhz`. Returns false if too few are left (R-MODEL-440 to 443).

@@ -33,8 +33,6 @@ class MemoryCheck {
     check_ready();
     check_mirrors();
     check_classes();
-    check_profiles();
-    check_conflicts();
     check_volumes();
     if (!scratch_.feed.holds(nodes_)) problem("NodeFeed: free amounts of a node are not those gathered");
     for (std::size_t i = 0; i < scratch_.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
@@ -136,28 +134,6 @@ class MemoryCheck {
         if (cached == KindVerdicts::kUnknown || found == KindVerdicts::kUnknown || cached == found) continue;
         problem("KindVerdicts", row, text(scratch_, cached), text(scratch_, found));
       }
-  }
-
-  void check_profiles() {
-    if (Access::epoch(scratch_.port_profiles) != nodes_.static_epoch) return;
-    const auto& of_row = Access::of_row(scratch_.port_profiles);
-    for (NodeRow row = 0; row < of_row.size(); ++row) {
-      const PortProfiles::OfNode& cached = of_row[row];
-      if (cached.profile == PortProfiles::kUnknown || !nodes_.exists(row)) continue;
-      const rank::NodePorts* const own = &scratch_.node_ports(nodes_.fixed->spec[row]);
-      if (cached.own != own || cached.profile != Access::profile(scratch_.port_profiles, own))
-        problem("PortProfiles", row, fmt::format("profile {}", cached.profile), "another");
-    }
-  }
-
-  void check_conflicts() {
-    if (!list_changed(Access::place(scratch_.port_conflicts))) return;
-    PortConflicts fresh;
-    fresh.update(snapshot_, fresh_);
-    const auto& bad = Access::bad(scratch_.port_conflicts);
-    for (NodeRow row = 0; row < bad.size(); ++row)
-      if (must_hold(row) && bad[row] != fresh.by_row()[row])
-        problem("PortConflicts", row, std::to_string(bad[row]), std::to_string(fresh.by_row()[row]));
   }
 
   void check_volumes() {

@@ -16,14 +16,6 @@ struct MemoryAccess {
   static auto& memos(FailureMemos& failures) { return failures.memos_; }
   static auto& retries(FailureMemos& failures) { return failures.retries_; }
   static auto& gathered(NodeFeed& feed) { return feed.known_; }
-  static auto& bad(PortConflicts& conflicts) { return conflicts.bad_; }
-  static const NodePlace& place(const PortConflicts& conflicts) { return conflicts.place_; }
-  static auto& of_row(PortProfiles& profiles) { return profiles.of_row_; }
-  static std::uint64_t epoch(const PortProfiles& profiles) { return profiles.epoch_; }
-  static std::uint32_t profile(const PortProfiles& profiles, const rank::NodePorts* ports) {
-    const auto at = profiles.by_ports_.find(ports);
-    return at == profiles.by_ports_.end() ? PortProfiles::kUnknown : at->second;
-  }
   static bool is_served(const NodeIndex& index, const tables::NodeTable& nodes) {
     return index.served_ && index.epoch_ == nodes.epoch;
   }

@@ -196,26 +196,4 @@ std::uint32_t Scratch::reason_of(const Snapshot& snapshot, tables::ConstraintId 
   return reason;
 }
 
-Scratch::OfSpec& Scratch::of_spec(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  OfSpec& entry = of_specs_[spec.get()];
-  if (!entry.spec) entry.spec = spec;
-  return entry;
-}
-
-const rank::NodePorts& Scratch::node_ports(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  OfSpec& entry = of_spec(spec);
-  if (!entry.ports) entry.ports = std::make_unique<rank::NodePorts>(rank::read_node_ports(spec->node));
-  return *entry.ports;
-}
-
-const rank::DeviceAccounter& Scratch::node_devices(const std::shared_ptr<const tables::NodeSpec>& spec) {
-  OfSpec& entry = of_spec(spec);
-  if (!entry.devices) {
-    const std::optional<model::NodeResources>& resources = spec->node.node_resources;
-    entry.devices = std::make_unique<rank::DeviceAccounter>(resources ? std::span(resources->devices)
-                                                                      : std::span<const model::NodeDevice>());
-  }
-  return *entry.devices;
-}
-
 }  // namespace berth::sched

@@ -29,17 +29,16 @@
 
 #include "base/bit_hash.h"
 #include "model/options.h"
+#include "network/network_index.h"
 #include "plan/plan_rows.h"
 #include "rank/devices.h"
 #include "rank/fit.h"
-#include "rank/network_index.h"
 #include "sched/node/strategy_fit.h"
 #include "sched/source/ask_scores.h"
 #include "sched/source/core_use.h"
 #include "sched/source/failure_memos.h"
 #include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
-#include "sched/source/port_conflicts.h"
 #include "sched/source/port_profiles.h"
 #include "sched/source/sources.h"
 #include "tables/shape_pool.h"
@@ -272,11 +271,9 @@ struct Scratch {
   std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
   FailureMemos failures;
   SourceCounts source_counts;  ///< sum of all evaluations
-  PortConflicts port_conflicts;
   AskScores ask_scores;
   LooksPerNode looks_per_node;
   CoreUse core_use;
-  std::size_t special_looks = 0;  ///< port lookups on single nodes since the last full scan
   PortProfiles port_profiles;
   /// Cache by state: whether each node has the host volumes that a group requested last, as CheckState by row.
   struct VolumeAnswers {
@@ -313,22 +310,12 @@ struct Scratch {
   [[nodiscard]] const ReadyNodes& ready_nodes(std::uint32_t base_set) const { return *ready_[base_set].last; }
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
-  const rank::NodePorts& node_ports(const std::shared_ptr<const tables::NodeSpec>& spec);
-  /// The node's port profile, computed on first use.
-  const PortProfiles::OfNode& port_profile(const tables::Snapshot& snapshot, tables::NodeRow row) {
-    const PortProfiles::OfNode& known = port_profiles.by_row(snapshot.nodes)[row];
-    return known.profile != PortProfiles::kUnknown
-               ? known
-               : port_profiles.set(row, node_ports(snapshot.nodes.fixed->spec[row]));
-  }
-  /// The devices of a node, all free.
-  const rank::DeviceAccounter& node_devices(const std::shared_ptr<const tables::NodeSpec>& spec);
 
   /// Results of checks that depend only on a node's check profile.
   tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;  ///< profile << 32 | driver symbol
   tsl::robin_map<tables::Symbol, bool> host_network_answers;          ///< profile: passes if the group has no networks
 
-  rank::NetworkIndex network_index;
+  network::NetworkIndex network_index;
   rank::FitSum fit;
   match::Patterns patterns;
 
@@ -340,13 +327,6 @@ struct Scratch {
     const ReadyNodes* last = nullptr;
   };
   std::vector<OfBaseSet> ready_;  ///< by base set id
-  struct OfSpec {
-    std::shared_ptr<const tables::NodeSpec> spec;  ///< held, so that the key stays unique
-    std::unique_ptr<rank::NodePorts> ports;
-    std::unique_ptr<rank::DeviceAccounter> devices;
-  };
-  OfSpec& of_spec(const std::shared_ptr<const tables::NodeSpec>& spec);
-  tsl::robin_map<const tables::NodeSpec*, OfSpec, base::BitHash> of_specs_;
   /// A column, or the target itself if it has no column.
   using MirrorKey = std::tuple<tables::ColumnId, match::TargetKind, std::string>;
   std::map<MirrorKey, ColumnMirror> mirrors_;  // map, because its entries never move

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/wrap.h"
+#include "tables/irregular.h"
 
 namespace berth::tables {
 namespace {
@@ -148,6 +149,7 @@ void check_length(const char* table, const char* column, const Column& values, s
 void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   const NodeTable& n = state.nodes;
   const NodeUse& use = n.use[row];
+  const NodeCapacity& capacity = n.capacity(row);
   NodeUse sum;
   if (!walk(state, row, use.alloc_head, false, sum, problems)) return;
   if (!walk(state, row, use.ended_head, true, sum, problems)) return;
@@ -162,6 +164,14 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   same("device_allocs", use.device_allocs, sum.device_allocs);
   same("core_allocs", use.core_allocs, sum.core_allocs);
   same("sole_claims", use.sole_claims, sum.sole_claims);
+  network::NetworkIndex index;
+  same("irregular", use.irregular,
+       (ports_collide(state, row, kNoRow, index) ? kPortsCollide : 0) |
+           (cores_irregular(state, row, kNoRow) ? kCoresIrregular : 0));
+  const network::NodePorts& ports = n.spec(row).ports;
+  if (network::profile_text(ports) != network::profile_text(n.ports_of_profile(n.fixed->port_profile[row])))
+    add(problems, "node row {}: its port profile is another node's", row);
+  same("network_invalid", capacity.network_invalid != 0, !ports.error.empty());
   same("least_priority", use.least_priority, sum.least_priority);
   if (sum.least_priority != kNoPriority) same("least_count", use.least_count, sum.least_count);
   if (use.most_priority < sum.most_priority)
@@ -171,7 +181,6 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   check_ports(state, row, problems);
   check_cores(state, row, problems);
   check_devices(state, row, problems);
-  const NodeCapacity& capacity = n.capacity(row);
   const FreeBlock& free = n.free[row / FreeBlock::kRows];
   const std::size_t at = row % FreeBlock::kRows;
   same("free.cpu", free.cpu[at], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
@@ -188,20 +197,22 @@ Problems check_node_table(const Snapshot& state) {
   check_length("nodes", "id", n.fixed->id, size, problems);
   check_length("nodes", "spec", n.fixed->spec, size, problems);
   check_length("nodes", "capacity", n.fixed->capacity, size, problems);
+  check_length("nodes", "port_profile", n.fixed->port_profile, size, problems);
   check_length("nodes", "use", n.use, size, problems);
   if (!n.ports.empty()) check_length("nodes", "ports", n.ports, size, problems);
   if (!n.eviction.empty()) check_length("nodes", "eviction", n.eviction, size, problems);
   check_length("nodes", "free", n.free, (size + FreeBlock::kRows - 1) / FreeBlock::kRows, problems);
   if (!problems.empty()) return problems;
 
-  std::size_t existing = 0, on_chains = 0, with_node = 0, special = 0;
+  std::size_t existing = 0, on_chains = 0, with_node = 0, port_or_core = 0, port_conflicts = 0;
   for (NodeRow row = 0; row < size; ++row) {
     existing += n.exists(row);
+    port_conflicts += (n.use[row].irregular & kPortsCollide) != 0;
     check_node(state, row, problems);
     if (!problems.empty()) return problems;  // a chain without end would be followed again below
     for (AllocRow a = n.use[row].alloc_head; a != kNoRow; a = state.allocs.next_on_node[a]) {
       ++on_chains;
-      special += state.allocs.shape_of(a).ports || !state.allocs.shape_of(a).cores.empty();
+      port_or_core += state.allocs.shape_of(a).ports || !state.allocs.shape_of(a).cores.empty();
     }
     for (AllocRow a = n.use[row].ended_head; a != kNoRow; a = state.allocs.next_on_node[a]) ++on_chains;
   }
@@ -209,8 +220,10 @@ Problems check_node_table(const Snapshot& state) {
   // Chains are acyclic and contain only their node's rows, so equal counts mean that each row is on one.
   if (on_chains != with_node) add(problems, "nodes: {} allocations on chains, {} have a node", on_chains, with_node);
 
-  if (special != n.special_allocs)
-    add(problems, "nodes: special_allocs is {} and should be {}", n.special_allocs, special);
+  if (port_or_core != n.port_or_core_allocs)
+    add(problems, "nodes: port_or_core_allocs is {} and should be {}", n.port_or_core_allocs, port_or_core);
+  if (port_conflicts != n.nodes_with_port_conflict)
+    add(problems, "nodes: nodes_with_port_conflict is {} and should be {}", n.nodes_with_port_conflict, port_conflicts);
 
   const std::vector<NodeRow>& by_id = *n.fixed->by_id;
   if (by_id.size() != existing) add(problems, "nodes: by_id lists {} of {} nodes", by_id.size(), existing);
@@ -376,7 +389,6 @@ Problems check_deployment_table(const Snapshot& state) {
   check_length("deployments", "object", d.object, size, problems);
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
-    if (!d.object[row] && d.job_key[row] == kNoRow) continue;  // removed
     if (!d.object[row] && d.job_key[row] == kNoRow) continue;  // removed
     if (d.job_key[row] >= state.jobs.keys.size()) add(problems, "deployment row {}: its job key does not exist", row);
     if (!d.object[row])

@@ -40,22 +40,22 @@ enum class Need : std::uint8_t {
   penalties,
   odd_spread,  ///< its scores by value are not in a table
   // Of the attempt, its mode and its state.
-  inherited_network,   ///< network of an earlier group, other than none (R-FEAS-309)
-  host_networks,       ///< the effective network parameters name some
-  several_versions,    ///< several versions of the job are placed
-  plan_stops,          ///< the plan stops or evicts allocations
-  plan_updates,        ///< the plan updates allocations
-  exhaustive,          ///< the best of all nodes
-  metrics,             ///< they may not be deferred
-  shuffled_order,      ///< the visiting order is not that of node IDs
-  strategy_score,      ///< a ranking strategy scores the fit
-  stale_classes,       ///< nodes of one computed class may differ in what constraints read
-  mixed_profiles,      ///< nodes of one computed class differ in drivers or network modes
-  mixed_kinds,         ///< nodes of one computed class are of different kinds
-  registered_volumes,  ///< host volumes of the state
-  special_allocs,      ///< some allocation holds ports or cores (NodeTable::special_allocs)
-  invalid_nodes,       ///< the reserved ports of some node cannot be parsed
-  classes_by_node,     ///< without the quirk verdicts_per_class
+  inherited_network,    ///< network of an earlier group, other than none (R-FEAS-309)
+  host_networks,        ///< the effective network parameters name some
+  several_versions,     ///< several versions of the job are placed
+  plan_stops,           ///< the plan stops or evicts allocations
+  plan_updates,         ///< the plan updates allocations
+  exhaustive,           ///< the best of all nodes
+  metrics,              ///< they may not be deferred
+  shuffled_order,       ///< the visiting order is not that of node IDs
+  strategy_score,       ///< a ranking strategy scores the fit
+  stale_classes,        ///< nodes of one computed class may differ in what constraints read
+  mixed_profiles,       ///< nodes of one computed class differ in drivers or network modes
+  mixed_kinds,          ///< nodes of one computed class are of different kinds
+  registered_volumes,   ///< host volumes of the state
+  ports_or_cores_held,  ///< by some allocation (NodeTable::port_or_core_allocs)
+  invalid_nodes,        ///< the reserved ports of some node cannot be parsed
+  classes_by_node,      ///< without the quirk verdicts_per_class
 };
 
 class Needs {
@@ -142,7 +142,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Need::classes_
     "classes of several profiles",
     "classes of several kinds",
     "registered host volumes",
-    "allocations with ports, devices or cores",
+    "allocations with ports or cores",
     "nodes with invalid ports",
     "classes by node",
 };

@@ -9,6 +9,7 @@
 //   id              UUID           16  reports, order by id       node upsert
 //   name            symbol          4  reports, targets           node upsert
 //   spec            pointer        16  cold checks, export        node upsert
+//   port_profile    number          4  requests for ports         node upsert
 //   state           bits            1  base set                   node status changes
 //   keyed columns   code            4  constraints, spread, ...   node upsert
 //
@@ -32,6 +33,7 @@
 #include "base/rows.h"
 #include "base/uuid.h"
 #include "model/node.h"
+#include "network/node_ports.h"
 #include "tables/cow.h"
 #include "tables/eviction_levels.h"
 #include "tables/held_cores.h"
@@ -66,19 +68,26 @@ static_assert(sizeof(NodeCapacity) == 64);
 /// Ended allocations have a separate chain, so that iterating over running ones is independent of the history's length.
 struct alignas(64) NodeUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  AllocRow alloc_head = kNoRow;               ///< first of the allocations on the node that are not client-terminal
-  AllocRow ended_head = kNoRow;               ///< first of the client-terminal ones
-  std::uint32_t alloc_count = 0;              ///< not client-terminal
-  std::uint32_t port_allocs = 0;              ///< of these, with networks or ports
-  std::uint32_t device_allocs = 0;            ///< of these, with devices
-  std::uint32_t core_allocs = 0;              ///< of these, with reserved cores
-  std::uint32_t sole_claims = 0;              ///< of these, whose group requests a volume for a single writer
+  AllocRow alloc_head = kNoRow;     ///< first of the allocations on the node that are not client-terminal
+  AllocRow ended_head = kNoRow;     ///< first of the client-terminal ones
+  std::uint32_t alloc_count = 0;    ///< not client-terminal
+  std::uint32_t port_allocs = 0;    ///< of these, with networks or ports
+  std::uint32_t device_allocs = 0;  ///< of these, with devices
+  std::uint32_t core_allocs = 0;    ///< of these, with reserved cores
+  /// Of these, whose group requests a volume for a single writer; 16 million of them would take 2 GiB of allocations.
+  std::uint32_t sole_claims : 24 = 0;
+  std::uint32_t irregular : 8 = 0;            ///< kPortsCollide, kCoresIrregular
   std::int32_t least_priority = kNoPriority;  ///< of these, of known jobs: bounds what could be evicted
   std::uint32_t least_count = 0;              ///< number of those with least_priority
   std::int32_t most_priority = -kNoPriority;  ///< upper bound; kNoPriority if the job of one is unknown
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 static_assert(sizeof(NodeUse) == 64);
+
+/// Bits of NodeUse::irregular: why the amounts in use do not decide alone whether a request without ports, devices and
+/// cores fits (irregular.h).
+inline constexpr std::uint32_t kPortsCollide = 1;    ///< two allocations hold one port (R-RANK-607), or R-RANK-618
+inline constexpr std::uint32_t kCoresIrregular = 2;  ///< a core is held twice, or one that is not usable (R-RANK-524)
 
 /// Node data that placement rarely reads. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
@@ -89,6 +98,7 @@ struct NodeSpec {
   std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending
   CoreTable core_table;                ///< table of these cores
   model::DeviceTable devices;          ///< of `node`
+  network::NodePorts ports;            ///< of `node`
 };
 
 /// Columns of the scan for nodes with room: free amounts of a block of rows, capacity - use, in MHz and MiB, in single
@@ -122,6 +132,8 @@ struct NodeStatic {
   CowVector<base::Uuid> id;
   CowVector<std::shared_ptr<const NodeSpec>> spec;
   CowVector<NodeCapacity> capacity;
+  CowVector<std::uint32_t, 1024> port_profile;               ///< equal where network::profile_text() is
+  CowVector<std::shared_ptr<const NodeSpec>> port_profiles;  ///< by profile: the first node with it
   std::vector<KeyedColumn> columns;
   std::shared_ptr<const std::vector<NodeRow>> by_id;  ///< existing rows, ascending ID (R-FEAS-103)
   std::shared_ptr<RowLog> use_log;                    ///< rows whose use changed; room for half of all nodes or more
@@ -133,6 +145,8 @@ struct NodeStatic {
       : id(o.id),
         spec(o.spec),
         capacity(o.capacity),
+        port_profile(o.port_profile),
+        port_profiles(o.port_profiles),
         columns(o.columns),
         by_id(o.by_id),
         use_log(o.use_log),
@@ -189,11 +203,12 @@ struct NodeSharedColumns {
   /// True if nodes of equal computed class agree on `check_profile` as well: checks that are decided once per class
   /// (R-FEAS-414) then give the same answer whichever node is visited first.
   bool class_profiles_exact = true;
-  bool class_kinds_exact = true;     ///< they agree on `kind` now: all checks give the same answer
-  std::uint64_t kinds_left = 0;      ///< times a kind lost its last node; unchanged: exact classes kept their kinds
-  std::uint32_t invalid_nodes = 0;   ///< rows that have or had reserved ports that do not parse
-  std::uint32_t special_allocs = 0;  ///< live allocations on nodes that hold ports or cores
-  std::uint64_t index = 0;           ///< of the last commit that changed a node (R-CTRL-617)
+  bool class_kinds_exact = true;    ///< they agree on `kind` now: all checks give the same answer
+  std::uint64_t kinds_left = 0;     ///< times a kind lost its last node; unchanged: exact classes kept their kinds
+  std::uint32_t invalid_nodes = 0;  ///< rows that have or had reserved ports that do not parse
+  std::uint32_t port_or_core_allocs = 0;       ///< live allocations on nodes that hold ports or cores
+  std::uint32_t nodes_with_port_conflict = 0;  ///< rows whose NodeUse::irregular has kPortsCollide
+  std::uint64_t index = 0;                     ///< of the last commit that changed a node (R-CTRL-617)
 };
 
 struct NodeTable : NodeUseColumns, NodeSharedColumns {
@@ -233,6 +248,14 @@ struct NodeTable : NodeUseColumns, NodeSharedColumns {
     return devices[row].unlisted ? nullptr : &devices[row];
   }
   [[nodiscard]] const NodeSpec& spec(NodeRow row) const { return *fixed->spec[row]; }
+  /// Shared with the spec, which it keeps alive.
+  [[nodiscard]] std::shared_ptr<const model::DeviceTable> device_table(NodeRow row) const {
+    return {fixed->spec[row], &fixed->spec[row]->devices};
+  }
+  /// Ports of the first node with that profile: equal to those of the others except for addresses and task networks.
+  [[nodiscard]] const network::NodePorts& ports_of_profile(std::uint32_t profile) const {
+    return fixed->port_profiles[profile]->ports;
+  }
   [[nodiscard]] base::Uuid id(NodeRow row) const { return fixed->id[row]; }
   [[nodiscard]] const KeyedColumn& column(ColumnId id) const { return fixed->columns[id]; }
   /// The computed class of a code of its column; empty for 0, a node without one.

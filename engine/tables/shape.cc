@@ -1,5 +1,4 @@
 #include "model/flatten.h"
-#include "model/port_ranges.h"
 #include "tables/shape_pool.h"
 #include "tables/state.h"
 
@@ -50,16 +49,6 @@ std::shared_ptr<const ResourceShape> make_shape(const std::shared_ptr<const mode
   fill_shape(*resources, *out);
   out->resources = resources;
   return out;
-}
-
-bool network_invalid(const model::Node& node) {
-  if (node.reserved_resources && !model::parse_port_ranges(node.reserved_resources->networks.reserved_host_ports))
-    return true;
-  if (!node.node_resources || !node.node_resources->node_networks) return false;
-  for (const model::NodeNetworkResource& network : *node.node_resources->node_networks)
-    for (const model::NodeNetworkAddress& address : network.addresses)
-      if (!address.reserved_ports.empty() && !model::parse_port_ranges(address.reserved_ports)) return true;
-  return false;
 }
 
 }  // namespace berth::tables

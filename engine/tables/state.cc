@@ -8,6 +8,7 @@
 #include "base/wrap.h"
 #include "model/computed_class.h"
 #include "tables/commit.h"
+#include "tables/irregular.h"
 #include "tables/kinds.h"
 
 namespace berth::tables {
@@ -216,6 +217,41 @@ void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& 
     held = held_by_others<Held>(current_, row, of...);
 }
 
+void StateStore::set_irregular(NodeUse& use, std::uint32_t bit, bool on) {
+  if (((use.irregular & bit) != 0) == on) return;
+  use.irregular ^= bit;
+  if (bit == kPortsCollide) current_.nodes.nodes_with_port_conflict += on ? 1 : -1U;
+}
+
+/// An allocation that starts cannot end a collision, one that ends cannot begin one. So usually nothing is compared, or
+/// only the ports of the one that starts with those that were held.
+void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
+  count_held(current_.nodes.ports, use.port_allocs, row, sign);
+  if (const bool collide = (use.irregular & kPortsCollide) != 0; collide == (sign > 0)) return;
+  const std::size_t added = current_.allocs.shape_of(row).plain().size();  // the last ones in the list
+  set_irregular(use, kPortsCollide,
+                sign > 0 ? have_ports_collided(current_.allocs.node[row], kNoRow, added)
+                         : have_ports_collided(current_.allocs.node[row], row));
+}
+
+/// ports_collide(), by the list of held ports if that is usable; of these only the last `unchecked` may collide.
+bool StateStore::have_ports_collided(NodeRow node, AllocRow without, std::size_t unchecked) {
+  const HeldPorts* const held = current_.nodes.held_ports(node);
+  if (!held) return ports_collide(current_, node, without, network_index_);
+  const network::NodePorts& ports = current_.nodes.spec(node).ports;
+  const std::size_t last = std::min(unchecked, held->ports().size());
+  return ports.host_without_address ||
+         network::NetworkIndex::collide(ports, held->address(), held->ports().first(held->ports().size() - last),
+                                        held->ports().last(last));
+}
+
+/// cores_irregular(), by the set of held cores if that is usable.
+bool StateStore::has_irregular_cores(NodeRow node, AllocRow without) const {
+  const HeldCores* const held = current_.nodes.held_cores(node);
+  const CoreTable& table = current_.nodes.spec(node).core_table;
+  return held && table.tells ? table.exceeded_by(held->word) : cores_irregular(current_, node, without);
+}
+
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   const AllocTable& a = current_.allocs;
   const ResourceShape& shape = a.shape_of(row);
@@ -225,12 +261,15 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
   const auto step = static_cast<std::uint32_t>(sign);
   use.alloc_count += step;
-  if (shape.ports) count_held(current_.nodes.ports, use.port_allocs, row, sign);
+  if (shape.ports) count_ports(use, row, sign);
   if (shape.devices)
     count_held(current_.nodes.devices, use.device_allocs, row, sign, current_.nodes.spec(a.node[row]).devices);
-  if (!shape.cores.empty()) count_held(current_.nodes.cores, use.core_allocs, row, sign);
+  if (!shape.cores.empty()) {
+    count_held(current_.nodes.cores, use.core_allocs, row, sign);
+    set_irregular(use, kCoresIrregular, has_irregular_cores(a.node[row], sign < 0 ? row : kNoRow));
+  }
   if ((sign > 0 || use.sole_claims > 0) && claims_alone(job, a.group[row])) use.sole_claims += step;
-  if (shape.ports || !shape.cores.empty()) current_.nodes.special_allocs += step;
+  if (shape.ports || !shape.cores.empty()) current_.nodes.port_or_core_allocs += step;
 
   const std::int32_t priority = priority_of(job);
   PriorityCounts* counts = nullptr;
@@ -497,7 +536,8 @@ std::size_t StateStore::bytes() const {
   const AllocTable& a = current_.allocs;
   std::size_t out = n.state.bytes() + n.use.bytes() + n.ports.bytes() + n.cores.bytes() + n.devices.bytes() +
                     n.eviction.bytes() + writer_.priorities.bytes() + n.fixed->id.bytes() + n.fixed->spec.bytes() +
-                    n.fixed->capacity.bytes() + n.free.bytes() + n.fixed->by_id->capacity() * sizeof(NodeRow);
+                    n.fixed->capacity.bytes() + n.fixed->port_profile.bytes() + n.free.bytes() +
+                    n.fixed->by_id->capacity() * sizeof(NodeRow);
   for (const KeyedColumn& column : n.fixed->columns) out += column.codes.bytes() + column.values.bytes();
   out += a.id.bytes() + a.node.bytes() + a.job.bytes() + a.job_key.bytes() + a.group.bytes() + a.name_index.bytes() +
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() +

@@ -14,6 +14,7 @@
 #include "base/chunked.h"
 #include "base/relax.h"
 #include "model/cluster.h"
+#include "network/network_index.h"
 #include "tables/changes.h"
 #include "tables/history.h"
 #include "tables/id_index.h"
@@ -273,6 +274,7 @@ class StateStore {
   void set_code(ColumnId column, NodeRow row, std::uint32_t code);
   NodeRow new_node_row(base::Uuid id);
   void fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant);
+  std::uint32_t port_profile_of(const std::shared_ptr<const NodeSpec>& spec);
   std::string variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant);
   void list_node(NodeRow row);
   void unlist_node(NodeRow row);
@@ -289,8 +291,12 @@ class StateStore {
   /// with what they hold. `of`: the node.
   template <class Held, class... Of>
   void count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign, const Of&... of);
-  /// Recounts after a registration, which may have changed the node's device instances.
-  void recount_devices(NodeRow row);
+  void count_ports(NodeUse& use, AllocRow row, int sign);
+  void set_irregular(NodeUse& use, std::uint32_t bit, bool on);
+  [[nodiscard]] bool have_ports_collided(NodeRow node, AllocRow without, std::size_t unchecked = ~std::size_t{0});
+  [[nodiscard]] bool has_irregular_cores(NodeRow node, AllocRow without) const;
+  /// Recounts after a registration, which may have changed the node's device instances, ports and cores.
+  void recount_held(NodeRow row);
   static void add_priority(NodeUse& use, std::int32_t priority);
   void find_priorities(NodeUse& use, AllocRow leaving, PriorityCounts* counts);
   /// Like count_use(), for NodeTable::eviction.
@@ -425,10 +431,10 @@ class StateStore {
   struct {
     std::shared_ptr<const NodeSpec> spec;
     Symbol check, both;
-  } profiles_{};  // of the last spec seen
+    std::uint32_t ports;
+  } profiles_{};                                                 // of the last spec seen
+  tsl::robin_map<std::string, std::uint32_t> port_profile_ids_;  // by network::profile_text()
+  network::NetworkIndex network_index_;                          // of ports_collide()
 };
-
-/// True if a reserved-port text of the node does not parse, so that no port index can be built (R-RANK-604).
-[[nodiscard]] bool network_invalid(const model::Node& node);
 
 }  // namespace berth::tables

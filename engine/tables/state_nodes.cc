@@ -128,6 +128,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   fixed.id.push_back(id);
   fixed.spec.push_back(nullptr);
   fixed.capacity.push_back({});
+  fixed.port_profile.push_back(0);
   if (fixed.capacity.size() > 2 * fixed.use_log->size())
     fixed.use_log = std::make_shared<RowLog>(2 * fixed.use_log->size(), current_.nodes.use_changes);
   if (fixed.capacity.size() > 16 * fixed.ready_log->size())
@@ -162,6 +163,7 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   }
   spec->core_table = CoreTable::of(model::topology_of(spec->node), spec->cores);
   if (spec->node.node_resources) spec->devices = model::DeviceTable::of(spec->node.node_resources->devices);
+  spec->ports = network::read_node_ports(spec->node);
   return spec;
 }
 
@@ -204,13 +206,12 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   }
   NodeStatic& fixed = own_static();
   fixed.spec.edit(row) = spec;
-  recount_devices(row);
   NodeCapacity capacity = capacity_of(node);
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
   if (profiles_.spec != spec)  // generated clusters have few specs
     profiles_ = {spec, symbols_.intern(std::string_view(spec->profile).substr(0, spec->check_profile_size)),
-                 symbols_.intern(spec->profile)};
+                 symbols_.intern(spec->profile), port_profile_of(spec)};
   capacity.check_profile = profiles_.check;
   capacity.kind = kind_of(profiles_.both, capacity.computed_class_code);
   const NodeCapacity earlier = fixed.capacity[row];
@@ -224,12 +225,14 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
       earlier.check_profile != capacity.check_profile)
     current_.nodes.class_profiles_exact = false;
   capacity.has_cores = !spec->cores.empty();
-  capacity.network_invalid = network_invalid(node);
+  capacity.network_invalid = !spec->ports.error.empty();
   fixed.capacity.edit(row) = capacity;
+  if (fixed.port_profile[row] != profiles_.ports) fixed.port_profile.edit(row) = profiles_.ports;
   current_.nodes.invalid_nodes += capacity.network_invalid;
   current_.nodes.state.edit(row) =
       state_bits(parse_node_status(node.status).value_or(NodeStatus::initializing),
                  node.scheduling_eligibility == "eligible", node.drain_strategy.has_value());
+  recount_held(row);
   refresh_free(row, current_.nodes.use[row]);
   if (node.node_class.empty()) current_.nodes.empty_class_code = capacity.class_code;
   if (spec_before && before[kComputedClassColumn] == capacity.computed_class_code &&
@@ -240,8 +243,19 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
   ++current_.nodes.static_epoch;
 }
 
-void StateStore::recount_devices(NodeRow row) {
-  const NodeUse& use = current_.nodes.use[row];
+std::uint32_t StateStore::port_profile_of(const std::shared_ptr<const NodeSpec>& spec) {
+  CowVector<std::shared_ptr<const NodeSpec>>& profiles = own_static().port_profiles;
+  const auto [known, added] =
+      port_profile_ids_.try_emplace(network::profile_text(spec->ports), static_cast<std::uint32_t>(profiles.size()));
+  if (added) profiles.push_back(spec);
+  return known->second;
+}
+
+void StateStore::recount_held(NodeRow row) {
+  NodeUse use = current_.nodes.use[row];
+  set_irregular(use, kPortsCollide, have_ports_collided(row, kNoRow));
+  set_irregular(use, kCoresIrregular, has_irregular_cores(row, kNoRow));
+  if (use.irregular != current_.nodes.use[row].irregular) current_.nodes.use.edit(row).irregular = use.irregular;
   if (use.device_allocs == 0) return;
   HeldDevices& held = current_.nodes.devices.edit(row);
   held = {};

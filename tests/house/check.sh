@@ -73,7 +73,7 @@ done
 # 6. Layers: a folder of engine/ includes only lower ones.
 layer() {
   case "$1" in
-    base) echo 0 ;; model) echo 1 ;; io | match | hcl) echo 2 ;; tables) echo 3 ;; feasible | rank | fsm) echo 4 ;;
+    base) echo 0 ;; model) echo 1 ;; io | match | hcl | network) echo 2 ;; tables) echo 3 ;; feasible | rank | fsm) echo 4 ;;
     preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy) echo 6 ;; server) echo 7 ;; advice | sim | living) echo 8 ;; api) echo 9 ;;
     *) echo none ;;
   esac

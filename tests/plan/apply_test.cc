@@ -369,7 +369,7 @@ TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
       bool live = true;
     };
     std::vector<Held> held;
-    rank::NetworkIndex index;
+    network::NetworkIndex index;
     for (int step = 0; step < 60; ++step) {
       if (!held.empty() && random() % 2) {
         const std::size_t row = random() % held.size();
@@ -398,7 +398,7 @@ TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
           for (const Held& one : *list)
             if (one.node == node && one.live) entries.push_back({one.shape->resources.get(), {}, nullptr});
         const model::Node& spec = store_.current().nodes.spec(node).node;
-        fits.push_back(rank::allocs_fit(spec, rank::read_node_ports(spec), entries, true, index).fits());
+        fits.push_back(rank::allocs_fit(spec, network::read_node_ports(spec), entries, true, index).fits());
       }
       std::uint32_t expected = 0;
       for (Held& one : planned)

@@ -53,9 +53,9 @@ class Node {
   /// Everything any candidate uses on eth0 and `others` Mbit/s besides are in use.
   std::vector<std::string> for_network(std::int64_t p, std::int64_t total, std::int64_t mbits,
                                        const std::vector<std::int64_t>& ports, const model::Quirks& quirks = {}) {
-    rank::NodePorts node;
+    network::NodePorts node;
     node.available.push_back({"eth0", total});
-    rank::NetworkIndex index;
+    network::NetworkIndex index;
     index.start(node);
     for (const model::AllocatedResources& held : held_) index.add(held, "");
     model::NetworkResource ask;

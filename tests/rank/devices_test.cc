@@ -77,7 +77,10 @@ TEST(DeviceAccounter, OffersInOrderOfIds) {  // R-RANK-633, 635; R-MODEL-526
   EXPECT_EQ(ids(request("nvidia/gpu/a", 2)), (Ids{"a1", "a2"}));
   EXPECT_EQ(offer(request("gpu", 4)).error().text, "no devices match request");  // not from two groups
   EXPECT_EQ(offer(request("gpu", 0)).error().text, "invalid request of zero devices");
-  EXPECT_EQ(DeviceAccounter({}).offer(match::compile_device(request("gpu", 0)), patterns, got).error().text,
+  EXPECT_EQ(DeviceAccounter(std::span<const model::NodeDevice>())
+                .offer(match::compile_device(request("gpu", 0)), patterns, got)
+                .error()
+                .text,
             "no devices available");
 
   model::RequestedDevice liked = request("gpu", 1);

@@ -27,7 +27,7 @@ model::Allocation using_cpu(std::int64_t cpu_mhz, std::vector<std::uint16_t> cor
 Fit fit_of(const model::Node& node, const std::vector<model::Allocation>& allocs, bool check_claims = false) {
   std::vector<const model::Allocation*> list;
   for (const model::Allocation& alloc : allocs) list.push_back(&alloc);
-  NetworkIndex index;
+  network::NetworkIndex index;
   return allocs_fit(node, list, check_claims, index);
 }
 

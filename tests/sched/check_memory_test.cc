@@ -137,22 +137,6 @@ TEST(CheckMemory, FindsAStaleClassVerdict) {
   EXPECT_TRUE(worker.finds("KindVerdicts")) << worker.all();
 }
 
-TEST(CheckMemory, FindsAStalePortProfile) {
-  Planted worker;
-  auto& of_row = Access::of_row(worker.scratch.port_profiles);
-  const auto known = std::find_if(of_row.begin(), of_row.end(), [](const auto& node) { return node.own != nullptr; });
-  ASSERT_NE(known, of_row.end());
-  ++known->profile;
-  EXPECT_TRUE(worker.finds("PortProfiles")) << worker.all();
-}
-
-TEST(CheckMemory, FindsAStalePortConflict) {
-  Planted worker;
-  worker.scratch.port_conflicts.update(*worker.store.snapshot(), worker.scratch);
-  Access::bad(worker.scratch.port_conflicts)[2] ^= PortConflicts::kPorts;
-  EXPECT_TRUE(worker.finds("PortConflicts: node n2 has 1, a fresh fill 0")) << worker.all();
-}
-
 TEST(CheckMemory, FindsAStaleVolumeAnswer) {
   Planted worker;
   auto& answers = worker.scratch.volume_answers.of_row;

@@ -50,11 +50,7 @@ TEST(CoreUse, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
       return !spec.cores.empty() && !std::includes(spec.cores.begin(), spec.cores.end(), cores.begin(), cores.end());
     };
     CoreUse use;
-    EXPECT_EQ(use.held_well(*state, tables::NodeRow(0)), !beyond(held));
-    Scratch scratch;  // which keeps that by node, beside collisions of ports
-    scratch.port_conflicts.update(*state, scratch);
-    EXPECT_EQ(scratch.port_conflicts.by_row()[0], beyond(held) ? PortConflicts::kCores : 0);
-    EXPECT_FALSE(scratch.port_conflicts.any());
+    EXPECT_EQ(state->nodes.use[tables::NodeRow(0)].irregular, beyond(held) ? tables::kCoresIrregular : 0);
     for (std::uint64_t count = 1; count <= 4; ++count) {
       std::vector<std::uint16_t> more, taken = held, given;
       for (const model::Core& core : topology.cores)

@@ -69,10 +69,10 @@ Outcome replay_preempt(const Vector& v) {
   } else if (kind == "network") {
     model::NetworkResource ask;
     if (auto read = from_json(v.in["ask"], ask); !read) return Outcome::failed(read.error().line());
-    rank::NodePorts ports;
+    network::NodePorts ports;
     for (const auto& device : v.in["available_bandwidth"].members())
       ports.available.push_back({device.key, device.value.as_int()});
-    rank::NetworkIndex index;
+    network::NetworkIndex index;
     index.start(ports);
     for (const auto& device : v.in["used_bandwidth"].members()) {
       model::NetworkResource used;

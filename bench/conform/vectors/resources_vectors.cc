@@ -10,8 +10,8 @@
 #include "model/port_ranges.h"
 #include "model/predicates.h"
 #include "model/registration/node_canonical.h"
+#include "network/network_index.h"
 #include "rank/fit.h"
-#include "rank/network_index.h"
 
 namespace berth::conform {
 namespace {
@@ -174,7 +174,7 @@ Outcome allocs_fit(const Vector& v) {
     if (auto done = from_json(v.in["allocs"][i], allocs[i]); !done) return Outcome::failed(done.error().line());
     list.push_back(&allocs[i]);
   }
-  rank::NetworkIndex index;
+  network::NetworkIndex index;
   const rank::Fit fit = rank::allocs_fit(node, list, v.in["check_devices"].as_bool(), index);
   Value out = Value::object();
   out.set("fit", fit.fits()), out.set("dimension", fit.text()), out.set("used", used_json(fit.used));
@@ -198,7 +198,7 @@ class NetworkScript {
     if (name == "set_node") {
       model::Node node;
       if (!read(op["node"], node, problem)) return out;
-      ports_ = rank::read_node_ports(node);
+      ports_ = network::read_node_ports(node);
       index_.start(ports_);
       if (!ports_.error.empty()) out.set("error", ports_.error);
     } else if (name == "add_allocs") {
@@ -285,8 +285,8 @@ class NetworkScript {
     if (asked.to == -1) item.set("To", "dynamic");
   }
 
-  rank::NodePorts ports_;
-  rank::NetworkIndex index_;
+  network::NodePorts ports_;
+  network::NetworkIndex index_;
 };
 
 Outcome network(const Vector& v) {

@@ -1,7 +1,6 @@
 #include "sched/node/node_fit.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.h"
 #include "base/wrap_sums.h"
@@ -15,7 +14,7 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 void NodeFit::start() {
-  no_port_conflicts_ = port_conflicts_known_ = false;
+  no_port_conflicts_ = false;
   statics_.of = nullptr;
   scorer.start();
   victims.start();
@@ -36,32 +35,12 @@ bool NodeFit::figures_do(NodeRow row, const CompiledGroup& group) {
 /// are free for certain.
 bool NodeFit::ports_do(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  if (nodes.capacity(row).network_invalid != 0 || !scratch_.core_use.held_well(*attempt_.snapshot, row)) return false;
+  const tables::NodeUse& use = nodes.use[row];
+  if (nodes.capacity(row).network_invalid != 0 || (use.irregular & tables::kCoresIrregular) != 0) return false;
   const NodeOverlay* overlay = scratch_.overlay(row);
   if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != kNoRow)) return false;
-  if (nodes.use[row].port_allocs == 0 && !group.has_network) return true;
-  return knows_port_conflicts() && !scratch_.port_conflicts.at(row) && (!group.has_network || has_ports(row, group));
-}
-
-/// Looking at the ports of the whole cluster pays once an eighth of the nodes was looked at one by one, which costs
-/// some seven times as much a node.
-bool NodeFit::knows_port_conflicts() {
-  if (port_conflicts_known_) return true;
-  const tables::Snapshot& state = *attempt_.snapshot;
-  if (!scratch_.port_conflicts.follows(state) && 8 * ++scratch_.special_looks < state.nodes.size()) return false;
-  scratch_.special_looks = 0;
-  learn_port_conflicts();
-  return true;
-}
-
-void NodeFit::learn_port_conflicts() {
-  if (std::exchange(port_conflicts_known_, true)) return;
-  scratch_.port_conflicts.update(*attempt_.snapshot, scratch_);
-}
-
-bool NodeFit::is_dear(const CompiledGroup& group) const {
-  return (!figures_may_do(group) && !cores_tell(group)) ||
-         (group.has_network && !scratch_.port_conflicts.follows(*attempt_.snapshot));
+  if (use.port_allocs == 0 && !group.has_network) return true;
+  return (use.irregular & tables::kPortsCollide) == 0 && (!group.has_network || has_ports(row, group));
 }
 
 /// Whether the dynamic ports that the group asks for are all on one host network.
@@ -82,15 +61,16 @@ void NodeFit::read_static_ports(const CompiledGroup& group) {
   }
 }
 
-/// Of the node, as PortProfiles::reserved_of(): whether the first address of each host network reserves none of them.
+/// kPass if the first address of each requested host network of the node reserves none of the static ports.
 std::uint8_t NodeFit::static_room(NodeRow row, const CompiledGroup& group) {
-  const PortProfiles::OfNode& ports_of = scratch_.port_profile(*attempt_.snapshot, row);
-  std::uint8_t& known = scratch_.port_profiles.reserved_of(static_ports(group).asked, ports_of.profile);
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const std::uint32_t profile = nodes.fixed->port_profile[row];
+  std::uint8_t& known = scratch_.port_profiles.reserved_of(nodes, static_ports(group).asked, profile);
   if (known != kUnknown) return known;
-  const rank::NodePorts& ports = scratch_.port_profiles.of(ports_of.profile);
+  const network::NodePorts& ports = nodes.ports_of_profile(profile);
   const auto& asked = group.spec->networks.front().reserved_ports;
   const bool free = std::all_of(asked.begin(), asked.end(), [&](const model::Port& port) {
-    const rank::NodePorts::Alias* const alias = ports.alias(port.host_network);
+    const network::NodePorts::Alias* const alias = ports.alias(port.host_network);
     return alias && !alias->addresses.empty() &&
            !ports.reserves(alias->addresses.front(), static_cast<std::uint32_t>(port.value));
   });
@@ -117,17 +97,17 @@ bool NodeFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
 std::uint32_t NodeFit::static_port_held(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!attempt_.by_amounts() || !group.needs.has(Need::static_ports) || !tables::serves(kHeldPorts, group.needs) ||
-      scratch_.overlay(row) || nodes.capacity(row).network_invalid != 0 || !knows_port_conflicts() ||
-      scratch_.port_conflicts.at(row) || static_room(row, group) != kPass)
+      scratch_.overlay(row) || nodes.capacity(row).network_invalid != 0 ||
+      (nodes.use[row].irregular & tables::kPortsCollide) != 0 || static_room(row, group) != kPass)
     return kReasonNone;
   const tables::HeldPorts* const held = nodes.held_ports(row);
   if (!held) return kReasonNone;
-  const rank::NodePorts& ports = scratch_.node_ports(nodes.fixed->spec[row]);
+  const network::NodePorts& ports = nodes.spec(row).ports;
   for (const model::Port& port : group.spec->networks.front().reserved_ports) {
     const std::vector<std::uint32_t>& addresses = ports.alias(port.host_network)->addresses;
     if (addresses.size() != 1 || ports.addresses[addresses.front()].ip != held->address()) return kReasonNone;
     if (!held->holds(port.value)) continue;
-    return reason_of({rank::PortFailure::Kind::reserved_port_collision, port.label, port.value});
+    return reason_of({network::PortFailure::Kind::reserved_port_collision, port.label, port.value});
   }
   return kReasonNone;
 }
@@ -140,8 +120,7 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const std::vector<model::Port>& asked = network.dynamic_ports;
   if (asked.empty()) return true;
   if (!one_network(group)) return false;
-  const std::uint32_t profile = scratch_.port_profile(state, row).profile;
-  return scratch_.port_profiles.free_on(asked.front().host_network, profile) >
+  return scratch_.port_profiles.free_on(state.nodes, asked.front().host_network, state.nodes.fixed->port_profile[row]) >
          std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
              network.reserved_ports.size();
 }
@@ -149,26 +128,21 @@ bool NodeFit::has_ports(NodeRow row, const CompiledGroup& group) {
 NodeFit::PortFigures NodeFit::port_figures(const CompiledGroup& group) {
   PortFigures out;
   if (!attempt_.by_amounts() || !(figures_may_do(group) || cores_tell(group))) return out;
-  if (!port_conflicts_known_) {
-    if (!scratch_.port_conflicts.follows(*attempt_.snapshot)) return out;
-    learn_port_conflicts();
-  }
   out.nodes = &attempt_.snapshot->nodes;
-  out.bad = scratch_.port_conflicts.by_row();
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {
     const model::NetworkResource& network = group.spec->networks.front();
     PortProfiles& profiles = scratch_.port_profiles;
     if (!network.dynamic_ports.empty()) {
       if (!one_network(group)) return out;
-      out.free = &profiles.free_on(network.dynamic_ports.front().host_network);
+      out.free = &profiles.free_on(*out.nodes, network.dynamic_ports.front().host_network);
       out.asked = network.dynamic_ports.size() + network.reserved_ports.size();
     }
     if (!group.dynamic_ports_only) {
-      out.statics = &profiles.reserved_of(static_ports(group).asked);
+      out.statics = &profiles.reserved_of(*out.nodes, static_ports(group).asked);
       out.numbers = static_ports(group).numbers;
     }
-    if (out.free || out.statics) out.profile = profiles.by_row(attempt_.snapshot->nodes);
+    if (out.free || out.statics) out.profile = &out.nodes->fixed->port_profile;
   }
   out.known = true;
   return out;
@@ -278,15 +252,14 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
 
 bool NodeFit::ports_are_silent(const GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  if (nodes.special_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
+  if (nodes.port_or_core_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
   for (const NodeOverlay& overlay : scratch_.overlays) {
     if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
     if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
     proposed.collect_special(overlay.row, Proposed::Devices::none);
-    if (proposed.enter_ports(scratch_.node_ports(nodes.fixed->spec[overlay.row]))) return false;
+    if (proposed.enter_ports(nodes.spec(overlay.row).ports)) return false;
   }
-  learn_port_conflicts();
-  return no_port_conflicts_ = !scratch_.port_conflicts.any();
+  return no_port_conflicts_ = nodes.nodes_with_port_conflict == 0;
 }
 
 }  // namespace berth::sched

@@ -64,9 +64,6 @@ class NodeFit {
   [[nodiscard]] std::optional<PlainFit> fit_untouched_by_cores(tables::NodeRow row,
                                                                const tables::NodeCapacity& capacity,
                                                                const tables::CompiledGroup& group);
-  [[nodiscard]] bool cores_held_well(tables::NodeRow row) {
-    return scratch_.core_use.held_well(*attempt_.snapshot, row);
-  }
   // Needs of a group for which numeric columns tell what fits, besides cpu, memory and disk.
   /// Those that do not matter to the fit.
   static constexpr Needs kNoResource{Need::host_volumes,   Need::own_volumes,       Need::csi_volumes,
@@ -87,11 +84,10 @@ class NodeFit {
   /// Whether figures do for the node, but for what the chosen one is given: nothing is special there, or ports and
   /// cores are all that is, and those asked for are free for certain.
   [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group);
-  /// figures_do() for nodes that the plan does not touch, of which the caller has read use and capacity: what it takes
-  /// to know of their ports, looked up once for many nodes.
+  /// figures_do() for nodes that the plan does not touch, and of which the caller has read use and capacity: what has
+  /// to be known of their ports, looked up once for many nodes.
   struct PortFigures {
-    const std::uint8_t* bad = nullptr;                   ///< by row: what is held there is in the way as it is
-    const PortProfiles::OfNode* profile = nullptr;       ///< by row, of PortProfiles; null: no port is asked for
+    const tables::CowVector<std::uint32_t, 1024>* profile = nullptr;  ///< by row; null: no port is requested
     const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is asked for
     const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: none is asked for by number
     std::span<const std::uint16_t> numbers;              ///< those that are
@@ -99,16 +95,14 @@ class NodeFit {
     const tables::NodeTable* nodes = nullptr;
     bool known = false;  ///< else figures_do() is to be asked
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
-      if (bad[row] != 0) return false;
+      if (use.irregular != 0) return false;
       if (!profile) return true;
-      const std::uint32_t of = profile[row].profile;
-      return of != PortProfiles::kUnknown &&
-             (!free || (*free)[of] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
+      const std::uint32_t of = (*profile)[row];
+      return (!free || (*free)[of] > std::uint64_t{use.port_allocs} * ports_most + asked) &&
              (!statics || ((*statics)[of] == kPass && (use.port_allocs == 0 || holds_none(row))));
     }
     void prefetch(tables::NodeRow row) const {
-      if (bad) base::prefetch(bad + row);
-      if (profile) base::prefetch(profile + row);
+      if (profile) profile->prefetch(row);
       if (statics && !nodes->ports.empty()) nodes->ports.prefetch(row);
     }
 
@@ -119,8 +113,10 @@ class NodeFit {
     }
   };
   [[nodiscard]] PortFigures port_figures(const tables::CompiledGroup& group);
-  /// Whether the fit of such a group is more than a look at figures on most nodes, as far as is known so far.
-  [[nodiscard]] bool is_dear(const tables::CompiledGroup& group) const;
+  /// True if amounts alone do not decide the group's fit on most nodes.
+  [[nodiscard]] bool is_expensive(const tables::CompiledGroup& group) const {
+    return !figures_may_do(group) && !cores_tell(group);
+  }
   /// Whether ports, devices or cores are asked for or held on the node.
   [[nodiscard]] bool is_special(tables::NodeRow row, const tables::CompiledGroup& group) const;
   /// Asks for what select() will read of the node.
@@ -131,12 +127,11 @@ class NodeFit {
     nodes.fixed->spec.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
     if (!nodes.ports.empty()) nodes.ports.prefetch(row);
-    scratch_.port_profiles.ask_ahead(row);
     scratch_.shapes.ask_ahead(kind_of(group));
   }
   /// Asks for what is found by what ask_ahead() asked for.
   void ask_further(tables::NodeRow row, const tables::CompiledGroup& group) const {
-    if (asks_more(group)) scratch_.port_profiles.ask_further(row);
+    if (asks_more(group)) base::prefetch_all(attempt_.snapshot->nodes.spec(row).ports);
   }
   /// The allocation that goes to the best node.
   [[nodiscard]] Selected select(const Found& best, const GroupView& view);
@@ -179,9 +174,9 @@ class NodeFit {
   bool build_option(tables::NodeRow row, const GroupView& view, bool evict, bool chosen, Option& option);
   [[nodiscard]] bool ports_are_clear(tables::NodeRow row);
   [[nodiscard]] std::span<const std::uint16_t> leaving_ports(tables::NodeRow row);
-  bool assign_group_network(tables::NodeRow row, const rank::NodePorts& ports, const GroupView& view, bool evict,
+  bool assign_group_network(tables::NodeRow row, const network::NodePorts& ports, const GroupView& view, bool evict,
                             Option& option);
-  bool assign_task_network(tables::NodeRow row, const model::NetworkResource& ask, const rank::NodePorts& ports,
+  bool assign_task_network(tables::NodeRow row, const model::NetworkResource& ask, const network::NodePorts& ports,
                            bool evict, Option& option, model::AllocatedTask& task);
   bool assign_devices(std::span<const match::DeviceRequest> requests, tables::NodeRow row, bool evict, Option& option,
                       model::AllocatedTask& task);
@@ -192,15 +187,13 @@ class NodeFit {
   bool judge(tables::NodeRow row, bool evict, Option& option);
   bool sum_others(tables::NodeRow row, bool count_each);
   bool fail(Option& option, std::string_view prefix, std::string_view text);
-  std::uint32_t reason_of(const rank::PortFailure& failure);
+  std::uint32_t reason_of(const network::PortFailure& failure);
   [[nodiscard]] static bool figures_may_do(const tables::CompiledGroup& group) {
     return tables::serves(kPorts, group.needs);
   }
   [[nodiscard]] bool has_static_ports(tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] std::uint8_t static_room(tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] std::uint32_t static_port_held(tables::NodeRow row, const tables::CompiledGroup& group);
-  bool knows_port_conflicts();
-  void learn_port_conflicts();
   [[nodiscard]] bool has_ports(tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] bool one_network(const tables::CompiledGroup& group) const;
 
@@ -209,7 +202,7 @@ class NodeFit {
   Option option_;
   /// Why ports were not to be had lately: the texts are long, and the same on many nodes.
   struct KnownFailure {
-    rank::PortFailure::Kind kind;
+    network::PortFailure::Kind kind;
     std::int64_t port;
     std::string name;
     std::uint32_t reason;
@@ -226,7 +219,6 @@ class NodeFit {
   rank::NodeFit room_;
   std::vector<std::uint16_t> cores_;  // taken on the node, the option's own included
   bool no_port_conflicts_ = false;
-  bool port_conflicts_known_ = false;  // of this attempt's state
   /// Ports that a group requests by number.
   struct StaticPorts {
     const tables::CompiledGroup* of = nullptr;

@@ -36,7 +36,7 @@ bool NodeFit::fail(Option& option, std::string_view prefix, std::string_view tex
   return false;
 }
 
-std::uint32_t NodeFit::reason_of(const rank::PortFailure& failure) {
+std::uint32_t NodeFit::reason_of(const network::PortFailure& failure) {
   for (const KnownFailure& known : port_failures_)
     if (known.kind == failure.kind && known.port == failure.port && known.name == failure.name) return known.reason;
   const std::uint32_t reason = scratch_.reasons.id("network: " + failure.text());
@@ -46,12 +46,11 @@ std::uint32_t NodeFit::reason_of(const rank::PortFailure& failure) {
 }
 
 bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool chosen, Option& option) {
-  const std::shared_ptr<const tables::NodeSpec>& spec = attempt_.snapshot->nodes.fixed->spec[row];
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  const tables::NodeSpec& spec = nodes.spec(row);
   const CompiledGroup& group = *v.group;
   const bool asks_ports = group.has_network || group.has_task_network;
-  const PortProfiles::OfNode ports_of =
-      asks_ports ? scratch_.port_profile(*attempt_.snapshot, row) : PortProfiles::OfNode{};
-  const rank::NodePorts& ports = asks_ports ? *ports_of.own : scratch_.node_ports(spec);
+  const network::NodePorts& ports = spec.ports;
   option.resources = &scratch_.shapes.next(kind_of(group));
   model::AllocatedResources& resources = *option.resources;
   if (evict) {  // whose search reads what the option has got so far
@@ -74,7 +73,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
                                   : group.has_devices   ? Proposed::Devices::by_column
                                                         : Proposed::Devices::none);
   const bool clear = !evict && ports_are_clear(row);
-  const rank::NodePorts& like = asks_ports ? scratch_.port_profiles.of(ports_of.profile) : ports;
+  const network::NodePorts& like = asks_ports ? nodes.ports_of_profile(nodes.fixed->port_profile[row]) : ports;
   if ((!clear || asks_ports) && proposed.enter_ports(ports, like, clear)) {  // R-RANK-607
     option.dimension = kDimensionPortCollision;
     return false;
@@ -109,7 +108,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
       if (!assign_devices(requests.first(count), row, evict, option, allocated)) return false;
       requests = requests.subspan(count);
     }
-    if (ask.cores > 0 && !assign_cores(spec->node, row, ask.cores, option, allocated)) return false;
+    if (ask.cores > 0 && !assign_cores(spec.node, row, ask.cores, option, allocated)) return false;
     resources.task_lifecycles[task.name] = task.lifecycle;
     if (evict) resources.tasks[task.name] = std::move(task_);
   }
@@ -123,8 +122,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
 bool NodeFit::ports_are_clear(NodeRow row) {
   const NodeOverlay* const overlay = scratch_.overlay(row);
   if (overlay && (overlay->complex_allocs != 0 || overlay->first_update != tables::kNoRow)) return false;
-  if (attempt_.snapshot->nodes.use[row].port_allocs == 0) return true;
-  return attempt_.by_amounts() && knows_port_conflicts() && !scratch_.port_conflicts.at(row);
+  const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
+  return use.port_allocs == 0 || (attempt_.by_amounts() && (use.irregular & tables::kPortsCollide) == 0);
 }
 
 /// Ports that the plan takes from allocations on the node, ascending: their clients still hold them.
@@ -143,10 +142,10 @@ std::span<const std::uint16_t> NodeFit::leaving_ports(NodeRow row) {
   return leaving_;
 }
 
-bool NodeFit::assign_group_network(NodeRow row, const rank::NodePorts& ports, const GroupView& v, bool evict,
+bool NodeFit::assign_group_network(NodeRow row, const network::NodePorts& ports, const GroupView& v, bool evict,
                                    Option& option) {  // R-RANK-611 to 618
   const model::Node& node = attempt_.snapshot->nodes.fixed->spec[row]->node;
-  rank::NetworkIndex& index = scratch_.network_index;
+  network::NetworkIndex& index = scratch_.network_index;
   model::AllocatedShared& shared = option.resources->shared;
   shared.networks.resize(1);
   model::NetworkResource& network = shared.networks.front();
@@ -168,7 +167,7 @@ bool NodeFit::assign_group_network(NodeRow row, const rank::NodePorts& ports, co
   }
   if (scratch_.options.spare_leaving_ports && !network.dynamic_ports.empty())
     if (const auto leaving = leaving_ports(row); !leaving.empty()) index.spare_ports(network, leaving, ports_);
-  if (auto done = rank::fill_group_network(ports, ports_, network); !done) {
+  if (auto done = network::fill_group_network(ports, ports_, network); !done) {
     attempt_.error = done.error().text;
     return false;
   }
@@ -178,9 +177,9 @@ bool NodeFit::assign_group_network(NodeRow row, const rank::NodePorts& ports, co
   return true;
 }
 
-bool NodeFit::assign_task_network(NodeRow row, const model::NetworkResource& ask, const rank::NodePorts& ports,
+bool NodeFit::assign_task_network(NodeRow row, const model::NetworkResource& ask, const network::NodePorts& ports,
                                   bool evict, Option& option, model::AllocatedTask& task) {  // R-RANK-623, 624
-  rank::NetworkIndex& index = scratch_.network_index;
+  network::NetworkIndex& index = scratch_.network_index;
   model::NetworkResource offer;
   auto offered = index.assign_task_network(ask, offer);
   if (!offered && evict && victims.for_network(ask, ports, *option.resources))

@@ -66,8 +66,8 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
       if (attempt_.plan->allocs[i].held->special()) shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
-bool Proposed::enter_ports(const rank::NodePorts& ports, const rank::NodePorts& like, bool clear) {
-  rank::NetworkIndex& index = scratch_.network_index;
+bool Proposed::enter_ports(const network::NodePorts& ports, const network::NodePorts& like, bool clear) {
+  network::NetworkIndex& index = scratch_.network_index;
   index.start(ports, like);
   bool collision = false;
   if (held_ports_ && clear)
@@ -80,7 +80,11 @@ bool Proposed::enter_ports(const rank::NodePorts& ports, const rank::NodePorts& 
 }
 
 void Proposed::enter_devices(NodeRow row) {
-  accounter = scratch_.node_devices(attempt_.snapshot->nodes.fixed->spec[row]);
+  std::shared_ptr<const model::DeviceTable> devices = attempt_.snapshot->nodes.device_table(row);
+  if (accounter)
+    accounter->start(std::move(devices));
+  else
+    accounter.emplace(std::move(devices));
   if (held_devices_) held_devices_->each([&](std::size_t number) { accounter->mark(number); });
   for (std::size_t i = held_devices_ ? rows.size() : 0; i < shapes.size(); ++i)
     if (shapes[i]->devices)

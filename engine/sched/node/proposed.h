@@ -27,8 +27,8 @@ class Proposed {
 
   /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide. `clear`:
   /// none do, which spares looking. `like`: as NetworkIndex::start().
-  bool enter_ports(const rank::NodePorts& ports, const rank::NodePorts& like, bool clear);
-  bool enter_ports(const rank::NodePorts& ports) { return enter_ports(ports, ports, false); }
+  bool enter_ports(const network::NodePorts& ports, const network::NodePorts& like, bool clear);
+  bool enter_ports(const network::NodePorts& ports) { return enter_ports(ports, ports, false); }
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
   /// Their cores and those of finished ones that the plan lists again, into an empty list.

@@ -103,7 +103,7 @@ double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const
   const std::int64_t allocs = static_cast<std::int64_t>(stored.alloc_count) + (overlay ? overlay->allocs : 0);
   if ((stored.device_allocs > 0 || (overlay && overlay->complex_allocs > 0)) && fit.devices(state, row) > 0) {
     if (!option) proposed_.collect_special(row, Proposed::Devices::each);
-    fit.add(state, row, use, allocs, scratch_.node_devices(state.nodes.fixed->spec[row]), proposed_.shapes);
+    fit.add(state, row, use, allocs, proposed_.shapes);
   } else {
     fit.add(state, row, use, allocs);
   }

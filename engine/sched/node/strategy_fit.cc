@@ -121,14 +121,14 @@ void StrategyFit::add(const tables::Snapshot& snapshot, NodeRow row, const FitUs
 }
 
 void StrategyFit::add(const tables::Snapshot& snapshot, NodeRow row, const FitUse& use, std::int64_t allocs,
-                      const rank::DeviceAccounter& all_free, std::span<const tables::ResourceShape* const> held) {
+                      std::span<const tables::ResourceShape* const> held) {
   const std::size_t at = nodes_.size();
   add(snapshot, row, use, allocs);
   const model::NodeDevice* const group = first_group(snapshot, row);
   strategy::NodeState& state = states_[at];
   std::int16_t* const devices = devices_.data() + at * kDevicesMax;
   std::uint32_t* const tags = tag_tasks_.data() + at * tags_;
-  rank::DeviceAccounter used = all_free;
+  rank::DeviceAccounter used(snapshot.nodes.device_table(row));
   for (const tables::ResourceShape* shape : held) {
     if (!shape->devices) continue;
     std::int64_t instances = 0;

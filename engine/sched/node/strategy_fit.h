@@ -58,9 +58,9 @@ class StrategyFit {
 
   /// Appends a node whose devices are all free to the block, which must not be full.
   void add(const tables::Snapshot& snapshot, tables::NodeRow row, const FitUse& use, std::int64_t allocs);
-  /// As above; the devices that `held` does not hold are free. `all_free` is the node's accounting without any use.
+  /// As above; the devices that `held` does not hold are free.
   void add(const tables::Snapshot& snapshot, tables::NodeRow row, const FitUse& use, std::int64_t allocs,
-           const rank::DeviceAccounter& all_free, std::span<const tables::ResourceShape* const> held);
+           std::span<const tables::ResourceShape* const> held);
   /// Components of the block's nodes, in order; the block is empty then. Valid until the next call.
   [[nodiscard]] std::span<const double> take();
 

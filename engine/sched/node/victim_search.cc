@@ -85,11 +85,11 @@ bool VictimSearch::take_chosen() {
   return true;
 }
 
-bool VictimSearch::for_network(const model::NetworkResource& ask, const rank::NodePorts& ports,
+bool VictimSearch::for_network(const model::NetworkResource& ask, const network::NodePorts& ports,
                                const model::AllocatedResources& so_far) {
   collect_candidates();
   chosen_.clear();
-  rank::NetworkIndex& index = scratch_.network_index;
+  network::NetworkIndex& index = scratch_.network_index;
   preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_, attempt_.quirks);
   if (!take_chosen()) return false;
   proposed_.enter_ports(ports);  // R-PREEMPT-515: without what this option had reserved

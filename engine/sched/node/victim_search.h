@@ -29,7 +29,7 @@ class VictimSearch {
   }
 
   // Each adds to `victims`; false: nobody was found. `so_far`: what the option has got already.
-  bool for_network(const model::NetworkResource& ask, const rank::NodePorts& ports,
+  bool for_network(const model::NetworkResource& ask, const network::NodePorts& ports,
                    const model::AllocatedResources& so_far);
   bool for_device(const match::DeviceRequest& request, tables::NodeRow row, const model::AllocatedResources& so_far,
                   const model::AllocatedTask& task);

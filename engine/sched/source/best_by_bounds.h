@@ -19,9 +19,10 @@ class BestByBounds : Source {
   BestByBounds(SelectParts& parts, Walk& walk) : Source(parts), walk_(walk) {}
 
   /// Bounds are known of all that goes into the score of a node that the plan did not touch.
-  static constexpr Needs kServes{Need::evict,       Need::exhaustive,     Need::secrets,        Need::no_ask_number,
-                                 Need::metrics,     Need::shuffled_order, Need::plan_stops,     Need::plan_updates,
-                                 Need::mixed_kinds, Need::special_allocs, Need::classes_by_node};
+  static constexpr Needs kServes{
+      Need::evict,       Need::exhaustive,          Need::secrets,        Need::no_ask_number,
+      Need::metrics,     Need::shuffled_order,      Need::plan_stops,     Need::plan_updates,
+      Need::mixed_kinds, Need::ports_or_cores_held, Need::classes_by_node};
   /// Of a Select with such needs, of which the one that evicts.
   [[nodiscard]] bool is_ready() const {
     return parts_.needs.has(Need::evict) && parts_.needs.has(Need::exhaustive) && parts_.evicting.bounds_hold();

@@ -193,7 +193,7 @@ void Columns::prepare_block(GroupView& v) {
   // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go: a few nodes
   // that pass.
   const CompiledGroup& group = *v.group;
-  const bool dear = fit_.is_dear(group);
+  const bool dear = fit_.is_expensive(group);
   const std::uint32_t dear_block = std::clamp(2 * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
   const std::uint32_t block = dear ? dear_block : cheap_block();
   const std::uint32_t first = prepared_, end = std::min(candidates_.size, first + block);
@@ -413,7 +413,7 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
     fit = ports_do ? fit_.fit_untouched_by_cores(row, capacity, group) : fit_.fit_by_cores(row, group);
-  else if (figures && ((ports_do && fit_.cores_held_well(row)) || fit_.figures_do(row, group)))
+  else if (figures && ((ports_do && (held.irregular & tables::kCoresIrregular) == 0) || fit_.figures_do(row, group)))
     fit = plain_fit(capacity, held, kUntouched, group);
   if (!fit) {
     decide_entry(entry, v);

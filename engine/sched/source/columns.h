@@ -70,14 +70,15 @@ class Columns : Source {
                                  Need::strategy_score,
                                  Need::mixed_profiles,
                                  Need::mixed_kinds,
-                                 Need::special_allocs,
+                                 Need::ports_or_cores_held,
                                  Need::invalid_nodes,
                                  Need::classes_by_node};
   /// What cached results of earlier evaluations serve (ask_scores.h): checks by kind, fit by amounts alone.
   static constexpr Needs kScoresServe{
-      Need::distinct_hosts, Need::distinct_property, Need::spread,         Need::secrets,        Need::several_groups,
-      Need::wide_amounts,   Need::evict_follows,     Need::plan_stops,     Need::plan_updates,   Need::exhaustive,
-      Need::metrics,        Need::shuffled_order,    Need::mixed_profiles, Need::special_allocs, Need::invalid_nodes};
+      Need::distinct_hosts, Need::distinct_property,   Need::spread,        Need::secrets,
+      Need::several_groups, Need::wide_amounts,        Need::evict_follows, Need::plan_stops,
+      Need::plan_updates,   Need::exhaustive,          Need::metrics,       Need::shuffled_order,
+      Need::mixed_profiles, Need::ports_or_cores_held, Need::invalid_nodes};
   /// Makes the tables of spreads for the Select under way; false: some score by value is not in a table.
   [[nodiscard]] bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select(GroupView& view);

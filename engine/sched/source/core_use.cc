@@ -12,24 +12,17 @@ using tables::kNoRow;
 using tables::NodeRow;
 using tables::Snapshot;
 
-bool CoreUse::held_well(const Snapshot& snapshot, NodeRow row) {
-  if (snapshot.nodes.use[row].core_allocs == 0) return true;
-  const tables::HeldCores* const held = snapshot.nodes.held_cores(row);
-  const tables::CoreTable& table = snapshot.nodes.spec(row).core_table;
-  return held && table.tells ? !table.exceeded_by(held->word) : collect(snapshot, row);
-}
-
 CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t cores,
                          const std::vector<std::uint16_t>& more) {
+  if ((snapshot.nodes.use[row].irregular & tables::kCoresIrregular) != 0) return {.unknown = true};
   const tables::NodeSpec& spec = snapshot.nodes.spec(row);
   const tables::HeldCores* const held = snapshot.nodes.held_cores(row);
   const tables::CoreTable& table = spec.core_table;
   if (!held || !table.tells) {
-    if (!collect(snapshot, row)) return {.unknown = true};
+    collect(snapshot, row);
     model::merge_cores(taken_, more);
     return first_free(spec, cores);
   }
-  if (table.exceeded_by(held->word)) return {.unknown = true};
   const auto as_offer = [](const tables::CoreTable::Gift& gift) {
     return CoreOffer{static_cast<std::uint32_t>(gift.mhz), gift.too_few, gift.exceeds};
   };
@@ -39,31 +32,24 @@ CoreOffer CoreUse::offer(const Snapshot& snapshot, NodeRow row, std::uint64_t co
   return as_offer(table.give(taken, cores));
 }
 
-/// What the node's allocations hold, into `taken_`; whether the fit has nothing against it (R-RANK-524, 535).
-bool CoreUse::collect(const Snapshot& snapshot, NodeRow row) {
+/// Lists the cores that the node's allocations hold in `taken_`, ascending.
+void CoreUse::collect(const Snapshot& snapshot, NodeRow row) {
   const tables::NodeUse& use = snapshot.nodes.use[row];
   taken_.clear();
-  bool twice = false;
   if (const tables::HeldCores* const held = snapshot.nodes.held_cores(row)) {
     held->each([&](std::uint16_t core) { taken_.push_back(core); });
-  } else {
-    std::uint32_t left = use.core_allocs;
-    for (tables::AllocRow a = use.alloc_head; a != kNoRow && left > 0; a = snapshot.allocs.next_on_node[a]) {
-      const std::vector<std::uint16_t>& cores = snapshot.allocs.shape_of(a).cores;
-      if (cores.empty()) continue;
-      taken_.insert(taken_.end(), cores.begin(), cores.end());
-      --left;
-    }
-    std::sort(taken_.begin(), taken_.end());
-    const auto last = std::unique(taken_.begin(), taken_.end());
-    twice = last != taken_.end();
-    taken_.erase(last, taken_.end());
+    return;
   }
-  const std::vector<std::uint16_t>& usable = snapshot.nodes.spec(row).cores;
-  return !twice && (usable.empty() || std::includes(usable.begin(), usable.end(), taken_.begin(), taken_.end()));
+  std::uint32_t left = use.core_allocs;
+  for (tables::AllocRow a = use.alloc_head; a != kNoRow && left > 0; a = snapshot.allocs.next_on_node[a]) {
+    const std::vector<std::uint16_t>& cores = snapshot.allocs.shape_of(a).cores;
+    left -= !cores.empty();
+    taken_.insert(taken_.end(), cores.begin(), cores.end());
+  }
+  std::sort(taken_.begin(), taken_.end());
 }
 
-/// What somebody gets on the node who asks for so many cores while `taken_` are held.
+/// The cores that a request for `cores` of them gets while `taken_` are held.
 CoreOffer CoreUse::first_free(const tables::NodeSpec& spec, std::uint64_t cores) {
   constexpr std::int64_t kMhzMost = std::numeric_limits<std::int32_t>::max();
   const model::Topology* const topology = model::topology_of(spec.node);

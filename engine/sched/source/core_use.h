@@ -1,6 +1,5 @@
-// Caches nothing. Which cores of a node nobody holds, told by what a group that asks for so many of them gets there.
-// What is held is a column of the state, and what there are is in the node's CoreTable (tables/held_cores.h); where one
-// of them does not tell, the allocations and the topology are looked at. One worker's own, like all scratch.
+// Caches nothing: reuses memory only. The cores that a group would get on a node, from the column of held cores and
+// the node's CoreTable (tables/held_cores.h), or from its allocations and its topology where these are unusable.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +19,12 @@ struct CoreOffer {
 
 class CoreUse {
  public:
-  /// Whether the cores held on the node leave the fit of others to figures.
-  [[nodiscard]] bool held_well(const tables::Snapshot& snapshot, tables::NodeRow row);
-  /// What a node gives where `more` are held beside what the state has; unknown where its cores are not held well.
+  /// What the node gives while `more` are held in addition to those of the state; unknown where kCoresIrregular is set.
   [[nodiscard]] CoreOffer offer(const tables::Snapshot& snapshot, tables::NodeRow row, std::uint64_t cores,
                                 const std::vector<std::uint16_t>& more = {});
 
  private:
-  bool collect(const tables::Snapshot& snapshot, tables::NodeRow row);
+  void collect(const tables::Snapshot& snapshot, tables::NodeRow row);
   [[nodiscard]] CoreOffer first_free(const tables::NodeSpec& spec, std::uint64_t cores);
 
   std::vector<std::uint16_t> taken_;  // on the node under way, ascending

@@ -58,7 +58,7 @@ class FailedBefore : Source {
                                  Need::shuffled_order,
                                  Need::strategy_score,
                                  Need::mixed_profiles,
-                                 Need::special_allocs,
+                                 Need::ports_or_cores_held,
                                  Need::invalid_nodes};
   /// The same where eviction is allowed, in either pass.
   static constexpr Needs kServesEvicting{Need::network,        Need::dynamic_ports,  Need::several_host_networks,
@@ -67,7 +67,7 @@ class FailedBefore : Source {
                                          Need::spread,         Need::secrets,        Need::several_groups,
                                          Need::wide_amounts,   Need::no_ask_number,  Need::evict,
                                          Need::evict_follows,  Need::host_networks,  Need::metrics,
-                                         Need::shuffled_order, Need::mixed_profiles, Need::special_allocs,
+                                         Need::shuffled_order, Need::mixed_profiles, Need::ports_or_cores_held,
                                          Need::invalid_nodes};
   /// Of a group and its job, where all else that counts is what the group requests of a node.
   static constexpr Needs kOfAnyJob{Need::network,      Need::dynamic_ports, Need::several_host_networks,

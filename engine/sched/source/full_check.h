@@ -17,7 +17,7 @@ class FullCheck : Source {
                                  Need::odd_spread,     Need::secrets,       Need::no_ask_number,
                                  Need::evict_follows,  Need::plan_stops,    Need::plan_updates,
                                  Need::exhaustive,     Need::metrics,       Need::shuffled_order,
-                                 Need::strategy_score, Need::mixed_kinds,   Need::special_allocs,
+                                 Need::strategy_score, Need::mixed_kinds,   Need::ports_or_cores_held,
                                  Need::classes_by_node};
 
   /// Of a Select with such needs. False says nothing.

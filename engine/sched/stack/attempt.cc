@@ -65,7 +65,7 @@ void Attempt::find_needs() {
   needs.add(Need::stale_classes, !nodes.classes_exact);
   needs.add(Need::mixed_profiles, !nodes.class_profiles_exact);
   needs.add(Need::mixed_kinds, !nodes.class_kinds_exact);
-  needs.add(Need::special_allocs, nodes.special_allocs != 0);
+  needs.add(Need::ports_or_cores_held, nodes.port_or_core_allocs != 0);
   needs.add(Need::invalid_nodes, nodes.invalid_nodes != 0);
   needs.add(Need::classes_by_node, !quirks.verdicts_per_class);
 }

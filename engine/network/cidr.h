@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace berth::rank {
+namespace berth::network {
 
 /// An address; IPv4 uses the first four bytes.
 struct IpAddress {
@@ -32,4 +32,4 @@ struct CidrBlock {
 /// length.
 [[nodiscard]] std::optional<CidrBlock> parse_cidr(std::string_view text);
 
-}  // namespace berth::rank
+}  // namespace berth::network

@@ -1,11 +1,11 @@
-#include "rank/cidr.h"
+#include "network/cidr.h"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <charconv>
 
-namespace berth::rank {
+namespace berth::network {
 namespace {
 
 bool maps_ipv4(const IpAddress& address) {
@@ -85,4 +85,4 @@ std::optional<CidrBlock> parse_cidr(std::string_view text) {
   return out;
 }
 
-}  // namespace berth::rank
+}  // namespace berth::network
