@@ -23,6 +23,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_sweep(CLI::App& app, int& exit_code);
 void add_serve(CLI::App& app, int& exit_code);
+void add_trace(CLI::App& app, int& exit_code);
 void add_whatif(CLI::App& app, int& exit_code);
 
 }  // namespace berth::cli

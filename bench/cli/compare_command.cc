@@ -284,7 +284,8 @@ Result<Prepared> prepare(const Arguments& arguments, const std::vector<std::stri
   if (!workload) return tl::unexpected(workload.error());
   auto html = prepare_outputs(arguments, sim::files_of(*workload));
   if (!html) return tl::unexpected(html.error());
-  auto text = io::read_file(*path);
+  std::error_code error;
+  auto text = std::filesystem::is_directory(*path, error) ? std::string() : io::read_file(*path);
   if (!text) return tl::unexpected(text.error());
   std::vector<std::string> names = arguments.strategies.empty() ? default_strategies : arguments.strategies;
   if (workload->life && arguments.strategies.empty())  // there a strategy scores the fit, which a random one cannot
@@ -445,7 +446,9 @@ int compare_command(const Arguments& arguments, const CLI::App& command) {
 void add_compare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("compare", "compare strategies side by side, with their spread over seeds");
-  command->add_option("workload", arguments->workload, "a file, or the name of one in bench/macro");
+  command->add_option(
+      "workload", arguments->workload,
+      "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
       ->type_name("LABEL")
       ->capture_default_str();

@@ -174,6 +174,7 @@ int main(int argc, char** argv) {
   berth::cli::add_report(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);
+  berth::cli::add_trace(app, exit_code);
   berth::cli::add_plan(app, exit_code);
   berth::cli::add_whatif(app, exit_code);
   berth::cli::add_capacity(app, exit_code);

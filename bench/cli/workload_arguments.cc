@@ -12,7 +12,9 @@
 namespace berth::cli {
 
 void WorkloadArguments::add_to(CLI::App& command) {
-  command.add_option("workload", workload, "a file, or the name of one in bench/macro");
+  command.add_option(
+      "workload", workload,
+      "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
   command.add_option("--label", label, "size of the workload: smoke, full or what its file lists")
       ->type_name("LABEL")
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "io/output.h"
+#include "sim/datasets.h"
 
 namespace berth::compare {
 
@@ -35,11 +36,9 @@ Result<KeptRuns> KeptRuns::open(const sim::Workload& workload, const std::string
   base::Sha256 digest;
   digest.add(fmt::format("{}\n{}\n{}\n", base::build_info().commit, workload.label, text.size()));
   digest.add(text);
-  if (workload.cluster.source == sim::Source::files || workload.jobs.source == sim::Source::files)
-    for (const std::string& file : {workload.cluster.nodes_file, workload.jobs.file})
-      if (const auto content = io::read_file((fs::path(workload.path).parent_path() / file).string());
-          !file.empty() && content)
-        digest.add(fmt::format("{}\n{}", content->size(), *content));
+  for (const std::string& file : sim::files_of(workload))
+    if (const auto content = io::read_file(file); file != workload.path && content)
+      digest.add(fmt::format("{}\n{}", content->size(), *content));
   out.source_ = digest.hex();
   return out;
 }

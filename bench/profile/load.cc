@@ -42,7 +42,8 @@ sim::Workload at_rate(const sim::Workload& workload, double rate, std::int64_t w
   out.arrivals.clock = sim::Clock::skip;
   const auto jobs = static_cast<std::int64_t>(
       std::clamp(rate * seconds, static_cast<double>(kJobsLeast), static_cast<double>(kJobsMost)));
-  const bool listed = out.jobs.source == sim::Source::openb || out.jobs.source == sim::Source::files;
+  const bool listed = out.jobs.source == sim::Source::openb || out.jobs.source == sim::Source::files ||
+                      out.jobs.source == sim::Source::trace;
   out.jobs.count = listed && out.jobs.count > 0 ? std::min(out.jobs.count, jobs) : jobs;
   out.limits = {};
   out.limits.seconds = kPatience * std::max(seconds, static_cast<double>(jobs) / rate);

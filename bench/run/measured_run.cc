@@ -5,6 +5,7 @@
 #include "run/replay.h"
 #include "run/work.h"
 #include "sim/datasets.h"
+#include "sim/load_store.h"
 
 namespace berth::run {
 namespace {
@@ -97,13 +98,15 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
     auto parts = run_parts(workload, others, options.arrivals_max);
     if (!parts) return tl::unexpected(parts.error());
     data_files = std::move(parts->inputs.data_files);
+    result.estimates = std::move(parts->inputs.estimates);
+    sim::adopt_configuration(result.workload, parts->inputs.cluster);
     if (auto done = find_nomad_times(workload, parts->inputs.jobs.arrivals.size(), result); !done)
       return tl::unexpected(done.error());
     if (workload.life) {
       if (auto done = others.life(workload, std::move(*parts), options, meter, result); !done)
         return tl::unexpected(done.error());
     } else {
-      Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result,
+      Replay replay(result.workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result,
                     options.beside);
       meter.begin();
       replay.run(options);

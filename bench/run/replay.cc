@@ -79,7 +79,10 @@ server::Config Replay::server_config() const {
 void Replay::load() {
   tables::StateStore& store = server_.store();
   sim::load_store(store, inputs_.cluster);
-  store.set_scheduler_config(configuration_of(workload_));
+  const auto* imported = inputs_.cluster.imported.get();
+  store.set_scheduler_config(configuration_of(workload_, imported && imported->scheduler_config
+                                                             ? *imported->scheduler_config
+                                                             : model::SchedulerConfiguration{}));
   // The last nodes of the cluster join during the run.
   const auto rows = static_cast<std::int64_t>(store.current().nodes.size());
   for (std::int64_t row = rows - std::min(rows, workload_.cluster.joins.nodes); row < rows; ++row) {
@@ -87,6 +90,10 @@ void Replay::load() {
     store.set_node_state(joining_.back(), tables::NodeStatus::down, true, false);
   }
   store.set_index(store.index() + 1);
+  if (workload_.departures)
+    for (const sim::RunningEnd& end : inputs_.cluster.ends)
+      if (const tables::AllocRow row = store.find_alloc(end.alloc); row != tables::kNoRow)
+        departures_.push({end.due_ns, row, 1, end.fails});
 }
 
 model::ClusterState Replay::run_until(std::int64_t ns) {

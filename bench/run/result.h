@@ -92,7 +92,8 @@ struct BlockedResult {
 struct RunResult {
   sim::Workload workload;
   std::size_t nodes = 0, templates = 0, load_allocs = 0;
-  std::size_t arrivals = 0;  ///< jobs of the workload
+  std::size_t arrivals = 0;            ///< jobs of the workload
+  std::vector<std::string> estimates;  ///< of an imported cluster: what its arrivals were estimated from
 
   std::string ended;     ///< "complete", or why the run ended early
   bool partial = false;  ///< not everything was replayed

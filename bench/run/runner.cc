@@ -4,6 +4,7 @@
 #include "run/life_run.h"
 #include "run/measured_run.h"
 #include "run/replay.h"
+#include "sim/load_store.h"
 
 namespace berth::run {
 namespace {
@@ -43,6 +44,7 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
         InputError{workload.path, "life", "has a life, which is not stopped half-way", "name another workload"});
   auto parts = run_parts(workload, kAll);
   if (!parts) return tl::unexpected(parts.error());
+  sim::adopt_configuration(workload, parts->inputs.cluster);
   RunResult result;
   Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), nullptr, result);
   return replay.run_until(at_ns);

@@ -30,8 +30,7 @@ server::Config server_settings(const sim::Workload& workload) {
   return config;
 }
 
-model::SchedulerConfiguration configuration_of(const sim::Workload& workload) {
-  model::SchedulerConfiguration config;
+model::SchedulerConfiguration configuration_of(const sim::Workload& workload, model::SchedulerConfiguration config) {
   config.scheduler_algorithm = sim::to_text(workload.algorithm);
   config.preemption_config.system_scheduler_enabled = workload.preemption.system;
   config.preemption_config.sysbatch_scheduler_enabled = workload.preemption.sysbatch;

@@ -188,7 +188,9 @@ Result<void> take_workload(const std::string& path, const StartOptions& options,
     tables::StateStore store;
     sim::load_store(store, inputs->cluster);
     out.state = tables::to_cluster(store.current());
-    out.state.scheduler_config = run::configuration_of(*workload);
+    sim::adopt_configuration(*workload, inputs->cluster);
+    out.state.scheduler_config =
+        run::configuration_of(*workload, out.state.scheduler_config.value_or(model::SchedulerConfiguration{}));
     out.config.server = run::server_settings(*workload);
   }
   out.config.server.defer_metrics = false;

@@ -59,10 +59,7 @@ Result<std::string> TaskKeys::content_of(const Task& task) {
   const auto workload = sim::read_workload(task.workload, task.label, split_changes(task.changes).of_workload);
   if (!workload) return tl::unexpected(workload.error());
   base::Sha256 digest;
-  std::vector<std::string> files = {task.workload};
-  for (const std::string& file : {workload->cluster.nodes_file, workload->jobs.file})
-    if (!file.empty()) files.push_back((std::filesystem::path(task.workload).parent_path() / file).string());
-  for (const std::string& file : files) {
+  for (const std::string& file : sim::files_of(*workload)) {
     const auto content = io::read_file(file);
     if (!content) return tl::unexpected(content.error());
     digest.add(fmt::format("{}\n{}\n", content->size(), *content));

@@ -50,6 +50,7 @@ Result<model::ClusterState> workload_state(const std::string& name, const std::s
   if (seed != 0) workload->seed = seed;
   auto inputs = sim::make_inputs(*workload);
   if (!inputs) return tl::unexpected(inputs.error());
+  if (inputs->cluster.imported) return *inputs->cluster.imported;
   tables::StateStore store;
   sim::load_store(store, inputs->cluster);
   model::ClusterState state = tables::to_cluster(store.current());

@@ -6,6 +6,7 @@
 
 #include "io/cluster_parts.h"
 #include "io/files.h"
+#include "io/folder_files.h"
 #include "io/json_fault.h"
 #include "io/json_parse.h"
 #include "io/snapshot/snapshot_import.h"
@@ -69,16 +70,13 @@ Result<ClusterImport> finished(Result<model::ClusterState> state, Warnings warni
   return out;
 }
 
-bool is_json_name(const std::string& name) { return name.ends_with(".json") || name.ends_with(".json.gz"); }
-
 /// Files of a folder that may be part of a cluster, sorted by name.
 Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const bool packed = name.ends_with(".snap") || name.ends_with(".tar.gz") || name.ends_with(".tgz");
-    if (it->is_regular_file(error) && (packed || is_json_name(name))) files.push_back(it->path().string());
+    if (it->is_regular_file(error) && is_cluster_name(name)) files.push_back(it->path().string());
   }
   if (error) return tl::unexpected(InputError{path, "", "cannot be read: " + error.message(), "check its permissions"});
   if (files.empty())

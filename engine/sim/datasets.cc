@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/edit_distance.h"
+#include "io/folder_files.h"
 
 namespace berth::sim {
 namespace {
@@ -97,11 +98,28 @@ std::vector<std::string> workload_files() {
   return out;
 }
 
+std::vector<std::string> files_below(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> out;
+  for (auto entry = fs::recursive_directory_iterator(path, error); !error && entry != fs::end(entry);
+       entry.increment(error))
+    if (entry->is_regular_file(error) && io::is_cluster_name(entry->path().filename().string()))
+      out.push_back(entry->path().string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 std::vector<std::string> files_of(const Workload& workload) {
-  std::vector<std::string> out = {workload.path};
+  std::vector<std::string> out = files_below(workload.path);
   const fs::path folder = fs::path(workload.path).parent_path();
+  if (workload.cluster.source == Source::imported) {
+    const fs::path cluster = folder / workload.cluster.nodes_file;
+    if (cluster != fs::absolute(workload.path))
+      for (std::string& file : files_below(cluster.string())) out.push_back(std::move(file));
+  }
   if (workload.cluster.source == Source::files) out.push_back((folder / workload.cluster.nodes_file).string());
-  if (workload.jobs.source == Source::files) out.push_back((folder / workload.jobs.file).string());
+  if (!workload.jobs.file.empty()) out.push_back((folder / workload.jobs.file).string());
   return out;
 }
 

@@ -28,7 +28,10 @@ namespace berth::sim {
 /// The paths of the shipped workloads, sorted by name; empty if none are found.
 [[nodiscard]] std::vector<std::string> workload_files();
 
-/// The files that a workload is read from: the workload file and those it names.
+/// The file at `path`, or the files of a folder and the folders below it that an import takes, sorted.
+[[nodiscard]] std::vector<std::string> files_below(const std::string& path);
+
+/// The files that a workload is read from: the workload file and those it names. Of an imported cluster, all its files.
 [[nodiscard]] std::vector<std::string> files_of(const Workload& workload);
 
 }  // namespace berth::sim

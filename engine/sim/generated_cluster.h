@@ -17,8 +17,7 @@
 #include <vector>
 
 #include "base/uuid.h"
-#include "model/alloc.h"
-#include "model/node.h"
+#include "model/cluster.h"
 #include "sim/random.h"
 
 namespace berth::sim {
@@ -43,6 +42,13 @@ struct LoadRecord {
   std::uint32_t name_index = 0;  ///< the allocation's name is "<job>.<group>[name_index]"
 };
 
+/// End of an allocation that ran when the cluster was imported.
+struct RunningEnd {
+  base::Uuid alloc;
+  std::int64_t due_ns = 0;  ///< from the start of the run
+  bool fails = false;
+};
+
 struct GeneratedCluster {
   std::vector<model::Node> shapes;
   std::vector<std::string> datacenters, racks;
@@ -53,6 +59,10 @@ struct GeneratedCluster {
   std::vector<model::NodePool> pools;  ///< besides the built-in `default` and `all`
   /// Node names from a file. If set, there is one per node, and `name_prefix` is not used.
   std::vector<std::string> names;
+  /// Of an imported cluster: the whole state, which the tables are loaded from. `nodes` are its nodes in its order;
+  /// `load` are its running allocations as strategies see them, one job per job version and group.
+  std::shared_ptr<const model::ClusterState> imported;
+  std::vector<RunningEnd> ends;  ///< of an imported cluster, by due time
 
   [[nodiscard]] std::string node_name(std::size_t node) const;
   /// The whole node: its shape with ID, name, datacenter, rack and address filled in.

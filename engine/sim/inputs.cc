@@ -7,9 +7,11 @@
 #include "sim/arrivals.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
+#include "sim/imported.h"
 #include "sim/job_generator.h"
 #include "sim/life_plan.h"
 #include "sim/openb.h"
+#include "sim/trace_file.h"
 
 namespace berth::sim {
 
@@ -62,7 +64,11 @@ class InputReader {
       case Source::files:
         out_.data_files.push_back(beside(cluster.nodes_file));
         return read_cluster_file(out_.data_files.back());
+      case Source::imported:
+        for (std::string& file : files_below(beside(cluster.nodes_file))) out_.data_files.push_back(std::move(file));
+        return imported_cluster(beside(cluster.nodes_file), out_.estimates);
       case Source::nomad_grid:
+      case Source::trace:  // has jobs only
         break;
     }
     return GeneratedCluster{};
@@ -86,6 +92,14 @@ class InputReader {
       case Source::files:
         out_.data_files.push_back(beside(jobs.file));
         return read_jobs_file(out_.data_files.back());
+      case Source::trace: {
+        out_.data_files.push_back(beside(jobs.file));
+        const auto text = io::read_file(out_.data_files.back());
+        if (!text) return tl::unexpected(text.error());
+        return parse_trace(*text, out_.data_files.back(), jobs.count);
+      }
+      case Source::imported:
+        return estimated_jobs(out_.cluster, workload_, beside(workload_.cluster.nodes_file), out_.estimates);
       case Source::nomad_grid:
         break;
     }

@@ -15,6 +15,8 @@ struct Inputs {
   GeneratedCluster cluster;
   JobStream jobs;
   std::vector<std::string> data_files;  ///< files read for the inputs, in this order
+  std::vector<std::string>
+      estimates;  ///< how arrivals and run times of an imported cluster were estimated, one per line
 };
 
 /// Generates or reads the cluster and jobs of a workload; not for nomad-grid, which has neither. Errors come from the

@@ -175,7 +175,7 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
                                      {"multigpu20", "multigpu20"}});
   if (out.source != Source::mix) refuse(in, {"mix"}, why);
   if (out.source == Source::nomad_grid) refuse(in, {"count"}, why);
-  if (out.source != Source::files) refuse(in, {"file"}, why);
+  if (out.source != Source::files && out.source != Source::trace) refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);
   // `count` does not cover named jobs and those that arrive by a curve.
   const bool counted = std::any_of(out.kinds.begin(), out.kinds.end(),
@@ -195,6 +195,8 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
   }
   if (out.source == Source::files && out.file.empty())
     in.fail("", "[jobs] has no 'file'", "name a JSON file with a list of jobs");
+  if (out.source == Source::trace && out.file.empty())
+    in.fail("", "[jobs] has no 'file'", "name a CSV file; `berth trace check` says what it may have");
   in.finish();
   return out;
 }

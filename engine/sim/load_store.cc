@@ -33,6 +33,7 @@ std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow no
 }
 
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
+  if (cluster.imported) return store.load(*cluster.imported);
   model::ClusterState pools;
   pools.index = 1;
   pools.node_pools = cluster.pools;
@@ -70,6 +71,17 @@ void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
                         .cold = nullptr},
                        1);
   }
+}
+
+void adopt_configuration(Workload& workload, const GeneratedCluster& cluster) {
+  if (!cluster.imported || !cluster.imported->scheduler_config) return;
+  const model::SchedulerConfiguration& config = *cluster.imported->scheduler_config;
+  if (!workload.algorithm_given && config.scheduler_algorithm == "spread") workload.algorithm = Algorithm::spread;
+  if (workload.preemption_given) return;
+  workload.preemption = {.system = config.preemption_config.system_scheduler_enabled,
+                         .sysbatch = config.preemption_config.sysbatch_scheduler_enabled,
+                         .batch = config.preemption_config.batch_scheduler_enabled,
+                         .service = config.preemption_config.service_scheduler_enabled};
 }
 
 PackingTable::PackingTable(const tables::Snapshot& snapshot) {

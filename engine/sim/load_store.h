@@ -3,6 +3,7 @@
 
 #include "sim/generated_cluster.h"
 #include "sim/packing.h"
+#include "sim/workload.h"
 #include "tables/state.h"
 
 namespace berth::sim {
@@ -10,6 +11,9 @@ namespace berth::sim {
 /// Adds all nodes, pools and allocations of the load; node i gets row i. Nodes of one shape, datacenter and rack share
 /// one spec, so a million of them take their columns and no API object each. The store must be empty.
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster);
+
+/// Takes over the algorithm and preemption of an imported cluster where the workload does not give its own.
+void adopt_configuration(Workload& workload, const GeneratedCluster& cluster);
 
 /// Healthy device instances of a node.
 [[nodiscard]] std::int64_t healthy_instances(const model::Node& node);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "io/json_parse.h"
 #include "sim/cluster_generator.h"
+#include "sim/csv_rows.h"
 #include "sim/job_generator.h"
 
 namespace berth::sim {
@@ -16,84 +17,6 @@ namespace {
 
 constexpr std::int64_t kMaxSeconds = 9'000'000'000, kMaxGpus = 1'024;
 constexpr std::int64_t kDiskMb = 1 << 20;
-
-/// Reads a comma-separated file with a header and without quoting. Fields of the current row are read by column; the
-/// first problem is kept.
-class CsvRows {
- public:
-  CsvRows(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {
-    if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
-    if (!read_line()) {
-      fail("", "is empty", "fetch the file again");
-      return;
-    }
-    header_.assign(fields_.begin(), fields_.end());
-    for (std::size_t i = 0; i < header_.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (header_[i] == header_[j]) fail(header_[i], "occurs twice in the header", "remove one of them");
-  }
-
-  [[nodiscard]] std::size_t column(std::string_view name, bool needed = true) {
-    const auto found = std::find(header_.begin(), header_.end(), name);
-    if (found == header_.end() && needed)
-      fail("", "has no column '" + std::string(name) + "'", "is it the right file? fetch it again");
-    return static_cast<std::size_t>(found - header_.begin());
-  }
-  [[nodiscard]] bool has(std::size_t column) const { return column < header_.size(); }
-
-  bool next() {
-    while (!error_ && read_line()) {
-      if (fields_.size() == 1 && fields_[0].empty()) continue;
-      if (fields_.size() == header_.size()) return true;
-      fail("", fmt::format("has {} fields instead of {}", fields_.size(), header_.size()),
-           "the line is cut off or damaged: fetch the file again");
-    }
-    return false;
-  }
-  [[nodiscard]] std::string text(std::size_t column, std::size_t max_bytes = 256) {
-    const std::string_view field = fields_[column];
-    const bool plain = std::all_of(field.begin(), field.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '"'; });
-    if (!plain || field.size() > max_bytes)
-      fail(header_[column], "'" + base::shown(field) + "' is not a plain word", "fetch the file again");
-    return std::string(field);
-  }
-  std::int64_t integer(std::size_t column, std::int64_t min, std::int64_t max) {
-    const auto value = base::parse_int64(fields_[column]);
-    if (!value || *value < min || *value > max) {
-      fail(header_[column], "'" + base::shown(fields_[column]) + "' is not a whole number in range",
-           fmt::format("use {} to {}", min, max));
-      return min;
-    }
-    return *value;
-  }
-  [[nodiscard]] bool empty(std::size_t column) const { return fields_[column].empty(); }
-  void fail(std::string_view column, std::string problem, std::string remedy) {
-    if (error_) return;
-    std::string place = line_ == 0 ? "" : std::to_string(line_);
-    if (!column.empty()) place += ":" + base::shown(column);
-    error_ = InputError{path_, std::move(place), std::move(problem), std::move(remedy)};
-  }
-  [[nodiscard]] const std::optional<InputError>& error() const { return error_; }
-
- private:
-  bool read_line() {
-    if (rest_.empty()) return false;
-    ++line_;
-    const std::size_t end = rest_.find('\n');
-    std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    fields_ = base::split(line, ',');
-    return true;
-  }
-
-  std::string_view rest_;
-  std::string path_;
-  std::size_t line_ = 0;
-  std::vector<std::string> header_;
-  std::vector<std::string_view> fields_;
-  std::optional<InputError> error_;
-};
 
 /// R-STRAT-103: checks the GPU columns of a row.
 const char* gpu_contradiction(std::int64_t gpus, std::int64_t gpu_milli) {
@@ -172,7 +95,7 @@ struct ShapeLess {
 }  // namespace
 
 Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const std::string& path) {
-  CsvRows rows(text, path);
+  CsvRows rows(text, path, "fetch the file again");
   const std::size_t name = rows.column("sn"), cpu = rows.column("cpu_milli"), memory = rows.column("memory_mib"),
                     gpu = rows.column("gpu"), model = rows.column("model");
   std::vector<OpenbNode> out;
@@ -196,7 +119,7 @@ Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const st
 }
 
 Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path, bool times) {
-  CsvRows rows(text, path);
+  CsvRows rows(text, path, "fetch the file again");
   const std::size_t name = rows.column("name"), cpu = rows.column("cpu_milli"), memory = rows.column("memory_mib"),
                     gpus = rows.column("num_gpu"), milli = rows.column("gpu_milli");
   // One published list has only the first five columns.

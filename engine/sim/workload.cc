@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/edit_distance.h"
 #include "io/files.h"
+#include "sim/cluster_path.h"
 #include "sim/life_reader.h"
 #include "sim/toml_changes.h"
 #include "sim/toml_section.h"
@@ -41,8 +43,11 @@ ArrivalSpec read_arrivals(TomlReader& reader, const toml::table* table, std::siz
   const bool rated = out.process == Process::fixed || out.process == Process::poisson;
   if (rated && out.rate_per_s == 0) in.fail("process", why + " has no rate", "write e.g. rate_per_s = 100");
   if (!rated) refuse(in, {"rate_per_s"}, why);
-  if (out.process == Process::trace && jobs != Source::openb && jobs != Source::openb_like)
-    in.fail("process", why + " needs jobs with recorded times", "use jobs of openb or openb-like, or another process");
+  const bool timed =
+      jobs == Source::openb || jobs == Source::openb_like || jobs == Source::imported || jobs == Source::trace;
+  if (out.process == Process::trace && !timed)
+    in.fail("process", why + " needs jobs with recorded times",
+            "use jobs of openb, openb-like, import or trace, or another process");
   if (out.process == Process::backlog) refuse(in, {"clock"}, why);
   in.finish();
   return out;
@@ -158,6 +163,12 @@ void check_together(TomlSection& in, const Workload& out) {
     in.fail("departures", "the list multigpu20 has no times", "remove departures or use another list");
   if (out.arrivals.process == Process::trace && out.jobs.source == Source::openb && out.jobs.list == "multigpu20")
     in.fail("arrivals", "the list multigpu20 has no times", "use another process or another list");
+  const bool imports = out.cluster.source == Source::imported;
+  if (out.jobs.source == Source::imported && !imports)
+    in.fail("jobs", "jobs of generator = \"import\" are those of an imported cluster",
+            "use generator = \"import\" in [cluster] too");
+  if (out.life && imports)
+    in.fail("life", "an imported cluster has no [life] here", "remove [life]; `berth serve CLUSTER` plays one");
   if (out.life && (grid_jobs || grid_cluster)) in.fail("life", "nomad-grid has no life", "remove [life]");
   if (!out.life && !out.options.remote_task_drivers.empty())
     in.fail("options", "remote_task_drivers is for clients, and only a life has some", "add [life], or leave it out");
@@ -222,6 +233,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   out.description = in.text("description", "");
   out.seed = static_cast<std::uint64_t>(in.integer("seed", 1, 0, INT64_MAX));
   out.mode = in.choice("mode", out.mode, list_of(kModes));
+  out.algorithm_given = in.has("algorithm"), out.preemption_given = in.has("preemption");
   out.algorithm = in.choice("algorithm", out.algorithm, list_of(kAlgorithms));
   out.strategy = in.text("strategy", "nomad");
   out.order = in.choice("order", out.order, list_of(kOrders));
@@ -273,8 +285,13 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes,
                                StrategyCheck check) {
-  const tl::unexpected<InputError> refused(
-      InputError{path, "", "is not a workload file", "name a TOML file below 4 MiB"});
+  if (const auto cluster = workload_of_cluster(path)) {
+    auto out = parse_workload(*cluster, path, label, changes, check);
+    if (out) out->cluster.nodes_file = std::filesystem::absolute(path).string();
+    return out;
+  }
+  const tl::unexpected<InputError> refused(InputError{
+      path, "", "is not a workload file", "name a TOML file below 4 MiB, or a cluster as `berth import` reads it"});
   struct stat info {};
   // Refused before reading: a device may have no end, and no workload is this long.
   if (path != "-" && stat(path.c_str(), &info) == 0 &&

@@ -24,7 +24,7 @@ inline constexpr double kLatestNs = 4e18;
 enum class Mode : std::uint8_t { sampled, exhaustive };
 enum class Algorithm : std::uint8_t { binpack, spread };
 enum class Order : std::uint8_t { nomad, mix, lazy, identity };  ///< order providers, R-RANK-305 to 307
-enum class Source : std::uint8_t { mix, nomad_grid, openb, openb_like, files };
+enum class Source : std::uint8_t { mix, nomad_grid, openb, openb_like, files, imported, trace };
 enum class Process : std::uint8_t { backlog, fixed, poisson, trace };
 /// How the plans of several workers are committed.
 enum class CommitOrder : std::uint8_t {
@@ -79,7 +79,8 @@ struct ClusterSpec {
   std::vector<ShapeSpec> shapes;
   std::optional<LoadSpec> load;
   JoinSpec joins;
-  std::string nodes_file;       ///< source files: a JSON array of nodes, from the workload's folder
+  std::string nodes_file;       ///< source files: a JSON array of nodes; source imported: a cluster that `berth import`
+                                ///< reads. From the workload's folder
   std::string list;             ///< source openb: which node list, "gpu_node" or "all_node"
   std::int64_t gpu_shares = 1;  ///< instances per physical GPU
 };
@@ -136,7 +137,7 @@ struct JobsSpec {
   std::int64_t count = 0;  ///< arrivals; 0 = all of the source
   double rate_scale = 1;   ///< factor for kinds that arrive by a curve
   std::vector<JobKindSpec> kinds;
-  std::string file;  ///< source files: a JSON array of jobs, from the workload's folder
+  std::string file;  ///< source files: a JSON array of jobs; source trace: a CSV. From the workload's folder
   std::string list;  ///< source openb: default, cpu050, gpushare40, gpuspec33, multigpu20
 };
 
@@ -175,6 +176,8 @@ struct Workload {
   CommitOrder commits = CommitOrder::deterministic;
   bool departures = false;  ///< allocations end after their run time
   Preemption preemption;
+  /// Whether `algorithm` and [preemption] were given. If not, an imported cluster keeps its own.
+  bool algorithm_given = false, preemption_given = false;
   model::Options options;         ///< [options]: compat and earlier behaviour
   sched::EnabledSources sources;  ///< not a key of the file: decisions do not depend on it
   ClusterSpec cluster;

@@ -14,11 +14,11 @@
 
 namespace berth::sim {
 
-inline constexpr std::pair<const char*, Source> kSources[] = {{"mix", Source::mix},
-                                                              {"nomad-grid", Source::nomad_grid},
-                                                              {"openb", Source::openb},
-                                                              {"openb-like", Source::openb_like},
-                                                              {"files", Source::files}};
+inline constexpr std::pair<const char*, Source> kSources[] = {
+    {"mix", Source::mix},     {"nomad-grid", Source::nomad_grid},
+    {"openb", Source::openb}, {"openb-like", Source::openb_like},
+    {"files", Source::files}, {"import", Source::imported},
+    {"trace", Source::trace}};
 
 template <class E, std::size_t N>
 const char* word_of(const std::pair<const char*, E> (&words)[N], E value) {

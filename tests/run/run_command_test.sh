@@ -151,6 +151,31 @@ expect 2 'nomad-others compares with what Nomad decides today' nomad-others --la
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --strategy best-fit
 expect 2 'nomad-grid is compared with what Nomad decided' nomad-grid --label smoke --strategy best-fit
 
+# A cluster in place of a workload.
+cluster=tests/dryrun/recorded/stage-02.snap
+"$berth" run --quiet $cluster --json "$scratch/cluster.json" > "$scratch/out" || broken "berth run $cluster failed with $?"
+grep -q '^  estimated   batch jobs: ' "$scratch/out" || broken "berth run $cluster does not say what it estimated"
+grep -q '"estimates": \[' "$scratch/cluster.json" || broken "the JSON does not say what was estimated"
+"$berth" run --quiet $cluster --vary algorithm=binpack,spread > "$scratch/out" ||
+  broken "berth run $cluster --vary failed with $?"
+head -c 3000 $cluster > "$scratch/short.snap"
+expect 2 'short.snap: ' "$scratch/short.snap" --json "$scratch/none.json"
+echo '{"Nodes": []}' > "$scratch/empty.json"
+expect 2 'empty.json: ' "$scratch/empty.json" --json "$scratch/none.json"
+[ ! -e "$scratch/none.json" ] || broken "a report was written in spite of a bad cluster"
+
+# Own traces.
+printf 'submit_s,run_s,count,cpu_mhz,memory_mb\n0,,3,500,256\n2.5,60,1,2000,1024\n4,30,8,1000,512\n' > "$scratch/trace.csv"
+"$berth" trace check "$scratch/trace.csv" > "$scratch/out" || broken "berth trace check failed with $?"
+grep -q 'trace.csv: 3 jobs of 3 kinds, 12 allocations$' "$scratch/out" || broken "berth trace check counts wrongly"
+grep -q '^  at once     at most 11,500 MHz, 5,888 MiB' "$scratch/out" || broken "berth trace check adds wrongly"
+sed -e '/^\[jobs\]/,$d' "$small" > "$scratch/trace.toml"
+printf '[jobs]\ngenerator = "trace"\nfile = "trace.csv"\n[arrivals]\nprocess = "trace"\n' >> "$scratch/trace.toml"
+"$berth" run --quiet "$scratch/trace.toml" > "$scratch/out" || broken "berth run of a trace failed with $?"
+grep -qE 'placed +12 of 12 ' "$scratch/out" || broken "berth run of a trace did not place its 12 allocations: $(cat "$scratch/out")"
+echo '1,2,3' >> "$scratch/trace.csv"
+expect 2 'trace.csv:5: has 3 fields instead of 5' "$scratch/trace.toml"
+
 "$berth" run --list | grep -q '^quickstart' || broken "--list does not name quickstart"
 
 # datasets/fetch.sh: usage and unknown names.

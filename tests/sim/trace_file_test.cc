@@ -1,0 +1,105 @@
+#include "sim/trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/workload.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+const model::TaskGroup& group_of(const JobStream& jobs, std::size_t arrival) {
+  return jobs.templates[jobs.arrivals[arrival].template_index]->task_groups.front();
+}
+
+TEST(TraceFile, HasAJobPerRow) {
+  const auto jobs = parse_trace(
+      "submit_s,run_s,count,cpu_mhz,memory_mb,disk_mb,type,priority,failed\n"
+      "0,,2,500,256,,,,\n"
+      "1.5,60,1,1000,2048,50,batch,80,1\r\n"
+      "\n"
+      "3,90,,1000,2048,50,batch,80,0\n"
+      "4,10,1,500,256,,service,,\n",
+      "t.csv");
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  ASSERT_EQ(jobs->arrivals.size(), 4u);
+  EXPECT_EQ(jobs->arrivals[1].due_ns, 1'500'000'000);
+  EXPECT_EQ(jobs->arrivals[1].run_time_ns, 60 * kSecond);
+  EXPECT_TRUE(jobs->arrivals[1].fails);
+  EXPECT_FALSE(jobs->arrivals[2].fails);
+  // Rows 2 and 3 differ in their times only.
+  EXPECT_EQ(jobs->templates.size(), 3u);
+  EXPECT_EQ(jobs->arrivals[1].template_index, jobs->arrivals[2].template_index);
+  const model::Job& first = *jobs->templates[0];
+  EXPECT_EQ(first.type, "service");  // no run time
+  EXPECT_EQ(jobs->arrivals[0].run_time_ns, kNeverEnds);
+  EXPECT_EQ(first.priority, 50);
+  EXPECT_EQ(group_of(*jobs, 0).count, 2);
+  EXPECT_EQ(group_of(*jobs, 0).tasks.front().resources->cpu, 500);
+  EXPECT_EQ(group_of(*jobs, 0).tasks.front().resources->memory_mb, 256);
+  EXPECT_EQ(group_of(*jobs, 0).ephemeral_disk->size_mb, 300);
+  EXPECT_EQ(group_of(*jobs, 1).ephemeral_disk->size_mb, 50);
+  EXPECT_EQ(jobs->templates[1]->priority, 80);
+  EXPECT_EQ(jobs->templates[2]->type, "service");
+  EXPECT_EQ(jobs->job(jobs->arrivals[2])->id, "trace-1-2");
+}
+
+TEST(TraceFile, OrderOfColumnsAndRowsIsFree) {
+  const auto jobs = parse_trace("memory_mb,submit_s,cpu_mhz\n10,7,100\n10,3,100\n", "t.csv", 1);
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  ASSERT_EQ(jobs->arrivals.size(), 1u);  // the first row
+  EXPECT_EQ(jobs->arrivals[0].due_ns, 7 * kSecond);
+}
+
+TEST(TraceFile, SummaryCountsWhatRunsAtOnce) {
+  // 0 to 10 s: 2 x 100 MHz; 10 s: these end as 300 MHz begin; 15 s: 50 MHz that stay. At most 350 MHz, and 10 + 4 MiB.
+  const auto jobs =
+      parse_trace("submit_s,run_s,count,cpu_mhz,memory_mb\n0,10,2,100,3\n10,10,1,300,10\n15,,1,50,4\n", "t.csv");
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  const TraceSummary summary = summary_of(*jobs);
+  EXPECT_EQ(summary.jobs, 3u);
+  EXPECT_EQ(summary.allocs, 4);
+  EXPECT_EQ(summary.ending, 2u);
+  EXPECT_EQ(summary.span_s, 15);
+  EXPECT_EQ(summary.cpu_mhz_peak, 350);
+  EXPECT_EQ(summary.memory_mb_peak, 14);
+}
+
+TEST(TraceFile, ErrorsNameLineAndColumn) {
+  const auto line = [](const std::string& text) {
+    const auto jobs = parse_trace(text, "t.csv");
+    return jobs ? std::string() : jobs.error().line();
+  };
+  const std::string head = "submit_s,run_s,cpu_mhz,memory_mb\n";
+  EXPECT_EQ(line(""), "t.csv: is empty; write the trace again");
+  EXPECT_EQ(line("submit_s,memory_mb\n"),
+            "t.csv:1: has no column 'cpu_mhz'; is it the right file? write the trace again");
+  EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,memroy\n").rfind("t.csv:1:memroy: is no column of a trace; ", 0), 0u);
+  EXPECT_EQ(line(head), "t.csv:1: holds no jobs; write one row per job below the header");
+  EXPECT_EQ(line(head + "1,2,3,4\n0,1,5\n"),
+            "t.csv:3: has 3 fields instead of 4; the line is cut off or damaged: write the trace again");
+  EXPECT_EQ(line(head + "-1,2,3,4\n"),
+            "t.csv:2:submit_s: '-1' is no time in seconds; use a decimal number from 0 to 4000000000");
+  EXPECT_EQ(line(head + "nan,2,3,4\n").rfind("t.csv:2:submit_s: 'nan' is no time in seconds", 0), 0u);
+  EXPECT_EQ(line(head + "1,2,0,4\n").rfind("t.csv:2:cpu_mhz: '0' is not a whole number in range", 0), 0u);
+  EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,type\n1,2,3,system\n"),
+            "t.csv:2:type: 'system' is not a type of a trace; use service or batch");
+  EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,failed\n1,2,3,1\n"),
+            "t.csv:2:failed: is 1 in a row without a run time; give the row its run_s");
+}
+
+TEST(TraceFile, IsTheJobsOfAWorkload) {
+  const auto problem = [](const std::string& jobs, const std::string& cluster) {
+    const auto workload = parse_workload("name = \"w\"\n[cluster]\n" + cluster + "\n[jobs]\n" + jobs, "w.toml");
+    return workload ? std::string() : workload.error().problem;
+  };
+  const std::string openb = "generator = \"openb\"";
+  EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"\n[arrivals]\nprocess = \"trace\"", openb), "");
+  EXPECT_EQ(problem("generator = \"trace\"", openb), "[jobs] has no 'file'");
+  EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"", "generator = \"trace\""),
+            "a trace has jobs and no nodes");
+}
+
+}  // namespace
+}  // namespace berth::sim
