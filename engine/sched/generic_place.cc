@@ -133,7 +133,7 @@ const CompiledJob* GenericScheduler::older_version(const Missing& missing, base:
     deployment = table.id[best];
   } else {
     out = version_row(missing.min_job_version);
-    if (out && !out->spec->update.empty()) out = nullptr;
+    if (out && !out->spec->update->empty()) out = nullptr;
   }
   if (!out || out->version < missing.min_job_version || !out->spec->group(group)) return nullptr;
   return out;
