@@ -40,7 +40,7 @@ std::string StateLog::apply(std::uint64_t index, const TransitionEntry& entry, H
   }
   std::vector<StoredEvalRow> evals;
   for (const model::Evaluation& eval : entry.evals) evals.push_back(upsert_eval(change, eval));
-  for (const StoredEvalRow row : evals) queue_stored(row, hooks);
+  for (const StoredEvalRow row : evals) queue_hook(row, hooks);
   return "";
 }
 
@@ -53,7 +53,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
   Change change{commit, this, EntryKind::deployment_status};
   update_deployment_status(change, entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
-  if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);
+  if (entry.eval) queue_hook(upsert_eval(change, *entry.eval), hooks);
   return "";
 }
 
@@ -106,7 +106,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
     alloc->modify_index = alloc->alloc_modify_index = index;
     store_alloc(change, row, std::move(alloc));
   }
-  queue_stored(eval, hooks);
+  queue_hook(eval, hooks);
   return "";
 }
 
@@ -146,7 +146,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   write_counted(change);
   if (entry.update) update_deployment_status(change, *entry.update);
   if (entry.job) upsert_job(change, *entry.job, false);
-  if (entry.eval) queue_stored(upsert_eval(change, *entry.eval), hooks);
+  if (entry.eval) queue_hook(upsert_eval(change, *entry.eval), hooks);
   return "";
 }
 

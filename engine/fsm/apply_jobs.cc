@@ -57,7 +57,7 @@ std::string StateLog::apply(std::uint64_t index, const JobRegisterEntry& entry, 
   eval.job_modify_index = index;
   const StoredEvalRow row = upsert_eval(change, std::move(eval));
   set_job_status(change, store_.find_job_key(entry.eval->namespace_, entry.eval->job_id), "", false);
-  queue_stored(row, hooks);
+  queue_hook(row, hooks);
   return "";
 }
 
@@ -90,13 +90,9 @@ void StateLog::purge_job(Change& change, const std::shared_ptr<const model::Job>
   change.commit.purge_job(key);
   if (!std::exchange(record.gone, true)) gone_.push_back(key);
   for (const StoredEvalRow row : evals_of(key)) {
-    const auto stored = store_.current().eval(row);
-    if (stored->status != "pending") continue;
-    model::Evaluation eval = *stored;
-    eval.status = "complete";
-    eval.status_description = "job " + job.id + " deleted";
-    store_eval(change, row, store_.current().evals.id[row], std::move(eval));
-    if (!quirks_.cancelled_evals_linger) hooks.push_back({HookKind::drop, store_.current().eval(row), {}, {}, 0});
+    if (store_.current().evals.status[row] != tables::kEvalPending) continue;
+    close_eval(change, row, tables::kEvalComplete, "job " + job.id + " deleted");
+    if (!quirks_.cancelled_evals_linger) hooks.push_back({.kind = HookKind::drop, .eval = row});
   }
 }
 
@@ -129,7 +125,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
   eval.job_modify_index = index;
   const StoredEvalRow row = upsert_eval(change, std::move(eval));
   set_job_status(change, store_.find_job_key(entry.eval->namespace_, entry.eval->job_id), "", false);
-  queue_stored(row, hooks);
+  queue_hook(row, hooks);
   return "";
 }
 

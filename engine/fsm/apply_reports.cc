@@ -86,7 +86,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
   }
   if (any_node) touch(change, Table::nodes);
   touch_summaries(change);
-  for (const StoredEvalRow row : written_evals_) queue_stored(row, hooks);
+  for (const StoredEvalRow row : written_evals_) queue_hook(row, hooks);
   for (const tables::ClientReport& report : entry.reports) {  // R-CTRL-770
     if (report.status != Client::complete && report.status != Client::failed) continue;
     if (report.node == kNoRow || !store_.current().nodes.exists(report.node)) break;
@@ -95,7 +95,7 @@ std::string StateLog::apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks
       hook.kind = kind, hook.index = index, hook.node = report.node;
     }
   }
-  for (auto& eval : dropped_) hooks.push_back({HookKind::drop_waiting, std::move(eval), {}, {}, 0});
+  for (const StoredEvalRow row : dropped_) hooks.push_back({.kind = HookKind::drop_waiting, .eval = row});
   return "";
 }
 
@@ -193,12 +193,9 @@ void StateLog::cancel_followups(Change& change) {
   for (const std::string& id : cancelled_) {
     const StoredEvalRow row = store_.find_eval(id);
     if (row == kNoRow || !store_.history()->evals[row].open) continue;
-    model::Evaluation gone = *store_.current().eval(row);
-    gone.status = "canceled";
-    gone.status_description = "allocs reconnected";
-    gone.modify_index = change.index;
-    store_eval(change, row, store_.current().evals.id[row], std::move(gone));
-    dropped_.push_back(store_.current().eval(row));
+    close_eval(change, row, tables::kEvalCanceled, "allocs reconnected");
+    change.commit.set_eval_modified(row, std::nullopt);
+    dropped_.push_back(row);
   }
 }
 

@@ -1,20 +1,18 @@
 // Actions for the broker and the tracker of blocked evaluations after an applied entry (R-CTRL-202, 770, 771, 822 to
-// 826).
+// 826). They name rows: carry them out before garbage collection writes its next entry.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "model/eval.h"
-#include "tables/node_table.h"
+#include "tables/alloc_table.h"
 
 namespace berth::fsm {
 
 enum class HookKind : std::uint8_t {
   enqueue,                  ///< eval: a pending evaluation was written
   block,                    ///< eval: a blocked evaluation was written
-  untrack,                  ///< name_space, id = job: one of its evaluations is complete and placed everything
+  untrack,                  ///< job: one of its evaluations is complete and placed everything
   unblock,                  ///< id = computed class
   unblock_class_and_quota,  ///< node: its computed class; no quota in this edition
   unblock_node,             ///< node
@@ -24,8 +22,9 @@ enum class HookKind : std::uint8_t {
 
 struct Hook {
   HookKind kind = HookKind::enqueue;
-  std::shared_ptr<const model::Evaluation> eval;
-  std::string name_space, id;
+  tables::StoredEvalRow eval = tables::kNoRow;
+  tables::JobKeyRow job = tables::kNoRow;
+  std::string id;
   std::uint64_t index = 0;  ///< of the unblock
   tables::NodeRow node = tables::kNoRow;
 };

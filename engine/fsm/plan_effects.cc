@@ -252,7 +252,7 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
   for (const auto& [key, live] : affected_) set_job_status(change, key, live ? "running" : "", false);  // R-CTRL-715
   std::vector<tables::StoredEvalRow> evals;
   for (const model::Evaluation& eval : plan.preemption_evals) evals.push_back(upsert_eval(change, eval));  // R-CTRL-709
-  for (const tables::StoredEvalRow row : evals) queue_stored(row, hooks);
+  for (const tables::StoredEvalRow row : evals) queue_hook(row, hooks);
 }
 
 }  // namespace berth::fsm

@@ -250,10 +250,16 @@ void StateLog::store_alloc(Change& change, AllocRow row, std::shared_ptr<const m
 StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
   touch(change, Table::evals);
   if (id.is_nil()) return kNoRow;
-  row = change.commit.upsert_eval(row, id, std::make_shared<const model::Evaluation>(std::move(eval)));
+  row = change.commit.upsert_eval(row, id, std::move(eval));
   record_of(store_.current().evals.job_key[row]);
   change.note(&EntryRows::evals, row);
   return row;
+}
+
+void StateLog::close_eval(Change& change, StoredEvalRow row, std::uint8_t status, std::string description) {
+  touch(change, Table::evals);
+  change.commit.close_eval(row, status, std::move(description));
+  change.note(&EntryRows::evals, row);
 }
 
 /// Replaces the stored object of the job and that of its version (R-CTRL-720).
@@ -268,7 +274,8 @@ void StateLog::store_job_object(Change& change, JobKeyRow key, std::shared_ptr<c
   change.commit.alias_job(job, store_.current().jobs.keys[key].current);
 }
 
-void StateLog::hold(JobKeyRow key, bool more) {
+void StateLog::hold(StoredEvalRow eval, JobKeyRow key, bool more) {
+  store_.hold_eval(eval, more);
   if (key >= holds_.size()) holds_.resize(key + 1);
   if (more)
     ++holds_[key];
@@ -321,22 +328,16 @@ void StateLog::set_current(JobKeyRow key, std::shared_ptr<const model::Job> job)
 
 // ---------------------------------------------------------------- evaluations
 
-void StateLog::queue_hook(const std::shared_ptr<const model::Evaluation>& eval, Hooks& hooks) const {  // R-CTRL-202
-  if (eval->status == "pending")
-    hooks.push_back({HookKind::enqueue, eval, {}, {}, 0});
-  else if (eval->status == "blocked")
-    hooks.push_back({HookKind::block, eval, {}, {}, 0});
-  else if (eval->status == "complete" && eval->failed_tg_allocs.empty())
-    hooks.push_back({HookKind::untrack, nullptr, eval->namespace_, eval->job_id, 0});
-}
-
-void StateLog::queue_stored(StoredEvalRow row, Hooks& hooks) const {
-  if (row == kNoRow) return;  // an ID that is not a UUID is not stored
-  const tables::Snapshot& now = store_.current();
-  if (now.evals.object[row])
-    queue_hook(now.evals.object[row], hooks);
-  else if (now.evals.status[row] == tables::kEvalComplete)  // complete without failures, with no object
-    hooks.push_back({HookKind::untrack, nullptr, now.namespace_of_eval(row), now.job_of_eval(row), 0});
+void StateLog::queue_hook(StoredEvalRow row, Hooks& hooks) const {  // R-CTRL-202
+  if (row == kNoRow) return;                                        // an ID that is not a UUID is not stored
+  const tables::EvalTable& evals = store_.current().evals;
+  const std::uint8_t status = evals.status[row];
+  if (status == tables::kEvalPending)
+    hooks.push_back({.kind = HookKind::enqueue, .eval = row});
+  else if (status == tables::kEvalBlocked)
+    hooks.push_back({.kind = HookKind::block, .eval = row});
+  else if (status == tables::kEvalComplete && !evals.failed_groups(row))
+    hooks.push_back({.kind = HookKind::untrack, .job = evals.job_key[row]});
 }
 
 StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
@@ -376,12 +377,8 @@ void StateLog::cancel_blocked(Change& change, JobKeyRow key, const model::Evalua
   if (store_.history()->jobs[key].blocked_evals == 0) return;
   for (const StoredEvalRow row : evals_of(key)) {
     if (!store_.history()->evals[row].blocked) continue;
-    model::Evaluation cancelled = *store_.current().eval(row);
-    cancelled.status = "canceled";
-    cancelled.status_description = "evaluation \"" + successful.id + "\" successful";
-    cancelled.modify_index = change.index;
-    cancelled.modify_time = successful.modify_time;
-    store_eval(change, row, store_.current().evals.id[row], std::move(cancelled));
+    close_eval(change, row, tables::kEvalCanceled, "evaluation \"" + successful.id + "\" successful");
+    change.commit.set_eval_modified(row, successful.modify_time);
   }
 }
 
@@ -399,7 +396,7 @@ std::string StateLog::apply(std::uint64_t index, std::vector<model::Evaluation> 
     if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
   }
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);  // R-CTRL-732
-  for (const StoredEvalRow row : rows) queue_stored(row, hooks);
+  for (const StoredEvalRow row : rows) queue_hook(row, hooks);
   return "";
 }
 

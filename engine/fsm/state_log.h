@@ -192,8 +192,8 @@ class StateLog {
   /// By JobKeyRow: submit time in unix ns of jobs that garbage collection may remove; else the largest number. Decides
   /// R-CTRL-1410 except for tags of the job's versions.
   [[nodiscard]] std::span<const std::int64_t> collectable_jobs() const { return collectable_; }
-  /// Counts users of the job's row: `more` true adds one, false removes one. The row is not reused while there are any.
-  void hold(tables::JobKeyRow key, bool more);
+  /// Adds (`more`) or removes the server's use of an evaluation and its job, whose rows are not reused meanwhile.
+  void hold(tables::StoredEvalRow eval, tables::JobKeyRow key, bool more);
   [[nodiscard]] tables::StateStore& store() { return store_; }
   [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
@@ -214,6 +214,7 @@ class StateLog {
   void touch(Change& change, Table table);
   void store_alloc(Change& change, tables::AllocRow row, std::shared_ptr<const model::Allocation> alloc);
   tables::StoredEvalRow store_eval(Change& change, tables::StoredEvalRow row, base::Uuid id, model::Evaluation eval);
+  void close_eval(Change& change, tables::StoredEvalRow row, std::uint8_t status, std::string description);
   void store_job_object(Change& change, tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
 
   /// Returns the row; kNoRow if the ID is not a UUID.
@@ -268,8 +269,7 @@ class StateLog {
   /// `index` 0: the event has no index.
   static void add_event(std::uint64_t index, model::Node& node, const NodeEvent& event);
   void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) const;
-  void queue_hook(const std::shared_ptr<const model::Evaluation>& eval, Hooks& hooks) const;
-  void queue_stored(tables::StoredEvalRow row, Hooks& hooks) const;
+  void queue_hook(tables::StoredEvalRow row, Hooks& hooks) const;
   /// Frees the rows of purged jobs that own nothing any more.
   void release_keys(Change& change);
 
@@ -297,7 +297,7 @@ class StateLog {
   std::vector<std::shared_ptr<const model::Deployment>> replaced_;  // possibly still used elsewhere
   std::string canary_;
   std::vector<std::string> cancelled_;
-  std::vector<std::shared_ptr<const model::Evaluation>> dropped_;
+  std::vector<tables::StoredEvalRow> dropped_;
   std::vector<tables::StoredEvalRow> written_evals_;
 };
 

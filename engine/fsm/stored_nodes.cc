@@ -105,8 +105,8 @@ void StateLog::add_event(std::uint64_t index, model::Node& node, const NodeEvent
 }
 
 void StateLog::unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) const {
-  hooks.push_back({HookKind::unblock, nullptr, {}, node.computed_class, index});
-  if (node_too) hooks.push_back({HookKind::unblock_node, nullptr, {}, {}, index, store_.find_node(node.id)});
+  hooks.push_back({.kind = HookKind::unblock, .id = node.computed_class, .index = index});
+  if (node_too) hooks.push_back({.kind = HookKind::unblock_node, .index = index, .node = store_.find_node(node.id)});
 }
 
 void StateLog::mark_ineligible(tables::Commit& commit, NodeRow row, const NodeEvent& event) {

@@ -163,7 +163,7 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   bool in_order = true;  // no evaluation saw a state before its creation: then order is irrelevant
   for (tables::StoredEvalRow row = history.jobs[key].eval_head; row != kNoRow; row = history.evals[row].next_of_job) {
     if (evals.status[row] == tables::kEvalCanceled) continue;
-    const std::uint64_t snapshot_index = evals.snapshot_index(row), create_index = evals.create_index[row];
+    const std::uint64_t snapshot_index = evals.packed[row].snapshot_index, create_index = evals.create_index[row];
     in_order = in_order && (snapshot_index == 0 || snapshot_index >= create_index);
     most = std::max(most, snapshot_index != 0 ? snapshot_index : create_index);
   }
@@ -173,7 +173,7 @@ std::uint64_t DeploymentWatcher::latest_eval_index(const model::Deployment& depl
   std::sort(rows.begin(), rows.end(), [&](auto a, auto b) { return evals.id[a] < evals.id[b]; });
   std::uint64_t latest = 0;
   for (const tables::StoredEvalRow row : rows) {
-    const std::uint64_t snapshot_index = evals.snapshot_index(row), create_index = evals.create_index[row];
+    const std::uint64_t snapshot_index = evals.packed[row].snapshot_index, create_index = evals.create_index[row];
     if (snapshot_index != 0 && snapshot_index > latest)
       latest = snapshot_index;
     else if (create_index > latest)

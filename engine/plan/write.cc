@@ -132,9 +132,7 @@ void Applier::write(Writing& w) {
   const tables::StoredEvalRow eval = store_.find_eval(w.facts.eval);
   changes_.eval = eval;
   if (eval == kNoRow) return;
-  auto changed = std::make_shared<model::Evaluation>(*w.state.eval(eval));
-  changed->modify_index = w.facts.index;
-  w.commit.upsert_eval(eval, w.facts.eval, std::move(changed));
+  w.commit.set_eval_modified(eval, std::nullopt);
 }
 
 void Applier::write_content(Writing& w) {

@@ -28,7 +28,7 @@ enum class Execution : std::uint8_t {
 /// What is kept of evaluations.
 enum class History : std::uint8_t {
   rows,     ///< rows of the server's book, gone when they are over; a plan and its evaluation share one log index
-  objects,  ///< each one in the state, written through the log as API objects, as Nomad has them
+  objects,  ///< each one a row of the state, written through the log, as Nomad does
 };
 
 struct Config {

@@ -16,7 +16,6 @@
 
 #include "base/uuid.h"
 #include "broker/eval.h"
-#include "model/eval.h"
 #include "tables/alloc_table.h"
 
 namespace berth::server {
@@ -56,8 +55,9 @@ struct EvalRecord {
   Cause cause = Cause::none;
   bool was_blocked = false;  ///< its status when the scheduler got it (R-SCHED-18)
   bool annotate = false;
-  bool queued = false;                              ///< the broker has it
-  std::shared_ptr<const model::Evaluation> object;  ///< History::objects: as it was last written
+  bool queued = false;                            ///< the broker has it
+  tables::StoredEvalRow stored = tables::kNoRow;  ///< History::objects: its row in the state
+  tables::Symbol id_text = tables::kEmptySymbol;  ///< its ID as it is written, unless that is the usual form
 
   /// For whoever was handed it, without the Turn: it may be cancelled meanwhile.
   [[nodiscard]] EvalState status_now() { return std::atomic_ref(status).load(std::memory_order_acquire); }

@@ -30,6 +30,12 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+broker::Queue queue_of(std::string_view type) {
+  for (const auto queue : {broker::Queue::batch, broker::Queue::system, broker::Queue::sysbatch, broker::Queue::core})
+    if (broker::queue_name(queue) == type) return queue;
+  return broker::Queue::service;
+}
+
 /// While it lives, an evaluation only reads the tables, or writes for a moment: the listener is told of both ends.
 class Reads {
  public:
@@ -123,7 +129,9 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   base::write_text(record.id, lane.id_text);
   sched::EvalFacts& facts = lane.facts;
   facts.id = record.id;
-  facts.id_text = record.object ? std::string_view(record.object->id) : lane.id_text;
+  facts.id_text = record.id_text != tables::kEmptySymbol
+                      ? std::string_view(store_.current().symbols->text(record.id_text))
+                      : lane.id_text;
   facts.job = record.job;
   facts.priority = record.priority;
   facts.triggered_by = store_.current().symbols->text(record.trigger);
@@ -185,11 +193,18 @@ void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& la
   lane.record = nullptr;
 }
 
-void Server::decide(const std::shared_ptr<const model::Evaluation>& eval, Lane& lane, sched::Planner& planner) {
+void Server::decide(const model::Evaluation& eval, Lane& lane, sched::Planner& planner) {
   EvalRecord record;
-  fill(record, eval);
+  record.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  record.job = store_.job_key(eval.namespace_, eval.job_id);
+  record.trigger = store_.symbols().intern(eval.triggered_by);
+  record.priority = static_cast<std::int32_t>(eval.priority);
+  record.type = queue_of(eval.type);
+  record.wait_until_ns = eval.wait_until.is_zero() ? 0 : eval.wait_until.ns;
+  record.was_blocked = eval.status == "blocked", record.annotate = eval.annotate_plan;
   lane.record = &record;
   put_facts(record, lane);
+  lane.facts.id_text = eval.id;
   lane.held[0] = store_.snapshot();
   decide(lane, *lane.held[0], 0, planner);
   lane.record = nullptr;
@@ -518,8 +533,10 @@ void Server::cancel_superfluous() {
 
 /// The row is free. In turn.
 void Server::forget(broker::EvalRow row) {
-  if (keeps_objects() && rows_.erase(book_[row].id) != 0) log_.hold(book_[row].job, false);
-  book_[row].object.reset();
+  if (const tables::StoredEvalRow stored = book_[row].stored; stored != kNoRow) {
+    log_.hold(stored, book_[row].job, false);
+    rows_[stored] = kNoBookRow;
+  }
   book_.release(row);
 }
 

@@ -1,10 +1,10 @@
-// History::objects: every evaluation is an API object in the state, written through the log, and comes back as the
-// hooks of its entry. What the book holds of it is what broker, tracker and scheduler need.
+// History::objects: every evaluation is a row of the state, written through the log, and comes back as the hooks of its
+// entry. What the book holds of it is what broker, tracker and scheduler need.
 #include <algorithm>
 
-#include "model/predicates.h"
 #include "sched/to_model.h"
 #include "server/server.h"
+#include "server/stored_eval.h"
 
 namespace berth::server {
 
@@ -12,18 +12,23 @@ using tables::kNoRow;
 
 namespace {
 
-broker::Queue queue_of(std::string_view type) {
-  for (const auto queue : {broker::Queue::batch, broker::Queue::system, broker::Queue::sysbatch, broker::Queue::core})
-    if (broker::queue_name(queue) == type) return queue;
-  return broker::Queue::service;
+EvalState state_of(std::uint8_t status) {
+  switch (status) {
+    case tables::kEvalBlocked:
+      return EvalState::blocked;
+    case tables::kEvalComplete:
+      return EvalState::complete;
+    case tables::kEvalFailed:
+      return EvalState::failed;
+    case tables::kEvalCanceled:
+      return EvalState::canceled;
+    default:
+      return EvalState::pending;
+  }
 }
 
-EvalState state_of(std::string_view status) {
-  if (status == "blocked") return EvalState::blocked;
-  if (status == "complete") return EvalState::complete;
-  if (status == "failed") return EvalState::failed;
-  return status == "canceled" ? EvalState::canceled : EvalState::pending;
-}
+// The types of evaluations and the queues of the broker have the same numbers.
+static_assert(tables::kEvalTypes[static_cast<std::size_t>(broker::Queue::core)] == std::string_view("_core"));
 
 }  // namespace
 
@@ -32,39 +37,63 @@ std::uint64_t Server::job_modify_index(const tables::Snapshot& state, tables::Jo
   return job ? job->modify_index : 0;
 }
 
-void Server::fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval) {
-  record.id = base::parse_uuid(eval->id).value_or(base::Uuid{});
-  record.object = eval;
-  record.previous = base::parse_uuid(eval->previous_eval).value_or(base::Uuid{});
-  record.create_index = eval->create_index, record.snapshot_index = eval->snapshot_index;
-  record.wait_ns = eval->wait;
-  record.wait_until_ns = eval->wait_until.is_zero() ? 0 : eval->wait_until.ns;
-  record.job = store_.job_key(eval->namespace_, eval->job_id);
-  record.trigger = store_.symbols().intern(eval->triggered_by);
-  record.node = eval->node_id.empty() ? kNoRow : store_.find_node(eval->node_id);
-  record.priority = static_cast<std::int32_t>(eval->priority);
-  record.type = queue_of(eval->type);
-  record.status = state_of(eval->status);
+/// Reads the row of an evaluation.
+void Server::fill(EvalRecord& record, tables::StoredEvalRow row) {
+  const tables::EvalTable& evals = store_.current().evals;
+  const tables::PackedEval& packed = evals.packed[row];
+  record.stored = row;
+  record.id = evals.id[row];
+  record.job = evals.job_key[row];
+  record.create_index = evals.create_index[row], record.snapshot_index = packed.snapshot_index;
+  record.trigger = packed.trigger;
+  record.priority = evals.priority[row];
+  record.type = static_cast<broker::Queue>(packed.type);
+  record.status = state_of(evals.status[row]);
   record.was_blocked = record.status == EvalState::blocked;
-  record.annotate = eval->annotate_plan;
+  record.annotate = packed.annotate;
+  record.previous = {}, record.node = kNoRow;
+  record.wait_ns = record.wait_until_ns = 0;
+  record.id_text = tables::kEmptySymbol;
+  const tables::EvalMore* more = evals.more[row].get();
+  if (!more) return;
+  record.previous = more->previous;
+  if (!more->node.is_nil()) record.node = store_.find_node(more->node);
+  record.wait_ns = more->wait_ns;
+  record.wait_until_ns = more->wait_until.is_zero() ? 0 : more->wait_until.ns;
+  for (const auto& [member, text] : more->texts)
+    if (member == &model::Evaluation::id) record.id_text = store_.symbols().intern(text);
+}
+
+EvalRecord* Server::known_record(tables::StoredEvalRow row) {
+  return row < rows_.size() && rows_[row] != kNoBookRow ? &book_[rows_[row]] : nullptr;
 }
 
 /// The book's record of a stored evaluation; a new one unless it is under way already. One that was handed out to a
 /// free worker belongs to it.
-EvalRecord& Server::record_of(const std::shared_ptr<const model::Evaluation>& eval) {
-  const base::Uuid id = base::parse_uuid(eval->id).value_or(base::Uuid{});
-  auto at = rows_.find(id);
-  const bool is_new = at == rows_.end();
-  if (is_new) {
-    const auto row = book_.add();
-    BERTH_ASSERT(row.has_value());  // Config::broker.evals
-    at = rows_.insert({id, *row}).first;
+EvalRecord& Server::record_of(tables::StoredEvalRow row) {
+  EvalRecord* record = known_record(row);
+  if (!record) {
+    const auto added = book_.add();
+    BERTH_ASSERT(added.has_value());  // Config::broker.evals
+    if (row >= rows_.size()) rows_.resize(row + std::size_t{1}, kNoBookRow);
+    rows_[row] = *added;
+    record = &book_[*added];
+    log_.hold(row, store_.current().evals.job_key[row], true);
+  } else if (team_ && broker_.outstanding(record->row)) {
+    return *record;
   }
-  EvalRecord& record = book_[at->second];
-  if (team_ && broker_.outstanding(record.row)) return record;
-  fill(record, eval);
-  if (is_new) log_.hold(record.job, true);
-  return record;
+  fill(*record, row);
+  return *record;
+}
+
+model::Evaluation stored_eval(const tables::Snapshot& state, const EvalRecord& record) {
+  const tables::EvalTable& evals = state.evals;
+  const tables::JobKey& key = state.jobs.keys[record.job];
+  const tables::StoredEvalRow row = record.stored;
+  return tables::unpack(evals.packed[row], evals.more[row].get(),
+                        {evals.id[row], state.text(key.job_namespace), state.text(key.job_id), evals.priority[row],
+                         evals.status[row], evals.create_index[row], evals.modify_index[row]},
+                        *state.symbols);
 }
 
 void Server::disable_queues() {
@@ -72,11 +101,8 @@ void Server::disable_queues() {
   foresee_nothing();
   broker_.disable();
   tracker_.disable();
-  for (const auto& [id, row] : rows_) {
-    log_.hold(book_[row].job, false);
-    book_[row].object.reset();
-    book_.release(row);
-  }
+  for (const broker::EvalRow row : rows_)
+    if (row != kNoBookRow) forget(row);
   rows_.clear();
   errors_.clear();
   refused_blocked_ = timers_ = false;
@@ -86,18 +112,19 @@ void Server::enable_queues() {
   BERTH_ASSERT(keeps_objects() && !team_);
   broker_.enable();
   tracker_.enable(clock_.now_ns());
-  std::vector<std::shared_ptr<const model::Evaluation>> evals;
+  std::vector<tables::StoredEvalRow> rows;
   const tables::EvalTable& table = store_.current().evals;
-  for (std::uint32_t row = 0; row < table.size(); ++row)
-    if (table.object[row] && (table.object[row]->status == "pending" || table.object[row]->status == "blocked"))
-      evals.push_back(table.object[row]);
-  std::sort(evals.begin(), evals.end(), [](const auto& a, const auto& b) {
-    return a->create_index != b->create_index ? a->create_index < b->create_index : a->id < b->id;
+  for (tables::StoredEvalRow row = 0; row < table.size(); ++row)
+    if (table.exists(row) && (table.status[row] == tables::kEvalPending || table.status[row] == tables::kEvalBlocked))
+      rows.push_back(row);
+  std::sort(rows.begin(), rows.end(), [&](tables::StoredEvalRow a, tables::StoredEvalRow b) {
+    const std::uint64_t first = table.create_index[a], second = table.create_index[b];
+    return first != second ? first < second : table.id[a] < table.id[b];
   });
   fsm::Hooks hooks;
-  for (auto& eval : evals) {
-    const bool blocked = eval->status == "blocked";
-    hooks.push_back({blocked ? fsm::HookKind::block : fsm::HookKind::enqueue, std::move(eval), {}, {}, 0});
+  for (const tables::StoredEvalRow row : rows) {
+    const bool blocked = table.status[row] == tables::kEvalBlocked;
+    hooks.push_back({.kind = blocked ? fsm::HookKind::block : fsm::HookKind::enqueue, .eval = row});
   }
   take(hooks);
 }
@@ -106,28 +133,35 @@ void Server::take(const fsm::Hooks& hooks) {
   if (!broker_.enabled()) return;
   const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
   for (const fsm::Hook& hook : hooks) {
+    if (hook.eval != kNoRow && !store_.current().evals.exists(hook.eval)) continue;  // removed meanwhile
     switch (hook.kind) {
       case fsm::HookKind::enqueue: {
         EvalRecord& record = record_of(hook.eval);
+        record.status = EvalState::pending;
         record.due_ns = clock_.now_ns();
         static_cast<void>(enqueue(record));
         break;
       }
       case fsm::HookKind::block: {
-        const model::Evaluation& eval = *hook.eval;
+        const tables::EvalTable& evals = store_.current().evals;
         broker::BlockedEval blocked;
-        blocked.escaped = eval.escaped_computed_class;
-        if (eval.class_eligibility)
-          for (const auto& [node_class, eligible] : *eval.class_eligibility)
-            blocked.classes.push_back({symbol(node_class), eligible});
-        for (const std::string& resource : eval.missing_non_node_resources)
-          blocked.missing_resources.push_back(symbol(resource));
+        blocked.escaped = evals.packed[hook.eval].escaped;
+        if (const tables::EvalMoreRef more = evals.more[hook.eval]) {
+          if (more->class_eligibility)
+            for (const auto& [node_class, eligible] : *more->class_eligibility)
+              blocked.classes.push_back({symbol(node_class), eligible});
+          for (const std::string& resource : more->missing_non_node_resources)
+            blocked.missing_resources.push_back(symbol(resource));
+        }
         ++stats_.blocked;
-        block(record_of(hook.eval), std::move(blocked));
+        EvalRecord& record = record_of(hook.eval);
+        record.status = EvalState::blocked;
+        record.was_blocked = true;
+        block(record, std::move(blocked));
         break;
       }
       case fsm::HookKind::untrack:
-        end_blocked_of(store_.job_key(hook.name_space, hook.id));
+        end_blocked_of(hook.job);
         break;
       case fsm::HookKind::unblock:
         unblock_class(symbol(hook.id), hook.index);
@@ -139,10 +173,10 @@ void Server::take(const fsm::Hooks& hooks) {
         if (hook.node != kNoRow) unblock_node(hook.node);
         break;
       case fsm::HookKind::drop_waiting:
-        broker_.drop_waiting(record_of(hook.eval).row);
+        if (known_record(hook.eval)) broker_.drop_waiting(record_of(hook.eval).row);
         break;
       case fsm::HookKind::drop:
-        broker_.drop(record_of(hook.eval).row);
+        if (known_record(hook.eval)) broker_.drop(record_of(hook.eval).row);
         break;
     }
   }
@@ -153,8 +187,9 @@ void Server::write_evals(std::vector<model::Evaluation> evals) { static_cast<voi
 /// R-SCHED-52, 54.
 void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
   std::vector<model::Evaluation> evals;
-  model::Evaluation& eval = evals.emplace_back(sched::created_eval({*lane.result.state, lane.scratch}, lane.result,
-                                                                   created, *lane.record->object, clock_.now_ns()));
+  model::Evaluation& eval =
+      evals.emplace_back(sched::created_eval({*lane.result.state, lane.scratch}, lane.result, created,
+                                             stored_eval(store_.current(), *lane.record), clock_.now_ns()));
   eval.snapshot_index = lane.record->snapshot_index;  // R-CTRL-235
   // Recorded follow-ups of a delayed reschedule carry the time at which they were written, though the reconciler gives
   // none.
@@ -165,18 +200,17 @@ void Server::write_created(Lane& lane, const sched::CreatedEval& created) {
 /// The final update (R-SCHED-12 to 15).
 void Server::write_status(Lane& lane) {
   std::vector<model::Evaluation> evals;
-  model::Evaluation& done =
-      evals.emplace_back(sched::updated_eval({*lane.result.state, lane.scratch}, lane.result, *lane.record->object));
+  model::Evaluation& done = evals.emplace_back(sched::updated_eval({*lane.result.state, lane.scratch}, lane.result,
+                                                                   stored_eval(store_.current(), *lane.record)));
   done.modify_time = std::max(clock_.now_ns(), done.create_time + 1);  // R-CTRL-205
   done.snapshot_index = lane.record->snapshot_index;
   write_evals(std::move(evals));
 }
 
 void Server::write_cancelled(const EvalRecord& record, const std::string& why) {
-  const auto stored = log_.eval(base::to_text(record.id));
-  if (!stored) return;
+  if (!store_.current().evals.exists(record.stored)) return;
   std::vector<model::Evaluation> evals;
-  model::Evaluation& cancelled = evals.emplace_back(*stored);
+  model::Evaluation& cancelled = evals.emplace_back(stored_eval(store_.current(), record));
   cancelled.status = "canceled";
   cancelled.status_description = why;
   cancelled.modify_time = std::max(clock_.now_ns(), cancelled.create_time + 1);
@@ -185,10 +219,9 @@ void Server::write_cancelled(const EvalRecord& record, const std::string& why) {
 
 /// R-SCHED-21: the failed one, and the one that follows it up.
 void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>& later) {
-  const auto stored = log_.eval(base::to_text(record.id));
-  if (!stored) return;
+  if (!store_.current().evals.exists(record.stored)) return;
   std::vector<model::Evaluation> evals;
-  model::Evaluation failed = *stored;
+  model::Evaluation failed = stored_eval(store_.current(), record);
   failed.status = "failed";
   failed.status_description =
       "evaluation reached delivery limit (" + std::to_string(config_.broker.delivery_limit) + ")";

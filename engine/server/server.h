@@ -146,8 +146,9 @@ class Server {
   bool step();
   /// Decides on `state` what the evaluation would come to; plans and evaluations go to `planner`, nothing is written.
   void decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner);
-  /// The same of an API object, on the newest state, which the lane holds until it decides again.
-  void decide(const std::shared_ptr<const model::Evaluation>& eval, Lane& lane, sched::Planner& planner);
+  /// The same of an API object, which need not be stored, on the newest state. The lane holds that state until it
+  /// decides again.
+  void decide(const model::Evaluation& eval, Lane& lane, sched::Planner& planner);
 
   // --- time (events.cc) ---
   /// When advance() has something to do; none: nothing waits. With `periodic` also the timer of R-CTRL-819.
@@ -232,8 +233,9 @@ class Server {
   void drop(EvalRecord& record);
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
   // objects.cc
-  void fill(EvalRecord& record, const std::shared_ptr<const model::Evaluation>& eval);
-  [[nodiscard]] EvalRecord& record_of(const std::shared_ptr<const model::Evaluation>& eval);
+  void fill(EvalRecord& record, tables::StoredEvalRow row);
+  [[nodiscard]] EvalRecord* known_record(tables::StoredEvalRow row);
+  [[nodiscard]] EvalRecord& record_of(tables::StoredEvalRow row);
   void write_evals(std::vector<model::Evaluation> evals);
   [[nodiscard]] static std::uint64_t job_modify_index(const tables::Snapshot& state, tables::JobKeyRow key);
   void write_created(Lane& lane, const sched::CreatedEval& created);
@@ -271,7 +273,8 @@ class Server {
   std::atomic<broker::QueueSet> served_queues_{broker::kSchedulers};
   std::unique_ptr<Lane> lane_;
   std::uint32_t lanes_ = 0;
-  tsl::robin_map<base::Uuid, broker::EvalRow, base::UuidHash> rows_;  // History::objects only
+  static constexpr broker::EvalRow kNoBookRow{UINT32_MAX};
+  std::vector<broker::EvalRow> rows_;  // by StoredEvalRow: its row in the book; History::objects only
 
   // Client reports that wait for their batch: what they give room to, in the order of the reports.
   std::vector<tables::NodeRow> reported_;

@@ -128,7 +128,6 @@ class FirstPlan final : public sched::Planner {
 };
 
 model::Evaluation eval_of(const Lane& lane, const Snapshot& state) {
-  if (lane.record->object) return *lane.record->object;
   const tables::JobKey& key = state.jobs.keys[lane.facts.job];
   model::Evaluation out;
   out.id = lane.facts.id_text;
@@ -138,6 +137,7 @@ model::Evaluation eval_of(const Lane& lane, const Snapshot& state) {
   out.priority = lane.facts.priority;
   out.triggered_by = lane.facts.triggered_by;
   out.status = lane.facts.blocked ? "blocked" : "pending";
+  out.annotate_plan = lane.facts.annotate;
   return out;
 }
 

@@ -359,21 +359,14 @@ Problems check_eval_table(const Snapshot& state) {
   check_length("evals", "status", e.status, size, problems);
   check_length("evals", "create_index", e.create_index, size, problems);
   check_length("evals", "modify_index", e.modify_index, size, problems);
-  check_length("evals", "object", e.object, size, problems);
   check_length("evals", "packed", e.packed, size, problems);
   if (!problems.empty()) return problems;
   for (std::size_t row = 0; row < size; ++row) {
     const StoredEvalRow eval(static_cast<std::uint32_t>(row));
-    if (!e.exists(eval) && e.job_key[row] == kNoRow) continue;  // removed
+    if (!e.exists(eval)) continue;  // removed
     if (e.job_key[row] >= state.jobs.keys.size()) add(problems, "eval row {}: its job key does not exist", row);
     if (e.status[row] >= std::size(kEvalStatuses)) add(problems, "eval row {}: unknown status", row);
-    if (!e.exists(eval))
-      add(problems, "eval row {}: no object", row);
-    else if (e.object[row] && e.packed[row].present)
-      add(problems, "eval row {}: an object and its numbers beside it", row);
-    else if (e.object[row] &&
-             (e.object[row]->priority != e.priority[row] || e.object[row]->modify_index != e.modify_index[row]))
-      add(problems, "eval row {}: columns and object differ", row);
+    if (e.packed[row].type >= std::size(kEvalTypes)) add(problems, "eval row {}: unknown type", row);
   }
   return problems;
 }

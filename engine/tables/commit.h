@@ -87,8 +87,12 @@ class Commit {
   /// Replaces the object of the deployment in `row` by one with the same ID and job.
   void rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment);
   void upsert_eval(const model::Evaluation& eval);
-  /// The same for a known row; kNoRow: a new one. The job of the object must not change. Returns the row.
-  StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object);
+  /// The same for a known row; kNoRow: a new one. The job must not change. Returns the row.
+  StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, model::Evaluation eval);
+  /// Sets status (index into kEvalStatuses) and description of an existing evaluation.
+  void close_eval(StoredEvalRow row, std::uint8_t status, std::string description);
+  /// Sets index and, if given, time of its last change.
+  void set_eval_modified(StoredEvalRow row, std::optional<std::int64_t> at_ns);
   /// The row stays without an object and without a job; with a history it is reused.
   void remove_deployment(DeploymentRow row);
   /// Like remove_deployment().
@@ -168,6 +172,8 @@ class Commit {
     return row;
   }
   void write_deployment(DeploymentRow row, JobKeyRow job, std::shared_ptr<const model::Deployment> deployment);
+  /// Updates the history after an evaluation's columns changed.
+  void note_eval(StoredEvalRow row, bool is_new);
   void note_deployment(DeploymentRow row, JobKeyRow job) {
     ++store_.edit_key(job).changes;
     if (store_.changes_) store_.changes_->deployments.push_back(row);

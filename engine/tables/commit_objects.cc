@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "model/predicates.h"
 #include "tables/export.h"
 
 namespace berth::tables {
@@ -92,21 +91,18 @@ void Commit::remove_eval(StoredEvalRow row) {
         put_object(alloc, std::make_shared<const model::Allocation>(to_alloc(alloc)));
     store_.unlink_eval(row);
     store_.eval_rows_.forget(row);
-    store_.removed_rows().evals.push_back(row);
+    if (!store_.history_->evals[row].held) store_.removed_rows().evals.push_back(row);
   }
   e.job_key.edit(row) = kNoRow;
-  e.object.edit(row) = nullptr;
-  if (e.packed[row].present) e.packed.edit(row) = {};
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
   if (const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{}); !id.is_nil())
-    upsert_eval(store_.eval_rows_.find(id), id, std::make_shared<const model::Evaluation>(eval));
+    upsert_eval(store_.eval_rows_.find(id), id, eval);
 }
 
-StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_ptr<const model::Evaluation> object) {
+StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
   touch();
-  const model::Evaluation& eval = *object;
   EvalTable& e = store_.current_.evals;
   const bool is_new = row == kNoRow || !e.exists(row);
   if (row == kNoRow) row = store_.take_row(&RowLists::evals);
@@ -118,7 +114,6 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_
     e.status.push_back(0);
     e.create_index.push_back(0);
     e.modify_index.push_back(0);
-    e.object.push_back(nullptr);
     e.packed.push_back({});
     if (store_.history_) store_.history_->evals.emplace_back();
   } else if (is_new && store_.history_) {
@@ -127,22 +122,45 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, std::shared_
   }
   if (is_new) e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
   e.priority.edit(row) = static_cast<std::int32_t>(eval.priority);
-  const auto known = std::find(std::begin(kEvalStatuses), std::end(kEvalStatuses), eval.status);
-  e.status.edit(row) =
-      static_cast<std::uint8_t>(known == std::end(kEvalStatuses) ? 1 : known - std::begin(kEvalStatuses));
+  e.status.edit(row) = eval_status(eval.status);
   e.create_index.edit(row) = eval.create_index;
   e.modify_index.edit(row) = eval.modify_index;
-  PackedEval packed;
-  const bool over = model::is_terminal_evaluation(eval.status);
-  const bool packs = over && pack(eval, store_.current_.eval_columns(row), store_.symbols_, packed);
-  if (packs || e.packed[row].present) e.packed.edit(row) = packs ? packed : PackedEval();
-  e.object.edit(row) = packs ? nullptr : object;
-  if (!store_.history_) return row;
-  if (is_new)
-    store_.link_eval(row, eval);
-  else
-    store_.read_eval(row, eval);
+  EvalContents contents = pack(std::move(eval), store_.current_.eval_columns(row), store_.symbols_);
+  e.packed.edit(row) = contents.packed;
+  e.more.set(row, std::move(contents.more));
+  note_eval(row, is_new);
   return row;
+}
+
+void Commit::note_eval(StoredEvalRow row, bool is_new) {
+  if (!store_.history_) return;
+  if (is_new)
+    store_.link_eval(row);
+  else
+    store_.read_eval(row);
+}
+
+void Commit::close_eval(StoredEvalRow row, std::uint8_t status, std::string description) {
+  touch();
+  EvalTable& e = store_.current_.evals;
+  e.status.edit(row) = status;
+  const EvalMoreRef& before = e.more[row];
+  if (!before && description.empty()) return note_eval(row, false);
+  auto more = before ? std::make_shared<EvalMore>(*before) : std::make_shared<EvalMore>();
+  more->status_description = std::move(description);
+  // A status that has no number of its own is kept as a text.
+  std::erase_if(more->texts, [](const auto& kept) { return kept.first == &model::Evaluation::status; });
+  e.more.set(row, std::move(more));
+  note_eval(row, false);
+}
+
+void Commit::set_eval_modified(StoredEvalRow row, std::optional<std::int64_t> at_ns) {
+  touch();
+  EvalTable& e = store_.current_.evals;
+  e.modify_index.edit(row) = index_;
+  if (!at_ns) return;
+  e.packed.edit(row).modify_time = *at_ns;
+  note_eval(row, false);
 }
 
 bool Commit::release_key(JobKeyRow key) {

@@ -226,9 +226,9 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
 }
 
 std::shared_ptr<const model::Evaluation> Snapshot::eval(StoredEvalRow row) const {
-  if (const auto& object = evals.object[row]) return object;
-  if (!evals.packed[row].present) return nullptr;
-  return std::make_shared<const model::Evaluation>(unpack(evals.packed[row], eval_columns(row), *symbols));
+  if (!evals.exists(row)) return nullptr;
+  return std::make_shared<const model::Evaluation>(
+      unpack(evals.packed[row], evals.more[row].get(), eval_columns(row), *symbols));
 }
 
 model::ClusterState to_cluster(const Snapshot& state) {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <utility>
 
-#include "model/predicates.h"
 #include "tables/commit.h"
 #include "tables/export.h"
 
@@ -51,7 +50,7 @@ void StateStore::rebuild_history() {
     if (const auto& version = current_.jobs.versions[row])
       count_shapes(*version, true), ++h.jobs[version->key].versions;
   for (StoredEvalRow row = 0; row < current_.evals.size(); ++row)
-    if (const auto eval = current_.eval(row)) link_eval(row, *eval);
+    if (current_.evals.exists(row)) link_eval(row);
   for (DeploymentRow row = 0; row < current_.deployments.size(); ++row)
     if (current_.deployments.active[row]) ++h.jobs[current_.deployments.job_key[row]].active_deployments;
   for (JobKeyRow key = 0; key < current_.jobs.keys.size(); ++key) {
@@ -134,7 +133,7 @@ void StateStore::count_ended(StoredEvalRow eval, bool before, bool after) {
   count(history_->evals[eval].ended_allocs, before, after);
 }
 
-void StateStore::link_eval(StoredEvalRow row, const model::Evaluation& object) {
+void StateStore::link_eval(StoredEvalRow row) {
   History& h = *history_;
   History::Eval& eval = h.evals[row];
   History::Job& job = h.jobs[current_.evals.job_key[row]];
@@ -143,20 +142,21 @@ void StateStore::link_eval(StoredEvalRow row, const model::Evaluation& object) {
   if (job.eval_head != kNoRow) h.evals[job.eval_head].prev_of_job = row;
   job.eval_head = row;
   ++job.evals;
-  read_eval(row, object);
+  read_eval(row);
 }
 
-/// Reads the history's copy of the object; call after link_eval() and after every write.
-void StateStore::read_eval(StoredEvalRow row, const model::Evaluation& object) {
+/// Copies the columns that garbage collection reads; call after link_eval() and after every write.
+void StateStore::read_eval(StoredEvalRow row) {
   History::Eval& eval = history_->evals[row];
-  const bool open = !model::is_terminal_evaluation(object.status);
-  const bool blocked = object.status == "blocked";
+  const EvalTable& e = current_.evals;
+  const bool open = is_open(e.status[row]);
+  const bool blocked = e.status[row] == kEvalBlocked;
   History::Job& job = history_->jobs[current_.evals.job_key[row]];
   count(job.open_evals, eval.open, open);
   count(job.blocked_evals, eval.blocked, blocked);
   eval.open = open, eval.blocked = blocked;
-  eval.batch = object.type == "batch";
-  eval.modify_time = object.modify_time;
+  eval.batch = e.packed[row].type == kEvalBatch;
+  eval.modify_time = e.packed[row].modify_time;
 }
 
 void StateStore::unlink_eval(StoredEvalRow row) {
@@ -168,7 +168,14 @@ void StateStore::unlink_eval(StoredEvalRow row) {
   --job.evals;
   job.open_evals -= eval.open, job.blocked_evals -= eval.blocked;
   while (eval.alloc_head != kNoRow) set_alloc_eval(eval.alloc_head, kNoRow);
+  const bool held = eval.held;
   eval = {};
+  eval.held = held;
+}
+
+void StateStore::hold_eval(StoredEvalRow row, bool on) {
+  history_->evals[row].held = on;
+  if (!on && !current_.evals.exists(row)) removed_rows().evals.push_back(row);
 }
 
 void StateStore::count_shapes(const CompiledJob& job, bool more) {

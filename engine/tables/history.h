@@ -4,7 +4,8 @@
 // A row is reused when no reader can mistake it for the old one. After its object is removed, it waits for these
 // conditions, in this order:
 //   1. no row refers to it: a removed allocation stays while another one names it as its predecessor, successor or
-//      evictor, a deployment while an allocation names it, a version while an allocation carries it
+//      evictor, a deployment while an allocation names it, a version while an allocation carries it; an evaluation
+//      that a server is about to decide stays while it is held
 //   2. the watchers of changes (StateStore::set_changes) received the removal and cleared the list
 //   3. no snapshot or RowHold from before that exists
 // Rows that only rows of the same commit refer to (shapes) need only 1. Threads: the writer's only.
@@ -55,6 +56,7 @@ struct History {
     bool open = false;     ///< not terminal
     bool blocked = false;  ///< status `blocked`
     bool batch = false;    ///< of type `batch`
+    bool held = false;     ///< see StateStore::hold_eval()
   };
   struct Job {
     StoredEvalRow eval_head = kNoRow;

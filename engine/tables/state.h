@@ -25,8 +25,7 @@
 
 namespace berth::tables {
 
-/// Deployments and evaluations: the columns that schedulers filter by, and the API object of each row. A finished
-/// evaluation has none if a packed row is equivalent (packed_eval.h); Snapshot::eval() then makes it.
+/// Deployments: the columns that schedulers filter by, and the API object of each row.
 struct DeploymentTable {
   CowVector<base::Uuid> id;
   CowVector<JobKeyRow> job_key;
@@ -37,22 +36,23 @@ struct DeploymentTable {
   [[nodiscard]] std::size_t size() const { return id.size(); }
 };
 
+/// Evaluations. Snapshot::eval() makes the API object of a row.
 struct EvalTable {
   CowVector<base::Uuid> id;
-  CowVector<JobKeyRow> job_key;
+  CowVector<JobKeyRow> job_key;  ///< kNoRow: removed
   CowVector<std::int32_t> priority;
   CowVector<std::uint8_t> status;  ///< index into kEvalStatuses
   CowVector<std::uint64_t> create_index, modify_index;
-  CowVector<std::shared_ptr<const model::Evaluation>> object;  ///< null if there is none or `packed` has it
   CowVector<PackedEval> packed;
+  SparseColumn<EvalMoreRef> more;
   [[nodiscard]] std::size_t size() const { return id.size(); }
-  [[nodiscard]] bool exists(StoredEvalRow row) const { return object[row] || packed[row].present; }
-  [[nodiscard]] std::uint64_t snapshot_index(StoredEvalRow row) const {
-    return object[row] ? object[row]->snapshot_index : packed[row].snapshot_index;
+  [[nodiscard]] bool exists(StoredEvalRow row) const { return job_key[row] != kNoRow; }
+  /// Groups of it could not be placed.
+  [[nodiscard]] bool failed_groups(StoredEvalRow row) const {
+    const EvalMoreRef& rest = more[row];
+    return rest && !rest->failed_tg_allocs.empty();
   }
 };
-inline constexpr const char* kEvalStatuses[] = {"blocked", "pending", "complete", "failed", "canceled"};
-inline constexpr std::uint8_t kEvalBlocked = 0, kEvalComplete = 2, kEvalCanceled = 4;
 
 /// Small, rarely changed data that is read as API objects: volumes, pools, configuration.
 struct ColdState {
@@ -89,21 +89,20 @@ struct Snapshot : StateTables {
     return code == 0 ? nullptr : &symbols->text(c.value(code));
   }
 
-  /// The evaluation as an API object, made from its packed form if necessary; null: there is none.
+  /// The evaluation as an API object, made from its row; null: there is none.
   [[nodiscard]] std::shared_ptr<const model::Evaluation> eval(StoredEvalRow row) const;
   /// Of an existing evaluation.
   [[nodiscard]] const std::string& namespace_of_eval(StoredEvalRow row) const {
-    return evals.object[row] ? evals.object[row]->namespace_ : text(jobs.keys[evals.job_key[row]].job_namespace);
+    return text(jobs.keys[evals.job_key[row]].job_namespace);
   }
   [[nodiscard]] const std::string& job_of_eval(StoredEvalRow row) const {
-    return evals.object[row] ? evals.object[row]->job_id : text(jobs.keys[evals.job_key[row]].job_id);
+    return text(jobs.keys[evals.job_key[row]].job_id);
   }
   /// Its values in the columns.
   [[nodiscard]] EvalColumns eval_columns(StoredEvalRow row) const {
     const JobKey& key = jobs.keys[evals.job_key[row]];
-    return {evals.id[row],          text(key.job_namespace),          text(key.job_id),
-            evals.priority[row],    kEvalStatuses[evals.status[row]], evals.create_index[row],
-            evals.modify_index[row]};
+    return {evals.id[row],     text(key.job_namespace), text(key.job_id),       evals.priority[row],
+            evals.status[row], evals.create_index[row], evals.modify_index[row]};
   }
 
   // Facts about an allocation, with or without an API object.
@@ -249,6 +248,9 @@ class StateStore {
   void let_go();
   /// After ask_for_rows(): prefetches what removing the row touches next. Requires a history.
   void ask_to_remove(AllocRow row) const;
+  /// `on`: the evaluation's row is not reused until `on` is false. If the evaluation is removed meanwhile, the row
+  /// keeps its contents except for the job. Requires a history.
+  void hold_eval(StoredEvalRow row, bool on);
   /// For users that store row numbers for some time. Requires a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
   /// Memory of the tables' columns and indexes; API objects (specs, jobs, cold allocations) are not counted.
@@ -343,8 +345,8 @@ class StateStore {
   void move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment);
   void set_alloc_eval(AllocRow row, StoredEvalRow eval);
   void count_ended(StoredEvalRow eval, bool before, bool after);
-  void link_eval(StoredEvalRow row, const model::Evaluation& object);
-  void read_eval(StoredEvalRow row, const model::Evaluation& object);
+  void link_eval(StoredEvalRow row);
+  void read_eval(StoredEvalRow row);
   void unlink_eval(StoredEvalRow row);
   void count_shapes(const CompiledJob& job, bool more);
   void drop_shape(ShapeId shape);

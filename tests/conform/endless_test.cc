@@ -35,7 +35,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   Refusals refusals;
   server::Server server(config, clock, &refusals);
   server.load(state);
-  server.take({{fsm::HookKind::enqueue, std::make_shared<const model::Evaluation>(*eval)}});
+  server.take({{.kind = fsm::HookKind::enqueue, .eval = server.store().find_eval(eval->id)}});
   clock.set(eval->wait_until.ns + base::kSecond);
   server.advance();
   ASSERT_TRUE(server.step());

@@ -27,7 +27,7 @@ TEST_F(Deploying, HealthIsEvaluatedAfterBothBatches) {  // R-CTRL-1201, 1202, 12
   cluster.run_until(30);
   EXPECT_EQ(cluster.written(), std::vector<std::string>{"11250 alloc_transition"});
   ASSERT_EQ(cluster.out.hooks.size(), 1u);
-  const auto& eval = cluster.out.hooks[0].eval;
+  const auto eval = cluster.store().current().eval(cluster.out.hooks[0].eval);
   EXPECT_EQ(eval->triggered_by, "deployment-watcher");
   EXPECT_EQ(eval->priority, 70);  // R-CTRL-222
   EXPECT_EQ(eval->create_time, 11 * kS);

@@ -151,8 +151,9 @@ TEST(Heartbeat, MissedOnceANodeIsDownAndItsJobsAreEvaluated) {  // R-CTRL-918, 9
   EXPECT_EQ(cluster.log().node(node_id(2))->status, "ready");
   EXPECT_FALSE(cluster.watchers().nodes().heartbeats().has(cluster.row(1)));  // R-CTRL-921
   ASSERT_EQ(cluster.out.hooks.size(), 1u);
-  EXPECT_EQ(cluster.out.hooks[0].eval->triggered_by, "node-update");
-  EXPECT_EQ(cluster.out.hooks[0].eval->job_id, "j");
+  const auto eval = cluster.store().current().eval(cluster.out.hooks[0].eval);
+  EXPECT_EQ(eval->triggered_by, "node-update");
+  EXPECT_EQ(eval->job_id, "j");
 }
 
 TEST(Heartbeat, MissedWithAllocationsThatMayReconnectANodeIsDisconnected) {  // R-CTRL-919, 920, 924, 922

@@ -26,7 +26,7 @@ TEST_F(Periodic, ChildrenAreNamedByTheirInstant) {  // R-CTRL-1305
   const auto child = cluster.log().job("default", "p/periodic-600");
   EXPECT_EQ(child->parent_id, "p");
   EXPECT_FALSE(child->periodic.has_value());
-  EXPECT_EQ(cluster.out.hooks.at(0).eval->triggered_by, "periodic-job");
+  EXPECT_EQ(cluster.store().current().eval(cluster.out.hooks.at(0).eval)->triggered_by, "periodic-job");
 }
 
 TEST_F(Periodic, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
@@ -34,7 +34,7 @@ TEST_F(Periodic, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
   cluster.run_until(1300);
   EXPECT_TRUE(launched(600));
   EXPECT_FALSE(launched(1200));
-  model::Evaluation done = *cluster.out.hooks.at(0).eval;
+  model::Evaluation done = *cluster.store().current().eval(cluster.out.hooks.at(0).eval);
   done.status = "complete";
   fsm::Hooks hooks;
   EXPECT_EQ(cluster.log().apply(cluster.log().next_index(), std::vector<model::Evaluation>{done}, hooks), "");

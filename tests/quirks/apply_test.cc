@@ -219,7 +219,7 @@ QUIRK_TEST(cancelled_evals_linger, APurgeTakesItsEvaluationsFromTheBroker) {  //
   ASSERT_EQ(hooks.size(), off ? 1U : 0U);
   if (!off) return;
   EXPECT_EQ(hooks[0].kind, fsm::HookKind::drop);
-  EXPECT_EQ(hooks[0].eval->id, pending[0].id);
+  EXPECT_EQ(hooks[0].eval, run.store.find_eval(pending[0].id));
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ class AppliedPlan {
     });
     Value& evals = out.set("PreemptionEvals", Value::array());
     for (const fsm::Hook& hook : result_.hooks) {
-      model::Evaluation eval = *hook.eval;
+      model::Evaluation eval = *store_.current().eval(hook.eval);
       eval.create_index = eval.modify_index = 0;
       evals.push(model::to_json(eval, kSparse));
     }

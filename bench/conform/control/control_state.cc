@@ -282,17 +282,21 @@ std::string ScriptState::class_text(tables::NodeRow node) const {
 
 void ScriptState::put_calls(const fsm::Hooks& hooks, Value& got) const {
   Value& calls = got.set("calls", Value::array());
+  const tables::Snapshot& state = log_.store().current();
+  const auto eval_id = [&](const fsm::Hook& hook) { return state.eval(hook.eval)->id; };
   for (const fsm::Hook& hook : hooks) {
     Value call = Value::array();
     switch (hook.kind) {
       case fsm::HookKind::enqueue:
-        call.push("enqueue"), call.push(hook.eval->id);
+        call.push("enqueue"), call.push(eval_id(hook));
         break;
       case fsm::HookKind::block:
-        call.push("block"), call.push(hook.eval->id);
+        call.push("block"), call.push(eval_id(hook));
         break;
       case fsm::HookKind::untrack:
-        call.push("untrack"), call.push(hook.name_space), call.push(hook.id);
+        call.push("untrack");
+        call.push(state.text(state.jobs.keys[hook.job].job_namespace));
+        call.push(state.text(state.jobs.keys[hook.job].job_id));
         break;
       case fsm::HookKind::unblock:
         call.push("unblock"), call.push(hook.id), call.push(hook.index);
@@ -306,7 +310,7 @@ void ScriptState::put_calls(const fsm::Hooks& hooks, Value& got) const {
         break;
       case fsm::HookKind::drop:  // never with cancelled_evals_linger
       case fsm::HookKind::drop_waiting:
-        call.push("drop_waiting"), call.push(hook.eval->id);
+        call.push("drop_waiting"), call.push(eval_id(hook));
         break;
     }
     calls.push(std::move(call));

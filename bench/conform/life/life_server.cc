@@ -6,6 +6,7 @@
 
 #include "conform/life/life.h"
 #include "conform/life/life_queue.h"
+#include "server/stored_eval.h"
 
 namespace berth::conform {
 
@@ -94,8 +95,8 @@ void LifeServer::attempt(server::Lane& lane) {
   compare_views();
   if (lane.attempts > 1) return;
   const server::EvalRecord& eval = *lane.record;
-  if (eval.wait_until_ns > now()) watch_.problem("R-CTRL-1735: " + eval.object->id + " came before its time");
-  watch_.evaluating(state(), lane.facts, *eval.object);
+  if (eval.wait_until_ns > now()) watch_.problem("R-CTRL-1735: " + base::to_text(eval.id) + " came before its time");
+  watch_.evaluating(state(), lane.facts, server::stored_eval(state(), eval));
 }
 
 void LifeServer::decided(server::Lane& lane) {
@@ -108,12 +109,13 @@ void LifeServer::applying(server::Lane&) {
 }
 
 void LifeServer::applied(server::Lane& lane) {
-  watch_.committed({*before_, state(), lane.result, *lane.record->object, index_, lane.applied});
+  watch_.committed({*before_, state(), lane.result, server::stored_eval(state(), *lane.record), index_, lane.applied});
   before_.reset();
 }
 
 void LifeServer::failed(const server::EvalRecord& eval, std::string_view) {
-  watch_.tell(fmt::format("  gave up {} of {}", eval.object->triggered_by, eval.object->job_id));
+  const model::Evaluation stored = server::stored_eval(state(), eval);
+  watch_.tell(fmt::format("  gave up {} of {}", stored.triggered_by, stored.job_id));
 }
 
 }  // namespace berth::conform

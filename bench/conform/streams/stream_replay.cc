@@ -191,9 +191,9 @@ std::set<std::string> commit_claims(const Field& line, const model::Evaluation& 
 
 /// Lets the server decide an evaluation and returns its results. `claims`: also commits the plan, if it is the only one
 /// and was committed completely.
-Recording decide(const Field& line, const std::shared_ptr<const model::Evaluation>& asked,
-                 const model::Evaluation& eval, std::span<const StreamDelta> deltas, const StreamState& state,
-                 const std::set<std::string>& fresh, server::ManualClock& clock, server::Server& server,
+Recording decide(const Field& line, const model::Evaluation& asked, const model::Evaluation& eval,
+                 std::span<const StreamDelta> deltas, const StreamState& state, const std::set<std::string>& fresh,
+                 server::ManualClock& clock, server::Server& server,
                  std::optional<std::set<std::string>>* claims = nullptr) {
   clock.set(line["now"].as_int());
   Recording out;
@@ -286,8 +286,8 @@ Result<Outcome> StreamReplay::next(const Field& line, std::size_t number, bool l
   }
   model::Evaluation eval;
   if (auto done = from_json(line["eval"], eval); !done) return tl::unexpected(done.error());
-  const auto asked = std::make_shared<model::Evaluation>(eval);
-  asked->type = line["scheduler"].as_string();
+  model::Evaluation asked = eval;
+  asked.type = line["scheduler"].as_string();
 
   std::vector<Difference> differences;
   compare_claims(*delta, differences);

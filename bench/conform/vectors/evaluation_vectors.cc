@@ -101,8 +101,8 @@ Outcome replay_evaluation(const Vector& v) {
   const model::ClusterState state = or_malformed(io::read_vector_state(v.whole["state"], jobs, v.path, "/state"));
   model::Evaluation eval;
   if (auto done = from_json(v.whole["eval"], eval, {}); !done) return Outcome::failed(done.error().line());
-  const auto asked = std::make_shared<model::Evaluation>(eval);
-  asked->type = scheduler;  // as named in the vector
+  model::Evaluation asked = eval;
+  asked.type = scheduler;  // as named in the vector
 
   server::ManualClock clock;
   clock.set(v.whole["now"].as_int());
