@@ -95,9 +95,6 @@ struct Snapshot : StateTables {
   [[nodiscard]] const std::string& namespace_of_eval(StoredEvalRow row) const {
     return text(jobs.keys[evals.job_key[row]].job_namespace);
   }
-  [[nodiscard]] const std::string& job_of_eval(StoredEvalRow row) const {
-    return text(jobs.keys[evals.job_key[row]].job_id);
-  }
   /// Its values in the columns.
   [[nodiscard]] EvalColumns eval_columns(StoredEvalRow row) const {
     const JobKey& key = jobs.keys[evals.job_key[row]];
