@@ -14,8 +14,6 @@
 namespace berth::plan {
 
 using rank::Component;
-using rank::kComponentNames;
-using rank::kComponents;
 
 /// One node of the top list: its final score and the components it logged. 16 bytes, plus 8 per value: most components
 /// of most nodes are 0, and a placement writes five of these.

@@ -3,9 +3,8 @@
 //   value[c]   8 B per component, in stage order; valid if bit c of `appended` is set
 //   appended   1 B, bit c set: component c counts in the mean
 //
-// To add a component: (1) add it to Component and its name to the list next to it, which gives it a column in every
-// row; (2) write one function here that computes it (fit is in score_fit.h, spread in spread.h); (3) append it in
-// sched/node/scorer.cc. The sum, the metrics and the record of the best nodes iterate over the row and need no change.
+// The table of components is sched/node/component_table.h. The sum, the metrics and the record of the best nodes
+// iterate over the row.
 #pragma once
 
 #include <bit>
@@ -15,23 +14,17 @@
 
 namespace berth::rank {
 
-/// In stage order (R-RANK-201), which is the order of the sum.
+/// Places in the row, in stage order (R-RANK-201), which is the order of the sum. The names are those of Nomad's
+/// components; further places are free.
 enum class Component : std::uint8_t { binpack, devices, anti_affinity, penalty, affinity, spread, preemption };
-inline constexpr std::size_t kComponents = 7;
-inline constexpr const char* kComponentNames[kComponents] = {
-    "binpack",       "devices",           "job-anti-affinity", "node-reschedule-penalty",
-    "node-affinity", "allocation-spread", "preemption"};
+inline constexpr std::size_t kComponentPlaces = 8;
 
 [[nodiscard]] constexpr std::uint8_t component_bit(Component c) {
   return static_cast<std::uint8_t>(1U << static_cast<unsigned>(c));
 }
-/// Components that a node's score map shows as 0 if they are not appended (R-RANK-701).
-inline constexpr std::uint8_t kLoggedAlways = component_bit(Component::binpack) |
-                                              component_bit(Component::anti_affinity) |
-                                              component_bit(Component::penalty) | component_bit(Component::affinity);
 
 struct ScoreRow {
-  double value[kComponents];
+  double value[kComponentPlaces];
   std::uint8_t appended = 0;
 
   void append(Component c, double component) noexcept { set(c, component, true); }

@@ -33,6 +33,7 @@
 #include "plan/plan_rows.h"
 #include "rank/devices.h"
 #include "rank/fit.h"
+#include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
 #include "sched/source/ask_scores.h"
 #include "sched/source/core_use.h"
@@ -47,8 +48,6 @@ namespace berth::sched {
 
 using plan::Component;
 using plan::Count;
-using plan::kComponentNames;
-using plan::kComponents;
 using plan::PlannedAlloc;
 using plan::PlanRows;
 using plan::ScoredNode;
@@ -261,6 +260,8 @@ struct Scratch {
   StrategyFit strategy_fit;  ///< replaces the fit component if a strategy is used
   /// Groups that are not placed, ascending: a dry run examines only the others. Their allocations stay unchanged.
   std::vector<tables::Symbol> passed_over;
+  /// Score components of service and batch jobs in place of kScoreComponents; empty: those.
+  std::span<const ScoreComponent> components;
   Arena arena;
   tables::ShapePool shapes;  ///< resources of chosen nodes
   Reasons reasons;

@@ -3,6 +3,7 @@
 #include "base/wrap_sums.h"
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
+#include "sched/node/component_table.h"
 #include "sched/planned.h"
 #include "tables/export.h"
 
@@ -76,8 +77,8 @@ model::AllocMetric to_model(const Naming& naming, const SelectMetrics& metrics, 
     model::ScoreMeta& meta = out.score_meta_data.emplace_back();
     meta.node_id = base::to_text(snapshot.nodes.id(node.node));
     meta.norm_score = node.norm;
-    for (std::size_t c = 0; c < kComponents; ++c)
-      if (node.logged >> c & 1) meta.scores[kComponentNames[c]] = metrics.value(node, c);
+    for (std::size_t c = 0; c < kScoreComponents.size(); ++c)
+      if (node.logged >> c & 1) meta.scores[kScoreComponents[c].name] = metrics.value(node, c);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "conform/compare.h"
 #include "model/codec/codec.h"
 #include "rank/spread.h"
+#include "sched/node/component_table.h"
 #include "sched/stack/select_parts.h"
 
 namespace berth::conform {
@@ -99,8 +100,9 @@ class Chain {
       }
       const double final_score = scorer.final_score(row, score);
       json::Value components = json::Value::array();
-      for (std::size_t c = 0; c < rank::kComponents; ++c)
-        if (score.appended >> c & 1) components.push(json::Array{rank::kComponentNames[c], bits_text(score.value[c])});
+      for (std::size_t c = 0; c < sched::kScoreComponents.size(); ++c)
+        if (score.appended >> c & 1)
+          components.push(json::Array{sched::kScoreComponents[c].name, bits_text(score.value[c])});
       json::Value& result = out.set(option["node"].as_string(), json::Value::object());
       result.set("components", std::move(components));
       result.set("final", bits_text(final_score));

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sched/node/component_table.h"
+
 namespace berth::sched {
 
 using rank::Component;
@@ -112,24 +114,28 @@ double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const
 
 void Scorer::score(NodeRow row, const tables::NodeCapacity& capacity, const NodeOverlay* overlay,
                    const CompiledGroup& group, const FitUse& use, const Option* option, rank::ScoreRow& out) {
+  const ScoredOption of{*this, row, capacity, overlay, group, use, option};
   out.appended = 0;
-  out.append(Component::binpack, scratch_.strategy_fit ? strategy_component(row, group, use, option)
-                                                       : fit_component(use.cpu_mhz, capacity.cpu_score, use.memory_mb,
-                                                                       capacity.memory_score));
-  if (option && option->device_weight != 0)  // R-RANK-654
-    out.append(Component::devices, option->device_matched / option->device_weight);
-  if (attempt_.system) return;  // R-RANK-202
-  if (const std::int32_t same = effects_.collisions(overlay, group.name); same > 0)
-    out.append(Component::anti_affinity, rank::anti_affinity(same, group.count));
-  if (!group.affinities.empty()) out.append(Component::affinity, affinity(row, group));
+  const auto append = [&](const ScoreComponent& component) {
+    if (component.changes != ScoreComponent::Changes::with_node) return;
+    if (attempt_.system && !component.of_system_jobs) return;
+    if (const std::optional<double> value = component.of_node(of)) out.append(component.place, *value);
+  };
+  if (scratch_.components.empty() || attempt_.system) [[likely]]
+    return each_component([&](auto at) { append(kScoreComponents[at]); });
+  for (const ScoreComponent& component : scratch_.components) append(component);
 }
 
 double Scorer::final_score(NodeRow row, rank::ScoreRow& score) {
-  score.set(Component::penalty, rank::kReschedulePenalty, is_penalised(row));
-  if (spread_group_) {
-    const double spread = effects_.spread.score(*spread_group_, row);
-    score.set(Component::spread, spread, spread != 0.0);  // R-RANK-833
-  }
+  const auto set = [&](const ScoreComponent& component) {
+    if (component.changes != ScoreComponent::Changes::with_select) return;
+    const std::optional<double> value = component.of_select(*this, row);
+    score.set(component.place, value.value_or(0), value.has_value());
+  };
+  if (scratch_.components.empty()) [[likely]]
+    each_component([&](auto at) { set(kScoreComponents[at]); });
+  else
+    for (const ScoreComponent& component : scratch_.components) set(component);
   return score.mean();
 }
 

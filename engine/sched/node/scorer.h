@@ -41,6 +41,18 @@ class Scorer {
   /// Penalty and spread of this Select, and the mean of all (R-RANK-901).
   double final_score(tables::NodeRow row, rank::ScoreRow& score);
 
+  /// Component `binpack`: by the ranking strategy if there is one, else by Nomad's formula.
+  double fit_component(const ScoredOption& of) {
+    return scratch_.strategy_fit
+               ? strategy_component(of.row, of.group, of.use, of.option)
+               : fit_component(of.use.cpu_mhz, of.capacity.cpu_score, of.use.memory_mb, of.capacity.memory_score);
+  }
+  /// Number of proposed allocations of the job's group on the node (R-RANK-711).
+  [[nodiscard]] std::int32_t collisions(const NodeOverlay* overlay, const tables::CompiledGroup& group) const {
+    return effects_.collisions(overlay, group.name);
+  }
+  /// Component `allocation-spread` of this Select; 0 without spreads.
+  double spread(tables::NodeRow row) { return spread_group_ ? effects_.spread.score(*spread_group_, row) : 0.0; }
   /// Component `binpack` by Nomad's formula.
   double fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t memory, double memory_capacity);
   /// Component `node-affinity` of a group with affinities.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "sched/node/component_table.h"
 #include "sched/source/columns.h"
 
 namespace berth::sched {
@@ -202,11 +203,11 @@ std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<pla
     const std::uint32_t entry = best[i].id;
     plan::ScoredNode node{.node = row_[entry], .first = stored, .norm = best[i].score};
     if (appended_[entry] == 1 && spread_sets_ == 0) [[likely]] {
-      node.log_one(Component::binpack, sum_[entry], rank::kLoggedAlways, values, stored);
+      node.log_one(Component::binpack, sum_[entry], kLoggedAlways, values, stored);
     } else {
       rank::ScoreRow score;
       components(entry, score);
-      node.log(score, rank::kLoggedAlways, values, stored);
+      node.log(score, kLoggedAlways, values, stored);
     }
     out[i] = node;
   }

@@ -68,6 +68,7 @@ void Attempt::find_needs() {
   needs.add(Need::ports_or_cores_held, nodes.port_or_core_allocs != 0);
   needs.add(Need::invalid_nodes, nodes.invalid_nodes != 0);
   needs.add(Need::classes_by_node, !quirks.verdicts_per_class);
+  for (const ScoreComponent& component : scratch.components) needs = needs | component.adds;
 }
 
 std::uint32_t Attempt::number_of(tables::Symbol name) {

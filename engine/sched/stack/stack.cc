@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "sched/node/component_table.h"
+
 namespace berth::sched {
 
 using tables::CompiledGroup;
@@ -211,7 +213,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
   const auto best = parts_.top.take();
   const std::span<ScoredNode> list = arena.pack<ScoredNode>(best.size());
   out.top = list;
-  double values[rank::TopScores::kCapacity * kComponents];
+  double values[rank::TopScores::kCapacity * rank::kComponentPlaces];
   std::uint16_t stored = 0;
   if (run_.source == SourceKind::columns) {
     stored = columns_.log(best, list, values);
@@ -223,7 +225,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
       node.norm = best[i].score;
       const bool few = run_.source == SourceKind::few;
       node.node = few ? few_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
-      node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, rank::kLoggedAlways, values,
+      node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, kLoggedAlways, values,
                stored);
     }
   }
