@@ -380,7 +380,27 @@ void GenericScheduler::apply_result() {
     out.updates = group.updates;
   }
   for (const ClusterResult::Followup& followup : r.followups) plan.followups.push_back(uuid(followup.eval.id));
+  apply_deployment();
+  if (!names_followups()) r.attribute_updates.clear(), r.followups_in_alloc.clear();
+  const auto rows = allocs_.rows();
+  for (const ClusterResult::Update& update : r.followups_in_alloc)
+    written_followups_.emplace_back(rows[update.row], plan.followups[static_cast<std::size_t>(update.followup)]);
+  apply_stops();
+  apply_updates();
+}
 
+/// A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad still refers to them (R-SCHED-56).
+bool GenericScheduler::names_followups() const { return eval_->wait_until.is_zero() || quirks().followups_dangle; }
+
+/// Position of a follow-up of the reconciler in the plan; kNoRow: none, or it is not created.
+std::uint32_t GenericScheduler::followup_of(std::int32_t followup) const {
+  return followup == reconcile::kNoFollowup || !names_followups() ? kNoRow : static_cast<std::uint32_t>(followup);
+}
+
+void GenericScheduler::apply_deployment() {
+  EvalResult& result = *result_;
+  PlanRows& plan = result.plan;
+  const ClusterResult& r = reconciled_;
   // The current deployment is the reconciler's, else the stored one, in any status (R-SCHED-49).
   deployment_is_active_ = false;
   if (r.deployment) {
@@ -396,18 +416,12 @@ void GenericScheduler::apply_result() {
   for (const model::DeploymentStatusUpdate& update : r.deployment_updates)
     plan.deployment_updates.push_back(
         {uuid(update.deployment_id), status_text(update.status), status_description(update.status_description)});
+}
 
+void GenericScheduler::apply_stops() {
+  PlanRows& plan = result_->plan;
   const auto rows = allocs_.rows();
-  const auto facts = allocs_.facts();
-  // A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad still refers to them (R-SCHED-56).
-  const bool names_followups = eval_->wait_until.is_zero() || quirks().followups_dangle;
-  if (!names_followups) r.attribute_updates.clear(), r.followups_in_alloc.clear();
-  for (const ClusterResult::Update& update : r.followups_in_alloc)
-    written_followups_.emplace_back(rows[update.row], plan.followups[static_cast<std::size_t>(update.followup)]);
-  const auto followup_of = [&](std::int32_t followup) {
-    return followup == reconcile::kNoFollowup || !names_followups ? kNoRow : static_cast<std::uint32_t>(followup);
-  };
-  for (const ClusterResult::Stop& s : r.stop) {
+  for (const ClusterResult::Stop& s : reconciled_.stop) {
     std::optional<tables::Client> client;
     if (s.client_status == model::ClientStatus::lost) client = tables::Client::lost;
     if (s.client_status == model::ClientStatus::failed) client = tables::Client::failed;
@@ -420,6 +434,14 @@ void GenericScheduler::apply_result() {
         }
     stop(s.row, description_of(s.description), client, followup);
   }
+}
+
+void GenericScheduler::apply_updates() {
+  EvalResult& result = *result_;
+  PlanRows& plan = result.plan;
+  const ClusterResult& r = reconciled_;
+  const auto rows = allocs_.rows();
+  const auto facts = allocs_.facts();
   const auto update_row = [&](std::uint32_t position, plan::PlannedUpdate::Kind kind, std::int32_t followup) {
     plan::PlannedUpdate& out = plan.updates.emplace_back();
     out.alloc = rows[position];

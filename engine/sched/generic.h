@@ -53,6 +53,11 @@ class GenericScheduler {
   bool place_new();
   bool reconcile_job();
   void apply_result();
+  [[nodiscard]] bool names_followups() const;
+  [[nodiscard]] std::uint32_t followup_of(std::int32_t followup) const;
+  void apply_deployment();
+  void apply_stops();
+  void apply_updates();
   bool place_all();
   bool place(const Missing& missing);
   [[nodiscard]] Placing placing_of(const Missing& missing);

@@ -93,6 +93,33 @@ model::Allocation updated(const Naming& naming, const PlanRows& plan, const plan
   return out;
 }
 
+/// The new allocation without the evictions for it.
+model::Allocation placed(const Naming& naming, const PlanRows& rows, const CompiledJob& job, const PlannedAlloc& alloc,
+                         const model::Evaluation& eval) {
+  const Snapshot& snapshot = naming.snapshot;
+  const CompiledJob& of = alloc.job == kNoRow ? job : *snapshot.jobs.versions[alloc.job];
+  model::Allocation out;
+  out.id = base::to_text(alloc.id);
+  out.namespace_ = job.spec->namespace_;
+  out.eval_id = eval.id;
+  out.name = planned_name(snapshot, rows, alloc);
+  out.node_id = base::to_text(snapshot.nodes.id(alloc.node));
+  out.node_name = *snapshot.value_text(tables::kNameColumn, alloc.node);
+  out.job_id = job.spec->id;
+  if (alloc.job != kNoRow) out.job = of.spec;
+  out.task_group = of.groups[alloc.group].spec->name;
+  out.allocated_resources = *alloc.held->resources;
+  out.metrics = to_model(naming, alloc.metrics, job.spec->node_pool);
+  out.desired_status = "run";
+  out.client_status = "pending";
+  out.deployment_id = id_text(rows.deployment_ids[alloc.deployment]);
+  if (alloc.canary) out.deployment_status.emplace().canary = true;
+  if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
+  if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
+  if (alloc.task_states != kNoRow) out.task_states = rows.task_states[alloc.task_states];
+  return out;
+}
+
 }  // namespace
 
 model::Plan to_model(const Naming& naming, const EvalResult& result, const model::Evaluation& eval, std::int64_t now) {
@@ -144,26 +171,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
     }
   };
   for (const PlannedAlloc& alloc : rows.allocs) {
-    const CompiledJob& of = alloc.job == kNoRow ? *job : *snapshot.jobs.versions[alloc.job];
-    model::Allocation out;
-    out.id = base::to_text(alloc.id);
-    out.namespace_ = job->spec->namespace_;
-    out.eval_id = eval.id;
-    out.name = planned_name(snapshot, rows, alloc);
-    out.node_id = base::to_text(snapshot.nodes.id(alloc.node));
-    out.node_name = *snapshot.value_text(tables::kNameColumn, alloc.node);
-    out.job_id = job->spec->id;
-    if (alloc.job != kNoRow) out.job = of.spec;
-    out.task_group = of.groups[alloc.group].spec->name;
-    out.allocated_resources = *alloc.held->resources;
-    out.metrics = to_model(naming, alloc.metrics, job->spec->node_pool);
-    out.desired_status = "run";
-    out.client_status = "pending";
-    out.deployment_id = id_text(rows.deployment_ids[alloc.deployment]);
-    if (alloc.canary) out.deployment_status.emplace().canary = true;
-    if (alloc.previous != kNoRow) out.previous_allocation = base::to_text(snapshot.allocs.id[alloc.previous]);
-    if (alloc.tracker != kNoRow) out.reschedule_tracker = rows.trackers[alloc.tracker];
-    if (alloc.task_states != kNoRow) out.task_states = rows.task_states[alloc.task_states];
+    model::Allocation out = placed(naming, rows, *job, alloc, eval);
     const auto position = static_cast<std::uint32_t>(&alloc - rows.allocs.data());
     evict_until(position, &out);
     plan.node_allocation[out.node_id].push_back(std::move(out));

@@ -79,7 +79,8 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
   assert_worker_memory(*result.state, scratch_);
 }
 
-AttemptEnd SystemScheduler::attempt() {
+/// Reads the job and starts the stack.
+void SystemScheduler::begin_attempt() {
   EvalResult& result = *result_;
   const Snapshot& state = *state_;
   result.begin_attempt(state);
@@ -98,7 +99,10 @@ AttemptEnd SystemScheduler::attempt() {
     stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
     stack_.set_candidates(*ready_, job_->base_set);
   }
+}
 
+void SystemScheduler::run_reconciler() {
+  const Snapshot& state = *state_;
   const auto gather = [&]() -> reconcile::NodeInput& {
     const base::StageScope reconciling(base::Stage::reconcile);
     return gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
@@ -116,6 +120,11 @@ AttemptEnd SystemScheduler::attempt() {
     diff_ = &reconciler_.run(input, deployment_ids);
   }
   if (eval_->node_order != 0) shuffle_nodes();
+}
+
+/// The deployment that in-place updates and placements join.
+void SystemScheduler::choose_deployment() {
+  EvalResult& result = *result_;
   deployment_.reset();
   if (uses_deployments_) {  // R-SCHED-147
     if (diff_->deployment)
@@ -133,6 +142,13 @@ AttemptEnd SystemScheduler::attempt() {
     result.plan.deployment_ids.emplace_back();
     placing_deployment_ = 1;
   }
+}
+
+AttemptEnd SystemScheduler::attempt() {
+  EvalResult& result = *result_;
+  begin_attempt();
+  run_reconciler();
+  choose_deployment();
   add_groups();
 
   for (const AllocRow row : gatherer_.finish_lost()) stop(row, tables::Description::lost, tables::Client::lost);

@@ -45,6 +45,9 @@ class SystemScheduler {
   };
 
   AttemptEnd attempt();
+  void begin_attempt();
+  void run_reconciler();
+  void choose_deployment();
   void shuffle_nodes();
   void add_groups();
   void stop_tuples(const std::vector<Tuple>& tuples, tables::Description description,
@@ -67,6 +70,13 @@ class SystemScheduler {
   void deploy();
   void add_status(base::Uuid deployment, std::string_view status, std::string_view description);
   void add_statuses();
+  bool update_deployment_state();
+  struct PlannedCanary {
+    base::Uuid node;
+    bool is_new;
+    std::uint32_t index;  ///< in the plan's updates, or in its new allocations
+  };
+  [[nodiscard]] std::vector<PlannedCanary> planned_canaries(std::uint32_t group) const;
   void trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries);
   void drop_trimmed();
 

@@ -34,30 +34,7 @@ void SystemScheduler::deploy() {
     return;
   }
   model::Deployment& deployment = *deployment_;
-  bool complete = true;
-  trimmed_.assign(result.plan.allocs.size(), 0);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const model::TaskGroup& spec = *job_->groups[g].spec;
-    const Group& group = groups_[g];
-    if (group.candidates < 1) {  // R-SCHED-169
-      if (deployment.status == "successful") deployment.task_groups[spec.name].reset();
-      continue;
-    }
-    const auto entry = deployment.task_groups.find(spec.name);
-    if (entry == deployment.task_groups.end() || !entry->second) continue;
-    model::DeploymentState& state = *entry->second;
-    state.desired_total = group.candidates;
-    const bool canarying = model::has_update_strategy(spec) && spec.update->canary > 0 && !state.promoted &&
-                           job_->version != 0 && group.destructive > 0;  // R-SCHED-172
-    if (canarying) {
-      state.desired_canaries = required_canaries(*spec.update, group.destructive + group.canaries);
-      state.placed_canaries.clear();
-      trim_canaries(state.desired_canaries, static_cast<std::uint32_t>(g), state.placed_canaries);
-      result.groups[g].updates.canary = state.placed_canaries.size();
-    }
-    if (canarying || state.healthy_allocs < state.desired_total) complete = false;  // R-SCHED-182
-  }
-
+  const bool complete = update_deployment_state();
   if (std::find(trimmed_.begin(), trimmed_.end(), 1) != trimmed_.end()) drop_trimmed();
 
   add_statuses();
@@ -85,6 +62,36 @@ void SystemScheduler::deploy() {
   result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
 }
 
+/// Updates the groups of the deployment. True if all of them are complete (R-SCHED-182).
+bool SystemScheduler::update_deployment_state() {
+  EvalResult& result = *result_;
+  model::Deployment& deployment = *deployment_;
+  bool complete = true;
+  trimmed_.assign(result.plan.allocs.size(), 0);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const model::TaskGroup& spec = *job_->groups[g].spec;
+    const Group& group = groups_[g];
+    if (group.candidates < 1) {  // R-SCHED-169
+      if (deployment.status == "successful") deployment.task_groups[spec.name].reset();
+      continue;
+    }
+    const auto entry = deployment.task_groups.find(spec.name);
+    if (entry == deployment.task_groups.end() || !entry->second) continue;
+    model::DeploymentState& state = *entry->second;
+    state.desired_total = group.candidates;
+    const bool canarying = model::has_update_strategy(spec) && spec.update->canary > 0 && !state.promoted &&
+                           job_->version != 0 && group.destructive > 0;  // R-SCHED-172
+    if (canarying) {
+      state.desired_canaries = required_canaries(*spec.update, group.destructive + group.canaries);
+      state.placed_canaries.clear();
+      trim_canaries(state.desired_canaries, static_cast<std::uint32_t>(g), state.placed_canaries);
+      result.groups[g].updates.canary = state.placed_canaries.size();
+    }
+    if (canarying || state.healthy_allocs < state.desired_total) complete = false;  // R-SCHED-182
+  }
+  return complete;
+}
+
 /// Adds the reconciler's deployment updates to the plan.
 void SystemScheduler::add_statuses() {
   for (const auto& update : diff_->deployment_updates)
@@ -107,13 +114,28 @@ void SystemScheduler::add_status(base::Uuid deployment, std::string_view status,
   updates.push_back({deployment, status, description});
 }
 
+/// The canaries of the group in the plan, by node in ascending ID: marks of disconnecting ones, then new ones.
+std::vector<SystemScheduler::PlannedCanary> SystemScheduler::planned_canaries(std::uint32_t group) const {
+  const PlanRows& plan = result_->plan;
+  const auto canary_of_group = [&](AllocRow row) {
+    return row != kNoRow && state_->is_canary(row) && state_->allocs.group[row] == job_->groups[group].name;
+  };
+  std::vector<PlannedCanary> out;
+  for (std::uint32_t i = 0; i < diff_->disconnecting.size(); ++i)
+    if (canary_of_group(plan.updates[i].alloc) && !plan.updates[i].dropped)
+      out.push_back({state_->nodes.id(input_->visits[diff_->disconnecting[i].visit].handle), false, i});
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
+    if (plan.allocs[i].canary && plan.allocs[i].group == group)
+      out.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
+  std::stable_sort(out.begin(), out.end(),
+                   [](const PlannedCanary& a, const PlannedCanary& b) { return a.node < b.node; });
+  return out;
+}
+
 void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries) {
   if (required == 0) return;
   const bool overshoots = quirks().canary_trim_overshoots;
   PlanRows& plan = result_->plan;
-  const auto canary_of_group = [&](AllocRow row) {
-    return row != kNoRow && state_->is_canary(row) && state_->allocs.group[row] == job_->groups[group].name;
-  };
   const auto id_of = [&](AllocRow row) { return base::to_text(state_->allocs.id[row]); };
   std::int64_t left = required;
   // F and P of R-SCHED-175: allocations that replace a canary of a failed deployment, over all groups.
@@ -133,30 +155,16 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     canaries.push_back(id_of(row_of(tuple)));
     --left;
   }
-
-  // The canaries in the plan, by node in ascending ID: marks of disconnecting ones, then new ones.
-  struct Entry {
-    base::Uuid node;
-    bool is_new;
-    std::uint32_t index;  // in plan.updates, plan.allocs
-  };
-  std::vector<Entry> entries;
-  for (std::uint32_t i = 0; i < diff_->disconnecting.size(); ++i)
-    if (canary_of_group(plan.updates[i].alloc) && !plan.updates[i].dropped)
-      entries.push_back({state_->nodes.id(input_->visits[diff_->disconnecting[i].visit].handle), false, i});
-  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
-    if (plan.allocs[i].canary && plan.allocs[i].group == group)
-      entries.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.node < b.node; });
+  std::vector<PlannedCanary> entries = planned_canaries(group);
   if (!overshoots)  // marks stay and count like running canaries
-    std::erase_if(entries, [&](const Entry& entry) {
+    std::erase_if(entries, [&](const PlannedCanary& entry) {
       if (entry.is_new) return false;
       canaries.push_back(id_of(plan.updates[entry.index].alloc));
       --left;
       return true;
     });
   std::vector<AllocRow> kept_running;
-  for (const Entry& entry : entries) {
+  for (const PlannedCanary& entry : entries) {
     const bool preferred = entry.is_new && is_preferred(plan.allocs[entry.index]);
     const bool not_ready =
         !entry.is_new && input_->visits[diff_->disconnecting[entry.index].visit].not_ready;  // R-SCHED-178

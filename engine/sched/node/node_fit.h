@@ -172,6 +172,7 @@ class NodeFit {
   // The option, step by step (node_option.cc). Each step is false when there is none; `option.dimension` says why.
   /// What the group would hold on the node; false where it does not fit. `chosen`: it is known to.
   bool build_option(tables::NodeRow row, const GroupView& view, bool evict, bool chosen, Option& option);
+  bool assign_tasks(tables::NodeRow row, const GroupView& view, bool evict, Option& option);
   [[nodiscard]] bool ports_are_clear(tables::NodeRow row);
   [[nodiscard]] std::span<const std::uint16_t> leaving_ports(tables::NodeRow row);
   bool assign_group_network(tables::NodeRow row, const network::NodePorts& ports, const GroupView& view, bool evict,

@@ -89,6 +89,17 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     cores_.clear();
     proposed.merge_cores(row, cores_);
   }
+  if (!assign_tasks(row, v, evict, option)) return false;
+  if (!chosen) return judge(row, evict, option);
+  BERTH_ASSERT(judge(row, evict, option));  // that it has room is known
+  return true;
+}
+
+/// Networks, devices and cores of the group's tasks.
+bool NodeFit::assign_tasks(NodeRow row, const GroupView& v, bool evict, Option& option) {
+  const CompiledGroup& group = *v.group;
+  const tables::NodeSpec& spec = attempt_.snapshot->nodes.spec(row);
+  model::AllocatedResources& resources = *option.resources;
   std::span<const match::DeviceRequest> requests = v.devices;
   for (std::size_t t = 0; t < group.tasks.size(); ++t) {
     const model::Task& task = group.spec->tasks[t];
@@ -101,7 +112,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     allocated.memory.memory_max_mb = attempt_.config.memory_oversubscription ? ask.memory_max_mb : 0;
     allocated.networks.clear();
     if (!ask.devices) allocated.devices.clear();
-    if (ask.network && !assign_task_network(row, task.resources->networks.front(), ports, evict, option, allocated))
+    if (ask.network &&
+        !assign_task_network(row, task.resources->networks.front(), spec.ports, evict, option, allocated))
       return false;
     if (ask.devices) {
       const std::size_t count = task.resources->devices.size();
@@ -112,8 +124,6 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
     resources.task_lifecycles[task.name] = task.lifecycle;
     if (evict) resources.tasks[task.name] = std::move(task_);
   }
-  if (!chosen) return judge(row, evict, option);
-  BERTH_ASSERT(judge(row, evict, option));  // that it has room is known
   return true;
 }
 
