@@ -184,7 +184,7 @@ TEST(ImportedCluster, StartsAsItWasImported) {
 }
 
 TEST(ImportedCluster, IsTheSameFromEverySource) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "berth imported";
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "berth imported";
   std::filesystem::create_directories(folder);
   const std::filesystem::path answers = BERTH_SOURCE_DIR "/tests/dryrun/recorded/stage-02.json.gz";
   std::filesystem::copy_file(answers, folder / "a.json.gz", std::filesystem::copy_options::overwrite_existing);
@@ -231,7 +231,7 @@ TEST(ImportedCluster, KeepsItsConfigurationUnlessTheWorkloadGivesOne) {
 }
 
 TEST(ClusterPath, TellsClustersFromWorkloads) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "berth cluster_path";
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "berth cluster_path";
   std::filesystem::create_directories(folder);
   const auto is_cluster = [&](const std::string& name, const std::string& text) {
     const std::string path = (folder / name).string();

@@ -7,7 +7,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kTraceSecond = 1'000'000'000;
 
 const model::TaskGroup& group_of(const JobStream& jobs, std::size_t arrival) {
   return jobs.templates[jobs.arrivals[arrival].template_index]->task_groups.front();
@@ -25,7 +25,7 @@ TEST(TraceFile, HasAJobPerRow) {
   ASSERT_TRUE(jobs) << jobs.error().line();
   ASSERT_EQ(jobs->arrivals.size(), 4u);
   EXPECT_EQ(jobs->arrivals[1].due_ns, 1'500'000'000);
-  EXPECT_EQ(jobs->arrivals[1].run_time_ns, 60 * kSecond);
+  EXPECT_EQ(jobs->arrivals[1].run_time_ns, 60 * kTraceSecond);
   EXPECT_TRUE(jobs->arrivals[1].fails);
   EXPECT_FALSE(jobs->arrivals[2].fails);
   // Rows 2 and 3 differ in their times only.
@@ -49,7 +49,7 @@ TEST(TraceFile, OrderOfColumnsAndRowsIsFree) {
   const auto jobs = parse_trace("memory_mb,submit_s,cpu_mhz\n10,7,100\n10,3,100\n", "t.csv", 1);
   ASSERT_TRUE(jobs) << jobs.error().line();
   ASSERT_EQ(jobs->arrivals.size(), 1u);  // the first row
-  EXPECT_EQ(jobs->arrivals[0].due_ns, 7 * kSecond);
+  EXPECT_EQ(jobs->arrivals[0].due_ns, 7 * kTraceSecond);
 }
 
 TEST(TraceFile, SummaryCountsWhatRunsAtOnce) {
