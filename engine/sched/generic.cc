@@ -261,7 +261,7 @@ bool GenericScheduler::place_new() {
   result.plan.has_deployment = !result.deployment_id.is_nil();
   result.plan.deployment_ids.front() = result.deployment_id;
 
-  if (wanted == 0) {  // R-SCHED-50
+  if (wanted == 0) {                                         // R-SCHED-50
     if (!job.stopped) stack_.set_job(job, config_for(job));  // whether its constraints escape (R-FEAS-408)
     for (GroupResult& group : result.groups) group.has_queued = true;
     return true;
