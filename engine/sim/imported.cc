@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,13 +23,14 @@ using JobKey = std::pair<std::string, std::string>;
 struct RunTime {
   std::int64_t ns = 0;
   bool failed = false;
+  friend auto operator<=>(const RunTime&, const RunTime&) = default;
 };
 
 /// Jobs that arrive as one template; see the head of imported.h.
 struct Family {
   std::shared_ptr<const model::Job> job;  ///< the latest one
   std::set<std::int64_t> submitted;       ///< Unix ns
-  std::vector<RunTime> run_times;         ///< of finished allocations, if the jobs end
+  std::vector<RunTime> run_times;         ///< of finished allocations, if the jobs end; ascending
   std::size_t registrations = 0;          ///< of `submitted`, within the window
   double rate_per_s = 0;
 };
@@ -144,6 +146,8 @@ class Estimate {
         all_run_times_.push_back(family->run_times.back());
       }
     }
+    for (auto& [key, family] : families_) std::sort(family.run_times.begin(), family.run_times.end());
+    std::sort(all_run_times_.begin(), all_run_times_.end());
   }
 
   Family* family_with(const model::Allocation& alloc) {
@@ -221,10 +225,10 @@ class Estimate {
     if (from.empty()) return std::nullopt;
     RunTime out = from[random_.below(from.size())];
     if (out.ns > elapsed_ns) return out;
-    std::vector<RunTime> longer;
-    std::copy_if(from.begin(), from.end(), std::back_inserter(longer),
-                 [&](const RunTime& r) { return r.ns > elapsed_ns; });
-    if (!longer.empty()) return longer[random_.below(longer.size())];
+    const auto longer = std::upper_bound(from.begin(), from.end(), elapsed_ns,
+                                         [](std::int64_t ns, const RunTime& run) { return ns < run.ns; });
+    const auto count = static_cast<std::size_t>(from.end() - longer);
+    if (count > 0) return longer[static_cast<std::ptrdiff_t>(random_.below(count))];
     out.ns += std::min<std::int64_t>(elapsed_ns, static_cast<std::int64_t>(kLatestNs) - out.ns);  // longer than any
     return out;
   }
@@ -274,8 +278,8 @@ class Estimate {
   const std::string& path_;
   Random random_;
   std::map<JobKey, Family> families_;
-  std::set<JobKey> taken_;  // stems of IDs that end in a number
-  std::vector<RunTime> all_run_times_;
+  std::set<JobKey> taken_;              // stems of IDs that end in a number
+  std::vector<RunTime> all_run_times_;  // ascending
   Window ending_, lasting_;
   std::int64_t latest_ns_ = 0;
   double rate_per_s_ = 0;
