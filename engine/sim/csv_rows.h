@@ -21,12 +21,18 @@ namespace berth::sim {
 /// first problem is kept.
 class CsvRows {
  public:
+  static constexpr std::size_t kMaxColumns = 1000;
+
   /// `remedy` is that of damage: how to get a whole file.
   CsvRows(std::string_view text, std::string path, std::string remedy)
       : rest_(text), path_(std::move(path)), remedy_(std::move(remedy)) {
     if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
     if (!read_line()) {
       fail("", "is empty", remedy_);
+      return;
+    }
+    if (fields_.size() > kMaxColumns) {
+      fail("", fmt::format("has {} columns", fields_.size()), fmt::format("use at most {}", kMaxColumns));
       return;
     }
     header_.assign(fields_.begin(), fields_.end());

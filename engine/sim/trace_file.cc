@@ -10,11 +10,14 @@
 #include "base/edit_distance.h"
 #include "sim/csv_rows.h"
 #include "sim/job_generator.h"
+#include "sim/quantity.h"
 
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMinDiskMb = 10;
+constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10;
+// Amounts of all allocations of a trace are summed.
+static_assert(kMaxAllocs <= INT64_MAX / kMaxAmount);
 
 /// All values of a row except its times.
 struct TraceShape {
@@ -53,6 +56,7 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
   const auto given = [&](std::size_t column) { return rows.has(column) && !rows.empty(column); };
   JobStream out;
   std::map<TraceShape, std::uint32_t> shapes;
+  std::int64_t total = 0;
   const std::int64_t most = count > 0 ? std::min(count, kMaxRows) : kMaxRows;
   while (static_cast<std::int64_t>(out.arrivals.size()) < most && rows.next()) {
     JobArrival arrival{.due_ns = rows.seconds(submit), .number = static_cast<std::uint32_t>(out.arrivals.size())};
@@ -63,6 +67,9 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
     if (shape.type != "batch" && shape.type != "service")
       rows.fail("type", "'" + base::shown(shape.type) + "' is not a type of a trace", "use service or batch");
     if (given(allocs)) shape.count = rows.integer(allocs, 1, kMaxCount);
+    total += shape.count;
+    if (total > kMaxAllocs)
+      rows.fail("count", fmt::format("makes more than {} allocations in all", kMaxAllocs), "use a part of the trace");
     shape.cpu_mhz = rows.integer(cpu, 1, kMaxAmount), shape.memory_mb = rows.integer(memory, 1, kMaxAmount);
     if (given(disk)) shape.disk_mb = rows.integer(disk, kMinDiskMb, kMaxAmount);
     if (given(priority)) shape.priority = rows.integer(priority, 1, 100);

@@ -87,6 +87,10 @@ TEST(TraceFile, ErrorsNameLineAndColumn) {
             "t.csv:2:type: 'system' is not a type of a trace; use service or batch");
   EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,failed\n1,2,3,1\n"),
             "t.csv:2:failed: is 1 in a row without a run time; give the row its run_s");
+  std::string rows = "submit_s,cpu_mhz,memory_mb,count\n";
+  for (int i = 0; i < 1001; ++i) rows += "1,2,3,1000000\n";
+  EXPECT_EQ(line(rows), "t.csv:1002:count: makes more than 1000000000 allocations in all; use a part of the trace");
+  EXPECT_EQ(line(std::string(2'000'000, ',')), "t.csv:1: has 2000001 columns; use at most 1000");
 }
 
 TEST(TraceFile, IsTheJobsOfAWorkload) {
