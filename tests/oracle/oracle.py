@@ -11,14 +11,12 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from compare import difference  # noqa: E402
 from scheduler import GenericScheduler, NotSupported  # noqa: E402
+from system import SystemScheduler  # noqa: E402
 
 
 def decide(vector):
     """(answer, jobs table)."""
-    if vector["scheduler"] in ("service", "batch"):
-        s = GenericScheduler(vector)
-    else:
-        raise NotSupported("scheduler " + vector["scheduler"])
+    s = (GenericScheduler if vector["scheduler"] in ("service", "batch") else SystemScheduler)(vector)
     return s.run(), s.state.jobs
 
 
