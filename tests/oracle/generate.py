@@ -9,7 +9,7 @@ import json
 import random
 import re
 
-from scheduler import GenericScheduler
+from oracle import scheduler_of
 from state import format_time, group_of, parse_time
 
 SECOND = 10**9
@@ -29,6 +29,7 @@ class Sequence:
         self.followups, self.blocked = [], []
         self.features = {}
         self.nodes = self.make_nodes()
+        self.spare = [self.nodes.pop()] if len(self.nodes) > 2 and self.chance(0.5) else []
         self.volumes = self.make_volumes()
         self.config = self.make_config()
         self.pools = [{"Name": n, "CreateIndex": 1, "ModifyIndex": 1} for n in ("all", "default", "gpu")]
@@ -51,7 +52,7 @@ class Sequence:
         return {"SchedulerAlgorithm": self.pick("binpack", "binpack", "spread"),
                 "MemoryOversubscriptionEnabled": self.chance(0.5),
                 "NodeLimitForFeasibilityChecks": self.pick(0, 0, 2, 4),
-                "PreemptionConfig": {"SystemSchedulerEnabled": True, "SysBatchSchedulerEnabled": False,
+                "PreemptionConfig": {"SystemSchedulerEnabled": self.chance(0.8), "SysBatchSchedulerEnabled": self.chance(0.4),
                                      "BatchSchedulerEnabled": self.chance(0.5), "ServiceSchedulerEnabled": self.chance(0.6)},
                 "CreateIndex": 5, "ModifyIndex": 5}
 
@@ -61,7 +62,7 @@ class Sequence:
         for k in range(self.pick(1, 2, 3)):
             kinds.append({"dc": self.pick("dc1", "dc1", "dc2", "eu-1"), "pool": self.pick("default", "default", "gpu"),
                           "class": self.pick("", "small", "large"),
-                          "attrs": {"kernel.name": self.pick("linux", "windows"), "nomad.version": self.pick("2.0.5", "0.11.3"),
+                          "attrs": {"kernel.name": self.pick("linux", "windows"), "nomad.version": self.pick("2.0.5", "2.0.5", "2.0.5", "0.11.3"),
                                     "os.version": self.pick("22.04", "20.10", "9.5"), "cpu.numcores": self.pick("4", "16", "x8"),
                                     "driver.docker": "1"},
                           "meta": {"rack": self.pick("r1", "r2", "r3"), "tags": self.pick("a,b", "b,c", " a , c")},
@@ -185,8 +186,8 @@ class Sequence:
 
     def family(self):
         """Jobs of one shape that differ in one to three things."""
-        base = self.make_job("a", self.pick("service", "service", "batch"))
-        if base["Type"] == "service" and self.chance(0.5):
+        base = self.make_job("a", self.pick("service", "service", "batch", "system", "system", "sysbatch"))
+        if base["Type"] in ("service", "system") and self.chance(0.5):
             MUTATIONS["update block"](self, base, base["TaskGroups"][0], None)
         if self.chance(0.3):
             MUTATIONS["disconnect block"](self, base, base["TaskGroups"][0], None)
@@ -200,6 +201,8 @@ class Sequence:
                     self.mutate(job)
             if self.chance(0.4):
                 job["Priority"] = self.pick(10, 30, 80, 100)
+            if job_id != "a" and self.chance(0.15):
+                job["Type"] = self.pick("service", "batch", "system", "sysbatch")
             job["CreateIndex"] = job["ModifyIndex"] = job["JobModifyIndex"] = self.tick()
             self.store(job)
 
@@ -208,6 +211,7 @@ class Sequence:
         return self.index
 
     def store(self, job):
+        legal(job)
         self.jobs.append(job)
         self.current[job["ID"]] = len(self.jobs) - 1
 
@@ -231,7 +235,7 @@ class Sequence:
         job = self.jobs[self.current[job_id]]
         what = self.pick("update", "update", "update", "update", "config", "count", "count", "fail", "fail", "fail", "down",
                          "drain", "disconnect", "back", "back", "back", "stop-alloc", "promote", "promote", "followup",
-                         "followup", "blocked", "stop", "complete", "ineligible", "nothing")
+                         "followup", "blocked", "stop", "complete", "ineligible", "join", "nothing")
         if any(f["JobID"] == job_id for f in self.followups) and self.chance(0.3):
             what = "followup"
         mine = self.live(job_id)
@@ -281,6 +285,11 @@ class Sequence:
             else:
                 n["Status"] = "down" if what == "down" else "disconnected"
             return what, "node-drain" if what == "drain" else "node-update", {"NodeID": n["ID"]}
+        if what == "join" and self.spare:
+            n = self.spare.pop()
+            n["CreateIndex"] = n["ModifyIndex"] = self.tick()
+            self.nodes.append(n)
+            return what, "node-update", {"NodeID": n["ID"]}
         if what == "back":
             for n in self.nodes:
                 if n["Status"] != "ready" or n["SchedulingEligibility"] != "eligible":
@@ -304,7 +313,7 @@ class Sequence:
                     if self.chance(0.25):
                         d["Status"] = self.pick("failed", "paused")
                     else:
-                        for s in d["TaskGroups"].values():
+                        for s in filter(None, d["TaskGroups"].values()):
                             s["Promoted"] = True
                         for a in mine:
                             if a.get("DeploymentID") == d["ID"]:
@@ -355,6 +364,8 @@ class Sequence:
             else:
                 event, trigger, more = self.event(job_id)
             job = self.jobs[self.current[job_id]]
+            if job["Type"] in ("system", "sysbatch") and trigger in ("alloc-failure", "periodic-job") and self.chance(0.9):
+                trigger = "node-update"  # most of what this type would refuse (R-SCHED-3)
             evaluation = {"ID": uuid(self.rng), "Namespace": "default", "JobID": job_id, "Type": job["Type"],
                           "Priority": self.pick(job["Priority"], job["Priority"], 50), "TriggeredBy": trigger,
                           "Status": "pending", "JobModifyIndex": job["JobModifyIndex"], "CreateTime": self.now,
@@ -367,12 +378,12 @@ class Sequence:
                       "jobs": self.jobs, "state": self.state(evaluation)}
             vector = copy.deepcopy(vector)
             given = copy.deepcopy(vector)  # deciding may write into the state (R-RECON-154)
-            scheduler = GenericScheduler(given)
+            scheduler = scheduler_of(given)
             answer = scheduler.run()
             vector["expect"] = tokens(answer)
             self.features = features(vector, job, event, planner)
             yield vector
-            if planner == "apply":
+            if planner == "apply" and scheduler.plan:
                 self.commit(scheduler, answer)
 
     def state(self, evaluation):
@@ -545,7 +556,7 @@ def update_block(s, job, group, task):
     group["Update"] = {"Stagger": 30 * SECOND, "MaxParallel": s.pick(0, 1, 2, 3), "Canary": s.pick(0, 0, 1, 2),
                        "AutoPromote": s.chance(0.5), "AutoRevert": s.chance(0.3), "HealthCheck": "checks",
                        "MinHealthyTime": 10 * SECOND, "HealthyDeadline": 300 * SECOND, "ProgressDeadline": 600 * SECOND}
-    if job["Type"] != "service":
+    if job["Type"] in ("batch", "sysbatch"):
         group.pop("Update")
         group["MaxRunDuration"] = s.pick(0, 600 * SECOND)
 
@@ -556,6 +567,24 @@ def disconnect_block(s, job, group, task):
                                  {"LostAfter": 60 * SECOND, "Reconcile": "keep_replacement"},
                                  {"LostAfter": 60 * SECOND, "Reconcile": "longest_running"},
                                  {"LostAfter": 0, "StopOnClientAfter": 30 * SECOND})
+
+
+def legal(job):
+    """What registration demands of the job's type."""
+    system = job["Type"] == "system"
+    for g in job["TaskGroups"]:
+        if job["Type"] in ("batch", "sysbatch"):
+            g.pop("Update", None)
+        if job["Type"] in ("system", "sysbatch"):
+            g.pop("ReschedulePolicy", None)
+        if system:
+            g["Count"] = min(g["Count"], 1)
+            canary = (g.get("Update") or {}).get("Canary")
+            if canary in (1, 2):
+                g["Update"]["Canary"] = 30 * canary  # a percentage here (R-SCHED-173)
+            for at in (job, g, *g["Tasks"]):
+                at.pop("Affinities", None)
+                at.pop("Spreads", None)
 
 
 PORT = {"Label": "http", "Value": 0, "To": 0, "HostNetwork": "default"}
@@ -664,7 +693,7 @@ def features(vector, job, event, planner):
     for word, name in (("PreemptedByAllocation", "result preemption"), ("FailedTGAllocs", "result failure"),
                        ("alloc was rescheduled", "result reschedule"), ('"Canary": true', "result canary"),
                        ("created for delayed", "result follow-up"), ("updated due to job update", "result destructive"),
-                       ("is being migrated", "result migration"), ("node is down", "result lost"),
+                       ("is being migrated", "result migration"), ("as node is tainted", "result migration"), ("node is down", "result lost"),
                        ("is disconnected", "result unknown"), ("network: ", "result network exhausted"),
                        ("devices: ", "result devices exhausted"), ('"cores"', "result cores exhausted"),
                        ("max allocation", "result max allocations"), ("distinct_property: ", "result property used"),

@@ -14,9 +14,13 @@ from scheduler import GenericScheduler, NotSupported  # noqa: E402
 from system import SystemScheduler  # noqa: E402
 
 
+def scheduler_of(vector):
+    return (GenericScheduler if vector["scheduler"] in ("service", "batch") else SystemScheduler)(vector)
+
+
 def decide(vector):
     """(answer, jobs table)."""
-    s = (GenericScheduler if vector["scheduler"] in ("service", "batch") else SystemScheduler)(vector)
+    s = scheduler_of(vector)
     return s.run(), s.state.jobs
 
 

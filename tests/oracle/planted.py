@@ -10,6 +10,7 @@ import reconcile  # noqa: E402
 import resources  # noqa: E402
 import scheduler  # noqa: E402
 import stack  # noqa: E402
+import system  # noqa: E402
 import values  # noqa: E402
 from compare import difference  # noqa: E402
 from oracle import NotSupported, decide, read  # noqa: E402
@@ -27,13 +28,16 @@ RULES = [
     ("R-RECON-47 reconnect", reconcile, "needs_reconnect", lambda a: False),
     ("R-RECON-57 next delay", scheduler, "next_delay", lambda policy, a: (policy or {}).get("Delay") or 0),
     ("R-SCHED-103 destructive fields", scheduler.update, "changed", lambda new, old, name: False),
+    ("R-SCHED-145 nodes older than 1.11.0", system, "old_node", lambda node: False),
+    ("R-SCHED-158 metrics of filtered nodes", system, "merge", lambda total, m: None),
+    ("R-SCHED-184 deployment updates", system, "change", lambda d, status, text: {}),
 ]
 
 
 def main():
     folder, every = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 40
     vectors = [v for f in sorted(glob.glob(os.path.join(folder, "*", "*.jsonl.gz"))) for v in read(f, every)
-               if v["scheduler"] in ("service", "batch") and len(v["state"].get("Nodes") or []) < 100]
+               if len(v["state"].get("Nodes") or []) < 100]
     if not vectors:
         sys.exit(f"{folder}: no evaluation vectors here; give the folder that holds life/ and place/")
     unnoticed = 0

@@ -89,7 +89,7 @@ class Scheduler:
         self.state = State(vector)
         self.eval = copy.deepcopy(vector["eval"])
         self.planner = Recorder(vector, self.state)
-        self.queued = self.blocked = self.annotations = self.deployment = None
+        self.queued = self.blocked = self.annotations = self.deployment = self.plan = None
         self.failed = {}
 
     # --- entry and loop (sections 1 to 3)
