@@ -68,7 +68,12 @@ Cluster::Cluster(Config config, Listener* listener)
   keep_configuration(server_->store());
   recorder_->bind(server_->log());
   if (config_.check) recorder_->check = [this](const server::Lane& lane) { check_plan(lane); };
-  const auto next_id = [this] { return base::to_text(base::Uuid{ids_.next(), ids_.next()}); };
+  const auto next_id = [this] {
+    base::Uuid id;
+    do id = {ids_.next(), ids_.next()};
+    while (server_->store().find_eval(id) != tables::kNoRow);  // of a loaded state, as in Server::draw_id()
+    return base::to_text(id);
+  };
   watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);
   watchers_->set_follower([this](const tables::Changes& changes) {
     recorder_->changed(changes);

@@ -66,6 +66,13 @@ void Server::load(const model::ClusterState& state) {
 
 // ---------------------------------------------------------------- jobs and evaluations
 
+base::Uuid Server::draw_id() {
+  if (config_.draw_id) return config_.draw_id();
+  base::Uuid id = ids_.next();
+  while (store_.find_eval(id) != kNoRow) id = ids_.next();
+  return id;
+}
+
 tables::JobKeyRow Server::register_job(const std::shared_ptr<const model::Job>& job) {
   const base::StageScope compiling(base::Stage::compile);
   return store_.current().jobs.versions[store_.upsert_job(job, true)]->key;

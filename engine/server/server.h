@@ -103,7 +103,8 @@ class Server {
   [[nodiscard]] broker::BlockedTracker& tracker() { return tracker_; }
   [[nodiscard]] plan::Applier& applier() { return applier_; }  ///< for plans that no evaluation under way submits
   [[nodiscard]] EvalBook& book() { return book_; }
-  [[nodiscard]] base::Uuid draw_id() { return config_.draw_id ? config_.draw_id() : ids_.next(); }
+  /// Of a new evaluation. A loaded state may come from a server with the same seed: its IDs are passed over.
+  [[nodiscard]] base::Uuid draw_id();
   /// Where the driver's own thread decides.
   [[nodiscard]] Lane& lane() { return *lane_; }
   [[nodiscard]] const Lane& lane() const { return *lane_; }
