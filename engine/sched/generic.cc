@@ -179,6 +179,11 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   reconciled_.followups.clear();
   stack_.start(*state_, result.plan);
   if (fails_again()) return AttemptEnd::done;
+  // Also if nothing is placed: a blocked evaluation tells whether the job's constraints escape (R-FEAS-408).
+  if (job_ && !job_->stopped) {
+    const base::StageScope ordering(base::Stage::order);
+    stack_.set_job(*job_, config_for(*job_));
+  }
 
   const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow;
   was_new_ = is_new;
@@ -261,8 +266,7 @@ bool GenericScheduler::place_new() {
   result.plan.has_deployment = !result.deployment_id.is_nil();
   result.plan.deployment_ids.front() = result.deployment_id;
 
-  if (wanted == 0) {                                         // R-SCHED-50
-    if (!job.stopped) stack_.set_job(job, config_for(job));  // whether its constraints escape (R-FEAS-408)
+  if (wanted == 0) {  // R-SCHED-50
     for (GroupResult& group : result.groups) group.has_queued = true;
     return true;
   }
@@ -314,7 +318,6 @@ bool GenericScheduler::reconcile_job() {
   const base::StageScope reconciling(base::Stage::reconcile);
   EvalResult& result = *result_;
   deployment_ = is_of_batch(eval_->type) ? nullptr : latest_deployment(*state_, eval_->job);
-  if (job_ && !job_->stopped) stack_.set_job(*job_, config_for(*job_));
   allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
   if (!quirks().followups_dangle) written_followups_.clear();
   for (const auto& [row, id] : written_followups_) allocs_.write_followup(row, base::to_text(id));
