@@ -69,10 +69,7 @@ Cluster::Cluster(Config config, Listener* listener)
   recorder_->bind(server_->log());
   if (config_.check) recorder_->check = [this](const server::Lane& lane) { check_plan(lane); };
   const auto next_id = [this] {
-    base::Uuid id;
-    do id = {ids_.next(), ids_.next()};
-    while (server_->store().find_eval(id) != tables::kNoRow);  // of a loaded state, as in Server::draw_id()
-    return base::to_text(id);
+    return base::to_text(server_->unused_id([this] { return base::Uuid{ids_.next(), ids_.next()}; }));
   };
   watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);
   watchers_->set_follower([this](const tables::Changes& changes) {

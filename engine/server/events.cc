@@ -67,10 +67,7 @@ void Server::load(const model::ClusterState& state) {
 // ---------------------------------------------------------------- jobs and evaluations
 
 base::Uuid Server::draw_id() {
-  if (config_.draw_id) return config_.draw_id();
-  base::Uuid id = ids_.next();
-  while (store_.find_eval(id) != kNoRow) id = ids_.next();
-  return id;
+  return config_.draw_id ? config_.draw_id() : unused_id([this] { return ids_.next(); });
 }
 
 tables::JobKeyRow Server::register_job(const std::shared_ptr<const model::Job>& job) {

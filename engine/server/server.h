@@ -103,8 +103,16 @@ class Server {
   [[nodiscard]] broker::BlockedTracker& tracker() { return tracker_; }
   [[nodiscard]] plan::Applier& applier() { return applier_; }  ///< for plans that no evaluation under way submits
   [[nodiscard]] EvalBook& book() { return book_; }
-  /// Of a new evaluation. A loaded state may come from a server with the same seed: its IDs are passed over.
+  /// ID for a new evaluation.
   [[nodiscard]] base::Uuid draw_id();
+  /// The first ID from `draw` that no stored evaluation has. A loaded state may come from a server with the same seed,
+  /// which drew the same IDs.
+  template <class Draw>
+  [[nodiscard]] base::Uuid unused_id(Draw draw) {
+    base::Uuid id = draw();
+    while (store_.find_eval(id) != tables::kNoRow) id = draw();
+    return id;
+  }
   /// Where the driver's own thread decides.
   [[nodiscard]] Lane& lane() { return *lane_; }
   [[nodiscard]] const Lane& lane() const { return *lane_; }
