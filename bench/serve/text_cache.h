@@ -1,4 +1,4 @@
-// Cache of rows' texts for lists.
+// Cache by content (row and version): rows' texts for lists.
 //   one per     row, up to kRows; valid for one version of the row
 //   threads     any; a text is made outside of the lock
 #pragma once

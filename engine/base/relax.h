@@ -5,7 +5,7 @@
 
 namespace berth::base {
 
-/// Tells the core that this loop waits: the other hardware thread gets more of the core, and power is saved.
+/// A hint to the core, for loops that wait: the other hardware thread gets more of the core, and power is saved.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

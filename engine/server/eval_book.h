@@ -57,7 +57,7 @@ struct EvalRecord {
   bool annotate = false;
   bool queued = false;                            ///< the broker has it
   tables::StoredEvalRow stored = tables::kNoRow;  ///< History::objects: its row in the state
-  tables::Symbol id_text = tables::kEmptySymbol;  ///< its ID as it is written, unless that is the usual form
+  tables::Symbol id_text = tables::kEmptySymbol;  ///< text of its ID if it is not as base::to_text() writes it
 
   /// For whoever was handed it, without the Turn: it may be cancelled meanwhile.
   [[nodiscard]] EvalState status_now() { return std::atomic_ref(status).load(std::memory_order_acquire); }

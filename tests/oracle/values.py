@@ -1,4 +1,7 @@
-"""Numbers, comparison operands, versions and typed device attributes (spec parts 02 and 03)."""
+"""Numbers, comparison operands, versions and typed device attributes (spec parts 02 and 03).
+
+What a cached function returns depends on its arguments alone.
+"""
 import math
 import os
 import re

@@ -75,7 +75,7 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
   store.load(exported);
   sched::EvalFacts again = facts;
   again.job = store.job_key(eval.namespace_, eval.job_id);
-  const auto by_newcomer = [&](const Snapshot& state, const sched::EvalFacts& of) {
+  const auto with_new_scheduler = [&](const Snapshot& state, const sched::EvalFacts& of) {
     sched::Scratch scratch;
     scratch.options = server_.lane().scratch.options;
     sched::GenericScheduler generic(scratch);
@@ -83,12 +83,12 @@ void LifeWays::check_twice(const Snapshot& snapshot, const sched::EvalFacts& fac
     return words(state, of, scratch, generic, system);
   };
   const tables::SnapshotRef loaded = store.snapshot();
-  const std::string anew = by_newcomer(*loaded, again);
-  if (lived == anew) return;
+  const std::string on_loaded = with_new_scheduler(*loaded, again);
+  if (lived == on_loaded) return;
   // Finds out whose caches differ: the scheduler's or the tables'.
-  const std::string newcomer = by_newcomer(snapshot, facts);
-  if (newcomer != anew) compare(eval, "the updated tables", newcomer, "freshly loaded tables", anew);
-  if (lived != newcomer) compare(eval, "a scheduler that lived", lived, "a new one", newcomer);
+  const std::string on_updated = with_new_scheduler(snapshot, facts);
+  if (on_updated != on_loaded) compare(eval, "the updated tables", on_updated, "freshly loaded tables", on_loaded);
+  if (lived != on_updated) compare(eval, "a scheduler that lived", lived, "a new one", on_updated);
 }
 
 void LifeWays::check_general(const Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval,
