@@ -21,18 +21,18 @@ using Object = std::vector<Member>;
 
 class Value {
  public:
-  Value() = default;
-  Value(std::nullptr_t) {}                               // NOLINT(google-explicit-constructor)
-  Value(bool v) : data_(v) {}                            // NOLINT
-  Value(int v) : data_(static_cast<std::int64_t>(v)) {}  // NOLINT
-  Value(std::int64_t v) : data_(v) {}                    // NOLINT
-  Value(std::uint64_t v);                                // NOLINT  stored as int64 where it fits
-  Value(double v) : data_(v) {}                          // NOLINT
-  Value(const char* v) : data_(std::string(v)) {}        // NOLINT
-  Value(std::string_view v) : data_(std::string(v)) {}   // NOLINT
-  Value(std::string v) : data_(std::move(v)) {}          // NOLINT
-  Value(Array v);                                        // NOLINT
-  Value(Object v);                                       // NOLINT
+  Value();
+  Value(std::nullptr_t);      // NOLINT(google-explicit-constructor)
+  Value(bool v);              // NOLINT
+  Value(int v);               // NOLINT
+  Value(std::int64_t v);      // NOLINT
+  Value(std::uint64_t v);     // NOLINT  stored as int64 where it fits
+  Value(double v);            // NOLINT
+  Value(const char* v);       // NOLINT
+  Value(std::string_view v);  // NOLINT
+  Value(std::string v);       // NOLINT
+  Value(Array v);             // NOLINT
+  Value(Object v);            // NOLINT
   static Value array();
   static Value object();
 
@@ -87,6 +87,17 @@ struct Member {
   Value value;
   friend bool operator==(const Member&, const Member&) = default;
 };
+
+// Below Member: a constructor may have to destroy data_, and Clang asks for the whole type of its elements then.
+inline Value::Value() = default;
+inline Value::Value(std::nullptr_t) {}
+inline Value::Value(bool v) : data_(v) {}
+inline Value::Value(int v) : data_(static_cast<std::int64_t>(v)) {}
+inline Value::Value(std::int64_t v) : data_(v) {}
+inline Value::Value(double v) : data_(v) {}
+inline Value::Value(const char* v) : data_(std::string(v)) {}
+inline Value::Value(std::string_view v) : data_(std::string(v)) {}
+inline Value::Value(std::string v) : data_(std::move(v)) {}
 
 /// True if both have the same members with equal values, in any order.
 [[nodiscard]] bool equal_ignoring_member_order(const Value& a, const Value& b);
