@@ -9,8 +9,9 @@ import json
 import random
 import re
 
+from commit import commit
 from oracle import scheduler_of
-from state import format_time, group_of, parse_time
+from state import format_time, parse_time
 
 SECOND = 10**9
 START = 1_700_000_000 * SECOND
@@ -25,7 +26,7 @@ class Sequence:
     def __init__(self, seed, steps=10):
         self.rng, self.seed, self.steps = random.Random(seed), seed, steps
         self.index, self.now = 1000, START
-        self.jobs, self.current, self.allocs, self.deployments, self.claims = [], {}, {}, {}, []
+        self.jobs, self.current, self.versions, self.allocs, self.deployments, self.claims = [], {}, [], {}, {}, []
         self.followups, self.blocked = [], []
         self.features = {}
         self.nodes = self.make_nodes()
@@ -214,6 +215,7 @@ class Sequence:
         legal(job)
         self.jobs.append(job)
         self.current[job["ID"]] = len(self.jobs) - 1
+        self.versions.append(len(self.jobs) - 1)
 
     def mutate(self, job):
         """One change of a job; returns its name."""
@@ -372,7 +374,7 @@ class Sequence:
                           "ModifyTime": self.now, "AnnotatePlan": self.chance(0.2)}
             evaluation.update(more)
             evaluation["CreateIndex"] = evaluation["ModifyIndex"] = self.tick()
-            planner = self.pick("apply", "apply", "apply", "apply", "nosubmit", "reject")
+            planner = self.pick("apply", "apply", "apply", "apply", "partial", "partial", "nosubmit", "reject")
             vector = {"name": f"sequence/{self.seed}/{step}", "step": "4", "scheduler": job["Type"], "now": self.now,
                       "next_index": self.index + 1, "servers_current": True, "planner": planner, "eval": evaluation,
                       "jobs": self.jobs, "state": self.state(evaluation)}
@@ -381,16 +383,17 @@ class Sequence:
             scheduler = scheduler_of(given)
             answer = scheduler.run()
             vector["expect"] = tokens(answer)
+            vector["jobs"] = scheduler.state.jobs  # with those that a commit wrote
             self.features = features(vector, job, event, planner)
             yield vector
-            if planner == "apply" and scheduler.plan:
+            if planner in ("apply", "partial") and scheduler.plan:
                 self.commit(scheduler, answer)
 
     def state(self, evaluation):
         indexes = sorted(self.current.values())
         s = {"Index": self.index, "Nodes": self.nodes, "NodePools": self.pools,
              "Namespaces": [{"Name": "default", "CreateIndex": 1, "ModifyIndex": 1}], "Jobs": indexes,
-             "JobVersions": list(range(len(self.jobs))), "Allocs": sorted(self.allocs.values(), key=lambda a: a["ID"]),
+             "JobVersions": self.versions, "Allocs": sorted(self.allocs.values(), key=lambda a: a["ID"]),
              "Deployments": sorted(self.deployments.values(), key=lambda d: d["ID"]), "Evals": [evaluation],
              "HostVolumes": self.volumes, "HostVolumeClaims": self.claims, **self.csi}
         if self.config:
@@ -399,7 +402,8 @@ class Sequence:
 
     def commit(self, scheduler, answer):
         """What the next step starts from: the plan applied, fresh IDs replaced by UUIDs."""
-        index = self.tick()
+        self.index = max(self.index, scheduler.state.index)
+        after = commit(scheduler.state, scheduler.plan, self.tick(), self.now)
         ids = {}
 
         def real(x):
@@ -411,72 +415,13 @@ class Sequence:
                 return {k: real(v) for k, v in x.items() if k != "dynamic"}
             return x
 
-        plan = scheduler.plan
-        for entries in plan.updates.values():
-            for e in entries:
-                a = self.allocs[e["ID"]]
-                a.update({"DesiredStatus": "stop", "DesiredDescription": e.get("DesiredDescription") or "",
-                          "AllocStates": [], "ModifyIndex": index, "AllocModifyIndex": index, "ModifyTime": self.now})
-                if e.get("ClientStatus") in ("lost", "unknown"):
-                    a["ClientStatus"] = e["ClientStatus"]
-                if e.get("FollowupEvalID"):
-                    a["FollowupEvalID"] = real(e["FollowupEvalID"])
-        for entries in plan.preemptions.values():
-            for e in entries:
-                self.allocs[e["ID"]].update({"DesiredStatus": "evict", "ModifyIndex": index, "AllocModifyIndex": index,
-                                             "PreemptedByAllocation": real(e["PreemptedByAllocation"]),
-                                             "DesiredDescription": real(e["DesiredDescription"])})
-        for node in sorted(plan.allocations):
-            for e in plan.allocations[node]:
-                a = real(copy.deepcopy(e))
-                old = self.allocs.get(a["ID"])
-                a["ModifyIndex"] = a["AllocModifyIndex"] = index
-                a["ModifyTime"] = self.now
-                if old:
-                    for k in ("TaskStates", "NextAllocation"):
-                        if k in old:
-                            a[k] = old[k]
-                    if a.get("ClientStatus") not in ("lost", "unknown"):
-                        a["ClientStatus"] = old["ClientStatus"]
-                    if "Job" not in a:
-                        a["Job"] = plan.job_index if old["ClientStatus"] not in ("failed", "complete", "lost") else old["Job"]
-                else:
-                    a["CreateIndex"], a["CreateTime"] = index, self.now
-                    a.setdefault("Job", plan.job_index)
-                    if a.get("PreviousAllocation") in self.allocs:
-                        self.allocs[a["PreviousAllocation"]]["NextAllocation"] = a["ID"]
-                    self.claim(a)
-                self.allocs[a["ID"]] = a
-        if plan.deployment:
-            d = real(copy.deepcopy(plan.deployment))
-            d.setdefault("CreateIndex", index)
-            d["ModifyIndex"] = index
-            self.deployments[d["ID"]] = d
-        for u in plan.deployment_updates:
-            d = self.deployments.get(real(u["DeploymentID"]))
-            if d and d["Status"] in ("running", "paused", "pending", "initializing"):
-                d["Status"], d["StatusDescription"], d["ModifyIndex"] = u["Status"], u["StatusDescription"], index
-        for a in self.allocs.values():
-            d = self.deployments.get(a.get("DeploymentID"))
-            s = d and d["TaskGroups"].get(a["TaskGroup"])
-            if s and (a.get("DeploymentStatus") or {}).get("Canary") and a["ID"] not in (s.get("PlacedCanaries") or []):
-                s["PlacedCanaries"] = (s.get("PlacedCanaries") or []) + [a["ID"]]
-        for e in real(copy.deepcopy(answer.get("CreatedEvals") or [])):
+        for name in ("allocs", "deployments"):
+            setattr(self, name, {x["ID"]: x for x in map(real, getattr(after, name).values())})
+        self.jobs, self.claims = after.jobs, real(after.claims)
+        self.current = {job_id: i for (_, job_id), i in after.current.items()}
+        self.versions = sorted(after.versions.values())
+        for e in real(answer.get("CreatedEvals") or []):
             (self.blocked if e["Status"] == "blocked" else self.followups).append(e)
-
-    def claim(self, a):
-        """R-FEAS-1114."""
-        group = group_of(self.jobs[a["Job"]], a["TaskGroup"])
-        node = next(n for n in self.nodes if n["ID"] == a["NodeID"])
-        for r in (group.get("Volumes") or {}).values():
-            at = a["Name"].rfind("[")
-            entry = node["HostVolumes"].get(r["Source"] + (a["Name"][at:] if r.get("PerAlloc") else ""))
-            if r.get("Sticky") and entry and entry.get("ID") and not any(
-                    (c["JobID"], c["TaskGroupName"], c["VolumeID"]) == (a["JobID"], a["TaskGroup"], entry["ID"])
-                    for c in self.claims):
-                self.claims.append({"ID": uuid(self.rng), "Namespace": "default", "JobID": a["JobID"],
-                                    "TaskGroupName": a["TaskGroup"], "AllocID": a["ID"], "VolumeID": entry["ID"],
-                                    "VolumeName": entry["Name"], "CreateIndex": self.index, "ModifyIndex": self.index})
 
 
 # --- the one thing that differs ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 import copy
 
 import update
+from commit import commit, refused_nodes
 from reconcile import ACTIVE, Reconciler, name_index, next_delay, strategy_empty
 from resources import terminal
 from stack import GenericStack
@@ -18,10 +19,6 @@ LOST = "alloc is lost since its node is down"
 STUB = ("ID EvalID Name Namespace NodeID NodeName JobID TaskGroup DesiredStatus DesiredDescription ClientStatus "
         "ClientDescription DesiredTransition TaskStates DeploymentStatus FollowupEvalID NextAllocation RescheduleTracker "
         "PreemptedAllocations PreemptedByAllocation CreateIndex ModifyIndex CreateTime ModifyTime").split()
-
-
-class NotSupported(Exception):
-    """A part of the vector that the oracle does not decide."""
 
 
 class Recorder:
@@ -48,17 +45,19 @@ class Recorder:
         index, self.next_index = self.next_index, self.next_index + 1
         entry = {"Plan": hide_dynamic(plan.write())}
         self.attempts.append(entry)
-        entries = [a for v in plan.allocations.values() for a in v]
-        progress = bool(plan.updates or plan.allocations or plan.deployment or plan.deployment_updates)
+        refused = refused_nodes(plan) if self.mode == "partial" and len(self.attempts) == 1 else []
+        entries = [a for n, v in plan.allocations.items() if n not in refused for a in v]
+        kept = [n for n in (*plan.updates, *plan.allocations) if n not in refused]
+        progress = bool(kept or plan.deployment or plan.deployment_updates)
         if self.mode == "reject":
             entry["Full"] = not entries
             if entries:
                 entry["Refused"] = True
             return [], False, not entries, self.state
-        if self.mode == "partial" and len(self.attempts) == 1:
-            nodes = sorted(n for n, v in plan.allocations.items() if v)
-            if nodes:
-                raise NotSupported("planner partial")
+        if refused:
+            entry.update({"Full": False, "Refused": True, "RefusedNodes": refused})
+            after = commit(self.state, plan, index, self.now, refused)
+            return [(a, self.created_by(a, index)) for a in entries], progress, False, after
         entry["Full"] = True
         return [(a, self.created_by(a, index)) for a in entries], progress, True, None
 
