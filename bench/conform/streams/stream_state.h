@@ -6,19 +6,11 @@
 
 #include "berth/result.h"
 #include "conform/field.h"
+#include "conform/streams/state_delta.h"
 #include "model/codec/codec.h"
 #include "tables/state.h"
 
 namespace berth::conform {
-
-/// Changes since the previous line: complete objects, and removals.
-struct StreamDelta {
-  model::ClusterState objects;  ///< `Jobs` and `JobVersions`: new or changed ones
-  struct Removed {
-    std::string kind, id;  ///< "Nodes", its ID; "JobVersions", the index into the job table; "Jobs", namespace/ID
-  };
-  std::vector<Removed> gone;
-};
 
 class StreamState {
  public:
@@ -39,9 +31,6 @@ class StreamState {
   [[nodiscard]] const model::JobTable& jobs() const { return jobs_; }
 
  private:
-  void commit_jobs(const StreamDelta& delta, tables::Commit& commit, const tables::StateStore& store) const;
-  static void commit_nodes(const StreamDelta& delta, tables::Commit& commit, const tables::StateStore& store);
-
   model::JobTable jobs_;
   model::ClusterState state_;
 };
