@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -70,6 +71,10 @@ struct Connection::State {
   std::chrono::steady_clock::time_point next{};
   Answer answer;
   bool too_large = false;
+  // While an answer is streamed.
+  const std::function<bool(std::string_view)>* take = nullptr;
+  const std::function<bool()>* wanted = nullptr;
+  bool unwanted = false;
 
   ~State() {
     curl_slist_free_all(headers);
@@ -79,6 +84,11 @@ struct Connection::State {
 
   static std::size_t take_body(char* data, std::size_t, std::size_t bytes, void* self) {
     auto& state = *static_cast<State*>(self);
+    if (state.take && state.status() == 200) {
+      if ((*state.take)({data, bytes})) return bytes;
+      state.unwanted = true;
+      return 0;
+    }
     if (state.answer.body.size() + bytes > io::read_limit()) {
       state.too_large = true;
       return 0;
@@ -101,6 +111,42 @@ struct Connection::State {
     return bytes;
   }
 
+  static int ask_wanted(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    auto& state = *static_cast<State*>(self);
+    state.unwanted = state.unwanted || !(*state.wanted)();
+    return state.unwanted ? 1 : 0;
+  }
+
+  [[nodiscard]] int status() const {
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return static_cast<int>(status);
+  }
+
+  void set_url(const std::string& path) {
+    std::string url = base + path;
+    if (!settings.region.empty()) {
+      char* region = curl_easy_escape(curl, settings.region.c_str(), 0);
+      url += (path.find('?') == path.npos ? "?region=" : "&region=") + std::string(region ? region : "");
+      curl_free(region);
+    }
+    set_text(CURLOPT_URL, url);
+  }
+
+  void begin_request() {
+    std::this_thread::sleep_until(next);
+    next = std::chrono::steady_clock::now() +
+           std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / settings.requests_per_second));
+    answer = Answer{}, too_large = false, error[0] = '\0';
+    ++requests;
+  }
+
+  tl::unexpected<InputError> refuse(const std::string& path, CURLcode code) const {
+    return tl::unexpected(InputError{settings.address, path,
+                                     error[0] ? base::shown(error.data()) : std::string(curl_easy_strerror(code)),
+                                     remedy_for(code)});
+  }
+
   template <class T>
   void set(CURLoption option, T value) {
     if (curl_easy_setopt(curl, option, value) == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
@@ -112,6 +158,21 @@ struct Connection::State {
 
 bool is_address(const std::string& source) {
   return source.starts_with("http://") || source.starts_with("https://") || source.starts_with("unix://");
+}
+
+std::string escaped(const std::string& text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+        c == '.' || c == '~') {
+      out += c;
+      continue;
+    }
+    out += '%';
+    out += kHex[static_cast<unsigned char>(c) >> 4], out += kHex[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
 }
 
 Settings settings_from_environment(const std::string& address) {
@@ -194,29 +255,17 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
 
 Result<Answer> Connection::get(const std::string& path) {
   State& s = *state_;
-  std::string url = s.base + path;
-  if (!s.settings.region.empty()) {
-    char* region = curl_easy_escape(s.curl, s.settings.region.c_str(), 0);
-    url += (path.find('?') == path.npos ? "?region=" : "&region=") + std::string(region ? region : "");
-    curl_free(region);
-  }
-  s.set_text(CURLOPT_URL, url);
+  s.set_url(path);
   for (int attempt = 1;; ++attempt) {
-    std::this_thread::sleep_until(s.next);
-    s.next = std::chrono::steady_clock::now() +
-             std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / s.settings.requests_per_second));
-    s.answer = Answer{}, s.too_large = false, s.error[0] = '\0';
-    ++s.requests;
+    s.begin_request();
     const CURLcode code = curl_easy_perform(s.curl);
-    long status = 0;
-    curl_easy_getinfo(s.curl, CURLINFO_RESPONSE_CODE, &status);
-    s.answer.status = static_cast<int>(status);
+    s.answer.status = s.status();
     const auto refuse = [&](std::string problem, std::string remedy) {
       return tl::unexpected(InputError{s.settings.address, path, std::move(problem), std::move(remedy)});
     };
     if (s.too_large)
       return refuse("answers more than " + io::size_words(io::read_limit()), "--max-input 4G allows more");
-    const bool busy = code == CURLE_OK ? status == 429 || status >= 500
+    const bool busy = code == CURLE_OK ? s.answer.status == 429 || s.answer.status >= 500
                                        : code == CURLE_OPERATION_TIMEDOUT || code == CURLE_GOT_NOTHING ||
                                              code == CURLE_RECV_ERROR || code == CURLE_PARTIAL_FILE;
     if (busy && attempt < kAttempts) {
@@ -225,10 +274,35 @@ Result<Answer> Connection::get(const std::string& path) {
     }
     if (code == CURLE_OPERATION_TIMEDOUT)
       return refuse(fmt::format("no answer within {} s, {} times", s.settings.timeout_s, attempt), remedy_for(code));
-    if (code != CURLE_OK)
-      return refuse(s.error[0] ? base::shown(s.error.data()) : std::string(curl_easy_strerror(code)), remedy_for(code));
+    if (code != CURLE_OK) return s.refuse(path, code);
     return std::move(s.answer);
   }
+}
+
+Result<Answer> Connection::stream(const std::string& path, double silence_s,
+                                  const std::function<bool(std::string_view)>& take,
+                                  const std::function<bool()>& wanted) {
+  State& s = *state_;
+  s.set_url(path);
+  s.begin_request();
+  s.take = &take, s.wanted = &wanted, s.unwanted = false;
+  s.set(CURLOPT_TIMEOUT_MS, 0L);
+  s.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  s.set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::ceil(silence_s)));
+  s.set(CURLOPT_NOPROGRESS, 0L);
+  s.set(CURLOPT_XFERINFOFUNCTION, &State::ask_wanted);
+  s.set(CURLOPT_XFERINFODATA, &s);
+  const CURLcode code = curl_easy_perform(s.curl);
+  s.set(CURLOPT_NOPROGRESS, 1L);
+  s.set(CURLOPT_LOW_SPEED_TIME, 0L);
+  s.set(CURLOPT_TIMEOUT_MS, static_cast<long>(s.settings.timeout_s * 1000));
+  s.take = nullptr, s.wanted = nullptr;
+  s.answer.status = s.status();
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return tl::unexpected(InputError{s.settings.address, path,
+                                     fmt::format("silent for {} s", static_cast<long>(std::ceil(silence_s))), ""});
+  if (code != CURLE_OK && !s.unwanted) return s.refuse(path, code);
+  return std::move(s.answer);
 }
 
 }  // namespace berth::agent

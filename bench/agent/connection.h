@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "berth/result.h"
 
@@ -21,6 +23,8 @@ struct Settings {
 
 /// True for what is an agent's address and no path of a file.
 [[nodiscard]] bool is_address(const std::string& source);
+/// The text as a part of a path or a query.
+[[nodiscard]] std::string escaped(const std::string& text);
 /// The settings for `address` after the environment; "" is NOMAD_ADDR, or else Nomad's own default.
 [[nodiscard]] Settings settings_from_environment(const std::string& address);
 
@@ -40,6 +44,13 @@ class Connection {
   /// Asks for `path`, which begins with /v1/. An answer of the agent is a value whatever its status; errors are one
   /// line. An agent that is busy (429, 5xx) or does not answer is asked three times.
   [[nodiscard]] Result<Answer> get(const std::string& path);
+  /// Asks for `path`, and hands its body over as it arrives, for as long as the agent sends. `take` gets the pieces and
+  /// `wanted` is asked about once a second; either ends the answer by returning false. The body of an answer other than
+  /// 200 is in the Answer instead. Errors: no connection, one that broke, or `silence_s` seconds without a byte. Asked
+  /// once.
+  [[nodiscard]] Result<Answer> stream(const std::string& path, double silence_s,
+                                      const std::function<bool(std::string_view)>& take,
+                                      const std::function<bool()>& wanted);
   [[nodiscard]] const std::string& address() const;
   /// Requests made.
   [[nodiscard]] std::uint64_t requests() const;

@@ -20,21 +20,6 @@ constexpr int kPageEntries = 1000;
 /// Passes over the lists until nothing has changed. Each reads again only what changed in the one before.
 constexpr int kPassesMax = 6;
 
-std::string escaped(const std::string& text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-        c == '.' || c == '~') {
-      out += c;
-      continue;
-    }
-    out += '%';
-    out += kHex[static_cast<unsigned char>(c) >> 4], out += kHex[static_cast<unsigned char>(c) & 15];
-  }
-  return out;
-}
-
 /// One list of the agent, and how its entries lead to objects.
 struct List {
   std::string path;  ///< with its query
@@ -113,6 +98,7 @@ class Reading {
       planned_ = connection_.requests() + wanted.size();
       for (const std::string& path : wanted)
         if (auto done = take_object(path); !done) return done;
+      if (options_.followed) break;
     }
     progress_.finish();
     if (pass_ > kPassesMax) {

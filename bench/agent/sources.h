@@ -15,6 +15,7 @@ struct SourceOptions {
   double requests_per_second = 100;  ///< to an agent, at most
   double timeout_s = 30;             ///< of one request
   bool quiet = false;                ///< shows no progress
+  bool followed = false;  ///< the caller follows the event stream: what changes while an agent is read is no concern
 };
 
 /// As io::import_clusters(); a source that is an address (is_address()) is asked for all that a cluster consists of.

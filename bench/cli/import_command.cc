@@ -111,7 +111,7 @@ int run_import(ImportArguments& arguments) {
   print_warnings(imported->warnings);
   print_notes(imported->notes);
   const model::ClusterState& state = imported->state;
-  if (arguments.redact) io::redact(imported->state);
+  if (arguments.redact) io::Redactor().redact(imported->state);
   std::string text;
   if (arguments.anonymize) {
     json::Value cluster = io::cluster_to_json(state);

@@ -171,6 +171,8 @@ int main(int argc, char** argv) {
   berth::cli::add_load(app, exit_code);
   berth::cli::add_compare(app, exit_code);
   berth::cli::add_gate(app, exit_code);
+  berth::cli::add_record(app, exit_code);
+  berth::cli::add_replay(app, exit_code);
   berth::cli::add_report(app, exit_code);
   berth::cli::add_conform(app, exit_code);
   berth::cli::add_import(app, exit_code);

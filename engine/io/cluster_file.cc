@@ -37,19 +37,9 @@ json::Value write_list(const std::vector<T>& list) {
   return json::Value(std::move(out));
 }
 
-/// Writes a job with the fields that mark the registered form, even if zero (R-MODEL-621). A job that a user copies out
-/// must not be read as a new one, where absent fields mean defaults instead of zeros.
-json::Value write_job(const Job& job) {
-  json::Value out = model::to_json(job, model::WriteMode::sparse);
-  out.set("Version", job.version);
-  out.set("CreateIndex", job.create_index);
-  out.set("JobModifyIndex", job.job_modify_index);
-  return out;
-}
-
 json::Value write_jobs(const std::vector<JobPtr>& jobs) {
   json::Array out;
-  for (const JobPtr& job : jobs) out.push_back(write_job(*job));
+  for (const JobPtr& job : jobs) out.push_back(write_registered_job(*job));
   return json::Value(std::move(out));
 }
 
@@ -153,6 +143,14 @@ Result<void> read_allocs(const json::Value& document, const std::string& path, c
 }
 
 }  // namespace
+
+json::Value write_registered_job(const Job& job) {
+  json::Value out = model::to_json(job, model::WriteMode::sparse);
+  out.set("Version", job.version);
+  out.set("CreateIndex", job.create_index);
+  out.set("JobModifyIndex", job.job_modify_index);
+  return out;
+}
 
 Result<std::optional<std::uint64_t>> read_number(const json::Value& object, const char* key,
                                                  const model::ReadOptions& options) {
@@ -264,7 +262,7 @@ json::Value cluster_to_json(const model::ClusterState& state) {
         entry.set("JobVersion", alloc.job->version);
         if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
       } else {
-        entry.set("Job", write_job(*alloc.job));
+        entry.set("Job", write_registered_job(*alloc.job));
       }
     }
     allocs.push_back(std::move(entry));

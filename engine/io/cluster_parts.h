@@ -105,6 +105,16 @@ void keep_last_captures(std::vector<std::string>& files);
 [[nodiscard]] Result<std::shared_ptr<model::Job>> read_stored_job(const json::Value& value,
                                                                   const model::ReadOptions& options);
 
+/// Writes a job with the fields that mark the registered form, even if zero (R-MODEL-621). A job that a user copies out
+/// must not be read as a new one, where absent fields mean defaults instead of zeros.
+[[nodiscard]] json::Value write_registered_job(const model::Job& job);
+
+/// Removes what is never imported, although an answer may hold it (R-SNAP-110).
+void drop_secrets(model::Node& node);
+void drop_secrets(model::Evaluation& eval);
+void drop_secrets(model::Allocation& alloc);
+void drop_secrets(model::CsiVolume& volume);
+
 /// Checks that an object's ID is a UUID (R-MODEL-590) and makes it lower case. `what` is "node", "allocation",
 /// "evaluation" or "deployment". Without `may_be_nil`, the nil UUID counts as a missing ID.
 [[nodiscard]] Result<void> take_id(std::string& id, const char* what, bool may_be_nil,

@@ -224,6 +224,14 @@ Result<std::shared_ptr<Job>> read_stored_job(const json::Value& value, const mod
   return job;
 }
 
+void drop_secrets(model::Node& node) { node.secret_id.clear(); }
+void drop_secrets(model::Evaluation& eval) { eval.leader_acl.clear(); }
+void drop_secrets(Allocation& alloc) { alloc.extra.erase("SignedIdentities"); }
+void drop_secrets(model::CsiVolume& volume) {
+  for (const char* key : {"Secrets", "Parameters", "Context"}) volume.extra.erase(key);
+  if (json::Value* mount = volume.extra.find("MountOptions")) mount->erase("MountFlags");
+}
+
 bool is_export(const json::Value& document) {
   return document.size() > 0 && document.is_object() && document.members()[0].key.starts_with("/v1/");
 }
@@ -266,15 +274,6 @@ struct ExportCollector::Tables {
     T item;
     if (auto done = model::from_json(value, item, options); !done) return done;
     return put_value(table, std::move(item), options, rank, what, id, scope);
-  }
-
-  /// Secrets are never imported, although an answer may hold them (R-SNAP-110).
-  static void drop_secrets(model::Node& node) { node.secret_id.clear(); }
-  static void drop_secrets(model::Evaluation& eval) { eval.leader_acl.clear(); }
-  static void drop_secrets(Allocation& alloc) { alloc.extra.erase("SignedIdentities"); }
-  static void drop_secrets(model::CsiVolume& volume) {
-    for (const char* key : {"Secrets", "Parameters", "Context"}) volume.extra.erase(key);
-    if (json::Value* mount = volume.extra.find("MountOptions")) mount->erase("MountFlags");
   }
 
   template <class T>

@@ -2,12 +2,27 @@
 // words, so two versions of a job still compare the same.
 #pragma once
 
+#include <initializer_list>
+#include <map>
+#include <string>
+
 #include "model/cluster.h"
 
 namespace berth::io {
 
-/// Replaces task inputs that placement never reads: environment, driver configuration, contents of templates, headers
-/// and options of artifacts.
-void redact(model::ClusterState& state);
+/// Words by text: the states that one Redactor takes have the same word for the same text.
+class Redactor {
+ public:
+  /// Replaces task inputs that placement never reads: environment, driver configuration, contents of templates, headers
+  /// and options of artifacts.
+  void redact(model::ClusterState& state);
+
+ private:
+  void take(json::Value& value);
+  void take(model::Job& job);
+  void take_keys(json::Value& list, std::initializer_list<const char*> keys);
+
+  std::map<std::string, std::size_t> words_;
+};
 
 }  // namespace berth::io

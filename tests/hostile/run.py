@@ -80,6 +80,8 @@ def make_fixtures(folder, berth, tools):
     put("job.hcl", 'job "web" {\n  group "a" {\n    cuont = 1\n  }\n}\n')
     put("bomb.gz", gzip.compress(b"[" + b" " * (8 << 20) + b"]"))
     put("cut.gz", gzip.compress(open(os.path.join(folder, "cluster.json"), "rb").read())[:200])
+    put("recording.jsonl", '{"format": "berth-recording", "version": 1, "Topics": ["Evaluation", "Allocation", "Deployment", '
+        '"Job", "Node", "NodePool"]}\n{"State": {"Index": 7, "Nodes": []}}\n')
     put("vector.jsonl", '{"name": "fit/a#0", "in": {}, "out": {}}\n')
     def run(*arguments):
         done = subprocess.run([berth, *arguments], cwd=ROOT, capture_output=True, text=True, env=tools, check=False)

@@ -21,7 +21,7 @@ TEST(Redact, DropsValuesAndKeepsWhichAreEqual) {
   task.env = io::parse_json(R"({"A":"secret","B":"secret","C":"other","D":""})").value();
   task.templates = io::parse_json(R"([{"EmbeddedTmpl":"password = 1","DestPath":"local/x"}])").value();
   state.jobs[0] = job;
-  io::redact(state);
+  io::Redactor().redact(state);
   const model::Task& redacted = state.jobs[0]->task_groups[0].tasks[0];
   EXPECT_EQ(redacted.env["A"], redacted.env["B"]);
   EXPECT_NE(redacted.env["A"], redacted.env["C"]);

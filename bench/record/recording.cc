@@ -1,0 +1,176 @@
+#include "record/recording.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "io/export_import.h"
+#include "io/files.h"
+#include "io/json_parse.h"
+#include "io/output.h"
+
+namespace berth::record {
+
+// ---------------------------------------------------------------- writing
+
+Result<void> Writer::check(const std::string& path) {
+  struct stat there {};
+  if (io::is_standard_output(path) || stat(path.c_str(), &there) != 0) return {};
+  if (!S_ISREG(there.st_mode) || there.st_size == 0) return {};
+  return tl::unexpected(InputError{path, "", "exists already",
+                                   "name another file, or remove it: what it recorded cannot be recorded again"});
+}
+
+Result<std::unique_ptr<Writer>> Writer::create(const std::string& path) {
+  if (auto fine = check(path); !fine) return tl::unexpected(fine.error());
+  if (io::is_standard_output(path)) return std::unique_ptr<Writer>(new Writer(stdout, false));
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (!file)
+    return tl::unexpected(
+        InputError{path, "", std::string("cannot be created: ") + std::strerror(errno), "name another file"});
+  return std::unique_ptr<Writer>(new Writer(file, true));
+}
+
+Writer::~Writer() {
+  if (owned_) std::fclose(file_);
+}
+
+void Writer::line(json::Value value, std::int64_t time_ns) {
+  if (!error_.empty()) return;
+  if (time_ns != 0) value.set("Time", time_ns);
+  const std::string text = json::to_text(value) + "\n";
+  bytes_ += text.size();
+  if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
+    error_ = std::strerror(errno);
+}
+
+void Writer::write(const Header& header) {
+  json::Value out = json::Value::object(), topics = json::Value::array();
+  for (const std::string& topic : header.topics) topics.push(topic);
+  out.set("format", "berth-recording"), out.set("version", kVersion);
+  out.set("Address", header.address), out.set("Topics", std::move(topics)), out.set("Redacted", header.redacted);
+  line(std::move(out), header.time_ns);
+}
+
+void Writer::write(const model::ClusterState& state, std::int64_t time_ns) {
+  json::Value out = json::Value::object();
+  out.set("State", io::cluster_to_json(state));
+  line(std::move(out), time_ns);
+}
+
+void Writer::write(const io::EventFrame& frame, std::int64_t time_ns) { line(io::to_json(frame), time_ns); }
+
+void Writer::write(const model::SchedulerConfiguration& config, std::int64_t time_ns) {
+  json::Value out = json::Value::object();
+  out.set("SchedulerConfig", model::to_json(config));
+  line(std::move(out), time_ns);
+}
+
+void Writer::write(const Gap& gap, std::int64_t time_ns) {
+  json::Value out = json::Value::object();
+  json::Value& about = out.set("Gap", json::Value::object());
+  about.set("After", gap.after), about.set("Before", gap.before), about.set("Reason", gap.reason);
+  line(std::move(out), time_ns);
+}
+
+void Writer::write(const End& end, std::int64_t time_ns) {
+  json::Value out = json::Value::object();
+  json::Value& about = out.set("End", json::Value::object());
+  about.set("Reason", end.reason), about.set("Index", end.index), about.set("Frames", end.frames);
+  line(std::move(out), time_ns);
+}
+
+void Writer::write_skipped(std::uint64_t index, const std::string& problem) {
+  json::Value out = json::Value::object();
+  json::Value& about = out.set("Skipped", json::Value::object());
+  about.set("Index", index), about.set("Problem", problem);
+  line(std::move(out), 0);
+}
+
+// ---------------------------------------------------------------- reading
+
+namespace {
+
+/// Calls each(line, number, is_last) for every non-empty line until it returns an error.
+template <class Each>
+Result<void> for_each_line(std::string_view text, const Each& each) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    std::string_view one = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    if (!one.empty() && one.back() == '\r') one.remove_suffix(1);
+    if (one.empty()) continue;
+    if (auto done = each(one, number, text.empty()); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Recording> Recording::open(const std::string& path) {
+  auto text = io::read_file(path);
+  if (!text) return tl::unexpected(text.error());
+  Recording out;
+  out.path_ = path, out.text_ = std::move(*text);
+  const auto refuse = [&](std::string problem, std::string remedy) {
+    return tl::unexpected(InputError{path, "1", std::move(problem), std::move(remedy)});
+  };
+  const auto first = io::parse_json(std::string_view(out.text_).substr(0, out.text_.find('\n')), path);
+  if (!first || (*first)["format"].as_string() != "berth-recording")
+    return refuse("is no recording", "make one: berth record http://127.0.0.1:4646 -o FILE");
+  if (const json::Value& version = (*first)["version"]; version.as_uint() == 0 || version.as_uint() > kVersion)
+    return refuse("is a recording of version " + json::to_text(version) + "; this berth reads up to version " +
+                      std::to_string(kVersion),
+                  "take a newer berth");
+  out.header_.address = (*first)["Address"].as_string();
+  for (const json::Value& topic : (*first)["Topics"].items()) out.header_.topics.push_back(topic.as_string());
+  out.header_.redacted = (*first)["Redacted"].as_bool();
+  out.header_.time_ns = (*first)["Time"].as_int();
+  return out;
+}
+
+Result<void> Recording::read(Reader& reader) {
+  notes_.clear(), end_.reset();
+  return for_each_line(text_, [&](std::string_view line, std::size_t number, bool is_last) -> Result<void> {
+    if (number == 1) return {};
+    const std::string place = std::to_string(number);
+    const auto value = io::parse_json(line, path_, place);
+    if (value) return read_line(*value, place, reader);
+    if (!is_last) return tl::unexpected(value.error());
+    notes_.push_back("line " + place + ", the last one, is cut after " + std::to_string(line.size()) +
+                     " bytes and left out: the recording was killed");
+    return {};
+  });
+}
+
+Result<void> Recording::read_line(const json::Value& line, const std::string& place, Reader& reader) {
+  const std::int64_t time_ns = line["Time"].as_int();
+  if (const json::Value* state = line.find("State")) {
+    auto imported = io::import_cluster_json(*state, path_ + ":" + place);
+    if (!imported) return tl::unexpected(imported.error());
+    notes_.insert(notes_.end(), imported->warnings.begin(), imported->warnings.end());
+    reader.take(std::move(imported->state), time_ns);
+  } else if (const json::Value* given = line.find("SchedulerConfig")) {
+    model::SchedulerConfiguration config;
+    model::ReadOptions options;
+    options.path = path_, options.place = place + ":/SchedulerConfig";
+    if (auto done = model::from_json(*given, config, options); !done) return done;
+    reader.take(config);
+  } else if (const json::Value* gap = line.find("Gap")) {
+    reader.take({(*gap)["After"].as_uint(), (*gap)["Before"].as_uint(), (*gap)["Reason"].as_string()});
+  } else if (const json::Value* skipped = line.find("Skipped")) {
+    reader.take_skipped((*skipped)["Index"].as_uint());
+  } else if (const json::Value* end = line.find("End")) {
+    end_ = End{(*end)["Reason"].as_string(), (*end)["Index"].as_uint(), (*end)["Frames"].as_uint()};
+  } else {
+    std::vector<InputError> faults;
+    auto frame = io::read_event_frame(line, path_, place + ":", faults);
+    if (!frame) return tl::unexpected(frame.error());
+    if (!faults.empty()) return tl::unexpected(faults.front());
+    reader.take(std::move(*frame), time_ns);
+  }
+  return {};
+}
+
+}  // namespace berth::record

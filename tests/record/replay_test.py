@@ -1,0 +1,176 @@
+"""`berth replay`: the decisions of a real Nomad and of `berth serve`, recorded and decided again.
+
+    replay_test.py BERTH SOURCE_DIR
+"""
+import gzip
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import jsonschema
+
+from streams import Served, clean_environment, lines_of
+
+berth, source = sys.argv[1], sys.argv[2]
+scratch = tempfile.mkdtemp()
+failures = []
+schema = json.load(open(source + "/bench/schema/berth-replay.json"))
+TOPICS = ["Evaluation", "Allocation", "Deployment", "Job", "Node", "NodePool"]
+
+
+def broken(text):
+    failures.append(text)
+    print("BROKEN:", text, flush=True)
+
+
+def expect(name, condition, *what):
+    if not condition:
+        broken("%s: %s" % (name, " ".join(map(str, what))))
+
+
+def write(path, lines):
+    with open(path, "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+def replay(path, *arguments):
+    """Exit code, output, errors, the JSON report or None."""
+    report = scratch + "/replay.json"
+    done = subprocess.run([berth, "replay", path, "--json", report, *arguments], capture_output=True, text=True, timeout=300)
+    if done.returncode not in (0, 3, 4):
+        return done.returncode, done.stdout, done.stderr, None
+    document = json.load(open(report))
+    jsonschema.validate(document, schema)
+    return done.returncode, done.stdout, done.stderr, document["replay"]
+
+
+# ---------------------------------------------------------------- a real Nomad
+# Six nodes join an empty cluster, jobs are run, updated and stopped, a node is drained: all of it from one event stream.
+recorded = json.load(gzip.open(source + "/tests/golden/http/event-stream.json.gz"))
+frames = [entry["frame"] for entry in recorded["steps"][0]["frames"] if (entry["frame"] or {}).get("Events")]
+real = [{"format": "berth-recording", "version": 1, "Address": "http://nomad", "Topics": TOPICS}, {"State": {"Index": 7, "Nodes": []}},
+        *frames]
+code, output, errors, report = replay(write(scratch + "/real.jsonl", real))
+if report is None:
+    broken("real: exit %d, %s" % (code, errors))
+else:
+    evals = report["evaluations"]
+    expect("real", code == 0 and evals["compared"] == evals["finished"] == evals["equal"] == 7, code, evals, report["different"])
+    expect("real", report["nomad"] == report["berth"] and report["nomad"]["placed"] == 5, report["nomad"], report["berth"])
+    expect("real", report["recording"]["left_out"] == 0, report["recording"])
+
+# One placement on another node is found, and explained with the scores of both.
+moved = json.loads(json.dumps(real))
+payloads = [event["Payload"] for line in moved for event in line.get("Events", [])]
+nodes = {payload["Node"]["Name"]: payload["Node"]["ID"] for payload in payloads if "Node" in payload}
+for payload in payloads:
+    if payload.get("Allocation", {}).get("Name") == "web.app[1]":
+        payload["Allocation"]["NodeID"] = nodes["client-1"]
+code, output, errors, report = replay(write(scratch + "/moved.jsonl", moved))
+expect("moved", code == 3, code, errors)
+if report:
+    first = report["different"][0]
+    expect("moved", any("web.app[1]: Nomad places it on client-1, berth on" in line for line in first["differences"]), first)
+    shown = report.get("first_placement", {})
+    expect("moved", [node["node"] for node in shown.get("nodes", [])][:1] == ["client-1"], shown)
+    expect("moved", all(node["berth"] is not None or node["reason"] for node in shown["nodes"]), shown)
+    expect("moved", "First placement that differs: web.app[1]" in output, output)
+
+# Another algorithm on the same states: the report has both sides, and differences are no failure.
+code, output, errors, report = replay(scratch + "/real.jsonl", "--algorithm", "spread")
+expect("spread", code == 0 and report["evaluations"]["compared"] == 7, code, errors)
+expect("spread", "Decided with algorithm spread, each on the recorded state" in output, output)
+code, output, errors, report = replay(scratch + "/real.jsonl", "--strategy", "best-fit")
+expect("strategy", code == 0 and report["evaluations"]["compared"] == 7, code, errors)
+code, output, errors, report = replay(scratch + "/real.jsonl", "--preemption", "service=on", "--preemption", "batch=on")
+expect("preemption", code == 0 and report["evaluations"]["equal"] == 7, code, errors)
+
+# ---------------------------------------------------------------- what a recording can lack
+code, output, errors, report = replay(write(scratch + "/killed.jsonl", real[:-1]) and scratch + "/killed.jsonl")
+expect("killed", code == 0 and "the recording was killed: it has no last line" in errors, code, errors)
+text = open(scratch + "/real.jsonl").read()
+open(scratch + "/cut.jsonl", "w").write(text[:-30])
+code, output, errors, report = replay(scratch + "/cut.jsonl")
+expect("cut", code == 0 and "the last one, is cut after" in errors, code, errors)
+late = [real[0], real[1], *[frame for frame in frames if frame["Index"] > 21]]
+code, output, errors, report = replay(write(scratch + "/late.jsonl", late))
+expect("late", code in (3, 4) and report["evaluations"]["compared"] < 7, code, report and report["evaluations"])
+gap = [*real[:2], *[f for f in frames if f["Index"] <= 31], {"Gap": {"After": 31, "Before": 64, "Reason": "test"}},
+       {"State": {"Index": 64, "Nodes": []}}]
+code, output, errors, report = replay(write(scratch + "/gap.jsonl", gap))
+expect("gap", code == 0 and report["evaluations"]["equal"] == 2 and report["recording"]["gaps"] == 1, code, report)
+
+# ---------------------------------------------------------------- berth serve
+
+
+def job(name, count, cpu=200, kind="service", priority=50, **more):
+    group = {"Name": "g", "Count": count, "Tasks": [{"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "2h" if kind == "service" else "20s"},
+                                                     "Resources": {"CPU": cpu, "MemoryMB": 128}}]}
+    if kind == "service":
+        group["Update"] = {"MaxParallel": 2, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000, "Canary": more.pop("canary", 0)}
+    if kind == "system":
+        group.pop("Count")
+    group.update(more.pop("group", {}))
+    return {"Job": {"ID": name, "Name": name, "Type": kind, "Priority": priority, "Datacenters": ["*"], "TaskGroups": [group],
+                    **more}}
+
+
+with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:00Z") as server:
+    server.call("PUT", "/v1/jobs", job("before", 5))
+    time.sleep(1)
+    path = scratch + "/served.jsonl"
+    recorder = subprocess.Popen([berth, "record", server.address, "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=clean_environment())
+    time.sleep(1.5)
+    nodes = server.call("GET", "/v1/nodes")
+    cpu = server.call("GET", "/v1/node/" + nodes[0]["ID"])["NodeResources"]["Cpu"]["CpuShares"]
+    for step in range(12):
+        server.call("PUT", "/v1/jobs", job("web-%d" % step, 3 + step, cpu=100 + 50 * step))
+        server.call("PUT", "/v1/jobs", job("calc-%d" % step, 4, cpu=700, kind="batch"))
+        if step == 2:
+            server.call("PUT", "/v1/jobs", job("agent", 1, cpu=50, kind="system"))
+        if step == 3:
+            server.call("PUT", "/v1/node/%s/drain" % nodes[0]["ID"], {"DrainSpec": {"Deadline": 60000000000}})
+        if step == 4:  # a second version, another one with canaries, and more than the cluster holds
+            server.call("PUT", "/v1/jobs", job("web-1", 6, cpu=300))
+            server.call("PUT", "/v1/jobs", job("web-2", 5, cpu=120, canary=1))
+            server.call("PUT", "/v1/jobs", job("huge", 100, cpu=cpu // 2 - 500))
+        if step == 5:
+            server.call("PUT", "/v1/node/%s/eligibility" % nodes[1]["ID"], {"Eligibility": "ineligible"})
+            server.call("PUT", "/v1/operator/scheduler/configuration",
+                        {"SchedulerAlgorithm": "spread", "PreemptionConfig": {"SystemSchedulerEnabled": True, "ServiceSchedulerEnabled": True}})
+        if step == 6:  # updated in place: one more of the same
+            server.call("PUT", "/v1/jobs", job("web-5", 9, cpu=350))
+        if step == 7:
+            server.call("PUT", "/v1/jobs", job("urgent", 4, cpu=cpu // 2 - 500, priority=90))
+            server.call("DELETE", "/v1/job/web-0")
+            server.call("DELETE", "/v1/job/calc-1?purge=true")
+        if step == 9:
+            server.call("PUT", "/v1/node/%s/drain" % nodes[0]["ID"], {"DrainSpec": None, "MarkEligible": True})
+            server.call("DELETE", "/v1/job/huge")
+            alloc = server.call("GET", "/v1/job/web-3/allocations")[0]
+            server.call("PUT", "/v1/allocation/%s/stop" % alloc["ID"], {})
+        time.sleep(0.4)
+    time.sleep(2)
+    recorder.send_signal(signal.SIGINT)
+    output, errors = recorder.communicate(timeout=30)
+    expect("served", recorder.returncode == 0 and ", 0 gaps, 0 objects skipped" in output, output, errors)
+    code, output, errors, report = replay(path)
+    if report is None:
+        broken("served: exit %d, %s" % (code, errors))
+    else:
+        evals = report["evaluations"]
+        expect("served", code == 0 and evals["equal"] == evals["compared"] > 40, code, evals, json.dumps(report["different"][:5], indent=1))
+        expect("served", report["nomad"]["evicted"] > 0 and report["nomad"]["failed"] > 0 and report["nomad"]["updated"] > 0,
+               report["nomad"])
+        expect("served", report["recording"]["left_out"] == 0, report["recording"])
+    code, output, errors, other = replay(path, "--algorithm", "binpack")
+    expect("served", code == 0 and other["on_another_node"] > 0, code, errors)
+
+shutil.rmtree(scratch)
+sys.exit(1 if failures else 0)
