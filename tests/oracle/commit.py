@@ -162,9 +162,9 @@ class Commit:
         self.rewrite(a, old)
 
     def preempt(self, entry):
-        """R-CTRL-616, R-CTRL-701."""
+        """R-CTRL-701. The vectors' planner does not apply R-CTRL-616: a victim that was terminal before is written again."""
         old = self.state.allocs.get(entry["ID"])
-        if old is None or terminal(old):
+        if old is None:
             return
         by = entry["PreemptedByAllocation"]
         self.rewrite(dict(old, DesiredStatus="evict", PreemptedByAllocation=by,
@@ -202,6 +202,8 @@ class Commit:
             return
         d = self.own_deployment(stored)
         d["ModifyIndex"], d["ModifyTime"] = self.index, a["ModifyTime"]
+        if d["Status"] == "successful":
+            self.stable(d)
         entry = d["TaskGroups"][a["TaskGroup"]]
         for key, delta in (("PlacedAllocs", placed), ("HealthyAllocs", healthy), ("UnhealthyAllocs", unhealthy)):
             entry[key] = (entry.get(key) or 0) + delta

@@ -4,31 +4,16 @@ Each step is written as a vector of the golden format with the oracle's answer, 
 next step."""
 import copy
 import hashlib
-import itertools
 import json
-import random
-import re
 
-from commit import commit
-from oracle import scheduler_of
 from state import format_time, parse_time
-
-SECOND = 10**9
-START = 1_700_000_000 * SECOND
+from world import SECOND, World, uuid
 
 
-def uuid(rng):
-    h = "%032x" % rng.getrandbits(128)
-    return "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:]))
-
-
-class Sequence:
+class Sequence(World):
     def __init__(self, seed, steps=10):
-        self.rng, self.seed, self.steps = random.Random(seed), seed, steps
-        self.index, self.now = 1000, START
-        self.jobs, self.current, self.versions, self.allocs, self.deployments, self.claims = [], {}, [], {}, {}, []
-        self.followups, self.blocked = [], []
-        self.features = {}
+        super().__init__(seed)
+        self.steps = steps
         self.nodes = self.make_nodes()
         self.spare = [self.nodes.pop()] if len(self.nodes) > 2 and self.chance(0.5) else []
         self.volumes = self.make_volumes()
@@ -38,12 +23,6 @@ class Sequence:
             self.pools[2]["SchedulerConfiguration"] = {"SchedulerAlgorithm": "spread", "MemoryOversubscriptionEnabled": True}
         self.csi = self.make_csi()
         self.family()
-
-    def chance(self, p):
-        return self.rng.random() < p
-
-    def pick(self, *values):
-        return self.rng.choice(values)
 
     # --- cluster
 
@@ -207,21 +186,13 @@ class Sequence:
             job["CreateIndex"] = job["ModifyIndex"] = job["JobModifyIndex"] = self.tick()
             self.store(job)
 
-    def tick(self):
-        self.index += self.pick(1, 2, 5)
-        return self.index
-
     def store(self, job):
         legal(job)
-        self.jobs.append(job)
-        self.current[job["ID"]] = len(self.jobs) - 1
-        self.versions.append(len(self.jobs) - 1)
+        super().store(job)
 
     def mutate(self, job):
-        """One change of a job; returns its name."""
-        name = self.rng.choice(sorted(MUTATIONS))
-        MUTATIONS[name](self, job, job["TaskGroups"][0], job["TaskGroups"][0]["Tasks"][0])
-        return name
+        """One change of a job."""
+        MUTATIONS[self.rng.choice(sorted(MUTATIONS))](self, job, job["TaskGroups"][0], job["TaskGroups"][0]["Tasks"][0])
 
     # --- events
 
@@ -233,7 +204,7 @@ class Sequence:
         a["ModifyIndex"], a["ModifyTime"] = self.tick(), self.now
 
     def event(self, job_id):
-        """Changes the state; returns (event, evaluation trigger, evaluation fields)."""
+        """Changes the state; returns (evaluation trigger, evaluation fields)."""
         job = self.jobs[self.current[job_id]]
         what = self.pick("update", "update", "update", "update", "config", "count", "count", "fail", "fail", "fail", "down",
                          "drain", "disconnect", "back", "back", "back", "stop-alloc", "promote", "promote", "followup",
@@ -246,7 +217,7 @@ class Sequence:
             new["Version"] += 1
             new["ModifyIndex"] = new["JobModifyIndex"] = self.tick()
             if what == "update":
-                what += ":" + self.mutate(new)
+                self.mutate(new)
             elif what == "config":
                 MUTATIONS["config"](self, new, new["TaskGroups"][0], new["TaskGroups"][0]["Tasks"][0])
             elif what == "count":
@@ -256,7 +227,7 @@ class Sequence:
             if job["Stop"] and self.chance(0.8):
                 new["Stop"] = False
             self.store(new)
-            return what, "job-register", {}
+            return "job-register", {}
         if what in ("fail", "complete") and mine:
             for a in self.rng.sample(mine, min(len(mine), self.pick(1, 1, 2))):
                 a["ClientStatus"] = "failed" if what == "fail" else "complete"
@@ -268,7 +239,7 @@ class Sequence:
                     if self.chance(0.5):
                         a["DesiredTransition"] = {"Reschedule": True}
                 self.touch(a)
-            return what, "alloc-failure", {}
+            return "alloc-failure", {}
         if what in ("down", "drain", "disconnect", "ineligible") and self.nodes:
             used = [n for n in self.nodes if any(a["NodeID"] == n["ID"] for a in mine)] or self.nodes
             n = self.rng.choice(used)
@@ -286,12 +257,12 @@ class Sequence:
                         self.touch(a)
             else:
                 n["Status"] = "down" if what == "down" else "disconnected"
-            return what, "node-drain" if what == "drain" else "node-update", {"NodeID": n["ID"]}
+            return "node-drain" if what == "drain" else "node-update", {"NodeID": n["ID"]}
         if what == "join" and self.spare:
             n = self.spare.pop()
             n["CreateIndex"] = n["ModifyIndex"] = self.tick()
             self.nodes.append(n)
-            return what, "node-update", {"NodeID": n["ID"]}
+            return "node-update", {"NodeID": n["ID"]}
         if what == "back":
             for n in self.nodes:
                 if n["Status"] != "ready" or n["SchedulingEligibility"] != "eligible":
@@ -302,12 +273,12 @@ class Sequence:
                         if a["NodeID"] == n["ID"] and a["ClientStatus"] == "unknown" and self.chance(0.6):
                             a["ClientStatus"] = self.pick("running", "running", "failed")
                             self.touch(a)
-            return what, self.pick("node-update", "reconnect"), {}
+            return self.pick("node-update", "reconnect"), {}
         if what == "stop-alloc" and mine:
             a = self.rng.choice(mine)
-            a["DesiredTransition"] = {"Migrate": True, "Reschedule": True}
+            a["DesiredTransition"] = self.pick({"Migrate": True, "Reschedule": True}, {"ForceReschedule": True})
             self.touch(a)
-            return what, "alloc-stop", {}
+            return "alloc-stop", {}
         if what == "promote":
             for d in self.deployments.values():
                 if d["Status"] == "running" and d["JobID"] == job_id:
@@ -320,21 +291,21 @@ class Sequence:
                         for a in mine:
                             if a.get("DeploymentID") == d["ID"]:
                                 a["DeploymentStatus"] = {"Healthy": True}
-            return what, "deployment-watcher", {}
+            return "deployment-watcher", {}
         if what == "followup":
             due = [f for f in self.followups if f["JobID"] == job_id]
             if due:
                 f = self.rng.choice(due)
                 self.followups.remove(f)
                 self.now = max(self.now, parse_time(f["WaitUntil"]))
-                return what, f["TriggeredBy"], {k: f[k] for k in ("ID", "WaitUntil", "PreviousEval")}
+                return f["TriggeredBy"], {k: f[k] for k in ("ID", "WaitUntil", "PreviousEval")}
         if what == "blocked":
             mine = [b for b in self.blocked if b["JobID"] == job_id]
             if mine:
                 b = mine[-1]
-                return what, "queued-allocs", {"ID": b["ID"], "PreviousEval": b["PreviousEval"],
+                return "queued-allocs", {"ID": b["ID"], "PreviousEval": b["PreviousEval"],
                                                "Status": self.pick("pending", "blocked")}
-        return "nothing", self.pick("node-update", "job-register", "periodic-job"), {}
+        return self.pick("node-update", "job-register", "periodic-job"), {}
 
     # --- one step
 
@@ -362,9 +333,9 @@ class Sequence:
             job_id = self.rng.choice(sorted(self.current))
             if step < len(self.current):
                 job_id = sorted(self.current)[step]
-                event, trigger, more = "register", "job-register", {}
+                trigger, more = "job-register", {}
             else:
-                event, trigger, more = self.event(job_id)
+                trigger, more = self.event(job_id)
             job = self.jobs[self.current[job_id]]
             if job["Type"] in ("system", "sysbatch") and trigger in ("alloc-failure", "periodic-job") and self.chance(0.9):
                 trigger = "node-update"  # most of what this type would refuse (R-SCHED-3)
@@ -375,54 +346,7 @@ class Sequence:
             evaluation.update(more)
             evaluation["CreateIndex"] = evaluation["ModifyIndex"] = self.tick()
             planner = self.pick("apply", "apply", "apply", "apply", "partial", "partial", "nosubmit", "reject")
-            vector = {"name": f"sequence/{self.seed}/{step}", "step": "4", "scheduler": job["Type"], "now": self.now,
-                      "next_index": self.index + 1, "servers_current": True, "planner": planner, "eval": evaluation,
-                      "jobs": self.jobs, "state": self.state(evaluation)}
-            vector = copy.deepcopy(vector)
-            given = copy.deepcopy(vector)  # deciding may write into the state (R-RECON-154)
-            scheduler = scheduler_of(given)
-            answer = scheduler.run()
-            vector["expect"] = tokens(answer)
-            vector["jobs"] = scheduler.state.jobs  # with those that a commit wrote
-            self.features = features(vector, job, event, planner)
-            yield vector
-            if planner in ("apply", "partial") and scheduler.plan:
-                self.commit(scheduler, answer)
-
-    def state(self, evaluation):
-        indexes = sorted(self.current.values())
-        s = {"Index": self.index, "Nodes": self.nodes, "NodePools": self.pools,
-             "Namespaces": [{"Name": "default", "CreateIndex": 1, "ModifyIndex": 1}], "Jobs": indexes,
-             "JobVersions": self.versions, "Allocs": sorted(self.allocs.values(), key=lambda a: a["ID"]),
-             "Deployments": sorted(self.deployments.values(), key=lambda d: d["ID"]), "Evals": [evaluation],
-             "HostVolumes": self.volumes, "HostVolumeClaims": self.claims, **self.csi}
-        if self.config:
-            s["SchedulerConfig"] = self.config
-        return s
-
-    def commit(self, scheduler, answer):
-        """What the next step starts from: the plan applied, fresh IDs replaced by UUIDs."""
-        self.index = max(self.index, scheduler.state.index)
-        after = commit(scheduler.state, scheduler.plan, self.tick(), self.now)
-        ids = {}
-
-        def real(x):
-            if isinstance(x, str):
-                return re.sub(r"fresh-[a-z]+-[0-9]+", lambda m: ids.setdefault(m.group(0), uuid(self.rng)), x)
-            if isinstance(x, list):
-                return [real(v) for v in x]
-            if isinstance(x, dict):
-                return {k: real(v) for k, v in x.items() if k != "dynamic"}
-            return x
-
-        for name in ("allocs", "deployments"):
-            setattr(self, name, {x["ID"]: x for x in map(real, getattr(after, name).values())})
-        self.jobs, self.claims = after.jobs, real(after.claims)
-        self.current = {job_id: i for (_, job_id), i in after.current.items()}
-        self.versions = sorted(after.versions.values())
-        for e in real(answer.get("CreatedEvals") or []):
-            (self.blocked if e["Status"] == "blocked" else self.followups).append(e)
-
+            yield self.decide(f"sequence/{self.seed}/{step}", evaluation, planner)
 
 # --- the one thing that differs ----------------------------------------------------------------------------------------
 
@@ -511,6 +435,7 @@ def disconnect_block(s, job, group, task):
                                  {"LostAfter": 300 * SECOND, "Replace": False, "Reconcile": "keep_original"},
                                  {"LostAfter": 60 * SECOND, "Reconcile": "keep_replacement"},
                                  {"LostAfter": 60 * SECOND, "Reconcile": "longest_running"},
+                                 {"LostAfter": 20 * SECOND, "Replace": False, "StopOnClientAfter": 10 * SECOND},
                                  {"LostAfter": 0, "StopOnClientAfter": 30 * SECOND})
 
 
@@ -537,6 +462,7 @@ MUTATIONS = {
     "constraint": add("Constraints", rule("${attr.kernel.name}", "=", "linux"), rule("${meta.rack}", "!=", "r1"),
                       rule("${attr.os.version}", ">", "9.9"), rule("${attr.os.version}", "version", ">= 20.10, < 23"),
                       rule("${attr.nomad.version}", "semver", ">= 1.0.0"), rule("${meta.tags}", "set_contains", "b"),
+                      rule("${meta.tags}", "set_contains_any", "b,x"), rule("${meta.none}", "is_not_set", ""),
                       rule("${meta.rack}", "regexp", "^r[12]"), rule("${meta.rack}", "is_set", ""),
                       rule("${attr.cpu.numcores}", ">=", "8"), rule("${node.class}", "=", "large")),
     "escaped constraint": add("Constraints", rule("${attr.unique.parity}", "=", "1"), rule("${node.unique.name}", "!=", "n0")),
@@ -581,72 +507,8 @@ MUTATIONS = {
     "reschedule": on_group("ReschedulePolicy", {"Attempts": 1, "Interval": 600 * SECOND, "Delay": 5 * SECOND,
                                                 "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False},
                            {"Attempts": 0, "Interval": 0, "Delay": 5 * SECOND, "DelayFunction": "fibonacci",
-                            "MaxDelay": 40 * SECOND, "Unlimited": True}),
+                            "MaxDelay": 40 * SECOND, "Unlimited": True},
+                           {"Attempts": 0, "Interval": 0, "Delay": 0, "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False},
+                           {"Attempts": 2, "Interval": 300 * SECOND, "Delay": 5 * SECOND, "DelayFunction": "exponential",
+                            "MaxDelay": 20 * SECOND, "Unlimited": False}),
 }
-
-
-def tokens(answer):
-    """Fresh IDs as the tokens of the format."""
-    borne = set()
-    for a in answer.get("Attempts") or []:
-        borne |= {x["ID"] for x in a["Plan"].get("NodeAllocation") or []}
-        borne.add((a["Plan"].get("Deployment") or {}).get("ID"))
-    borne |= {e["ID"] for e in answer.get("CreatedEvals") or []}
-    text = re.sub(r"fresh-([a-z]+)-([0-9]+)", lambda m: f"new-{m.group(1) if m.group(0) in borne else 'other'}-{m.group(2)}",
-                  json.dumps(answer))
-    return json.loads(text)
-
-
-def features(vector, job, event, planner):
-    """Names of what this evaluation exercises."""
-    out = {"type " + job["Type"], "event " + event.split(":")[0], "planner " + planner}
-    if ":" in event:
-        out.add("changes " + event.split(":")[1])
-    text = json.dumps(vector["expect"])
-    if (vector["state"].get("SchedulerConfig") or {}).get("SchedulerAlgorithm") == "spread":
-        out.add("algorithm spread")
-    for g in job["TaskGroups"]:
-        for t in g["Tasks"]:
-            r = t["Resources"]
-            out |= {name for name, key in (("device", "Devices"), ("task network", "Networks"), ("cores", "Cores"),
-                                           ("memory max", "MemoryMaxMB")) if r.get(key)}
-            if t.get("Lifecycle"):
-                out.add("lifecycle " + t["Lifecycle"]["Hook"])
-            if t["Driver"] == "exec":
-                out.add("driver exec")
-        for level in (job, g, *g["Tasks"]):
-            for c in level.get("Constraints") or []:
-                out.add("constraint " + c["Operand"])
-                if "unique" in c["LTarget"]:
-                    out.add("escaped")
-            out |= {n for n, key in (("affinity", "Affinities"), ("spread", "Spreads")) if level.get(key)}
-        for v in (g.get("Volumes") or {}).values():
-            out.add(v["Type"] + " volume" + (" sticky" if v.get("Sticky") else "") + (" per alloc" if v.get("PerAlloc") else ""))
-        for n in g.get("Networks") or []:
-            out.add("network " + n["Mode"])
-            out |= {k for k in ("ReservedPorts", "DynamicPorts") if n.get(k)}
-        if g["EphemeralDisk"]["Sticky"] or g["EphemeralDisk"]["Migrate"]:
-            out.add("sticky disk")
-        if g.get("Disconnect"):
-            out.add("disconnect block")
-        if not (g.get("Update") or {}).get("MaxParallel") == 0 and g.get("Update"):
-            out.add("update block")
-    if len(job["TaskGroups"]) > 1:
-        out.add("two groups")
-    if job["NodePool"] != "default":
-        out.add("pool " + job["NodePool"])
-    for word, name in (("PreemptedByAllocation", "result preemption"), ("FailedTGAllocs", "result failure"),
-                       ("alloc was rescheduled", "result reschedule"), ('"Canary": true', "result canary"),
-                       ("created for delayed", "result follow-up"), ("updated due to job update", "result destructive"),
-                       ("is being migrated", "result migration"), ("as node is tainted", "result migration"), ("node is down", "result lost"),
-                       ("is disconnected", "result unknown"), ("network: ", "result network exhausted"),
-                       ("devices: ", "result devices exhausted"), ('"cores"', "result cores exhausted"),
-                       ("max allocation", "result max allocations"), ("distinct_property: ", "result property used"),
-                       ("computed class", "result class verdict")):
-        if word in text:
-            out.add(name)
-    return out
-
-
-def pairs(names):
-    return set(itertools.combinations(sorted(names), 2))

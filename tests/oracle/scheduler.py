@@ -56,16 +56,17 @@ class Recorder:
             return [], False, not entries, self.state
         if refused:
             entry.update({"Full": False, "Refused": True, "RefusedNodes": refused})
-            after = commit(self.state, plan, index, self.now, refused)
-            return [(a, self.created_by(a, index)) for a in entries], progress, False, after
+            created = [(a, self.is_new(a)) for a in entries]
+            self.state = commit(self.state, plan, index, self.now, refused)
+            return created, progress, False, self.state
         entry["Full"] = True
-        return [(a, self.created_by(a, index)) for a in entries], progress, True, None
+        return [(a, self.is_new(a)) for a in entries], progress, True, None
 
-    def created_by(self, a, index):
+    def is_new(self, a):
         """R-SCHED-45: CreateIndex = ModifyIndex after the commit."""
         if self.mode == "nosubmit":
             return (a.get("CreateIndex") or 0) == (a.get("ModifyIndex") or 0)
-        return a["ID"].startswith("fresh-")
+        return a["ID"] not in self.state.allocs
 
 
 def hide_dynamic(x):
