@@ -35,7 +35,7 @@ class Life final : public server::Listener {
     clock_.set(kStart);
     server::Config config;
     config.broker.evals = config.broker.jobs = 2 * jobs + 4096;
-    config.history = server::History::objects;
+    config.retain = true;
     config.defer_metrics = true;
     server_.emplace(config, clock_, this);
     watchers_.emplace(server_->log(), [this] { return base::to_text(spread_uuid(5, ++evals_)); });

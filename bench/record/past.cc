@@ -15,7 +15,7 @@ using tables::kNoRow;
 server::Config config_of(const model::Options& options) {
   server::Config out;
   out.options = options;
-  out.history = server::History::objects;
+  out.retain = true;
   out.broker.evals = out.broker.jobs = 1;  // nothing is queued
   return out;
 }

@@ -224,6 +224,13 @@ void StateLog::keep_planned_job(tables::Commit& commit, const WrittenAlloc& writ
 void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hooks) {
   seen(commit.index());
   Change change{commit, this, EntryKind::plan};
+  if (store_.history()) adopt_records(change, plan);
+  std::vector<tables::StoredEvalRow> evals;
+  for (const model::Evaluation& eval : plan.preemption_evals) evals.push_back(upsert_eval(change, eval));  // R-CTRL-709
+  for (const tables::StoredEvalRow row : evals) queue_hook(row, hooks);
+}
+
+void StateLog::adopt_records(Change& change, const PlanCommit& plan) {
   const tables::Snapshot& now = store_.current();
   if (plan.wrote_nodes) touch(change, Table::nodes);
   if (!plan.deployments.empty()) touch(change, Table::deployment);
@@ -237,8 +244,8 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
   for (const WrittenAlloc& written : plan.allocs) {
     count_in_summary(change.index, written);
     change.note(&EntryRows::allocs, written.row);
-    if (keeps_planned_jobs_) keep_planned_job(commit, written);
-    if (!written.is_new) follow_csi_claims(commit, written.row);  // lost ones, for example
+    if (keeps_planned_jobs_) keep_planned_job(change.commit, written);
+    if (!written.is_new) follow_csi_claims(change.commit, written.row);  // lost ones, for example
     const JobKeyRow key = now.allocs.job_key[written.row];
     const bool live = !now.allocs.terminal(written.row);
     const auto known =
@@ -250,9 +257,6 @@ void StateLog::adopt(tables::Commit& commit, const PlanCommit& plan, Hooks& hook
   }
   touch_summaries(change);
   for (const auto& [key, live] : affected_) set_job_status(change, key, live ? "running" : "", false);  // R-CTRL-715
-  std::vector<tables::StoredEvalRow> evals;
-  for (const model::Evaluation& eval : plan.preemption_evals) evals.push_back(upsert_eval(change, eval));  // R-CTRL-709
-  for (const tables::StoredEvalRow row : evals) queue_hook(row, hooks);
 }
 
 }  // namespace berth::fsm

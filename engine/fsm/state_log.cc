@@ -54,9 +54,9 @@ std::string folded_key(std::string_view name_space, std::string_view job_id) {
 
 }  // namespace
 
-StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks, bool writes)
+StateLog::StateLog(tables::StateStore& store, const model::Quirks& quirks, bool retains)
     : store_(store), quirks_(quirks) {
-  if (writes) store.keep_history();
+  if (retains) store.keep_history();
 }
 
 // ---------------------------------------------------------------- loading and reading
@@ -247,15 +247,6 @@ void StateLog::store_alloc(Change& change, AllocRow row, std::shared_ptr<const m
   change.note(&EntryRows::allocs, row);
 }
 
-StoredEvalRow StateLog::store_eval(Change& change, StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
-  touch(change, Table::evals);
-  if (id.is_nil()) return kNoRow;
-  row = change.commit.upsert_eval(row, id, std::move(eval));
-  record_of(store_.current().evals.job_key[row]);
-  change.note(&EntryRows::evals, row);
-  return row;
-}
-
 void StateLog::close_eval(Change& change, StoredEvalRow row, std::uint8_t status, std::string description) {
   touch(change, Table::evals);
   change.commit.close_eval(row, status, std::move(description));
@@ -336,49 +327,64 @@ void StateLog::queue_hook(StoredEvalRow row, Hooks& hooks) const {  // R-CTRL-20
     hooks.push_back({.kind = HookKind::enqueue, .eval = row});
   else if (status == tables::kEvalBlocked)
     hooks.push_back({.kind = HookKind::block, .eval = row});
-  else if (status == tables::kEvalComplete && !evals.failed_groups(row))
+  else if (status == tables::kEvalComplete && !evals.packed[row].failed_groups)
     hooks.push_back({.kind = HookKind::untrack, .job = evals.job_key[row]});
 }
 
-StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {  // R-CTRL-731
-  const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{});
-  const StoredEvalRow row = store_.find_eval(id);
-  const tables::EvalTable& evals = store_.current().evals;
-  eval.create_index = row != kNoRow ? evals.create_index[row] : change.index;
-  eval.modify_index = change.index;
-  const JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
-  JobRecord* record = key == kNoRow ? nullptr : &record_of(key);
-  if (record && record->summary && eval.queued_allocations) {
-    bool changed = false;  // R-CTRL-725
-    for (const auto& [name, count] : *eval.queued_allocations) {
-      GroupSummary* group = record->summary->groups.find(name);
-      if (group == nullptr || (*group)[Bin::queued] == count) continue;
-      (*group)[Bin::queued] = count;
-      changed = true;
-    }
-    if (changed) {
-      record->summary->modify_index = change.index;
-      touch(change, Table::job_summary);
-    }
-  }
-  if (eval.status == "complete" && eval.failed_tg_allocs.empty()) {  // R-CTRL-733; by the folded ID (R-CTRL-105)
-    if (record && (!quirks_.cancelled_evals_linger || record->folded->size() == 1)) {
-      cancel_blocked(change, key, eval);
-    } else if (quirks_.cancelled_evals_linger) {  // also of jobs whose IDs differ in case only
-      const auto same = folded_.find(folded_key(eval.namespace_, eval.job_id));
-      if (same != folded_.end())
-        for (const JobKeyRow other : same->second) cancel_blocked(change, other, eval);
-    }
-  }
-  return store_eval(change, row, id, std::move(eval));
+StoredEvalRow StateLog::upsert_eval(Change& change, model::Evaluation eval) {
+  return upsert_eval(change, change.commit.packed(std::move(eval)));
 }
 
-void StateLog::cancel_blocked(Change& change, JobKeyRow key, const model::Evaluation& successful) {
+StoredEvalRow StateLog::upsert_eval(Change& change, tables::EvalWrite&& eval) {  // R-CTRL-731
+  touch(change, Table::evals);
+  eval.create_index = eval.row != kNoRow ? store_.current().evals.create_index[eval.row] : change.index;
+  eval.modify_index = change.index;
+  if (store_.history()) {
+    JobRecord& record = record_of(eval.job);
+    count_queued(change, record, eval.contents);
+    if (eval.status == tables::kEvalComplete && !eval.contents.packed.failed_groups) {
+      // R-CTRL-733; with the quirk also of jobs whose IDs differ in case only (R-CTRL-105)
+      if (!quirks_.cancelled_evals_linger || record.folded->size() == 1)
+        cancel_blocked(change, eval.job, eval);
+      else
+        for (const JobKeyRow other : *record.folded) cancel_blocked(change, other, eval);
+    }
+  }
+  if (eval.id.is_nil()) return kNoRow;
+  const StoredEvalRow row = change.commit.write_eval(std::move(eval));
+  change.note(&EntryRows::evals, row);
+  return row;
+}
+
+/// R-CTRL-725.
+void StateLog::count_queued(Change& change, JobRecord& record, const tables::EvalContents& eval) {
+  if (!record.summary || !eval.packed.has_queued) return;
+  bool changed = false;
+  const auto count = [&](const std::string& name, std::int64_t queued) {
+    GroupSummary* group = record.summary->groups.find(name);
+    if (group == nullptr || (*group)[Bin::queued] == queued) return;
+    (*group)[Bin::queued] = queued;
+    changed = true;
+  };
+  if (eval.packed.queued_entry)
+    count(store_.current().text(eval.packed.queued_group), eval.packed.queued);
+  else if (eval.more && eval.more->queued_allocations)
+    for (const auto& [name, queued] : *eval.more->queued_allocations) count(name, queued);
+  if (!changed) return;
+  record.summary->modify_index = change.index;
+  touch(change, Table::job_summary);
+}
+
+void StateLog::cancel_blocked(Change& change, JobKeyRow key, const tables::EvalWrite& successful) {
   if (store_.history()->jobs[key].blocked_evals == 0) return;
+  std::string id = base::to_text(successful.id);
+  if (successful.contents.more)
+    for (const auto& [member, text] : successful.contents.more->texts)
+      if (member == &model::Evaluation::id) id = text;
   for (const StoredEvalRow row : evals_of(key)) {
     if (!store_.history()->evals[row].blocked) continue;
-    close_eval(change, row, tables::kEvalCanceled, "evaluation \"" + successful.id + "\" successful");
-    change.commit.set_eval_modified(row, successful.modify_time);
+    close_eval(change, row, tables::kEvalCanceled, "evaluation \"" + id + "\" successful");
+    change.commit.set_eval_modified(row, successful.contents.packed.modify_time);
   }
 }
 
@@ -387,17 +393,28 @@ std::string StateLog::apply(std::uint64_t index, std::vector<model::Evaluation> 
   if (evals.empty()) return "";
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::eval_update};
-  std::vector<JobKeyRow> jobs;
-  std::vector<StoredEvalRow> rows;
-  for (model::Evaluation& eval : evals) {
-    JobKeyRow key = store_.find_job_key(eval.namespace_, eval.job_id);
-    rows.push_back(upsert_eval(change, std::move(eval)));
-    if (rows.back() != kNoRow) key = store_.current().evals.job_key[rows.back()];
-    if (std::find(jobs.begin(), jobs.end(), key) == jobs.end()) jobs.push_back(key);
-  }
-  for (const JobKeyRow key : jobs) set_job_status(change, key, "", false);  // R-CTRL-732
-  for (const StoredEvalRow row : rows) queue_hook(row, hooks);
+  std::vector<tables::EvalWrite> columns;
+  for (model::Evaluation& eval : evals) columns.push_back(commit.packed(std::move(eval)));
+  write_evals(change, columns, hooks);
   return "";
+}
+
+std::string StateLog::apply(std::uint64_t index, std::span<tables::EvalWrite> evals, Hooks& hooks) {
+  seen(index);
+  tables::Commit commit = store_.begin_commit(index);
+  Change change{commit, this, EntryKind::eval_update};
+  write_evals(change, evals, hooks);
+  return "";
+}
+
+void StateLog::write_evals(Change& change, std::span<tables::EvalWrite> evals, Hooks& hooks) {
+  written_evals_.clear();
+  for (tables::EvalWrite& eval : evals) written_evals_.push_back(upsert_eval(change, std::move(eval)));
+  for (std::size_t i = 0; i < evals.size(); ++i)  // R-CTRL-732: each job once
+    if (std::none_of(evals.begin(), evals.begin() + static_cast<std::ptrdiff_t>(i),
+                     [&](const tables::EvalWrite& before) { return before.job == evals[i].job; }))
+      set_job_status(change, evals[i].job, "", false);
+  for (const StoredEvalRow row : written_evals_) queue_hook(row, hooks);
 }
 
 // ---------------------------------------------------------------- job status
@@ -415,7 +432,7 @@ std::string_view StateLog::derive_status(JobKeyRow key, bool evals_deleted) cons
 }
 
 void StateLog::set_job_status(Change& change, JobKeyRow key, std::string_view forced, bool evals_deleted) {
-  if (key == kNoRow) return;
+  if (key == kNoRow || !store_.history()) return;
   JobRecord& record = record_of(key);
   if (!record.current) return;
   // The most common case: a running job stays running, as derive_status() would return.

@@ -101,9 +101,9 @@ struct NodeView {
 
 class StateLog {
  public:
-  /// `quirks` also apply to the requests and plans that are written through this log. `writes` false: no entry is ever
-  /// written, so the store needs no history.
-  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {}, bool writes = true);
+  /// `quirks` also apply to the requests and plans that are written through this log. `retains` false: the store keeps
+  /// no history, and plans and evaluations are the only entries; nothing is recorded of their jobs.
+  explicit StateLog(tables::StateStore& store, const model::Quirks& quirks = {}, bool retains = true);
 
   /// If set, allocations keep the job as their plan had it, for display.
   void keep_planned_jobs(bool keep) { keeps_planned_jobs_ = keep; }
@@ -116,6 +116,8 @@ class StateLog {
 
   // --- entries: "" or the error of a failed one; `hooks` gets the resulting actions, in order ---
   [[nodiscard]] std::string apply(std::uint64_t index, std::vector<model::Evaluation> evals, Hooks& hooks);
+  /// The same of columns, which are moved from.
+  [[nodiscard]] std::string apply(std::uint64_t index, std::span<tables::EvalWrite> evals, Hooks& hooks);
   [[nodiscard]] std::string apply(std::uint64_t index, const TransitionEntry& entry, Hooks& hooks);
   /// Consumes the objects of `entry`.
   [[nodiscard]] std::string apply(std::uint64_t index, ClientUpdateEntry& entry, Hooks& hooks);
@@ -213,13 +215,16 @@ class StateLog {
 
   void touch(Change& change, Table table);
   void store_alloc(Change& change, tables::AllocRow row, std::shared_ptr<const model::Allocation> alloc);
-  tables::StoredEvalRow store_eval(Change& change, tables::StoredEvalRow row, base::Uuid id, model::Evaluation eval);
   void close_eval(Change& change, tables::StoredEvalRow row, std::uint8_t status, std::string description);
   void store_job_object(Change& change, tables::JobKeyRow key, std::shared_ptr<const model::Job> job);
 
   /// Returns the row; kNoRow if the ID is not a UUID.
   tables::StoredEvalRow upsert_eval(Change& change, model::Evaluation eval);
-  void cancel_blocked(Change& change, tables::JobKeyRow key, const model::Evaluation& successful);
+  tables::StoredEvalRow upsert_eval(Change& change, tables::EvalWrite&& eval);
+  void write_evals(Change& change, std::span<tables::EvalWrite> evals, Hooks& hooks);
+  void count_queued(Change& change, JobRecord& record, const tables::EvalContents& eval);
+  void cancel_blocked(Change& change, tables::JobKeyRow key, const tables::EvalWrite& successful);
+  void adopt_records(Change& change, const PlanCommit& plan);
   void upsert_job(Change& change, model::Job job, bool keep_version, const Submission* source = nullptr);
   /// Replaces the object of a stored version, current or not.
   void rewrite_version(Change& change, tables::JobKeyRow key, model::Job job);

@@ -12,7 +12,7 @@ using lifecycle::kNever;
 namespace {
 
 Config living(Config config) {
-  config.server.history = server::History::objects;
+  config.server.retain = true;
   config.server.options.spare_leaving_ports = true;
   config.server.seed = config.seed;
   config.watchers.heartbeat_seed = base::mix64(config.seed);

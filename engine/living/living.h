@@ -39,7 +39,7 @@
 namespace berth::living {
 
 struct Config {
-  server::Config server;              ///< its `history` is always set to objects
+  server::Config server;              ///< its `retain` is always set
   lifecycle::WatcherConfig watchers;  ///< its seed is derived from `seed`
   client::Timing clients;
   /// Behaviour of tasks without a TaskOutcome. Null: R-CTRL-1710, batch tasks run for `batch_run_ns`.

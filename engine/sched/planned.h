@@ -16,6 +16,9 @@ inline const std::shared_ptr<const model::Job>& stored_object(const Naming& nami
 
 inline std::string id_text(base::Uuid id) { return id.is_nil() ? std::string() : base::to_text(id); }
 
+/// The failed groups by name.
+[[nodiscard]] std::map<std::string, model::AllocMetric> failures(const Naming& naming, const EvalResult& result);
+
 /// `asked`: system jobs report preemptions only if annotations were requested (R-SCHED-102).
 [[nodiscard]] model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked);
 

@@ -26,16 +26,6 @@ json::Value stub(const Naming& naming, tables::AllocRow row) {
   return out;
 }
 
-std::map<std::string, model::AllocMetric> failures(const Naming& naming, const EvalResult& result) {
-  std::map<std::string, model::AllocMetric> out;
-  const CompiledJob* job = job_of(naming, result.plan);
-  for (const GroupResult& group : result.groups)
-    if (group.failed)
-      out[naming.snapshot.text(group.name)] =
-          failure_metric(naming, group, job ? *job->spec->node_pool : std::string());
-  return out;
-}
-
 /// A new deployment of which only the groups are known.
 model::Deployment new_deployment(const Naming& naming, const EvalResult& result, const CompiledJob& job,
                                  std::int64_t priority, std::int64_t now) {
@@ -108,6 +98,16 @@ std::optional<model::Deployment> planned_deployment(const Naming& naming, const 
   if (!result.plan.has_deployment) return std::nullopt;
   if (result.plan.deployment) return *result.plan.deployment;
   return new_deployment(naming, result, *job_of(naming, result.plan), priority, now);
+}
+
+std::map<std::string, model::AllocMetric> failures(const Naming& naming, const EvalResult& result) {
+  std::map<std::string, model::AllocMetric> out;
+  const CompiledJob* job = job_of(naming, result.plan);
+  for (const GroupResult& group : result.groups)
+    if (group.failed)
+      out[naming.snapshot.text(group.name)] =
+          failure_metric(naming, group, job ? *job->spec->node_pool : std::string());
+  return out;
 }
 
 model::PlanAnnotations annotations(const Naming& naming, const EvalResult& result, bool asked) {

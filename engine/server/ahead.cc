@@ -63,7 +63,7 @@ bool Ahead::wants_more() const {
   return pace_.is_ahead() && posted_.load(std::memory_order_relaxed) - taken_ < slots_.size();
 }
 
-void Ahead::post(const EvalRecord& eval, std::uint64_t order_index, const Circumstances& circumstances) {
+void Ahead::post(const EvalRecord& eval, std::uint64_t order_index, const std::optional<Circumstances>& circumstances) {
   const std::uint64_t n = posted_.load(std::memory_order_relaxed);
   Slot& slot = *slots_[n % slots_.size()];
   slot.record = eval;
@@ -119,7 +119,8 @@ void Ahead::run(Thread& thread, Slot& slot) {
 }
 
 bool Ahead::valid(const Slot& slot, std::uint64_t order_index, const Circumstances& circumstances) const {
-  if (slot.failed || slot.order_index != order_index || slot.circumstances != circumstances) return false;
+  if (slot.failed || slot.order_index != order_index) return false;
+  if (slot.circumstances && *slot.circumstances != circumstances) return false;
   if (slot.epoch != store_.current().nodes.epoch) return false;
   if (slot.reads.all) return slot.change == change_.load(std::memory_order_relaxed);
   for (const tables::NodeRow row : slot.reads.rows)

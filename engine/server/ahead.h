@@ -76,7 +76,8 @@ class Ahead {
   /// Whether another evaluation may be posted now.
   [[nodiscard]] bool wants_more() const;
   /// Threads decide on a copy of the record: the server's own may change, or become another evaluation's.
-  void post(const EvalRecord& eval, std::uint64_t order_index, const Circumstances& circumstances);
+  /// Without circumstances the decision depends on none: the driver names all that changes, see changed().
+  void post(const EvalRecord& eval, std::uint64_t order_index, const std::optional<Circumstances>& circumstances);
   [[nodiscard]] std::uint64_t posted() const { return posted_.load(std::memory_order_relaxed) - taken_; }
   /// Evaluations that may be posted at a time.
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
@@ -110,7 +111,7 @@ class Ahead {
     std::unique_ptr<Lane> lane;
     EvalRecord record;  // of the evaluation, as it was posted
     std::uint64_t order_index = 0, change = 0, epoch = 0;
-    Circumstances circumstances;
+    std::optional<Circumstances> circumstances;
     Reads reads;
     bool failed = false;
     std::atomic<std::uint32_t> done{0};

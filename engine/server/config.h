@@ -25,12 +25,6 @@ enum class Execution : std::uint8_t {
   free,     ///< workers that take evaluations as they come and submit plans: Nomad's optimistic concurrency
 };
 
-/// What is kept of evaluations.
-enum class History : std::uint8_t {
-  rows,     ///< rows of the server's book, gone when they are over; a plan and its evaluation share one log index
-  objects,  ///< each one a row of the state, written through the log, as Nomad does
-};
-
 struct Config {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::nomad;
@@ -42,7 +36,10 @@ struct Config {
   std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no evaluation creates; none: from the seed
   Execution execution = Execution::inline_;
   std::uint32_t workers = 1;  ///< threads that decide, unless inline
-  History history = History::rows;
+  /// Finished evaluations stay in the state until garbage collection removes them, with what the API shows of them, and
+  /// the log records jobs, deployments and the history of the tables. False, for measuring decisions: they are gone at
+  /// once, and an evaluation takes one log index, its plan's or else that of its end.
+  bool retain = false;
   broker::Config broker;  ///< its `evals` and `jobs` bound how many the server knows at a time; `order`, `quirks`: ours
   /// So many plans an evaluation may submit; it is given back then (R-SCHED-5), as Nomad's would time out that are
   /// refused in part for ever (R-SCHED-10).

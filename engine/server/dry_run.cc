@@ -213,7 +213,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) cons
   }
   Config config;
   config.options = options();
-  config.history = History::objects;
+  config.retain = true;
   config.evaluate_evicted = false;  // nobody serves them
   config.plans_max = kPlansMax;
   config.broker.jobs = static_cast<std::uint32_t>(state.jobs.size() + state.job_versions.size() + state.allocs.size() +

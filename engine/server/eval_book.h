@@ -56,7 +56,7 @@ struct EvalRecord {
   bool was_blocked = false;  ///< its status when the scheduler got it (R-SCHED-18)
   bool annotate = false;
   bool queued = false;                            ///< the broker has it
-  tables::StoredEvalRow stored = tables::kNoRow;  ///< History::objects: its row in the state
+  tables::StoredEvalRow stored = tables::kNoRow;  ///< its row in the state; none: it is expected
   tables::Symbol id_text = tables::kEmptySymbol;  ///< text of its ID if it is not as base::to_text() writes it
 
   /// For whoever was handed it, without the Turn: it may be cancelled meanwhile.

@@ -1,7 +1,7 @@
 // An evaluation's way, top to bottom: dequeued, decided on a state, its plan checked and committed, decided again where
 // it was refused, and acked, blocked, failed or given back.
 //
-//   evaluate(), take(), release()      events.cc, objects.cc, unblocking.cc: into the broker (R-CTRL-202, 316)
+//   evaluate(), take(), release()      events.cc, stored_evals.cc, unblocking.cc: into the broker (R-CTRL-202, 316)
 //   step() / a worker                  dequeue (R-CTRL-402)
 //     serve()
 //       begin(), put_facts()           the one place where an evaluation's facts are put together
@@ -103,7 +103,7 @@ bool Server::step() {
   }
   const std::int64_t began_ns = ahead_ ? measured_ns() : 0;
   const std::uint64_t index = store_.index();
-  if (ahead_ && keeps_objects()) foresee((*delivery)->row);
+  if (ahead_ && !announces_) foresee((*delivery)->row);
   const bool is_foreseen = !expected_.empty() && expected_.front() == (*delivery)->row;
   Lane& lane = is_foreseen ? ahead_->next() : *lane_;
   if (is_foreseen && take_decision(**delivery))
@@ -149,7 +149,7 @@ const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;
   if (++lane.attempts == 1) lane.record->snapshot_index = state.index;  // R-CTRL-235: the first one's
-  if (keeps_objects()) lane.job_modify_index = job_modify_index(state, lane.record->job);
+  lane.job_modify_index = job_modify_index(state, lane.record->job);
   if (listener_) listener_->attempt(lane);
   return state;
 }
@@ -183,8 +183,7 @@ void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t ord
 void Server::decide(const NewEval& eval, const tables::Snapshot& state, Lane& lane, sched::Planner& planner) {
   EvalRecord record;
   record.id = eval.id, record.job = eval.job, record.tag = eval.tag;
-  const tables::VersionRow version = state.jobs.keys[eval.job].current;
-  fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
+  fill(record, eval, state);
   lane.record = &record;
   put_facts(record, lane);
   lane.facts.triggered_by = eval.trigger;
@@ -215,11 +214,8 @@ void Server::decide(const model::Evaluation& eval, Lane& lane, sched::Planner& p
 void Server::serve(const broker::Delivery& delivery, Lane& lane) {
   begin(delivery, lane);
   if (is_terminal(lane.record->status_now())) {  // cancelled while it waited for its turn
-    {
-      const Turn turn(*this);
-      lane.over = !tracks(*lane.record);
-      lane.record->queued = false;
-    }
+    const Turn turn(*this);
+    lane.record->queued = false;
     return end(lane);
   }
   {
@@ -250,9 +246,9 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
 
 // ---------------------------------------------------------------- decided ahead of its turn
 
-/// API objects: `next` has its turn, and threads may decide what comes after it meanwhile. Most evaluations make two
-/// log entries: their plan and their status. What was foreseen and did not come is dropped with all after it, which
-/// would be decided for another index.
+/// Where the driver announces nothing: `next` has its turn, and threads may decide what comes after it meanwhile. Most
+/// evaluations make two log entries: their plan and their status. What was foreseen and did not come is dropped with
+/// all after it, which would be decided for another index.
 void Server::foresee(broker::EvalRow next) {
   while (!expected_.empty() && expected_.front() != next) expected_.pop_front(), ahead_->skip();
   if (!ahead_->wants_more()) return;
@@ -273,11 +269,7 @@ void Server::foresee_nothing() {
     while (!expected_.empty()) expected_.pop_front(), ahead_->skip();
 }
 
-/// With rows the driver says itself what changes beside evaluations: Ahead::changed().
-Circumstances Server::circumstances() const {
-  if (!keeps_objects()) return {};
-  return {store_.index() - inside_, clock_.now_ns()};
-}
+Circumstances Server::circumstances() const { return {store_.index() - inside_, clock_.now_ns()}; }
 
 /// On a thread that only reads: what the evaluation would come to on `state`, if its turn came at `order_index`.
 void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads) {
@@ -304,8 +296,8 @@ bool Server::take_decision(const broker::Delivery& delivery) {
     valid = ahead_->take(delivery.row, store_.index(), circumstances()) &&
             lane.result.status != sched::EvalStatus::error && !is_terminal(book_[delivery.row].status);
   }
-  // As log entries, what comes before the plan is written before it; but only a plan that fits as a whole is taken.
-  if (keeps_objects() && lane.created_first) valid = false;
+  // What comes before the plan is written before it; but only a plan that fits as a whole is taken.
+  if (lane.created_first) valid = false;
   for (const sched::CreatedEval& eval : lane.created)  // else it refers to what the next decision overwrites
     valid = valid && eval.eligibility == &lane.result.eligibility;
   if (valid) {
@@ -315,7 +307,7 @@ bool Server::take_decision(const broker::Delivery& delivery) {
     lane.plans = plans, lane.attempts = 1;
     lane.record->snapshot_index = lane.state_index = store_.index();
     lane.result.state = &store_.current();  // names the same as the one it was decided on
-    if (keeps_objects()) lane.job_modify_index = job_modify_index(store_.current(), lane.record->job);
+    lane.job_modify_index = job_modify_index(store_.current(), lane.record->job);
     if (listener_) listener_->decided(lane);
     if (plans == 0 || check_and_commit(lane, true)) {
       for (const sched::CreatedEval& eval : created) static_cast<void>(create(lane, eval));
@@ -364,16 +356,10 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
     return false;
   }
   plan::CommitFacts facts;
-  facts.index = next_index();
   lane.all_at_once = state.jobs.versions[key.current]->spec->all_at_once;
   facts.all_at_once = lane.all_at_once || only_whole;
   facts.only_whole = only_whole;
-  if (keeps_objects()) {
-    const base::StageScope committing(lane.stages, base::Stage::commit);  // with the log entry that it is
-    commit_objects(lane, facts);
-  } else {
-    applier_.apply(lane.result.plan, facts, applied);
-  }
+  commit(lane, facts);
   if (only_whole && (!applied.error.empty() || applied.partial())) return false;
   ++stats_.plans;
   stats_.conflicts += applied.partial();
@@ -388,46 +374,8 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
   }
   lane.placed += applied.committed, lane.refused += applied.refused;
   if (listener_) listener_->applied(lane);
-  if (keeps_objects())
-    take(applied.hooks);
-  else if (config_.evaluate_evicted && !applied.preempted_jobs.empty())
-    evaluate_evicted(lane);
+  take(applied.hooks, lane.record);
   return true;
-}
-
-/// R-CTRL-627: the jobs whose allocations were evicted are planned anew.
-void Server::evaluate_evicted(Lane& lane) {
-  for (const tables::JobKeyRow job : lane.applied.preempted_jobs)
-    static_cast<void>(evaluate({.id = draw_id(), .job = job, .trigger = "preemption", .tag = lane.record->tag}));
-}
-
-// ---------------------------------------------------------------- what it creates
-
-/// A blocked evaluation or one for later (R-SCHED-17, 52, 54); the error, or "".
-std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
-  const Turn turn(*this);
-  if (book_.full()) return "the server knows as many evaluations as it can";
-  if (keeps_objects()) return write_created(lane, created), "";
-  const EvalRecord& from = *lane.record;
-  const auto row = book_.add();
-  EvalRecord& eval = book_[*row];
-  eval.id = created.id, eval.previous = from.id;
-  eval.tag = from.tag, eval.round = from.round, eval.due_ns = clock_.now_ns();
-  eval.job = from.job, eval.priority = from.priority, eval.type = from.type;
-  eval.create_index = store_.index();
-  eval.snapshot_index = from.snapshot_index;
-  eval.node = created.node;
-  if (created.followup) {
-    eval.trigger = store_.symbols().intern(created.followup->triggered_by);
-    eval.wait_ns = created.followup->wait;
-    if (!created.followup->wait_until.is_zero()) eval.wait_until_ns = created.followup->wait_until.ns;
-    return enqueue(eval) ? "" : "the broker is full";
-  }
-  eval.trigger = store_.symbols().intern(created.triggered_by);
-  eval.status = EvalState::blocked;
-  ++stats_.blocked;
-  block(eval, blocked_by(*created.eligibility, false));
-  return "";
 }
 
 // ---------------------------------------------------------------- its end
@@ -436,43 +384,33 @@ void Server::settle(Lane& lane) {
   EvalRecord& record = *lane.record;
   const sched::EvalResult& result = lane.result;
   if (result.status == sched::EvalStatus::error) return nack(lane);
-  {
-    const Turn turn(*this);
-    record.queued = false;
-    ++stats_.served;
-    stats_.retried += record.round > 0;
-    stats_.gave_up += lane.exhausted();
-    if (result.reblocked) {  // R-SCHED-18, R-CTRL-408: the stored evaluation stays as it is
-      if (!keeps_objects() && lane.commit_index == 0) store_.set_index(next_index());
-      ++stats_.reblocked;
-      record.status = EvalState::blocked;
-      if (listener_) listener_->settled(lane);
-      broker::BlockedEval blocked = blocked_by(result.eligibility, true);
-      blocked.eval.token = lane.token;
-      block(record, std::move(blocked));
-    } else {
-      record.status = result.status == sched::EvalStatus::complete ? EvalState::complete : EvalState::failed;
-      if (listener_) listener_->settled(lane);
-      if (keeps_objects()) {
-        write_status(lane);
-      } else {
-        // Rows: an evaluation takes one index, its plan's or that of its own update.
-        if (lane.commit_index == 0) store_.set_index(next_index());
-        if (record.status == EvalState::complete && !result.any_failed()) end_blocked_of(record.job);  // R-CTRL-820
-      }
-    }
-    lane.over = is_terminal(record.status) && !tracks(record);
+  const Turn turn(*this);
+  record.queued = false;
+  ++stats_.served;
+  stats_.retried += record.round > 0;
+  stats_.gave_up += lane.exhausted();
+  if (!config_.retain && lane.commit_index == 0) store_.set_index(next_index());
+  if (result.reblocked) {  // R-SCHED-18, R-CTRL-408: the stored evaluation stays as it is
+    ++stats_.reblocked;
+    record.status = EvalState::blocked;
+    if (listener_) listener_->settled(lane);
+    broker::BlockedEval blocked = blocked_by(result.eligibility);
+    blocked.eval.token = lane.token;
+    block(record, std::move(blocked));
+  } else {
+    record.status = result.status == sched::EvalStatus::complete ? EvalState::complete : EvalState::failed;
+    if (listener_) listener_->settled(lane);
+    write_status(lane);
   }
   end(lane);
 }
 
+/// In turn.
 void Server::end(Lane& lane) {
-  const broker::EvalRow row = lane.record->row;
+  const EvalRecord& record = *lane.record;
+  const bool over = is_terminal(record.status) && !tracks(record);
   // A fault means that its nack timer was faster: it is on its way again.
-  if (!broker_.ack(row, lane.token, clock_.now_ns()) || !lane.over) return;
-  if (!keeps_objects()) return book_.release(row);
-  const Turn turn(*this);
-  forget(row);
+  if (broker_.ack(record.row, lane.token, clock_.now_ns()) && over) forget(record.row);
 }
 
 /// A processing error: the evaluation comes again, at last through the failed queue (R-SCHED-5, R-CTRL-337).
@@ -506,10 +444,7 @@ void Server::give_up(const broker::Delivery& delivery) {
       later->tag = record.tag;
       later->wait_ns = 60 * kSecond + static_cast<std::int64_t>(mix(id.lo) % (300 * kSecond));
     }
-    if (keeps_objects())
-      write_failed(record, later);
-    else if (later)
-      static_cast<void>(evaluate(*later));
+    write_failed(record, later);
   }
   if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
   const Turn turn(*this);
@@ -527,15 +462,17 @@ void Server::cancel_superfluous() {
     ++stats_.cancelled;
     if (is_terminal(record.status)) continue;
     record.status = EvalState::canceled;
-    if (keeps_objects()) write_cancelled(record, "canceled after more recent eval was processed");
+    write_cancelled(record, "canceled after more recent eval was processed");
   }
 }
 
-/// The row is free. In turn.
+/// Its row of the book is free. In turn.
 void Server::forget(broker::EvalRow row) {
-  if (const tables::StoredEvalRow stored = book_[row].stored; stored != kNoRow) {
-    log_.hold(stored, book_[row].job, false);
-    rows_[stored] = kNoBookRow;
+  const EvalRecord& record = book_[row];
+  if (record.stored != kNoRow) {
+    log_.hold(record.stored, record.job, false);
+    rows_[record.stored] = kNoBookRow;
+    if (!config_.retain && is_terminal(record.status)) store_.begin_commit().remove_eval(record.stored);
   }
   book_.release(row);
 }

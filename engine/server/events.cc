@@ -28,7 +28,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
     : config_(config),
       clock_(clock),
       listener_(listener),
-      log_(store_, config.options.quirks, config.history == History::objects),
+      log_(store_, config.options.quirks, config.retain),
       ids_(config.seed),
       requests_(
           log_, [this] { return base::to_text(draw_id()); }, config.options.strict_ready_updates),
@@ -37,7 +37,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
       applier_(store_, config.options.quirks),
       book_(config.broker.evals),
       next_failed_ns_(clock.now_ns() + kMinute) {
-  if (keeps_objects()) applier_.keep_records(log_);
+  applier_.keep_records(log_);
   log_.keep_planned_jobs(config.keep_details);
   if (config.rejections) applier_.track_rejections(*config.rejections);
   broker_.enable();
@@ -75,8 +75,10 @@ tables::JobKeyRow Server::register_job(const std::shared_ptr<const model::Job>& 
   return store_.current().jobs.versions[store_.upsert_job(job, true)]->key;
 }
 
-/// The fields of an evaluation of `job`; null: the job is gone.
-void Server::fill(EvalRecord& record, const NewEval& eval, const tables::CompiledJob* job) {
+void Server::fill(EvalRecord& record, const NewEval& eval, const tables::Snapshot& state) {
+  const tables::VersionRow version = state.jobs.keys[eval.job].current;
+  const tables::CompiledJob* const job =
+      version == kNoRow ? nullptr : state.jobs.versions[version].get();  // it is gone
   record.id = eval.id;
   record.job = eval.job;
   record.tag = eval.tag;
@@ -84,17 +86,6 @@ void Server::fill(EvalRecord& record, const NewEval& eval, const tables::Compile
   record.type = job ? queue_of(*job) : broker::Queue::service;
   record.wait_ns = eval.wait_ns, record.wait_until_ns = eval.wait_until_ns;
   record.was_blocked = eval.blocked, record.annotate = eval.annotate;
-}
-
-EvalRecord* Server::new_record(const NewEval& eval) {
-  const auto row = book_.add();
-  if (!row) return nullptr;
-  EvalRecord& record = book_[*row];
-  const tables::Snapshot& state = store_.current();
-  const tables::VersionRow version = state.jobs.keys[eval.job].current;
-  fill(record, eval, version == kNoRow ? nullptr : state.jobs.versions[version].get());
-  record.trigger = store_.symbols().intern(eval.trigger);
-  return &record;
 }
 
 broker::Eval Server::queued(const EvalRecord& record) const {
@@ -114,6 +105,7 @@ bool Server::enqueue(EvalRecord& record) {
   record.queued = true;
   if (record.wait_ns > 0 || record.wait_until_ns > 0) timers_ = true;
   if (!broker_.enqueue({&eval, 1}, clock_.now_ns())) {
+    record.status = EvalState::canceled;
     forget(record.row);
     return false;
   }
@@ -122,28 +114,32 @@ bool Server::enqueue(EvalRecord& record) {
 }
 
 bool Server::evaluate(const NewEval& eval) {
-  EvalRecord* record = nullptr;
-  if (announced_.empty()) {
-    record = new_record(eval);
-    if (!record) return false;
-  } else {
-    record = &book_[announced_.front()];
-    BERTH_ASSERT(record->id == eval.id);
+  if (announced_.empty() && book_.full()) return false;
+  tables::EvalWrite write = pending(eval);
+  const tables::StoredEvalRow row = put({&write, 1}).at(0).eval;
+  if (!announced_.empty()) {
+    BERTH_ASSERT(book_[announced_.front()].id == eval.id);
+    know(row, announced_.front());
     announced_.pop_front();
   }
-  record->due_ns = eval.due_ns >= 0 ? eval.due_ns : clock_.now_ns();
-  record->create_index = store_.index();
-  return enqueue(*record);
+  EvalRecord& record = record_of(row);
+  record.tag = eval.tag;
+  if (eval.due_ns >= 0) record.due_ns = eval.due_ns;
+  return enqueue(record);
 }
 
 void Server::expect(const NewEval& eval) {
-  EvalRecord* record = new_record(eval);
-  BERTH_ASSERT(record && ahead_);
+  const auto row = book_.add();
+  BERTH_ASSERT(row && ahead_);
+  EvalRecord& record = book_[*row];
+  fill(record, eval, store_.current());
+  record.trigger = store_.symbols().intern(eval.trigger);
   // The state index that it will see if no allocation ends before: each job and each evaluation takes one.
   const std::uint64_t order_index = store_.index() + 2 * ahead_->posted() + 1;
-  expected_.push_back(record->row);
-  announced_.push_back(record->row);
-  ahead_->post(*record, order_index, circumstances());
+  expected_.push_back(*row);
+  announced_.push_back(*row);
+  announces_ = true;
+  ahead_->post(record, order_index, std::nullopt);
 }
 
 // ---------------------------------------------------------------- allocations and nodes

@@ -59,10 +59,9 @@ struct Lane {
   struct : plan::Submission {
     Lane* lane = nullptr;
   } submission;
-  std::uint64_t job_modify_index = 0;       // of the job in the state that this attempt is decided on; objects only
+  std::uint64_t job_modify_index = 0;       // of the job in the state that this attempt is decided on
   std::vector<sched::CreatedEval> created;  // decided ahead: what waits for its turn
   bool created_first = false;               // likewise: some of it was created before the plan
-  bool over = false;                        // nobody needs its row after the ack
 };
 
 }  // namespace berth::server

@@ -6,12 +6,12 @@
 //   Server server({.options = ..., .execution = Execution::inline_}, clock, &listener or nullptr);
 //   server.load(state);                              or server.store() filled by hand, before anything runs
 //
-//   rows (History::rows): what happens, in numbers; evaluations live in the book and are gone when they are over
+//   what happens, in rows:
 //     JobKeyRow job = server.register_job(object);   one log index
 //     server.evaluate({.id = ..., .job = job});      a pending evaluation, into the broker
 //     server.end_allocs(first, count, status);       client reports: the state at once, the tracker with the batch
 //     server.node_ready(node);                       a node joins or comes back: class and node are unblocked
-//   objects (History::objects): requests and log entries as API objects, and every evaluation in the state
+//   what happens, as requests and log entries with API objects; needs Config::retain:
 //     fsm::Answer answer = server.requests().register_job(...);  or server.write(entry)
 //     server.take(answer.hooks);                     what the entry asks of broker and tracker
 //
@@ -22,8 +22,9 @@
 //
 //   server.decide(spec, lane, planner)               a decision that nobody writes: a dry run, a grid cell
 //
-// What became of an evaluation reaches the listener (config.h), the log (objects) and stats(). Its way reads top to
-// bottom in evaluation_way.cc; unblocking is in unblocking.cc, API objects in objects.cc, threads in workers.cc.
+// Either way an evaluation is a row of the state and a row of the book while it is under way. What became of it reaches
+// the listener (config.h), the log and stats(). Its way reads top to bottom in evaluation_way.cc; unblocking is in
+// unblocking.cc, how evaluations are stored in stored_evals.cc, threads in workers.cc.
 //
 // Threads. Inline: the driver's. Ahead: the driver's, and threads that only read snapshots. Free: workers beside the
 // driver's; whoever changes the state or the tracker holds the Turn.
@@ -132,7 +133,7 @@ class Server {
   std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
   void node_ready(tables::NodeRow node);
 
-  // --- what happens, as API objects (objects.cc) ---
+  // --- what happens, as API objects (stored_evals.cc) ---
   /// Writes an entry to the log and takes its hooks; the error, or "".
   template <class Entry>
   std::string write(Entry&& entry) {
@@ -141,7 +142,8 @@ class Server {
     take(hooks);
     return error;
   }
-  void take(const fsm::Hooks& hooks);
+  /// `from` created the evaluations that come; null: none did.
+  void take(const fsm::Hooks& hooks, const EvalRecord* from = nullptr);
   /// Broker and tracker forget everything and ignore what comes (R-CTRL-344, 346, 1602); the state stays as it is.
   void disable_queues();
   /// They begin anew with what the state holds: pending and blocked evaluations (R-CTRL-345).
@@ -210,7 +212,6 @@ class Server {
   [[nodiscard]] bool take_decision(const broker::Delivery& delivery);
   sched::Submission submit(Lane& lane);
   bool check_and_commit(Lane& lane, bool only_whole);
-  std::string create(Lane& lane, const sched::CreatedEval& created);
   void settle(Lane& lane);
   void end(Lane& lane);
   void nack(Lane& lane);
@@ -221,18 +222,16 @@ class Server {
   void cancel_superfluous();
   void forget(broker::EvalRow row);
   // events.cc
-  static void fill(EvalRecord& record, const NewEval& eval, const tables::CompiledJob* job);
-  [[nodiscard]] EvalRecord* new_record(const NewEval& eval);
+  static void fill(EvalRecord& record, const NewEval& eval, const tables::Snapshot& state);
   [[nodiscard]] broker::Eval queued(const EvalRecord& record) const;
   [[nodiscard]] bool enqueue(EvalRecord& record);
   void flush_reports();
   [[nodiscard]] std::uint64_t next_index() const { return std::max(log_.next_index(), store_.index() + 1); }
   /// Is told of what the driver's thread is at; free workers read states of their own.
   [[nodiscard]] Listener* driver_listener() const { return team_ ? nullptr : listener_; }
-  [[nodiscard]] bool keeps_objects() const { return config_.history == History::objects; }
   // unblocking.cc
   [[nodiscard]] tables::Symbol class_of(tables::NodeRow node) const;
-  [[nodiscard]] broker::BlockedEval blocked_by(const sched::Eligibility& eligibility, bool with_classes);
+  [[nodiscard]] broker::BlockedEval blocked_by(const sched::Eligibility& eligibility);
   void block(EvalRecord& record, broker::BlockedEval blocked);
   void unblock_node(tables::NodeRow node);
   void unblock_class(tables::Symbol node_class, std::uint64_t index);
@@ -241,18 +240,23 @@ class Server {
   void cancel_duplicates();
   void drop(EvalRecord& record);
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
-  // objects.cc
+  // stored_evals.cc
   void fill(EvalRecord& record, tables::StoredEvalRow row);
   [[nodiscard]] EvalRecord* known_record(tables::StoredEvalRow row);
-  [[nodiscard]] EvalRecord& record_of(tables::StoredEvalRow row);
-  void write_evals(std::vector<model::Evaluation> evals);
+  EvalRecord& know(tables::StoredEvalRow row, broker::EvalRow known);
+  [[nodiscard]] EvalRecord& record_of(tables::StoredEvalRow row, const EvalRecord* from = nullptr);
+  fsm::Hooks put(std::span<tables::EvalWrite> evals);
+  [[nodiscard]] tables::EvalWrite stored(const EvalRecord& record) const;
+  [[nodiscard]] tables::EvalWrite pending(const NewEval& eval);
+  [[nodiscard]] tables::EvalWrite ended(const EvalRecord& record, std::uint8_t status, std::string why) const;
+  std::string create(Lane& lane, const sched::CreatedEval& created);
   [[nodiscard]] static std::uint64_t job_modify_index(const tables::Snapshot& state, tables::JobKeyRow key);
-  void write_created(Lane& lane, const sched::CreatedEval& created);
+  static void write_failures(const Lane& lane, tables::PackedEval& packed, tables::EvalMore& more);
+  static void write_contents(const Lane& lane, tables::EvalContents& contents);
   void write_status(Lane& lane);
-  void write_cancelled(const EvalRecord& record, const std::string& why);
+  void write_cancelled(const EvalRecord& record, std::string why);
   void write_failed(const EvalRecord& record, const std::optional<NewEval>& later);
-  void commit_objects(Lane& lane, plan::CommitFacts& facts);
-  void evaluate_evicted(Lane& lane);
+  void commit(Lane& lane, plan::CommitFacts& facts);
   // workers.cc
   void work(Worker& worker);
   bool serve_next(Worker& worker);
@@ -283,7 +287,7 @@ class Server {
   std::unique_ptr<Lane> lane_;
   std::uint32_t lanes_ = 0;
   static constexpr broker::EvalRow kNoBookRow{UINT32_MAX};
-  std::vector<broker::EvalRow> rows_;  // by StoredEvalRow: its row in the book; History::objects only
+  std::vector<broker::EvalRow> rows_;  // by StoredEvalRow: its row in the book
 
   // Client reports that wait for their batch: what they give room to, in the order of the reports.
   std::vector<tables::NodeRow> reported_;
@@ -299,6 +303,7 @@ class Server {
   std::unique_ptr<Ahead> ahead_;
   std::deque<broker::EvalRow> expected_;           // announced and not yet served, oldest first
   std::deque<broker::EvalRow> announced_;          // of these, the ones that evaluate() was not called for
+  bool announces_ = false;                         // the driver does, by expect()
   std::vector<broker::EvalRow> peeked_;            // scratch of foresee()
   std::uint64_t inside_ = 0;                       // log entries that evaluations wrote in step()
   std::map<broker::EvalRow, std::string> errors_;  // why evaluations that come again were given back

@@ -20,11 +20,11 @@ tables::Symbol Server::class_of(tables::NodeRow node) const {
   return nodes.computed_class(nodes.capacity(node).computed_class_code);
 }
 
-/// What the tracker is told of the feasibility checks. `with_classes`: also of an escaped one (R-SCHED-18, 52).
-broker::BlockedEval Server::blocked_by(const sched::Eligibility& eligibility, bool with_classes) {
+/// What the tracker is told of the feasibility checks of an evaluation that is blocked again (R-SCHED-18).
+broker::BlockedEval Server::blocked_by(const sched::Eligibility& eligibility) {
   broker::BlockedEval out;
   out.escaped = eligibility.escaped;
-  if (!eligibility.escaped || with_classes) out.classes = eligibility.classes;
+  out.classes = eligibility.classes;
   for (const std::string& resource : eligibility.missing_resources)
     out.missing_resources.push_back(store_.symbols().intern(resource));
   return out;
@@ -97,11 +97,9 @@ void Server::cancel_duplicates() {  // R-CTRL-807
   for (const broker::EvalRow row : rows_scratch_) {
     EvalRecord& record = book_[row];
     ++stats_.duplicates;
-    if (keeps_objects()) {
-      const tables::Snapshot& state = store_.current();
-      write_cancelled(record, "existing blocked evaluation exists for job \"" +
-                                  state.text(state.jobs.keys[record.job].job_id) + "\"");
-    }
+    const tables::Snapshot& state = store_.current();
+    write_cancelled(record, "existing blocked evaluation exists for job \"" +
+                                state.text(state.jobs.keys[record.job].job_id) + "\"");
     drop(record);
   }
 }

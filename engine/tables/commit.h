@@ -10,6 +10,17 @@
 
 namespace berth::tables {
 
+/// An evaluation to be written to its row.
+struct EvalWrite {
+  StoredEvalRow row = kNoRow;  ///< kNoRow: a new one
+  base::Uuid id;
+  JobKeyRow job = kNoRow;  ///< an existing one; that of a known row must not change
+  std::int32_t priority = 0;
+  std::uint8_t status = kEvalPending;  ///< index into kEvalStatuses
+  std::uint64_t create_index = 0, modify_index = 0;
+  EvalContents contents;
+};
+
 class Commit {
  public:
   Commit(const Commit&) = delete;
@@ -87,15 +98,17 @@ class Commit {
   /// Replaces the object of the deployment in `row` by one with the same ID and job.
   void rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment);
   void upsert_eval(const model::Evaluation& eval);
-  /// The same for a known row; kNoRow: a new one. The job must not change. Returns the row.
-  StoredEvalRow upsert_eval(StoredEvalRow row, base::Uuid id, model::Evaluation eval);
+  /// Returns the row.
+  StoredEvalRow write_eval(EvalWrite&& eval);
+  /// The columns of an API object, whose row is that of its ID. Makes the row of its job if there is none.
+  [[nodiscard]] EvalWrite packed(model::Evaluation&& eval);
   /// Sets status (index into kEvalStatuses) and description of an existing evaluation.
   void close_eval(StoredEvalRow row, std::uint8_t status, std::string description);
   /// Sets index and, if given, time of its last change.
   void set_eval_modified(StoredEvalRow row, std::optional<std::int64_t> at_ns);
   /// The row stays without an object and without a job; with a history it is reused.
   void remove_deployment(DeploymentRow row);
-  /// Like remove_deployment().
+  /// With a history like remove_deployment(). Without one the row is free at once: nothing must refer to it.
   void remove_eval(StoredEvalRow row);
   /// Releases the row of a purged job for reuse. False: it still owns objects. Requires a history.
   [[nodiscard]] bool release_key(JobKeyRow key);

@@ -90,25 +90,46 @@ void Commit::remove_eval(StoredEvalRow row) {
       if (!store_.current_.allocs.cold[alloc])
         put_object(alloc, std::make_shared<const model::Allocation>(to_alloc(alloc)));
     store_.unlink_eval(row);
-    store_.eval_rows_.forget(row);
     if (!store_.history_->evals[row].held) store_.removed_rows().evals.push_back(row);
+  } else {
+    e.more.set(row, nullptr);
+    store_.free_evals_.push_back(row);
   }
+  store_.eval_rows_.forget(row);
   e.job_key.edit(row) = kNoRow;
 }
 
 void Commit::upsert_eval(const model::Evaluation& eval) {
-  if (const base::Uuid id = base::parse_uuid(eval.id).value_or(base::Uuid{}); !id.is_nil())
-    upsert_eval(store_.eval_rows_.find(id), id, eval);
+  if (base::parse_uuid(eval.id).value_or(base::Uuid{}).is_nil()) return;
+  EvalWrite write = packed(model::Evaluation(eval));
+  write.create_index = eval.create_index, write.modify_index = eval.modify_index;
+  write_eval(std::move(write));
 }
 
-StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, model::Evaluation eval) {
+EvalWrite Commit::packed(model::Evaluation&& eval) {
+  EvalWrite out;
+  out.id = base::parse_uuid(eval.id).value_or(base::Uuid{});
+  out.row = store_.find_eval(out.id);
+  out.job = job_key(eval.namespace_, eval.job_id);
+  out.priority = static_cast<std::int32_t>(eval.priority);
+  out.status = eval_status(eval.status);
+  const JobKey& key = store_.current_.jobs.keys[out.job];
+  const std::string &job_namespace = store_.current_.text(key.job_namespace),
+                    &job_id = store_.current_.text(key.job_id);
+  out.contents =
+      pack(std::move(eval), {out.id, job_namespace, job_id, out.priority, out.status, 0, 0}, store_.symbols_);
+  return out;
+}
+
+StoredEvalRow Commit::write_eval(EvalWrite&& eval) {
   touch();
   EvalTable& e = store_.current_.evals;
-  const bool is_new = row == kNoRow || !e.exists(row);
-  if (row == kNoRow) row = store_.take_row(&RowLists::evals);
+  StoredEvalRow row = eval.row;
+  const bool is_new = row == kNoRow;
+  if (is_new) row = store_.take_eval_row();
   if (row == kNoRow) {
     row = static_cast<StoredEvalRow>(e.size());
-    e.id.push_back(id);
+    e.id.push_back(eval.id);
     e.job_key.push_back(kNoRow);
     e.priority.push_back(0);
     e.status.push_back(0);
@@ -116,18 +137,17 @@ StoredEvalRow Commit::upsert_eval(StoredEvalRow row, base::Uuid id, model::Evalu
     e.modify_index.push_back(0);
     e.packed.push_back({});
     if (store_.history_) store_.history_->evals.emplace_back();
-  } else if (is_new && store_.history_) {
-    e.id.edit(row) = id;
+  } else if (is_new) {
+    e.id.edit(row) = eval.id;
     store_.eval_rows_.reused(row);
   }
-  if (is_new) e.job_key.edit(row) = store_.key_row(eval.namespace_, eval.job_id);
-  e.priority.edit(row) = static_cast<std::int32_t>(eval.priority);
-  e.status.edit(row) = eval_status(eval.status);
+  if (is_new) e.job_key.edit(row) = eval.job;
+  e.priority.edit(row) = eval.priority;
+  e.status.edit(row) = eval.status;
   e.create_index.edit(row) = eval.create_index;
   e.modify_index.edit(row) = eval.modify_index;
-  EvalContents contents = pack(std::move(eval), store_.current_.eval_columns(row), store_.symbols_);
-  e.packed.edit(row) = contents.packed;
-  e.more.set(row, std::move(contents.more));
+  e.packed.edit(row) = eval.contents.packed;
+  e.more.set(row, std::move(eval.contents.more));
   note_eval(row, is_new);
   return row;
 }

@@ -174,6 +174,7 @@ void StateStore::unlink_eval(StoredEvalRow row) {
 }
 
 void StateStore::hold_eval(StoredEvalRow row, bool on) {
+  if (!history_) return;
   history_->evals[row].held = on;
   if (!on && !current_.evals.exists(row)) removed_rows().evals.push_back(row);
 }

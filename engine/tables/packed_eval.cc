@@ -61,10 +61,7 @@ bool pack_queued(const model::Evaluation& eval, SymbolTable& symbols, PackedEval
   out.has_queued = true;
   if (eval.queued_allocations->empty()) return true;
   const auto& [group, count] = *eval.queued_allocations->begin();
-  if (eval.queued_allocations->size() != 1 || count < 0 || count > static_cast<std::int64_t>(kMost)) return false;
-  out.queued_entry = true;
-  out.queued_group = symbols.intern(group), out.queued = static_cast<std::uint16_t>(count);
-  return true;
+  return eval.queued_allocations->size() == 1 && set_queued(out, symbols.intern(group), count);
 }
 
 /// False: the numbers cannot hold the annotations.
@@ -74,20 +71,29 @@ bool pack_updates(const model::Evaluation& eval, SymbolTable& symbols, PackedEva
   if (!eval.plan_annotations->preempted_allocs.is_null()) return false;
   const auto& groups = eval.plan_annotations->desired_tg_updates;
   if (groups.empty()) return true;
-  if (groups.size() != 1) return false;
-  const auto& [group, updates] = *groups.begin();
-  for (const auto member : kUpdates)
-    if (updates.*member > kMost) return false;
-  for (std::size_t i = 0; i < std::size(kUpdates); ++i)
-    out.updates[i] = static_cast<std::uint16_t>(updates.*kUpdates[i]);
-  out.update_entry = true;
-  out.update_group = symbols.intern(group);
-  return true;
+  return groups.size() == 1 && set_updates(out, symbols.intern(groups.begin()->first), groups.begin()->second);
 }
 
 std::string text_of(base::Uuid id) { return id.is_nil() ? std::string() : base::to_text(id); }
 
 }  // namespace
+
+bool set_queued(PackedEval& eval, Symbol group, std::int64_t count) {
+  if (count < 0 || count > static_cast<std::int64_t>(kMost)) return false;
+  eval.has_queued = eval.queued_entry = true;
+  eval.queued_group = group, eval.queued = static_cast<std::uint16_t>(count);
+  return true;
+}
+
+bool set_updates(PackedEval& eval, Symbol group, const model::DesiredUpdates& updates) {
+  for (const auto member : kUpdates)
+    if (updates.*member > kMost) return false;
+  for (std::size_t i = 0; i < std::size(kUpdates); ++i)
+    eval.updates[i] = static_cast<std::uint16_t>(updates.*kUpdates[i]);
+  eval.has_updates = eval.update_entry = true;
+  eval.update_group = group;
+  return true;
+}
 
 std::uint8_t eval_status(std::string_view text) {
   const auto* at = std::find(std::begin(kEvalStatuses), std::end(kEvalStatuses) - 1, text);
@@ -106,6 +112,7 @@ EvalContents pack(model::Evaluation&& eval, const EvalColumns& columns, SymbolTa
   out.job_modify_index = eval.job_modify_index, out.snapshot_index = eval.snapshot_index;
   out.create_time = eval.create_time, out.modify_time = eval.modify_time;
   out.annotate = eval.annotate_plan, out.escaped = eval.escaped_computed_class;
+  out.failed_groups = !eval.failed_tg_allocs.empty();
 
   more.keep(&EvalMore::wait_ns, eval.wait), more.keep(&EvalMore::wait_until, eval.wait_until);
   keep_id(eval, &model::Evaluation::previous_eval, &EvalMore::previous, more);
@@ -117,7 +124,11 @@ EvalContents pack(model::Evaluation&& eval, const EvalColumns& columns, SymbolTa
   more.keep(&EvalMore::quota_limit_reached, eval.quota_limit_reached);
   more.keep(&EvalMore::leader_acl, eval.leader_acl);
   more.keep(&EvalMore::failed_tg_allocs, eval.failed_tg_allocs);
-  more.keep(&EvalMore::class_eligibility, eval.class_eligibility);
+  if (eval.class_eligibility) {
+    auto& classes = more.get().class_eligibility.emplace();
+    for (const auto& [node_class, eligible] : *eval.class_eligibility)
+      classes.push_back({symbols.intern(node_class), eligible});
+  }
   more.keep(&EvalMore::missing_non_node_resources, eval.missing_non_node_resources);
   if (!eval.related_evals.is_null()) more.get().related_evals = std::move(eval.related_evals);
   if (!eval.extra.is_null()) more.get().extra = std::move(eval.extra);
@@ -162,7 +173,11 @@ model::Evaluation unpack(const PackedEval& packed, const EvalMore* more, const E
   eval.node_modify_index = more->node_modify_index;
   eval.status_description = more->status_description;
   eval.quota_limit_reached = more->quota_limit_reached, eval.leader_acl = more->leader_acl;
-  eval.failed_tg_allocs = more->failed_tg_allocs, eval.class_eligibility = more->class_eligibility;
+  eval.failed_tg_allocs = more->failed_tg_allocs;
+  if (more->class_eligibility) {
+    auto& classes = eval.class_eligibility.emplace();
+    for (const auto& [node_class, eligible] : *more->class_eligibility) classes[symbols.text(node_class)] = eligible;
+  }
   eval.missing_non_node_resources = more->missing_non_node_resources;
   eval.related_evals = more->related_evals, eval.extra = more->extra;
   if (more->queued_allocations) eval.queued_allocations = more->queued_allocations;

@@ -18,6 +18,7 @@
 
 #include "base/uuid.h"
 #include "model/eval.h"
+#include "tables/class_verdict.h"
 #include "tables/symbols.h"
 
 namespace berth::tables {
@@ -35,6 +36,7 @@ struct PackedEval {
   bool has_queued : 1 = false, queued_entry : 1 = false;   ///< the map exists; it has an entry
   bool has_updates : 1 = false, update_entry : 1 = false;  ///< the same for the annotations
   bool annotate : 1 = false, escaped : 1 = false;
+  bool failed_groups : 1 = false;  ///< groups of it could not be placed
 };
 static_assert(sizeof(PackedEval) == 88);
 
@@ -47,6 +49,10 @@ inline constexpr std::uint8_t kEvalBlocked = 0, kEvalPending = 1, kEvalComplete 
 [[nodiscard]] constexpr bool is_open(std::uint8_t status) { return status <= kEvalPending || status == kEvalOther; }
 [[nodiscard]] std::uint8_t eval_status(std::string_view text);
 
+// The only entry of the queued allocations or of the desired updates; false: the numbers cannot hold it.
+[[nodiscard]] bool set_queued(PackedEval& eval, Symbol group, std::int64_t count);
+[[nodiscard]] bool set_updates(PackedEval& eval, Symbol group, const model::DesiredUpdates& updates);
+
 /// Contents that few evaluations have.
 struct EvalMore {
   std::int64_t wait_ns = 0;
@@ -55,7 +61,7 @@ struct EvalMore {
   std::uint64_t node_modify_index = 0;
   std::string status_description, quota_limit_reached, leader_acl;
   std::map<std::string, model::AllocMetric> failed_tg_allocs;
-  std::optional<std::map<std::string, bool>> class_eligibility;
+  std::optional<ClassVerdicts> class_eligibility;
   std::vector<std::string> missing_non_node_resources;
   json::Value related_evals, extra;
   // What the numbers have no place for: several groups or large counts, and texts like an ID in capitals.

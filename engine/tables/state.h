@@ -47,11 +47,6 @@ struct EvalTable {
   SparseColumn<EvalMoreRef> more;
   [[nodiscard]] std::size_t size() const { return id.size(); }
   [[nodiscard]] bool exists(StoredEvalRow row) const { return job_key[row] != kNoRow; }
-  /// Groups of it could not be placed.
-  [[nodiscard]] bool failed_groups(StoredEvalRow row) const {
-    const EvalMoreRef& rest = more[row];
-    return rest && !rest->failed_tg_allocs.empty();
-  }
 };
 
 /// Small, rarely changed data that is read as API objects: volumes, pools, configuration.
@@ -246,7 +241,7 @@ class StateStore {
   /// After ask_for_rows(): prefetches what removing the row touches next. Requires a history.
   void ask_to_remove(AllocRow row) const;
   /// `on`: the evaluation's row is not reused until `on` is false. If the evaluation is removed meanwhile, the row
-  /// keeps its contents except for the job. Requires a history.
+  /// keeps its contents except for the job. Without a history nothing but its server removes an evaluation.
   void hold_eval(StoredEvalRow row, bool on);
   /// For users that store row numbers for some time. Requires a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
@@ -367,6 +362,12 @@ class StateStore {
     of.pop_back();
     return row;
   }
+  [[nodiscard]] StoredEvalRow take_eval_row() {
+    if (history_ || free_evals_.empty()) return take_row(&RowLists::evals);
+    const StoredEvalRow row = free_evals_.back();
+    free_evals_.pop_back();
+    return row;
+  }
   /// `before`: the row's codes by column, if the node registers again.
   void check_class(NodeRow row, std::uint32_t computed_class, const std::vector<std::uint32_t>& before);
   std::uint32_t kind_of(Symbol profiles, std::uint32_t computed_class);
@@ -404,6 +405,7 @@ class StateStore {
   BasicRowLog<JobKeyRow> key_log_{4096, 0};  // rows of JobTable::keys that commits wrote
   JobKeyRow noted_key_ = kNoRow;             // the last one, by the current commit
   std::unique_ptr<History> history_;
+  std::vector<StoredEvalRow> free_evals_;              // without a history
   mutable std::shared_ptr<const Snapshot> published_;  // copy of current_ shared by snapshots; null after a change
   tsl::robin_map<base::Uuid, NodeRow, base::UuidHash> node_rows_;
   IdIndex<AllocRow, decltype(AllocTable::id)> alloc_rows_;

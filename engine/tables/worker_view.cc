@@ -76,6 +76,10 @@ bool StateStore::bring_up(WorkerView& view, std::size_t bytes_max) const {
   static_cast<NodeSharedColumns&>(view.state_.nodes) = now;
   static_cast<JobVersions&>(view.state_.jobs) = current_.jobs;
   static_cast<StateTables&>(view.state_) = current_;
+  // Of evaluations, decisions read the IDs that allocations show; without a history, allocations name none.
+  EvalTable evals;
+  if (history_) evals.id = current_.evals.id;
+  view.state_.evals = std::move(evals);
 #ifndef NDEBUG
   if (now.size() <= kComparedMax) {
     const std::vector<std::string> problems = view_differences(view.state_, current_);

@@ -28,7 +28,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
     if (e.id.starts_with("e1eb28b4")) eval = &e;
   ASSERT_TRUE(eval);
   server::Config config;
-  config.history = server::History::objects;
+  config.retain = true;
   config.plans_max = 25;
   server::ManualClock clock;
   clock.set(eval->wait_until.ns);

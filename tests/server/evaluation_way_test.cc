@@ -110,6 +110,7 @@ TEST(EvaluationWay, IsServedAndForgotten) {
   EXPECT_EQ(c.server().store().index(), 12U);  // the job's, the plan's
   EXPECT_TRUE(c.server().broker().contents().known.empty());
   EXPECT_EQ(c.server().book().add(), broker::EvalRow{0});  // its row is free again
+  EXPECT_EQ(c.server().store().find_eval(base::Uuid{1, 2}), tables::kNoRow);
   EXPECT_FALSE(c.server().next_deadline());
 }
 
@@ -584,9 +585,58 @@ TEST(FreeWorkers, ServeOneEvaluationOfAJobAtATimeAndCancelTheRest) {  // R-CTRL-
   EXPECT_EQ(c.allocs(), 3U);
 }
 
-TEST(Objects, EveryEvaluationIsInTheState) {  // R-CTRL-202, 224, 733
+/// Room comes and goes: some wait, some of them are duplicates, some jobs change.
+void crowd(Control& c) {
+  Server& server = c.server();
+  for (int i = 0; i < 40; ++i) {
+    c.evaluate(c.job("job-" + std::to_string(i % 25), i % 3 == 0 ? "batch" : "service", 1 + i % 7));
+    c.clock.set(c.clock.now_ns() + kSecond);
+    c.run();
+    if (i % 4 != 3) continue;
+    server.end_allocs(static_cast<tables::AllocRow>(i), 3, tables::Client::complete);
+    while (c.fire()) c.run();
+  }
+}
+
+TEST(Retention, NoneFreesTheRowsOfWhatIsOver) {
+  Control c(6);
+  crowd(c);
+  const tables::EvalTable& evals = c.server().store().current().evals;
+  std::size_t left = 0;
+  for (tables::StoredEvalRow row = 0; row < evals.size(); ++row) left += evals.exists(row);
+  EXPECT_GT(c.stats().served, 40U);
+  EXPECT_GT(left, 2U);
+  EXPECT_EQ(left, c.server().blocked_count());
+  EXPECT_LE(evals.size(), left + 4) << "rows are used again";
+}
+
+TEST(Retention, ChangesNoDecision) {  // the order of nodes does not depend on log indexes here
+  std::vector<NodeRow> nodes[2];
+  Stats stats[2];
+  for (const bool retain : {false, true}) {
+    Config config;
+    config.order = rank::OrderProvider::identity;
+    config.retain = retain;
+    Control c(6, config);
+    crowd(c);
+    nodes[retain] = c.hooks.nodes, stats[retain] = c.stats();
+    const tables::EvalTable& evals = c.server().store().current().evals;
+    if (retain) EXPECT_GE(evals.size(), 40U);
+    EXPECT_TRUE(tables::check_tables(c.server().store()).empty());
+    EXPECT_TRUE(c.server().store().check_history().empty());
+  }
+  EXPECT_EQ(nodes[0], nodes[1]);
+  EXPECT_EQ(stats[0].served, stats[1].served);
+  EXPECT_EQ(stats[0].retried, stats[1].retried);
+  EXPECT_EQ(stats[0].blocked, stats[1].blocked);
+  EXPECT_EQ(stats[0].duplicates, stats[1].duplicates);
+  EXPECT_EQ(stats[0].unblocked, stats[1].unblocked);
+  EXPECT_GT(stats[0].retried, 0U);
+}
+
+TEST(Retention, KeepsEveryEvaluationInTheState) {  // R-CTRL-202, 224, 733
   Config config;
-  config.history = History::objects;
+  config.retain = true;
   Control c(1, config);
   c.clock.set(1'700'000'000 * kSecond);
   Server& server = c.server();

@@ -112,7 +112,7 @@ ScriptState::ScriptState()
     : server_(
           [this] {
             server::Config config;
-            config.history = server::History::objects;
+            config.retain = true;
             config.broker.evals = config.broker.jobs = 1;  // nothing is queued
             config.draw_id = [this] { return base::parse_uuid(ids_->next()).value_or(base::Uuid{}); };
             return config;

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "conform/life/life_draw.h"
+#include "conform/life/life_queue.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
 #include "living/living.h"
 #include "model/predicates.h"
-#include "server/stored_eval.h"
 
 namespace berth::conform {
 namespace {
@@ -356,7 +356,7 @@ void ClusterLife::attempt(server::Lane& lane) {
   if (lane.attempts > 1) return;
   ++report_.evaluations;
   if (before_evaluation_) before_evaluation_(cluster_.server());
-  ways_.check(cluster_.state(), lane.facts, server::stored_eval(cluster_.state(), *lane.record));
+  ways_.check(cluster_.state(), lane.facts, stored_eval(cluster_.state(), *lane.record));
 }
 
 void ClusterLife::applied(server::Lane& lane) {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "conform/life/life_events.h"
+#include "conform/life/life_queue.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
 #include "living/invariants.h"
 #include "sched/to_model.h"
-#include "server/stored_eval.h"
 #include "tables/export.h"
 
 namespace berth::conform {
@@ -57,7 +57,7 @@ class Life final : public LifeWatch {
     ++report_.plans;
     if (options_.on_commit) {  // exported while the state is the one of the decision
       const server::Lane& lane = server_.server().lane();
-      plan_ = sched::to_model({*result.state, lane.scratch}, result, server::stored_eval(server_.state(), *lane.record),
+      plan_ = sched::to_model({*result.state, lane.scratch}, result, stored_eval(server_.state(), *lane.record),
                               server_.now());
     }
     events_.interfere(result);

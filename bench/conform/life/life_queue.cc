@@ -26,4 +26,14 @@ bool waits(server::Server& server, tables::JobKeyRow job) {
                      [&](const auto& known) { return server.book()[known.row].job == job; });
 }
 
+model::Evaluation stored_eval(const tables::Snapshot& state, const server::EvalRecord& record) {
+  const tables::EvalTable& evals = state.evals;
+  const tables::JobKey& key = state.jobs.keys[record.job];
+  const tables::StoredEvalRow row = record.stored;
+  return tables::unpack(evals.packed[row], evals.more[row].get(),
+                        {evals.id[row], state.text(key.job_namespace), state.text(key.job_id), evals.priority[row],
+                         evals.status[row], evals.create_index[row], evals.modify_index[row]},
+                        *state.symbols);
+}
+
 }  // namespace berth::conform

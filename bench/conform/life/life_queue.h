@@ -1,4 +1,4 @@
-// The contents of the server's broker and tracker in a simulation.
+// The evaluations of a server in a simulation: the contents of broker and tracker, and the stored ones.
 #pragma once
 
 #include <set>
@@ -14,5 +14,8 @@ using living::Problems;
 [[nodiscard]] std::set<tables::JobKeyRow> given_back(server::Server& server);
 /// True if an evaluation of the job waits for capacity, for a time, or for its turn.
 [[nodiscard]] bool waits(server::Server& server, tables::JobKeyRow job);
+/// The evaluation as it is stored in the writer's current state. One that garbage collection removed meanwhile is as it
+/// was before, because its row is held. Requires EvalRecord::stored.
+[[nodiscard]] model::Evaluation stored_eval(const tables::Snapshot& state, const server::EvalRecord& record);
 
 }  // namespace berth::conform

@@ -6,7 +6,6 @@
 
 #include "conform/life/life.h"
 #include "conform/life/life_queue.h"
-#include "server/stored_eval.h"
 
 namespace berth::conform {
 
@@ -20,7 +19,7 @@ server::Config config_of(const LifeOptions& options) {
   out.options = options.decisions;
   out.sources = options.sources;
   out.seed = options.seed;
-  out.history = server::History::objects;
+  out.retain = true;
   out.plans_max = 20;
   out.broker.evals = 1U << 15;
   out.broker.jobs = 64;
@@ -96,7 +95,7 @@ void LifeServer::attempt(server::Lane& lane) {
   if (lane.attempts > 1) return;
   const server::EvalRecord& eval = *lane.record;
   if (eval.wait_until_ns > now()) watch_.problem("R-CTRL-1735: " + base::to_text(eval.id) + " came before its time");
-  watch_.evaluating(state(), lane.facts, server::stored_eval(state(), eval));
+  watch_.evaluating(state(), lane.facts, stored_eval(state(), eval));
 }
 
 void LifeServer::decided(server::Lane& lane) {
@@ -109,12 +108,12 @@ void LifeServer::applying(server::Lane&) {
 }
 
 void LifeServer::applied(server::Lane& lane) {
-  watch_.committed({*before_, state(), lane.result, server::stored_eval(state(), *lane.record), index_, lane.applied});
+  watch_.committed({*before_, state(), lane.result, stored_eval(state(), *lane.record), index_, lane.applied});
   before_.reset();
 }
 
 void LifeServer::failed(const server::EvalRecord& eval, std::string_view) {
-  const model::Evaluation stored = server::stored_eval(state(), eval);
+  const model::Evaluation stored = stored_eval(state(), eval);
   watch_.tell(fmt::format("  gave up {} of {}", stored.triggered_by, stored.job_id));
 }
 

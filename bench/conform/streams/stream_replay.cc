@@ -20,7 +20,7 @@ using json::Value;
 server::Config config_of_replay(sched::EnabledSources sources) {
   server::Config config;
   config.sources = sources;
-  config.history = server::History::objects;
+  config.retain = true;
   config.broker.evals = config.broker.jobs = 1;  // nothing is queued
   return config;
 }

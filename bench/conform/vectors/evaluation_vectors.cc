@@ -107,7 +107,7 @@ Outcome replay_evaluation(const Vector& v) {
   server::ManualClock clock;
   clock.set(v.whole["now"].as_int());
   server::Config config;
-  config.history = server::History::objects;
+  config.retain = true;
   config.broker.evals = config.broker.jobs = 1;  // nothing is queued
   config.sources = v.sources;
   server::Server server(config, clock);
