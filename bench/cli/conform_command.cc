@@ -44,7 +44,8 @@ class Lives {
   void print() const {
     cli::print(
         "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives held{}, {} broke\n",
+        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives kept every "
+        "invariant{}, {} broke one\n",
         kind_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
         sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
         cut_ == 0 ? "" : fmt::format(" ({} ended after {} evaluations)", cut_, conform::LifeOptions{}.max_evaluations),
@@ -115,6 +116,9 @@ void add_conform(CLI::App& app, int& exit_code) {
                    "differences")
       ->type_name("FILE")
       ->excludes(seed);
+  command->footer(
+      "Exit code: 0 every vector is equal or every life kept its invariants, 1 a report could not be written, 2 usage "
+      "or bad input, 3 a decision differs, a vector is not supported or a life broke an invariant.");
   command->callback([arguments, &exit_code] {
     const auto sources = enabled_sources("berth conform", arguments->sources);
     if (!sources) {

@@ -165,6 +165,9 @@ void add_import(CLI::App& app, int& exit_code) {
       ->take_all();
   add_job_file_options(*command, arguments->job_files);
   add_source_options(*command, arguments->options);
+  command->footer(
+      "Exit code: 0 fine, 1 a file could not be written, 2 usage, bad input or an incomplete source (see "
+      "--allow-partial).");
   command->callback([arguments, &exit_code] { exit_code = run_import(*arguments); });
 }
 

@@ -25,10 +25,8 @@ void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
       ->type_name("FILE")
       ->expected(1)
       ->take_all();
-  command
-      .add_option("--hcl2-strict", options.strict,
-                  "false: values of variables that the job file does not declare are ignored")
-      ->capture_default_str();
+  command.add_option("--hcl2-strict", options.strict,
+                     "false: values of variables that the job file does not declare are ignored (default: true)");
   command.add_flag("--allow-file-functions", options.file_functions,
                    "let file(), fileset() and similar functions read files in the job file's folder and below");
 }

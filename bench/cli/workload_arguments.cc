@@ -23,7 +23,7 @@ void WorkloadArguments::add_to(CLI::App& command) {
   command
       .add_option("--strategy", strategy,
                   "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
-                  "--list-strategies); everything else is decided as Nomad does. nomad: the fit too")
+                  "--list-strategies); everything else is decided as Nomad does. nomad, the default: so is the fit")
       ->type_name("STRATEGY");
   add_decision_options(command, options);
   command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)")

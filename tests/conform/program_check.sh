@@ -41,7 +41,7 @@ done
 "$berth" conform --seed 3 --lives 2 --steps 4 --option compat=fixed > "$work/table"
 expect "lives tell their seeds, steps and options" \
   [ "$(tail -n 1 "$work/table")" = "seeds from 3, steps 4, option compat=fixed" ]
-expect "both kinds of lives count what held" [ "$(grep -c '^2 lives held, 0 broke$' "$work/table")" -eq 2 ]
+expect "both kinds of lives count those that kept every invariant" [ "$(grep -c '^2 lives kept every invariant, 0 broke one$' "$work/table")" -eq 2 ]
 
 # A file that supported.txt lists: the program agrees with the library.
 listed=$(sed 's/#.*//' "$golden/supported.txt" | awk 'NF == 1 && /^components\// {print $1; exit}')
