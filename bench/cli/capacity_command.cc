@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "advice/plan_text.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
@@ -10,7 +11,6 @@
 #include "cli/outputs.h"
 #include "cli/step_options.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "whatif/text.h"

@@ -6,8 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include "advice/advice_text.h"
+#include "advice/plan_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -15,11 +18,9 @@
 #include "cli/job_file_options.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
-#include "dryrun/advice_text.h"
 #include "dryrun/ci_report.h"
 #include "dryrun/job_document.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "dryrun/where.h"
 #include "io/files.h"
 #include "io/json_fault.h"
@@ -113,7 +114,7 @@ std::string orders_text(const Orders& orders) {
   for (const auto& [name, g] : orders.groups)
     rows.push_back({name, g.place.text(), g.destructive.text(), g.in_place.text(), g.stop.text(), g.ignore.text(),
                     g.failed.text(), g.preemptions.text()});
-  std::string out = fmt::format("Over {} visiting orders:\n", orders.count) + dryrun::table_text(rows);
+  std::string out = fmt::format("Over {} visiting orders:\n", orders.count) + base::table_text(rows);
   if (orders.refused > 0)
     out += fmt::format("in {} of them the plan applier would refuse a part of the plan\n", orders.refused);
   return out;
@@ -370,13 +371,13 @@ class PlanRun {
   }
 
   [[nodiscard]] json::Value as_json(const Told& told) const {
-    json::Value out = dryrun::to_json(told.answer);
+    json::Value out = advice::to_json(told.answer);
     json::Value more = json::Value::object();  // bench/schema/berth-plan.json
     more.set("format", "berth-plan"), more.set("version", kPlanVersion);
     more.set("job", told.job->id), more.set("together", arguments_.together);
     more.set("order", arguments_.order), more.set("now", base::to_rfc3339(base::Time{told.now}));
     dryrun::add_json(told.where, more);
-    more.set("advice", dryrun::to_json(told.advice));
+    more.set("advice", advice::to_json(told.advice));
     more.set("advice_left_out", static_cast<std::uint64_t>(told.not_advised));
     if (!told.answer.refusals.empty()) more.set("applier", refusal_json(told.answer, told.rehearsal));
     json::Value& warnings = more.set("warnings", json::Value::array());
@@ -396,17 +397,17 @@ class PlanRun {
   }
 
   void print_told(const Told& told) const {
-    dryrun::TextOptions options;
+    advice::TextOptions options;
     options.job_file = told.path;
     options.verbose = arguments_.verbose;
     options.diff = !arguments_.no_diff;
     options.now_ns = told.now;
     options.id_length = static_cast<std::size_t>(options_.plan_id_length);
-    print_diff(dryrun::to_text(told.answer, told.job->type, options));
+    print_diff(advice::to_text(told.answer, told.job->type, options));
     const std::string where = dryrun::to_text(told.where, options.id_length, arguments_.verbose);
     if (!where.empty()) print("\n{}", where);
     if (!told.answer.refusals.empty()) print("\n{}", refusal_text(told.answer, told.rehearsal));
-    if (!told.advice.empty() || told.not_advised > 0) print("\n{}", dryrun::to_text(told.advice, told.not_advised));
+    if (!told.advice.empty() || told.not_advised > 0) print("\n{}", advice::to_text(told.advice, told.not_advised));
     if (arguments_.orders > 0) print("\n{}", orders_text(told.orders));
     if (!told.explanation.empty()) print("\n{}", told.explanation);
     std::string changed;

@@ -14,10 +14,10 @@
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "cli/workload_arguments.h"
+#include "http/endpoints/endpoints.h"
+#include "http/refused.h"
 #include "run/interrupt.h"
-#include "serve/endpoints/endpoints.h"
-#include "serve/refused.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
 namespace berth::cli {
 namespace {
@@ -61,10 +61,10 @@ void raise_descriptors() {
 
 int serve(const ServeArguments& arguments) {
   if (arguments.refused) {
-    print("{}", serve::refused_table(serve::make_router()));
+    print("{}", http::refused_table(http::make_router()));
     return 0;
   }
-  const auto speed = serve::Speed::parse(arguments.speed);
+  const auto speed = http::Speed::parse(arguments.speed);
   if (!speed)
     return report_error({"berth serve", "--speed", "'" + arguments.speed + "' is no speed",
                          "write how many times real time, for example 1 or 100, or max, or step"},
@@ -118,7 +118,7 @@ int serve(const ServeArguments& arguments) {
   raise_descriptors();
   const run::InterruptGuard guard;
   const auto began = std::chrono::steady_clock::now();
-  auto service = serve::Service::make(options);
+  auto service = serve::make_service(options);
   if (!service) return report_error(service.error(), 2);
   print_warnings((*service)->warnings());
   const std::size_t nodes = (*service)->simulation().state().nodes.size();

@@ -198,18 +198,6 @@ void hide_dynamic_ports(json::Value& alloc) {
       if (labels.contains(port["Label"].as_string())) hide(port);
 }
 
-json::Value flat(const std::map<std::string, std::vector<model::Allocation>>& by_node, const model::JobTable& jobs,
-                 const std::set<std::string>& fresh, bool hides_ports) {
-  json::Value out = json::Value::array();
-  for (const auto& [node, allocs] : by_node)
-    for (const model::Allocation& alloc : allocs) {
-      json::Value v = model::to_json(alloc, model::WriteMode::sparse, &jobs);
-      if (hides_ports && fresh.contains(alloc.id)) hide_dynamic_ports(v);
-      out.push(std::move(v));
-    }
-  return out;
-}
-
 /// Position of a job in the vector's table; for one rewritten by a commit that of its equal. The size if there is none.
 std::size_t job_index(const model::Job& job, const model::JobTable& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i)
@@ -218,6 +206,21 @@ std::size_t job_index(const model::Job& job, const model::JobTable& jobs) {
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (jobs[i]->modify_index == job.modify_index && model::to_json(*jobs[i]) == text) return i;
   return jobs.size();
+}
+
+json::Value flat(const std::map<std::string, std::vector<model::Allocation>>& by_node, const model::JobTable& jobs,
+                 const std::set<std::string>& fresh, bool hides_ports) {
+  json::Value out = json::Value::array();
+  for (const auto& [node, allocs] : by_node)
+    for (const model::Allocation& alloc : allocs) {
+      json::Value v = model::to_json(alloc, model::WriteMode::sparse, &jobs);
+      // A version that a commit wrote again is another object than the table's: by its position all the same.
+      if (const std::size_t at = v["Job"].is_object() ? job_index(*alloc.job, jobs) : jobs.size(); at < jobs.size())
+        v.set("Job", static_cast<std::uint64_t>(at));
+      if (hides_ports && fresh.contains(alloc.id)) hide_dynamic_ports(v);
+      out.push(std::move(v));
+    }
+  return out;
 }
 
 json::Value plan_json(const model::Plan& plan, const model::JobTable& jobs, const std::set<std::string>& fresh,

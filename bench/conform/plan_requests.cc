@@ -6,11 +6,11 @@
 #include <map>
 #include <memory>
 
+#include "advice/plan_text.h"
 #include "advice/question.h"
 #include "base/text.h"
 #include "conform/compare.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
@@ -142,7 +142,7 @@ Result<std::vector<Difference>> replay_request(const Request& request, const mod
   std::vector<Part> parts(1);
   const json::Value want = comparable_answer(request.response);
   parts[0].differences = [&](const server::DryRunAnswer& answer) {
-    return compare(want, comparable_answer(dryrun::to_json(answer)), {.rule = "R-SCHED-196"});
+    return compare(want, comparable_answer(advice::to_json(answer)), {.rule = "R-SCHED-196"});
   };
   for (const bool verbose : {false, true}) {
     const std::string ending = verbose ? ".verbose" : "";
@@ -153,12 +153,12 @@ Result<std::vector<Difference>> replay_request(const Request& request, const mod
     Part part;
     part.differences = [&dry_run, &request, verbose, ending, want_text = comparable_text(*text),
                         want_exit = std::string(base::trim_space(*exit))](const server::DryRunAnswer& answer) {
-      dryrun::TextOptions options;
+      advice::TextOptions options;
       options.job_file = request.file;
       options.verbose = verbose;
       options.now_ns = request.unix_ns;
       auto out = text_difference("text" + ending, want_text,
-                                 comparable_text(dryrun::to_text(answer, dry_run.job()->type, options)));
+                                 comparable_text(advice::to_text(answer, dry_run.job()->type, options)));
       if (const std::string got = answer.changes_allocs() ? "1" : "0"; got != want_exit)
         out.push_back({"exit code" + ending, want_exit, got, "R-SCHED-203"});
       return out;

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "advice/plan_text.h"
 #include "base/text.h"
 #include "base/wrap.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "model/flatten.h"
 #include "model/status.h"
 
@@ -26,7 +26,7 @@ constexpr int kHopsMost = 32;
 /// Upper bound of allocations that one evaluation can leave waiting: Nomad's job_max_count.
 constexpr std::int64_t kCountMost = 50'000;
 
-std::string job_name(const model::Allocation& alloc) { return dryrun::job_text(alloc.job_id, alloc.namespace_); }
+std::string job_name(const model::Allocation& alloc) { return advice::job_text(alloc.job_id, alloc.namespace_); }
 
 bool is_live(const model::Allocation& alloc) {
   return alloc.desired_status == "run" && alloc.client_status != "complete" && alloc.client_status != "failed" &&
@@ -181,8 +181,8 @@ class Comparison {
 
   void take_jobs() {
     std::map<std::string, std::pair<const model::Job*, const model::Job*>> jobs;
-    for (const auto& job : before_.jobs) jobs[dryrun::job_text(job->id, job->namespace_)].first = job.get();
-    for (const auto& job : after_.jobs) jobs[dryrun::job_text(job->id, job->namespace_)].second = job.get();
+    for (const auto& job : before_.jobs) jobs[advice::job_text(job->id, job->namespace_)].first = job.get();
+    for (const auto& job : after_.jobs) jobs[advice::job_text(job->id, job->namespace_)].second = job.get();
     for (const auto& [name, pair] : jobs) {
       const auto& [was, is] = pair;
       related_ = related_ || (was && is);
@@ -199,7 +199,7 @@ class Comparison {
     for (const model::Evaluation& eval : state.evals) {
       if (eval.status != "blocked") continue;
       for (const auto& [name, metric] : eval.failed_tg_allocs)
-        group(dryrun::job_text(eval.job_id, eval.namespace_), name).*waiting +=
+        group(advice::job_text(eval.job_id, eval.namespace_), name).*waiting +=
             std::clamp<std::int64_t>(metric.coalesced_failures, 0, kCountMost) + 1;
     }
   }

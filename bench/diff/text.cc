@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "advice/plan_text.h"
+#include "base/text_table.h"
 #include "base/time.h"
-#include "dryrun/text.h"
 
 namespace berth::diff {
 namespace {
@@ -71,11 +72,10 @@ std::string to_text(const Report& report, bool all) {
   for (const AllocChange& one : report.allocs)
     allocs.push_back({one.name, one.job, to_text(one.kind), one.from.empty() ? "-" : one.from,
                       one.to.empty() ? "-" : one.to, one.why.empty() ? "-" : one.why});
-  return out + dryrun::headed_table("\nJobs", std::move(jobs), all) +
-         dryrun::headed_table("\nGroups", std::move(groups), all) +
-         dryrun::headed_table("\nNodes", std::move(nodes), all) +
-         dryrun::headed_table("\nNode properties", std::move(fields), all) +
-         dryrun::headed_table("\nAllocations", std::move(allocs), all);
+  return out + base::headed_table("\nJobs", std::move(jobs), all) +
+         base::headed_table("\nGroups", std::move(groups), all) + base::headed_table("\nNodes", std::move(nodes), all) +
+         base::headed_table("\nNode properties", std::move(fields), all) +
+         base::headed_table("\nAllocations", std::move(allocs), all);
 }
 
 json::Value to_json(const Report& report) {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "dryrun/advice_text.h"
-#include "dryrun/text.h"
+#include "advice/advice_text.h"
+#include "advice/plan_text.h"
 #include "run/junit.h"
 
 namespace berth::dryrun {
@@ -67,7 +67,7 @@ JobFindings findings_of(const std::string& file, const model::Job& job, const se
       const auto missing = static_cast<std::size_t>(failed->second.coalesced_failures) + 1;
       finding.kind = Finding::Kind::does_not_fit;
       finding.text = fmt::format("no node for {} allocation{} of group {}", missing, plural(missing), group.name);
-      finding.detail = failures_text({*failed}, job.type);
+      finding.detail = advice::failures_text({*failed}, job.type);
     } else if (stuck && advised != advice.end() && advised->refused > 0) {
       finding.kind = Finding::Kind::does_not_fit;
       finding.text = fmt::format("the plan applier would refuse {} allocation{} of group {}", advised->refused,
@@ -75,7 +75,7 @@ JobFindings findings_of(const std::string& file, const model::Job& job, const se
     } else {
       finding.text = fmt::format("{} allocation{} placed", placed, plural(placed));
     }
-    if (finding.kind != Finding::Kind::fits && advised != advice.end()) finding.detail += to_text({*advised});
+    if (finding.kind != Finding::Kind::fits && advised != advice.end()) finding.detail += advice::to_text({*advised});
     out.findings.push_back(std::move(finding));
   }
   if (stuck && std::none_of(out.findings.begin(), out.findings.end(),

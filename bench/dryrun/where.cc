@@ -7,8 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "advice/plan_text.h"
 #include "base/text.h"
-#include "dryrun/text.h"
+#include "base/text_table.h"
 
 namespace berth::dryrun {
 namespace {
@@ -33,7 +34,7 @@ using Rows = std::vector<std::vector<std::string>>;
 std::string table(const std::string& title, Rows rows, std::size_t most) {
   const std::size_t left_out = rows.size() - 1 > most ? rows.size() - 1 - most : 0;
   rows.resize(rows.size() - left_out);
-  std::string out = title + "\n" + table_text(rows);
+  std::string out = title + "\n" + base::table_text(rows);
   if (left_out > 0) out += fmt::format("and {} more; --verbose shows them\n", left_out);
   return out;
 }

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "advice/plan_text.h"
 #include "base/text.h"
-#include "dryrun/text.h"
+#include "base/text_table.h"
 
 namespace berth::rebalance {
 namespace {
@@ -59,12 +60,12 @@ std::string to_text(const Plan& plan, bool all) {
       fmt::format("{} may move{}\n", counted(plan.movable, "allocation"), stays.empty() ? "" : ", others stay" + stays);
   Rows moves = {{"Job", "Allocation", "ID", "From", "To", "Nodes per move"}};
   for (const Move& one : plan.moves)
-    moves.push_back({dryrun::job_text(one.job, one.name_space), one.alloc, one.alloc_id.substr(0, 8), one.from.name,
+    moves.push_back({advice::job_text(one.job, one.name_space), one.alloc, one.alloc_id.substr(0, 8), one.from.name,
                      one.to.name, fmt::format("{:.3g}", one.gain)});
-  out += dryrun::headed_table("\nMoves, in order", std::move(moves), all);
+  out += base::headed_table("\nMoves, in order", std::move(moves), all);
   Rows refusals = {{"Node", "Job", "Allocation", "Why"}};
   for (const Refusal& one : plan.refusals) refusals.push_back({one.node.name, one.job, one.alloc, one.reasons});
-  out += dryrun::headed_table("\nNot emptied, as the scheduler finds no place", std::move(refusals), all);
+  out += base::headed_table("\nNot emptied, as the scheduler finds no place", std::move(refusals), all);
   return out;
 }
 

@@ -7,9 +7,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "advice/plan_text.h"
 #include "berth/strategy.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "record/outline.h"
 #include "record/past.h"
 #include "sched/to_model.h"
@@ -211,7 +211,7 @@ class Replay final : public Reader {
       ++report_.equal;
     } else {
       DifferentEval& different = report_.different.emplace_back();
-      different.id = eval->id, different.job = dryrun::job_text(eval->job_id, eval->namespace_);
+      different.id = eval->id, different.job = advice::job_text(eval->job_id, eval->namespace_);
       different.trigger = eval->triggered_by, different.index = one.snapshot_index;
       differences(one, decision, *eval, different.differences);
     }

@@ -11,7 +11,6 @@
 #include "model/registration/node_canonical.h"
 #include "run/life_player.h"
 #include "run/server_settings.h"
-#include "serve/addresses.h"
 #include "serve/workload_script.h"
 #include "sim/datasets.h"
 #include "sim/inputs.h"
@@ -24,22 +23,6 @@ namespace {
 
 constexpr std::int64_t kCores = 8, kCoreMhz = 2500, kMemoryMb = 16'384, kDiskMb = 102'400;
 constexpr std::uint64_t kRackNodes = 20;
-
-model::NodePool built_in_pool(const char* name, const char* description) {  // R-API-460
-  model::NodePool pool;
-  pool.name = name, pool.description = description;
-  pool.create_index = pool.modify_index = 1;
-  return pool;
-}
-
-/// The first index of a pool: it exists from its first node on, or from before all nodes.
-std::uint64_t first_index(const model::ClusterState& state, const std::string& pool) {
-  std::uint64_t index = 0;
-  for (const model::Node& node : state.nodes)
-    if (pool != "default" && node.node_pool == pool && (index == 0 || node.create_index < index))
-      index = node.create_index;
-  return std::max<std::uint64_t>(index, 1);
-}
 
 json::Value registered_event(std::int64_t now_ns) {
   json::Value event = json::Value::object();
@@ -133,7 +116,7 @@ void add_client_facts(model::Node& node) {
 }
 
 /// The same for a complete node; computes its class again.
-void complete(model::Node& node) {
+void complete_node(model::Node& node) {
   add_client_facts(node);
   node.computed_class = model::computed_class(node);
 }
@@ -175,7 +158,8 @@ void set_resources(model::Node& node, const std::string& address) {
 }
 
 /// The cluster of a workload with its initial allocations; the script plays later events.
-Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out) {
+Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out,
+                           std::shared_ptr<WorkloadScript>& script) {
   auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
   auto inputs = sim::make_inputs(*workload);
@@ -193,17 +177,15 @@ Result<void> take_workload(const std::string& path, const StartOptions& options,
         run::configuration_of(*workload, out.state.scheduler_config.value_or(model::SchedulerConfiguration{}));
     out.config.server = run::server_settings(*workload);
   }
-  out.config.server.defer_metrics = false;
-  for (model::Node& node : out.state.nodes) complete(node);
+  for (model::Node& node : out.state.nodes) complete_node(node);
   if (options.paused) return {};
-  auto script = make_workload_script(std::move(*workload), std::move(*inputs), complete);
-  if (!script) return tl::unexpected(script.error());
-  out.script = *script;
-  out.life = std::move(*script);
+  auto made = make_workload_script(std::move(*workload), std::move(*inputs), complete_node);
+  if (!made) return tl::unexpected(made.error());
+  script = std::move(*made);
   return {};
 }
 
-Result<void> take_source(const StartOptions& options, Start& out) {
+Result<void> take_source(const StartOptions& options, Start& out, std::shared_ptr<WorkloadScript>& script) {
   const bool exists = agent::is_address(options.source) || std::filesystem::exists(options.source);
   if (exists && !options.source.ends_with(".toml")) {
     agent::SourceOptions sources = options.source_options;
@@ -214,12 +196,12 @@ Result<void> take_source(const StartOptions& options, Start& out) {
     out.warnings = std::move(cluster->warnings), out.notes = std::move(cluster->notes);
     return {};
   }
-  if (exists) return take_workload(options.source, options, out);
+  if (exists) return take_workload(options.source, options, out, script);
   const auto path = sim::find_workload(options.source);
   if (!path)
     return tl::unexpected(InputError{options.source, "", "is neither a file or folder nor the name of a workload",
                                      "name a cluster's export, a CLUSTER.json, or a workload of berth run --list"});
-  return take_workload(*path, options, out);
+  return take_workload(*path, options, out, script);
 }
 
 }  // namespace
@@ -338,19 +320,18 @@ Result<std::string> find_local(const StartOptions& options, const model::Cluster
 
 Result<Start> prepare(const StartOptions& options) {
   Start out;
+  std::shared_ptr<WorkloadScript> script;
   if (!options.source.empty())
-    if (auto taken = take_source(options, out); !taken) return tl::unexpected(taken.error());
+    if (auto taken = take_source(options, out, script); !taken) return tl::unexpected(taken.error());
   model::ClusterState& state = out.state;
   if (!options.source.empty() && state.nodes.empty() && options.nodes == 0)
     return tl::unexpected(InputError{options.source, "", "holds no nodes, so that nothing could be placed",
                                      "name the export of a whole cluster, or make nodes up with --nodes N"});
   const auto node_template = find_template(options, state);
   if (!node_template) return tl::unexpected(node_template.error());
-  replace_addresses(state, options.keep_addresses);
   std::int64_t now_ns = options.begin_ns;
   if (now_ns == 0) now_ns = dryrun::newest_time(state).ns;
   if (now_ns == 0) now_ns = options.now_ns;
-  state.index = std::max<std::uint64_t>(state.index, 1);
   for (std::int64_t number = 0; number < options.nodes; ++number) {
     const auto own = static_cast<std::uint64_t>(number);
     state.nodes.push_back(*node_template ? copied_node(**node_template, own, options.seed)
@@ -364,35 +345,25 @@ Result<Start> prepare(const StartOptions& options) {
     state.nodes.back().events = registered_event(now_ns);
     for (auto& driver : state.nodes.back().drivers) driver.second->update_time.ns = now_ns;
   }
-  const auto has = [](const auto& list, const char* name) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
-  };
-  if (!has(state.node_pools, "all"))
-    state.node_pools.push_back(built_in_pool("all", "Node pool with all nodes in the cluster."));
-  if (!has(state.node_pools, "default")) state.node_pools.push_back(built_in_pool("default", "Default node pool."));
-  if (const std::string& pool = options.made_up.node_pool; !pool.empty() && !has(state.node_pools, pool.c_str()))
+  if (const std::string& pool = options.made_up.node_pool;
+      !pool.empty() && std::none_of(state.node_pools.begin(), state.node_pools.end(),
+                                    [&](const model::NodePool& each) { return each.name == pool; }))
     state.node_pools.emplace_back().name = pool;  // created with its first node
-  for (model::NodePool& pool : state.node_pools) {
-    if (pool.create_index == 0) pool.create_index = pool.modify_index = first_index(state, pool.name);
-    if (pool.name == "all" && pool.description.empty()) pool.description = "Node pool with all nodes in the cluster.";
-    if (pool.name == "default" && pool.description.empty()) pool.description = "Default node pool.";
-  }
-  if (!state.scheduler_config) {  // R-CTRL-1603
-    model::SchedulerConfiguration& configuration = state.scheduler_config.emplace();
-    configuration.scheduler_algorithm = "binpack";
-    configuration.preemption_config.system_scheduler_enabled = true;
-    configuration.create_index = configuration.modify_index = 1;
-  }
+  http::complete(state);
   auto local = find_local(options, state);
   if (!local) return tl::unexpected(local.error());
   out.local_node = std::move(*local);
-  if (out.life) {
-    out.life->begin(now_ns, start_drivers(options.seed));
-    out.config.tasks = out.life->model();
+  if (!options.self_node.empty()) {
+    for (const model::Node& node : state.nodes)
+      if (node.id == out.local_node) out.agent_name = node.name;
+  }
+  if (script) {
+    script->begin(now_ns, start_drivers(options.seed));
+    out.config.tasks = script->model();
+    out.script = std::move(script);
   }
   out.config.seed = options.seed;
   out.config.start_ns = now_ns;
-  out.config.server.keep_details = true;
   out.config.server.sources = options.sources;
   out.config.server.workers = options.workers;
   using server::Execution;
@@ -403,17 +374,19 @@ Result<Start> prepare(const StartOptions& options) {
   if (options.heartbeat_grace_ns != 0) heartbeats.grace_ns = options.heartbeat_grace_ns;
   if (options.min_heartbeat_ttl_ns != 0) heartbeats.min_ttl_ns = options.min_heartbeat_ttl_ns;
   out.config.drivers = start_drivers(options.seed);
-  out.config.journal = out.config.resume = true;
-  // Reports of neighbouring nodes are a quarter of a tick apart, so a small cluster never batches them (R-CTRL-749).
-  out.config.clients.own_ticks = true;
-  if (out.config.clients.report_tick_ns > 0)
-    out.config.server.client_batch_ns = out.config.clients.report_tick_ns / 4 - 1'000;
-  // A node must not be lost before its first heartbeat, which no recording shows.
-  std::int64_t& first_heartbeat = out.config.clients.first_heartbeat_ns;
-  first_heartbeat = std::min(first_heartbeat, heartbeats.min_ttl_ns);
-  // Nomad easily handles 15,000 pending evaluations for 10,000 nodes; a row is cheap.
-  out.config.server.broker.evals = 1U << 20;
-  out.config.server.broker.jobs = 1U << 20;
+  out.config = http::served(std::move(out.config));
+  return out;
+}
+
+Result<std::unique_ptr<http::Service>> make_service(const ServiceOptions& options) {
+  http::ServiceOptions service = options;
+  service.simulation.keep_addresses = options.start.keep_addresses;
+  if (!options.start.made_up.datacenter.empty()) service.simulation.datacenter = options.start.made_up.datacenter;
+  auto out = http::Service::listen(service);
+  if (!out) return out;
+  auto start = prepare(options.start);
+  if (!start) return tl::unexpected(start.error());
+  (*out)->open(std::move(*start));
   return out;
 }
 

@@ -9,8 +9,7 @@
 
 #include "agent/sources.h"
 #include "berth/result.h"
-#include "living/living.h"
-#include "serve/simulation.h"
+#include "http/service.h"
 
 namespace berth::serve {
 
@@ -40,18 +39,16 @@ struct StartOptions {
   std::int64_t heartbeat_grace_ns = 0, min_heartbeat_ttl_ns = 0;
 };
 
-class WorkloadScript;
-
-struct Start {
-  living::Config config;
-  model::ClusterState state;
-  std::vector<std::string> warnings, notes;  ///< of an import
-  std::shared_ptr<Script> script;            ///< events of a workload; may be null
-  std::shared_ptr<WorkloadScript> life;      ///< the same
-  std::string local_node;                    ///< ID of the agent's own node; "": none
-};
+using http::Start;
 
 [[nodiscard]] Result<Start> prepare(const StartOptions& options);
+
+struct ServiceOptions : http::ServiceOptions {
+  StartOptions start;
+};
+
+/// Listens, then prepares the cluster: a taken address is found before a long import. Serves nothing before start().
+[[nodiscard]] Result<std::unique_ptr<http::Service>> make_service(const ServiceOptions& options);
 
 /// A made-up machine as registered by its client: 8 cores, 16 GiB, common drivers, CNI plugins, Consul and Vault.
 [[nodiscard]] model::Node made_up_node(std::uint64_t number, std::uint64_t seed);

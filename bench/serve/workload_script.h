@@ -7,12 +7,12 @@
 
 #include "berth/result.h"
 #include "client/drivers.h"
-#include "serve/simulation.h"
+#include "http/simulation.h"
 #include "sim/inputs.h"
 
 namespace berth::serve {
 
-class WorkloadScript : public Script {
+class WorkloadScript : public http::Script {
  public:
   /// `start_ns`: initial virtual time. `drivers`: behaviour of tasks of jobs outside the workload.
   virtual void begin(std::int64_t start_ns, const client::DriverDefaults& drivers) = 0;

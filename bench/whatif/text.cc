@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dryrun/text.h"
+#include "advice/plan_text.h"
+#include "base/text_table.h"
 
 namespace berth::whatif {
 namespace {
@@ -33,7 +34,7 @@ std::string placements_text(const StepReport& report, bool moved, bool all) {
     else
       rows.push_back({one.job, one.alloc, one.node});
   }
-  return dryrun::headed_table(moved ? "Moved" : "New", std::move(rows), all);
+  return base::headed_table(moved ? "Moved" : "New", std::move(rows), all);
 }
 
 std::string allowed_text(const Shortfall& one) {
@@ -74,9 +75,9 @@ std::string to_text(const StepReport& report, std::size_t number, bool all) {
     below.push_back({one.job, one.group, std::to_string(one.ran), std::to_string(one.away_most), allowed_text(one),
                      std::to_string(one.away_end), length_text(one.below_s), length_text(one.missing_s)});
   for (const std::string& part :
-       {dryrun::headed_table("Evicted", std::move(evicted), all),
-        dryrun::headed_table("Without a place", std::move(waiting), all),
-        dryrun::headed_table("Below what ran before (lost: summed over allocations)", std::move(below), all)})
+       {base::headed_table("Evicted", std::move(evicted), all),
+        base::headed_table("Without a place", std::move(waiting), all),
+        base::headed_table("Below what ran before (lost: summed over allocations)", std::move(below), all)})
     if (!part.empty()) out += "\n" + part;
   out += "\nBefore: " + to_text(report.before) + "\nAfter:  " + to_text(report.after) + "\n";
   return out;

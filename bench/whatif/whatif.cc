@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "advice/plan_text.h"
 #include "advice/question.h"
 #include "base/text.h"
 #include "dryrun/job_document.h"
-#include "dryrun/text.h"
 #include "io/files.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
@@ -79,7 +79,7 @@ std::vector<const model::Node*> WhatIf::nodes_of(const Selector& selector) const
 
 std::string WhatIf::job_words(tables::JobKeyRow job) const {
   const tables::JobKey& key = state().jobs.keys[job];
-  return dryrun::job_text(state().text(key.job_id), state().text(key.job_namespace));
+  return advice::job_text(state().text(key.job_id), state().text(key.job_namespace));
 }
 
 std::string WhatIf::node_words(NodeRow node) const {

@@ -282,7 +282,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   if (fails(missing_alloc(view, plan))) return;
   if (facts.decided) {
     updates_.clear();
-    if (facts.decided->without != kNoRow) result.rejected_nodes.push_back(facts.decided->without);
+    if (facts.decided->without) result.rejected_nodes.push_back(*facts.decided->without);
     result.ineligible_nodes = facts.decided->ineligible;
   } else {
     const bool goes_on = check_all(view, plan, facts, result);

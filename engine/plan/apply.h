@@ -33,9 +33,10 @@ namespace berth::plan {
 
 /// The outcome of a recorded commit, for replay: no node is checked and no rejection tracked.
 struct Decided {
-  tables::NodeRow without = tables::kNoRow;  ///< the plan's entries for this node are left out
-  std::vector<tables::NodeRow> ineligible;   ///< nodes that the commit marks (R-CTRL-631)
-  std::vector<model::Evaluation> evals;      ///< written with it (R-CTRL-709)
+  /// The plan's entries for this node are left out; kNoRow: those for nodes that are gone.
+  std::optional<tables::NodeRow> without;
+  std::vector<tables::NodeRow> ineligible;  ///< nodes that the commit marks (R-CTRL-631)
+  std::vector<model::Evaluation> evals;     ///< written with it (R-CTRL-709)
 };
 
 /// Inputs of a commit besides the plan.

@@ -9,12 +9,12 @@
 #include <random>
 #include <set>
 
+#include "advice/advice_text.h"
 #include "advice/obstacles.h"
+#include "advice/plan_text.h"
 #include "advice/trial.h"
 #include "base/text.h"
-#include "dryrun/advice_text.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "support/sanitized.h"
@@ -333,10 +333,10 @@ TEST(Advice, FirstGroupsGetAdviceAndALineCountsTheOthers) {
   const auto first = advise(question, *registration, dry_run, answer, 2);
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].group + first[1].group, "g00g01");
-  EXPECT_TRUE(to_text(first, 18).ends_with("No advice for 18 more failed groups; --advice 20 gives it for all.\n"));
+  EXPECT_TRUE(advice::to_text(first, 18).ends_with("No advice for 18 more failed groups; --advice 20 gives it for all.\n"));
   EXPECT_TRUE(advise(question, *registration, dry_run, answer, 0).empty());
-  EXPECT_EQ(to_text({}, 1), "No advice for 1 failed group; --advice 1 gives it for all.\n");
-  EXPECT_EQ(to_text(first, 0).find("No advice"), std::string::npos);
+  EXPECT_EQ(advice::to_text({}, 1), "No advice for 1 failed group; --advice 1 gives it for all.\n");
+  EXPECT_EQ(advice::to_text(first, 0).find("No advice"), std::string::npos);
 }
 
 /// A node n1 with rack r1, and the job `j` there: group a, which wants two racks and has one allocation, and group b.
@@ -417,7 +417,7 @@ TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
     config.preemption_config = {true, true, true, true};
     server::DryRun shared(c.state, *registration, kNow);
     const auto text = [](const server::DryRunAnswer& answer) {
-      return json::to_text(to_json(answer)["FailedTGAllocs"]) + json::to_text(to_json(answer)["Annotations"]);
+      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) + json::to_text(advice::to_json(answer)["Annotations"]);
     };
     for (const std::size_t node : {2, 1, 0, 2, 2, 9}) {
       const bool one = node < c.state.nodes.size();
@@ -449,7 +449,7 @@ TEST(DryRun, ASupposedNodeCountsAsReadyUntilItIsForgotten) {
     const auto registration = read_job(c.state, c.document, "job", "");
     ASSERT_TRUE(registration && registration->job);
     const auto text = [](const server::DryRunAnswer& answer) {
-      return json::to_text(to_json(answer)["FailedTGAllocs"]) + json::to_text(to_json(answer)["Annotations"]);
+      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) + json::to_text(advice::to_json(answer)["Annotations"]);
     };
     const std::string ready = text(server::DryRun(c.state, *registration, kNow).decide(0));
     model::Node& node = c.state.nodes[seed % c.state.nodes.size()];
@@ -499,15 +499,15 @@ TEST(Text, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
   for (const auto& [wait, text] : {std::pair{30, "30s"}, {90, "1m30s"}, {7200, "2h0m0s"}}) {
     answer.created[1].wait = wait * base::kSecond;
     EXPECT_NE(
-        to_text(answer, "system", {})
+        advice::to_text(answer, "system", {})
             .find(fmt::format("- All tasks successfully allocated.\n- Rolling update, next evaluation will be in {}.\n"
                               "- If submitted now, next periodic launch",
                               text)),
         std::string::npos)
-        << to_text(answer, "system", {});
+        << advice::to_text(answer, "system", {});
   }
   answer.created.pop_back();
-  EXPECT_EQ(to_text(answer, "system", {}).find("Rolling"), std::string::npos);
+  EXPECT_EQ(advice::to_text(answer, "system", {}).find("Rolling"), std::string::npos);
 }
 
 TEST(Advice, PatchesFollowRfc6902) {

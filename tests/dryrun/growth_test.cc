@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "advice/advice.h"
+#include "advice/plan_text.h"
 #include "dryrun/request.h"
-#include "dryrun/text.h"
 #include "io/export_import.h"
 #include "support/growth.h"
 #include "support/heap_bytes.h"
@@ -41,8 +41,8 @@ void plan(const model::ClusterState& state, const json::Value& document) {
   const server::DryRunAnswer answer = dry_run.answer(0);
   ASSERT_EQ(answer.error, "");
   const auto advice = advice::advise(question, *registration, dry_run, answer);
-  EXPECT_FALSE(to_text(answer, "service", {}).empty());
-  EXPECT_FALSE(json::to_text(to_json(answer)).empty());
+  EXPECT_FALSE(advice::to_text(answer, "service", {}).empty());
+  EXPECT_FALSE(json::to_text(advice::to_json(answer)).empty());
 }
 
 template <class Work>

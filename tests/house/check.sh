@@ -74,7 +74,7 @@ done
 layer() {
   case "$1" in
     base) echo 0 ;; model) echo 1 ;; io | match | hcl | network) echo 2 ;; tables) echo 3 ;; feasible | rank | fsm) echo 4 ;;
-    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy) echo 6 ;; server) echo 7 ;; advice | sim | living) echo 8 ;; api) echo 9 ;;
+    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy) echo 6 ;; server) echo 7 ;; advice | sim | living) echo 8 ;; http) echo 9 ;; api) echo 10 ;;
     *) echo none ;;
   esac
 }

@@ -95,3 +95,4 @@ grep -q "^berth_DIR:PATH=$work/prefix/" "$work/consumer/CMakeCache.txt" || fail 
 "$cmake" --build "$work/consumer" || fail "the consumer does not build"
 "$work/consumer/consumer" || fail "the consumer does not run"
 "$work/consumer/strategies" || fail "the strategy of the consumer does not run"
+"$work/consumer/http" || fail "the server of the consumer does not answer"

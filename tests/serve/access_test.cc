@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "base/base64.h"
+#include "http/endpoints/endpoints.h"
+#include "http/stores/policy.h"
+#include "http/stores/rights.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/endpoints/endpoints.h"
-#include "serve/service.h"
-#include "serve/stores/policy.h"
-#include "serve/stores/rights.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 class AccessTest : public testing::Test {
@@ -20,13 +20,13 @@ class AccessTest : public testing::Test {
   void SetUp() override { start(true); }
   void start(bool acl) {
     client_.reset(), service_.reset();
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 2;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.access.acl = acl;
     options.listen = "127.0.0.1:0";
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -619,4 +619,4 @@ TEST(Rights, TheClosestGlobDecidesAlone) {  // R-STORE-100 to 104
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -9,16 +9,16 @@
 #include <set>
 
 #include "base/base64.h"
+#include "http/addresses.h"
+#include "http/go_json.h"
+#include "http/task_files.h"
+#include "http/telemetry.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
-#include "serve/addresses.h"
 #include "serve/client.h"
-#include "serve/go_json.h"
-#include "serve/service.h"
-#include "serve/task_files.h"
-#include "serve/telemetry.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ class AgentTest : public testing::Test {
     options_.listen = "127.0.0.1:0";
   }
   void begin() {
-    auto service = Service::make(options_);
+    auto service = serve::make_service(options_);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -63,7 +63,7 @@ class AgentTest : public testing::Test {
   /// Status and text.
   static std::string told(const Answer& answer) { return std::to_string(answer.status) + " " + answer.body; }
 
-  ServiceOptions options_;
+  serve::ServiceOptions options_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<Client> client_;
 };
@@ -236,7 +236,7 @@ TEST_F(AgentTest, HasALocalNode) {  // R-STORE-300, 301, 310, 315, 325
   EXPECT_EQ(after["exp"].as_int() - after["iat"].as_int(), 24 * 3600);
   options_.start.self_node = "nowhere", options_.start.nodes = 0;
   options_.start.source = "preemption-cascade";
-  const auto refused = Service::make(options_);
+  const auto refused = serve::make_service(options_);
   ASSERT_FALSE(refused);
 }
 
@@ -455,7 +455,7 @@ TEST(GoJson, SaysWhatGoSays) {
 
 TEST_F(AgentTest, MakesNodesLikeATemplate) {
   const std::string file = testing::TempDir() + "berth_node_template.json";
-  model::Node machine = made_up_node(7, 7);
+  model::Node machine = serve::made_up_node(7, 7);
   machine.node_class = "gpu", machine.node_pool = "big", machine.attributes["gpu.model"] = "x1";
   std::ofstream(file) << json::to_text(model::to_json(machine));
   options_.start.node_template = file;
@@ -473,13 +473,13 @@ TEST_F(AgentTest, MakesNodesLikeATemplate) {
   }
   EXPECT_EQ(names.size(), 3U);
   options_.start.node_template = "/nowhere";
-  EXPECT_FALSE(Service::make(options_));
+  EXPECT_FALSE(serve::make_service(options_));
   std::filesystem::remove(file);
 }
 
 TEST(Addresses, ThatDifferInTheirFirstBitsStayApart) {
   model::ClusterState state;
-  for (std::uint64_t i = 0; i < 2; ++i) state.nodes.push_back(made_up_node(i, 1));
+  for (std::uint64_t i = 0; i < 2; ++i) state.nodes.push_back(serve::made_up_node(i, 1));
   auto& first = state.nodes[0].node_resources->networks;
   first[0].ip = "10.0.0.7", first[0].cidr = "10.0.0.7/32";
   first.push_back(first[0]);
@@ -552,4 +552,4 @@ TEST_F(AgentTest, LivesAWorkload) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

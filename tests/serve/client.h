@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace berth::serve {
+namespace berth::http {
 
 struct Answer {
   int status = 0;                              ///< 0: none came
@@ -157,4 +157,4 @@ class Client {
   std::string buffer_;
 };
 
-}  // namespace berth::serve
+}  // namespace berth::http

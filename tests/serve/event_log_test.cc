@@ -1,11 +1,11 @@
 // Which events the event stream keeps, and which readers get them (R-API-580 to 587).
-#include "serve/events/event_log.h"
+#include "http/events/event_log.h"
 
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 constexpr const char* kNode = "5b0f1d2a-7c3e-4a91-b6d4-0e8f2a1c9d37";
@@ -27,7 +27,7 @@ model::Evaluation eval_of(const model::Job& job, const std::string& id) {
 
 std::string joined(const EventLog::Line& line) {
   std::string out;
-  for (const http::TextRef& text : line) out += text->text();
+  for (const transport::TextRef& text : line) out += text->text();
   return out;
 }
 
@@ -182,4 +182,4 @@ TEST_F(EventLogTest, KeepsTheLastHundred) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

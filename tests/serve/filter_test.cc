@@ -1,12 +1,12 @@
 // Filter expressions (R-API-75 to 79b): their results on stored objects, and the texts of their errors, which are those
 // of recorded answers.
-#include "serve/filter/filter.h"
+#include "http/filter/filter.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 model::Node node() {
@@ -227,4 +227,4 @@ TEST(Filter, AnswersWhateverComesIn) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 /// Sends on a new connection. Returns the answer until the server closes it or is silent for a moment.
@@ -97,12 +97,12 @@ const std::vector<std::string>& paths() {
 class Fuzz : public ::testing::Test {
  protected:
   void SetUp() override {
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 5;
     options.start.now_ns = 1'700'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.listen = "127.0.0.1:0";
-    auto made = Service::make(options);
+    auto made = serve::make_service(options);
     ASSERT_TRUE(made) << made.error().problem;
     service_ = std::move(*made);
     service_->start();
@@ -239,4 +239,4 @@ TEST_F(Fuzz, DeepAndLong) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -1,11 +1,11 @@
 // Prefixes of UUIDs (R-API-80), with the texts of recorded answers.
-#include "serve/endpoints/id_prefix.h"
+#include "http/endpoints/id_prefix.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 const base::Uuid kId = *base::parse_uuid("5b0f1d2a-7c3e-4a91-b6d4-0e8f2a1c9d37");
@@ -49,4 +49,4 @@ TEST(IdPrefix, AgreesWithTheText) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -4,19 +4,19 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 class ReadsTest : public testing::Test {
  protected:
   void SetUp() override {
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 12;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.listen = "127.0.0.1:0";
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -229,4 +229,4 @@ TEST_F(ReadsTest, AnswersForWhatItHasNot) {  // R-API-467 to 469, 503 to 516
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -3,12 +3,12 @@
 
 #include "base/duration.h"
 #include "base/random.h"
+#include "http/endpoint.h"
+#include "http/go_shape.h"
+#include "http/pretty.h"
 #include "io/json_parse.h"
-#include "serve/go_shape.h"
-#include "serve/pretty.h"
-#include "serve/serve.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 Handler none() {
@@ -137,4 +137,4 @@ TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are record
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

@@ -7,10 +7,10 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/service.h"
+#include "serve/start.h"
 #include "server/shadow.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 constexpr const char* kJob = R"({"Job": {"ID": "web", "Name": "web", "Type": "service", "Datacenters": ["*"],
@@ -20,8 +20,9 @@ constexpr const char* kJob = R"({"Job": {"ID": "web", "Name": "web", "Type": "se
 class ServerTest : public testing::Test {
  protected:
   void SetUp() override { begin({}); }
-  void begin(const http::Limits& limits, const Speed& speed = {}, std::uint32_t workers = 1, bool free_order = false) {
-    ServiceOptions options;
+  void begin(const transport::Limits& limits, const Speed& speed = {}, std::uint32_t workers = 1,
+             bool free_order = false) {
+    serve::ServiceOptions options;
     options.start.workers = workers, options.start.free_order = free_order;
     options.start.nodes = 20;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
@@ -30,7 +31,7 @@ class ServerTest : public testing::Test {
     options.limits = limits;
     options.access = access_;
     service_.reset();
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -292,24 +293,24 @@ TEST_F(ServerTest, WantsItsToken) {
 }
 
 TEST_F(ServerTest, IsNotOpenToOtherMachinesWithoutAToken) {
-  ServiceOptions options;
+  serve::ServiceOptions options;
   options.start.nodes = 1;
   for (const std::string listen : {"0.0.0.0:0", "[::]:0"}) {
     options.listen = listen;
     options.access.token = "";
-    const auto refused = Service::make(options);
+    const auto refused = serve::make_service(options);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().line().find("--token"), std::string::npos);
   }
   options.listen = "0.0.0.0:0";
   options.access.token = "short";
-  EXPECT_FALSE(Service::make(options));
+  EXPECT_FALSE(serve::make_service(options));
   options.access.token = "0123456789abcdef";
-  EXPECT_TRUE(Service::make(options));
+  EXPECT_TRUE(serve::make_service(options));
 }
 
 TEST_F(ServerTest, HoldsBodiesWithinItsBudget) {
-  http::Limits limits;
+  transport::Limits limits;
   limits.held_bytes = 32 << 20;
   begin(limits);
   std::vector<std::unique_ptr<Client>> clients;
@@ -333,7 +334,7 @@ TEST_F(ServerTest, HoldsBodiesWithinItsBudget) {
 }
 
 TEST_F(ServerTest, DropsReadersOfEventsThatStall) {
-  http::Limits limits;
+  transport::Limits limits;
   limits.held_bytes = 64 << 20;
   begin(limits);
   std::vector<std::unique_ptr<Client>> stalled;
@@ -480,7 +481,7 @@ TEST_F(ServerTest, TakesManyKeysOfMetadata) {
 }
 
 TEST_F(ServerTest, KeepsItsLimits) {
-  http::Limits limits;
+  transport::Limits limits;
   limits.connections = 4, limits.header_bytes = 1024, limits.body_bytes = 4096, limits.request_seconds = 1;
   begin(limits);
   {
@@ -537,11 +538,11 @@ struct PlantingShadow final : living::Listener {
 };
 
 TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
-  ServiceOptions options;
+  serve::ServiceOptions options;
   options.start.nodes = 20;
   options.start.now_ns = 1'800'000'000 * base::kSecond;
   options.listen = "127.0.0.1:0";
-  auto service = Service::make(options);
+  auto service = serve::make_service(options);
   ASSERT_TRUE(service) << service.error().line();
   std::vector<std::string> problems;
   server::Shadow shadow((*service)->simulation().config().server, 1,
@@ -567,4 +568,4 @@ TEST(ShadowOfAServer, FindsAStaleFactThatIsPlanted) {
 #endif
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

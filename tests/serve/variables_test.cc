@@ -5,9 +5,9 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 class VariablesTest : public testing::Test {
@@ -17,14 +17,14 @@ class VariablesTest : public testing::Test {
     client_.reset(), service_.reset();
     folder_ = std::filesystem::temp_directory_path() / ("berth-variables-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 1;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.simulation.snapshots = folder_.string();
     options.limits.held_bytes = held_mib << 20;
     options.listen = "127.0.0.1:0";
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -330,4 +330,4 @@ TEST_F(VariablesTest, StoresHoldNoMoreThanTheirShareOfMemory) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

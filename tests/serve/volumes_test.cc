@@ -5,9 +5,9 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 class VolumesTest : public testing::Test {
@@ -15,13 +15,13 @@ class VolumesTest : public testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("berth-volumes-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 2;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.simulation.snapshots = folder_.string();
     options.listen = "127.0.0.1:0";
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -248,4 +248,4 @@ TEST_F(VolumesTest, SnapshotsKeepThemAndEventsTellOfThem) {  // R-STORE-211, 217
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

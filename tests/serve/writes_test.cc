@@ -8,9 +8,9 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/service.h"
+#include "serve/start.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 std::string job_text(const std::string& id, int count, int cpu, const std::string& more = "") {
@@ -25,13 +25,13 @@ class WritesTest : public testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("berth-writes-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
-    ServiceOptions options;
+    serve::ServiceOptions options;
     options.start.nodes = 3;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("1000");
     options.simulation.snapshots = folder_.string();
     options.listen = "127.0.0.1:0";
-    auto service = Service::make(options);
+    auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);
     service_->start();
@@ -396,4 +396,4 @@ TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http

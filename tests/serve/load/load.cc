@@ -16,7 +16,7 @@
 #include "io/json_parse.h"
 #include "serve/client.h"
 
-namespace berth::serve {
+namespace berth::http {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -169,10 +169,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace berth::serve
+}  // namespace berth::http
 
 int main(int argc, char** argv) {
-  berth::serve::Options options;
+  berth::http::Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     const auto number = [&] { return i + 1 < argc ? std::stoi(argv[++i]) : 0; };
@@ -195,5 +195,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "serve_load: which server? Name its address, for example 127.0.0.1:4646\n");
     return 2;
   }
-  return berth::serve::run(options);
+  return berth::http::run(options);
 }

@@ -1,0 +1,81 @@
+// Reading allocations (R-API-350 to 355).
+#include "http/endpoints/endpoints.h"
+#include "http/endpoints/entities.h"
+#include "http/endpoints/id_prefix.h"
+#include "http/endpoints/lists.h"
+#include "http/endpoints/objects.h"
+
+namespace berth::http {
+
+namespace {
+
+using fsm::Table;
+using tables::AllocRow;
+using tables::kNoRow;
+
+void list_allocations(Simulation& simulation, const Request& request, Reply& reply) {
+  const auto resources = bool_parameter(request, "resources", reply);
+  if (!resources) return;
+  bool task_states = true;
+  if (const std::string* given = request.find("task_states"); given && !given->empty()) {
+    const auto value = bool_parameter(request, "task_states", reply);
+    if (!value) return;
+    task_states = *value;
+  }
+  const AllocStubFields fields{*resources, task_states};
+  const auto prefix = IdPrefix::parse(request.prefix);
+  if (!prefix) return reply.fail("alloc lookup failed: " + prefix.error());
+  const auto state = simulation.store().snapshot();
+  send_list(simulation, request, reply, Where::readers, [state, request, prefix = *prefix, fields] {
+    ListRows list;
+    const tables::AllocTable& allocs = state->allocs;
+    for (AllocRow row = 0; row < allocs.size(); ++row) {
+      if (!allocs.exists(row)) continue;
+      if (!request.shows(state->text(state->jobs.keys[allocs.job_key[row]].job_namespace))) continue;
+      if (prefix.matches(allocs.id[row])) list.rows.push_back(row);
+    }
+    const bool by_id = !request.prefix.empty();
+    list.before = [state, by_id](std::uint32_t a, std::uint32_t b) {
+      const auto& of = state->allocs;
+      return by_id ? of.id[a] < of.id[b]
+                   : std::pair(of.create_index[a], of.id[a]) < std::pair(of.create_index[b], of.id[b]);
+    };
+    list.descends = request.reverse;
+    list.tokens = by_id ? TokenKind::text : TokenKind::creation;
+    list.write = [state, fields](std::uint32_t row, std::string& out) {
+      json::append_text(out, alloc_stub(*state, AllocRow(row), fields));
+    };
+    list.token = [state, by_id](std::uint32_t row) {
+      return by_id ? base::to_text(state->allocs.id[row])
+                   : creation_token(state->allocs.create_index[row], state->allocs.id[row]);
+    };
+    list.passes = [state](std::uint32_t row, const Filter& filter) {
+      return filter.matches(tables::to_alloc(*state, AllocRow(row)));
+    };
+    return list;
+  });
+}
+
+std::uint64_t alloc_index(Simulation& simulation, const Request& request) {
+  if (request.captures[0].size() != 36) return kAnswerNow;
+  const AllocRow row = simulation.store().find_alloc(request.captures[0]);
+  return row == kNoRow ? simulation.log().table_index(Table::allocs) : simulation.state().allocs.modify_index[row];
+}
+
+void read_allocation(Simulation& simulation, const Request& request, Reply& reply) {
+  const std::string& id = request.captures[0];
+  if (id.find('/') != std::string::npos) return reply.fail(404, "resource not found");
+  if (!is_whole_id(id, "alloc lookup failed: ", reply)) return;
+  const AllocRow row = simulation.store().find_alloc(id);
+  if (row == kNoRow) return reply.fail(404, "alloc not found");
+  reply.json(alloc_json(simulation.state(), row));
+}
+
+}  // namespace
+
+void add_allocation_routes(Router& router) {
+  router.read("/v1/allocations", list_allocations, blocks_on<Table::allocs>());
+  router.read("/v1/allocation/*", read_allocation, {alloc_index, tables_of(Table::allocs)});
+}
+
+}  // namespace berth::http

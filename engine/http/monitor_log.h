@@ -1,0 +1,55 @@
+// The simulation's log, for readers with `nomad monitor` (R-STORE-323, 324). A line is made only while a reader
+// requests its level, and none are stored.
+//
+//   if (log.wants(LogLevel::info))
+//     log.write(LogLevel::info, now, "nomad.heartbeat", "node is down: node_id=...", node);
+//
+// Threads: any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/endpoint.h"
+
+namespace berth::http {
+
+enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
+
+class MonitorLog {
+ public:
+  /// "" is info; nullopt: not a level.
+  [[nodiscard]] static std::optional<LogLevel> parse_level(std::string_view text);
+
+  [[nodiscard]] bool wants(LogLevel level) const {
+    return static_cast<int>(level) >= lowest_.load(std::memory_order_relaxed);
+  }
+  /// `now_ns`: virtual. `node_id`: node whose client logs the line; "": the server.
+  void write(LogLevel level, std::int64_t now_ns, std::string_view name, std::string_view text,
+             std::string_view node_id = {});
+
+  struct Reader {
+    LogLevel level = LogLevel::info;
+    bool plain = false, json = false;
+    std::string node_id;  ///< lines of this client and of requests; "": all
+    std::shared_ptr<Channel> channel;
+  };
+  void add(Reader reader);
+  [[nodiscard]] std::size_t readers();
+
+ private:
+  void note_lowest();
+
+  static constexpr int kNone = 100;
+  std::atomic<int> lowest_{kNone};  // lowest level requested by a reader
+  std::mutex mutex_;
+  std::vector<Reader> readers_;
+};
+
+}  // namespace berth::http
