@@ -68,7 +68,10 @@ class Recorder {
       case agent::LineStream::Got::ended: {
         InputError error = stream_->end();
         if (stream_->status() == 403)
-          error.remedy = "set NOMAD_TOKEN to a token that may read jobs and nodes of all namespaces";
+          error.remedy =
+              "set NOMAD_TOKEN to a token that may read jobs, nodes and volumes of all namespaces, or leave out "
+              "volumes: "
+              "--topics Evaluation,Allocation,Deployment,Job,Node,NodePool";
         else if (error.remedy.empty())
           error.remedy = "check that this is an agent of Nomad, and its log";
         return tl::unexpected(std::move(error));

@@ -12,6 +12,7 @@
 #include "dryrun/request.h"
 #include "record/outline.h"
 #include "record/past.h"
+#include "run/progress.h"
 #include "sched/to_model.h"
 #include "server/surroundings.h"
 
@@ -140,6 +141,7 @@ class Replay final : public Reader {
   void end() {
     end_state();
     for (; next_ < finished_.size(); ++next_) leave_out("in a gap");
+    progress_.finish();
   }
 
   /// Adds the recorded scores to the explanation of the first difference.
@@ -183,6 +185,7 @@ class Replay final : public Reader {
            finished_[next_].snapshot_index < index;
          ++next_) {
       const Finished& one = finished_[next_];
+      progress_.update(next_);
       if (one.snapshot_index < past_->begin_index())
         leave_out("decided on a state before the recording's");
       else if (one.snapshot_index < past_->index())
@@ -373,6 +376,7 @@ class Replay final : public Reader {
   Report& report_;
   const std::vector<Finished> finished_;
   const std::vector<model::SchedulerConfiguration> configs_;
+  run::Progress progress_{"evaluations", finished_.size(), false};
   std::size_t next_ = 0, next_config_ = 0, state_number_ = 0;
   std::unique_ptr<strategy::Ranker> ranker_;  // outlives the server, which calls its fit()
   std::unique_ptr<Past> past_;                // null: before the first state, and in a gap

@@ -10,7 +10,7 @@ namespace berth::run {
 
 class Progress {
  public:
-  /// `what` names the items, e.g. "evaluations"; `quiet` shows nothing.
+  /// `what` names the items, e.g. "evaluations"; `total` 0: their number is not known; `quiet` shows nothing.
   Progress(std::string what, std::uint64_t total, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -25,6 +25,7 @@ class Progress {
 
  private:
   void show(std::uint64_t done, double elapsed_s);
+  void print(double part, const std::string& text);
 
   std::string what_;
   std::uint64_t total_;

@@ -150,7 +150,7 @@ with StreamAgent(EMPTY, [[HEART, "hold"]]) as agent:
     expect("topics", "namespace=*&topic=Node&topic=Job%3Awe%20b" in path, path)
 
 # Agents that cannot be recorded, and files that are there: one line, exit code 2, and no file.
-for name, script, pattern in (("denied", [403], "set NOMAD_TOKEN to a token that may read jobs and nodes"),
+for name, script, pattern in (("denied", [403], "set NOMAD_TOKEN to a token that may read jobs, nodes and volumes"),
                               ("failing", [500], "answers 500: it broke"), ("empty", [b""], "the agent ended the stream")):
     with StreamAgent(EMPTY, [script]) as agent:
         code, output, errors, lines = record(agent)
