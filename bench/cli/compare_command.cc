@@ -20,6 +20,7 @@
 #include "run/interrupt.h"
 #include "sim/datasets.h"
 #include "sim/fit_strategy.h"
+#include "strategy/expression.h"
 
 namespace berth::cli {
 namespace {
@@ -51,12 +52,37 @@ int list_strategies() {
     }
   };
   for (const strategy::StrategyInfo* info : strategy::registry().all()) list(*info), list_parameters(info->parameters);
+  print("\nColumns of a formula (expr):\n");
+  for (const strategy::ExpressionName& column : strategy::expression_columns())
+    print("  {}  {}\n", column.name, column.meaning);
+  print("\nFunctions of a formula:\n");
+  for (const strategy::ExpressionName& function : strategy::expression_functions())
+    print("  {}  {}\n", function.name, function.meaning);
   print("\nFor --rebalance:\n");
   for (const sim::RebalanceInfo& info : sim::rebalance_rules()) list(info);
   print("\nFor --preemption:\n");
   for (const strategy::PreemptionInfo* info : strategy::preemption_registry().all())
     list(*info), list_parameters(info->parameters);
   return 0;
+}
+
+/// Names separated by commas. Commas inside parentheses belong to a formula: "fgd,expr:min(left_cpu,left_gpu)".
+std::vector<std::string> split_names(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    std::string name;
+    int open = 0;
+    for (const char c : text) {
+      open += c == '(' ? 1 : c == ')' && open > 0 ? -1 : 0;
+      if (c != ',' || open > 0) {
+        name += c;
+      } else if (!name.empty()) {
+        out.push_back(std::move(name)), name.clear();
+      }
+    }
+    if (!name.empty()) out.push_back(std::move(name));
+  }
+  return out;
 }
 
 Result<std::vector<strategy::StrategySpec>> parse_strategies(const std::vector<std::string>& texts) {
@@ -491,9 +517,11 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::IsMember({"arrival", "sum", "product", "max"}));
   command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23")->type_name("NAME");
-  command->add_option("--strategies", arguments->strategies, "names, e.g. fgd,best-fit:norm=max; see --list-strategies")
-      ->type_name("STRATEGY,...")
-      ->delimiter(',');
+  command
+      ->add_option("--strategies", arguments->strategies,
+                   "names, e.g. fgd,best-fit:norm=max, and formulas, e.g. 'expr:-max(left_cpu/total_cpu,"
+                   "left_memory/total_memory)'; see --list-strategies")
+      ->type_name("STRATEGY,...");
   command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9")
       ->type_name("SEEDS");
   command->add_option("--lists", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
@@ -522,7 +550,10 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");
-  command->callback([arguments, command, &exit_code] { exit_code = compare_command(*arguments, *command); });
+  command->callback([arguments, command, &exit_code] {
+    arguments->strategies = split_names(arguments->strategies);
+    exit_code = compare_command(*arguments, *command);
+  });
 }
 
 }  // namespace berth::cli

@@ -22,8 +22,9 @@ void WorkloadArguments::add_to(CLI::App& command) {
   add_order(command, commits);
   command
       .add_option("--strategy", strategy,
-                  "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
-                  "--list-strategies); everything else is decided as Nomad does. nomad, the default: so is the fit")
+                  "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth "
+                  "compare --list-strategies); everything else is decided as Nomad does. nomad, the default: so is the "
+                  "fit")
       ->type_name("STRATEGY");
   add_decision_options(command, options);
   command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)")

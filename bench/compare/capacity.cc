@@ -210,8 +210,8 @@ std::string capacity_csv(const CapacityResult& r) {
     for (std::size_t i = 0; i < r.seeds.size(); ++i) {
       const CapacityCell& c = r.cell(s, i);
       if (!c.done) continue;
-      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", r.workload, r.label, r.strategies[s], r.seeds[i], c.asked,
-                         c.placed, c.more.fitted, c.more.until_first_miss, c.pooled);
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", r.workload, r.label, csv_cell(r.strategies[s]), r.seeds[i],
+                         c.asked, c.placed, c.more.fitted, c.more.until_first_miss, c.pooled);
     }
   return out;
 }

@@ -356,7 +356,7 @@ std::string curves_csv(const ExperimentResult& result) {
   const auto cell = [](double value) { return std::isnan(value) ? std::string() : fmt::format("{}", value); };
   for (const sim::OpenbRun& run : result.runs)
     for (std::size_t percent = 0; percent < run.series.allocation.size(); ++percent)
-      out += fmt::format("{},{},{},{},{},{},{}\n", result.list, run.strategy, run.seed, percent,
+      out += fmt::format("{},{},{},{},{},{},{}\n", result.list, csv_cell(run.strategy), run.seed, percent,
                          cell(run.series.allocation[percent]), cell(run.series.fragment_amount[percent]),
                          cell(run.series.fragment_ratio[percent]));
   return out;

@@ -358,8 +358,8 @@ std::string grid_csv(const GridResult& result) {
     for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
       const GridRun& run = result.run(s, seed);
       if (!run.done) continue;
-      out += fmt::format("{},{},{},{},{}", result.workload, result.label, result.strategies[s], result.seeds[seed],
-                         run.measured.digest);
+      out += fmt::format("{},{},{},{},{}", result.workload, result.label, csv_cell(result.strategies[s]),
+                         result.seeds[seed], run.measured.digest);
       for (const double value : run.measured.values) out += fmt::format(",{}", value);
       out += "\n";
     }

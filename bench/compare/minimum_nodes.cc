@@ -330,8 +330,9 @@ std::string minimum_csv(const MinimumResult& r) {
       for (std::size_t i = 0; i < r.seeds.size(); ++i) {
         const MinimumCell& cell = r.cell(c, s, i);
         if (!cell.done || !cell.found.impossible.empty()) continue;
-        out += fmt::format("{},{},{},{},{},{},{},\"{}\",{}\n", r.workload, r.label, r.classes[c], r.strategies[s],
-                           r.seeds[i], cell.found.nodes, cell.found.bound, cell.bound_by, cell.found.probes);
+        out += fmt::format("{},{},{},{},{},{},{},\"{}\",{}\n", r.workload, r.label, r.classes[c],
+                           csv_cell(r.strategies[s]), r.seeds[i], cell.found.nodes, cell.found.bound, cell.bound_by,
+                           cell.found.probes);
       }
   return out;
 }

@@ -59,6 +59,13 @@ std::string markdown_table(const TableRows& rows) {
   return out;
 }
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
 std::string plus_minus(const Summary& s, int digits, bool interval) {
   if (s.count == 0) return "-";
   if (s.count == 1) return fmt::format("{:.{}f}", s.mean, digits);

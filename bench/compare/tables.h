@@ -16,6 +16,9 @@ using TableRows = std::vector<std::vector<std::string>>;
 [[nodiscard]] std::string text_table(const TableRows& rows, std::size_t width = 0);
 [[nodiscard]] std::string markdown_table(const TableRows& rows);
 
+/// A text as a cell of a CSV line: quoted if it has a comma or a quote, as formulas do.
+[[nodiscard]] std::string csv_cell(const std::string& text);
+
 /// "12.34 ± 0.56", with `interval` "12.34 ± 0.56 [11.9, 12.8]"; the mean alone for one value, "-" for none.
 [[nodiscard]] std::string plus_minus(const Summary& s, int digits, bool interval = false);
 /// p with four decimals.

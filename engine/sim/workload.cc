@@ -108,9 +108,11 @@ void read_strategies(TomlReader& reader, TomlSection& in, StrategyCheck check, W
           else
             reader.fail(line, fmt::format("a weight of strategy '{}' is no number", shown), "write e.g. cosine = 0.5");
         }
+      } else if (const auto text = parts.value<std::string>()) {
+        sum = *text;
       } else {
-        reader.fail(line, fmt::format("'strategies.{}' is not a table of weights", shown),
-                    "write e.g. mine = { cosine = 1.0, best-fit = 0.5 }");
+        reader.fail(line, fmt::format("'strategies.{}' is not a table of weights or a strategy's text", shown),
+                    "write e.g. mine = { cosine = 1.0, best-fit = 0.5 } or mine = \"expr:-left_cpu\"");
       }
       check_name(in, "strategies", std::string(name.str()));
       out.strategies.emplace(name.str(), sum);

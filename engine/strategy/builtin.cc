@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "strategy/classic.h"
+#include "strategy/expression.h"
 #include "strategy/gpu_policies.h"
 #include "strategy/sampling.h"
 
@@ -314,6 +315,30 @@ void add_sampling(Registry& into) {
       }});
 }
 
+void add_expression(Registry& into) {
+  StrategyInfo info{.name = "expr",
+                    .formula = "a formula over columns, e.g. expr:-(left_cpu/total_cpu+left_memory/total_memory)",
+                    .source = "user",
+                    .cost = "the formula's operations per changed node, in blocks"};
+  info.parameters.push_back({.name = "formula",
+                             .fallback = "",
+                             .meaning = "the score, greater is better",
+                             .check = [](const std::string& text) -> Result<void> {
+                               if (auto compiled = Expression::compile(text, {}); !compiled)
+                                 return tl::unexpected(compiled.error());
+                               return {};
+                             },
+                             .first = true});
+  info.parameters.push_back(device_parameter());
+  info.make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
+    const DeviceRule rule = device_rule(p);
+    auto compiled = Expression::compile(p.word("formula"), context, rule);
+    if (!compiled) return tl::unexpected(compiled.error());
+    return make_ranker(std::move(*compiled), rule);
+  };
+  into.add(std::move(info));
+}
+
 }  // namespace
 
 void add_builtin(Registry& into) {
@@ -343,6 +368,7 @@ void add_builtin(Registry& into) {
                           }});
   }
   add_kubernetes<KubernetesDefault>(into, "kubernetes-default", "least-allocated + balanced-allocation");
+  add_expression(into);
   add_sampling(into);
 }
 

@@ -12,11 +12,16 @@ namespace berth::strategy {
 struct Names {
   const char* what;  ///< "strategy", "rule": for errors
   std::vector<std::string> all;
+  std::vector<std::string> with_first{};  ///< of these, with a parameter written first (ParameterInfo::first)
 };
 template <class Info>
 [[nodiscard]] Names names_of(const char* what, const Catalogue<Info>& of) {
   Names out{what, {}};
-  for (const Info* info : of.all()) out.all.push_back(info->name);
+  for (const Info* info : of.all()) {
+    out.all.push_back(info->name);
+    for (const ParameterInfo& parameter : info->parameters)
+      if (parameter.first) out.with_first.push_back(info->name);
+  }
   return out;
 }
 

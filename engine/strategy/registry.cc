@@ -34,7 +34,7 @@ double Parameters::number(const std::string& name) const { return *base::parse_d
 
 std::string StrategySpec::text() const {
   std::string out = name;
-  for (const auto& [key, value] : arguments) out += fmt::format(":{}={}", key, value);
+  for (const auto& [key, value] : arguments) out += key.empty() ? ":" + value : fmt::format(":{}={}", key, value);
   return out;
 }
 
@@ -47,7 +47,13 @@ Result<StrategySpec> split_spec(const Names& names, std::string_view text) {
   StrategySpec spec{std::string(base::trim_space(parts[0])), {}};
   if (std::find(names.all.begin(), names.all.end(), spec.name) == names.all.end())
     return tl::unexpected(unknown_name(names, text, spec.name));
+  const bool with_first =
+      std::find(names.with_first.begin(), names.with_first.end(), spec.name) != names.with_first.end();
   for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (i == 1 && with_first) {
+      spec.arguments.emplace_back("", base::trim_space(parts[i]));
+      continue;
+    }
     const std::size_t equals = parts[i].find('=');
     if (equals == std::string_view::npos || equals == 0)
       return tl::unexpected(
@@ -66,11 +72,13 @@ Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec
     return tl::unexpected(problem_with(names, spec.text(), std::move(problem), std::move(what_to_do)));
   };
   std::map<std::string, bool> given;
-  for (const auto& [key, value] : spec.arguments) {
+  for (const auto& [written, value] : spec.arguments) {
+    const auto parameter = std::find_if(parameters.begin(), parameters.end(), [&](const ParameterInfo& p) {
+      return written.empty() ? p.first : p.name == written;
+    });
+    const std::string key = parameter == parameters.end() ? written : parameter->name;
     if (given[key]) return bad(fmt::format("parameter '{}' is given twice", shown(key)), "remove one");
     given[key] = true;
-    const auto parameter =
-        std::find_if(parameters.begin(), parameters.end(), [&](const ParameterInfo& p) { return p.name == key; });
     const auto cannot_be = [&](std::string what_to_do) {
       return bad(fmt::format("'{}' cannot be '{}'", shown(key), shown(value)), std::move(what_to_do));
     };
@@ -84,6 +92,8 @@ Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec
       }
       if (!number || !std::isfinite(*number))
         return bad(fmt::format("'{}' is no weight", shown(value)), fmt::format("write a number, e.g. {}=0.5", key));
+    } else if (parameter->check) {
+      // Below, with the parameters that are not given.
     } else if (parameter->reads) {
       if (!parameter->reads(value)) return cannot_be(fmt::format("use {}", parameter->meaning));
     } else if (!parameter->choices.empty()) {
@@ -94,6 +104,9 @@ Result<Parameters> check_parameters(const Names& names, const StrategySpec& spec
     }
     values[key] = value;
   }
+  for (const ParameterInfo& parameter : parameters)
+    if (parameter.check)
+      if (auto fine = parameter.check(values[parameter.name]); !fine) return tl::unexpected(fine.error());
   return Parameters(std::move(values));
 }
 

@@ -10,6 +10,10 @@
 //   auto ranker = berth::strategy::make_ranker(MostFreeMemory{});
 //   if (auto choice = ranker->choose(fleet, task)) fleet.place(choice->row, task, choice->devices);
 //
+// Instead of score(), a strategy may have a function over a block of nodes, which suits formulas that are interpreted:
+//
+//     void scores(std::span<const Node> nodes, const TaskClass& task, std::span<double> out) const;
+//
 // score() returns double or std::int32_t and is compiled into the scan: no virtual call per node. It gets the node
 // before the placement and may depend only on it, the task class and the strategy's own constants, because scores are
 // cached. There is one column of scores per class. A query re-evaluates only the nodes that changed since the last
@@ -27,6 +31,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -111,9 +118,25 @@ enum class DeviceRule : std::uint8_t {
 }
 
 template <class S>
-concept Ranking = requires(const S& strategy, const Node& node, const TaskClass& task) {
+concept RankingByNode = requires(const S& strategy, const Node& node, const TaskClass& task) {
   requires std::is_same_v<decltype(strategy.score(node, task)), double> ||
       std::is_same_v<decltype(strategy.score(node, task)), std::int32_t>;
+};
+template <class S>
+concept RankingByBlock = requires(const S& strategy, std::span<const Node> nodes, const TaskClass& task,
+                                  std::span<double> out) {
+  { strategy.scores(nodes, task, out) } -> std::same_as<void>;
+};
+template <class S>
+concept Ranking = RankingByNode<S> || RankingByBlock<S>;
+
+template <Ranking S>
+struct ScoreOf {
+  using Type = double;
+};
+template <RankingByNode S>
+struct ScoreOf<S> {
+  using Type = decltype(std::declval<const S&>().score(std::declval<const Node&>(), std::declval<const TaskClass&>()));
 };
 template <class S>
 concept ChoosesDevices = requires(const S& strategy, const Node& node, const TaskClass& task) {
@@ -128,7 +151,7 @@ concept SaysItsComponent = requires(const S& strategy) {
     } -> std::same_as<double>;
 };
 /// R-STRAT-007: the score of a node as a fit component, 0..1.
-template <Ranking S>
+template <RankingByNode S>
 [[nodiscard]] double fit_component(const S& strategy, const Node& node, const TaskClass& task) {
   const auto score = strategy.score(node, task);
   double component = 0;
@@ -150,7 +173,7 @@ template <Ranking S>
 template <Ranking S>
 class ScoreColumns {
  public:
-  using Score = decltype(std::declval<const S&>().score(std::declval<const Node&>(), std::declval<const TaskClass&>()));
+  using Score = typename ScoreOf<S>::Type;
   static constexpr Score kNone =
       std::is_floating_point_v<Score> ? static_cast<Score>(kNoScore) : std::numeric_limits<Score>::lowest();
   static constexpr std::size_t kBlock = 64, kBytesMax = std::size_t{256} << 20;
@@ -175,9 +198,10 @@ class ScoreColumns {
       if (stamps_[row] == stamp_) continue;
       stamps_[row] = stamp_;
       if (!task.may_run_on(row)) continue;
-      column.scores[row] = evaluate(fleet, strategy, task, row);
+      evaluate(fleet, strategy, task, row, column);
       dirty_[row / kBlock / 64] |= std::uint64_t{1} << (row / kBlock % 64);
     }
+    finish_block(strategy, task, column);
     column.seen = changes.size();
     for (std::size_t word = 0; word < dirty_.size(); ++word)
       for (; dirty_[word] != 0; dirty_[word] &= dirty_[word] - 1)
@@ -206,12 +230,27 @@ class ScoreColumns {
   }
 
  private:
-  static Score evaluate(const Fleet& fleet, const S& strategy, const TaskClass& task, Row row) {
-    if (!fleet.holds(row, task)) return kNone;
-    const Score score = strategy.score(fleet.node(row), task);
-    // Also turns a NaN into the lowest score of a feasible node.
-    return score > kLowest ? score : kLowest;
+  /// Stores the score of a row, with RankingByBlock once the block is full or finish_block() is called.
+  void evaluate(const Fleet& fleet, const S& strategy, const TaskClass& task, Row row, Column& column) {
+    if (!fleet.holds(row, task)) {
+      column.scores[row] = kNone;
+    } else if constexpr (RankingByNode<S>) {
+      column.scores[row] = feasible_score(strategy.score(fleet.node(row), task));
+    } else {
+      block_.push_back(fleet.node(row)), block_rows_.push_back(row);
+      if (block_.size() == kBlock) finish_block(strategy, task, column);
+    }
   }
+  void finish_block(const S& strategy, const TaskClass& task, Column& column) {
+    if constexpr (RankingByBlock<S> && !RankingByNode<S>) {
+      std::array<double, kBlock> scores;
+      strategy.scores(block_, task, std::span(scores).first(block_.size()));
+      for (std::size_t i = 0; i < block_.size(); ++i) column.scores[block_rows_[i]] = feasible_score(scores[i]);
+      block_.clear(), block_rows_.clear();
+    }
+  }
+  /// Also turns a NaN into the lowest score of a feasible node.
+  static Score feasible_score(Score score) { return score > kLowest ? score : kLowest; }
   static constexpr Score kLowest =
       std::is_floating_point_v<Score> ? std::numeric_limits<Score>::lowest() : std::numeric_limits<Score>::lowest() + 1;
 
@@ -241,8 +280,11 @@ class ScoreColumns {
     column.scores.resize(n), column.block_best.resize(blocks);
     const TaskClass& task = fleet.task_class(id);
     for (std::size_t row = 0; row < n; ++row)
-      column.scores[row] =
-          task.may_run_on(static_cast<Row>(row)) ? evaluate(fleet, strategy, task, static_cast<Row>(row)) : kNone;
+      if (task.may_run_on(static_cast<Row>(row)))
+        evaluate(fleet, strategy, task, static_cast<Row>(row), column);
+      else
+        column.scores[row] = kNone;
+    finish_block(strategy, task, column);
     for (std::size_t block = 0; block < blocks; ++block) rate(column, block);
     column.seen = fleet.changes().size(), column.used = ++ticks_;
     return column;
@@ -251,6 +293,8 @@ class ScoreColumns {
   std::vector<std::unique_ptr<Column>> columns_;
   std::vector<std::uint32_t> stamps_;
   std::vector<std::uint64_t> dirty_;
+  std::vector<Node> block_;  // nodes to score, of block_rows_
+  std::vector<Row> block_rows_;
   std::uint32_t stamp_ = 0;
   std::uint64_t ticks_ = 0;
   std::size_t kept_ = 0;
@@ -295,7 +339,12 @@ class ScanRanker final : public Ranker {
   static void components(const void* strategy, std::span<const Node> nodes, const TaskClass& task,
                          std::span<double> out) {
     const S& mine = *static_cast<const S*>(strategy);
-    for (std::size_t i = 0; i < nodes.size(); ++i) out[i] = fit_component(mine, nodes[i], task);
+    if constexpr (RankingByNode<S>) {
+      for (std::size_t i = 0; i < nodes.size(); ++i) out[i] = fit_component(mine, nodes[i], task);
+    } else {
+      mine.scores(nodes, task, out);
+      for (double& score : out) score = score > 0 ? std::min(score, 1.0) : 0.0;  // a NaN: 0
+    }
   }
   S strategy_;
   DeviceRule rule_;
@@ -319,7 +368,8 @@ struct Context {
   std::function<std::uint32_t(std::uint32_t)> draw;  ///< uniform in [0, bound): needed by strategies that sample
 };
 
-/// Parameters as written, e.g. {"k", "2"}, in that order.
+/// Parameters as written, e.g. {"k", "2"}, in that order. A parameter written first and without its name has the key
+/// "".
 using Arguments = std::vector<std::pair<std::string, std::string>>;
 
 struct ParameterInfo {
@@ -328,6 +378,9 @@ struct ParameterInfo {
   double min = 0, max = 1e9;
   /// For a text of another form, which `meaning` describes: returns true if it is valid.
   std::function<bool(const std::string&)> reads{};
+  /// For a text whose errors have a place: as `reads`, with the error to report. Also checks the fallback.
+  std::function<Result<void>(const std::string&)> check{};
+  bool first = false;  ///< written first and without its name, "expr:FORMULA"; may contain '='
 };
 
 /// Read access to arguments that were checked against the strategy's ParameterInfo.

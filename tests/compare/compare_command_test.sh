@@ -27,6 +27,9 @@ EOF
 expect 2 "there is no such strategy.*did you mean 'best-fit'\? valid: .*worst-fit; in the workload: mine" "$small" --strategies bestfit
 expect 2 "there is no parameter 'nrom'.*did you mean 'norm'" "$small" --strategies best-fit:nrom=max
 expect 2 "is named twice" "$small" --strategies best-fit,best-fit
+expect 2 "character 5: there is no such column: min\({fre_cpu},1\); did you mean 'free_cpu'" "$small" --strategies 'expr:min(fre_cpu,1)'
+expect 2 "'\)' is wanted here" "$small" --strategies 'expr:(free_cpu'
+expect 2 'has no formula' "$small" --strategies expr
 expect 2 "has no scores to add" "$small" --strategies sum:random=1
 expect 2 "names no seeds" "$small" --seeds 0
 expect 2 'no-such: there is no such file' no-such
@@ -77,6 +80,19 @@ grep -q '^9 of 9 runs were finished before' "$scratch/c" || broken "a resumed co
 [ "$(wc -l < "$scratch/a.csv")" -eq 10 ] || broken "the CSV has not one line per run"
 grep -q '"verdict"' "$scratch/a.json" || broken "the JSON has no tests"
 grep -q '^| mine |' "$scratch/a.md" || broken "the Markdown has no row per strategy"
+
+# A formula decides as the strategy that it repeats, alone and in place of Nomad's fit. Its commas separate nothing.
+thirds='1/3*(left_cpu/total_cpu)+1/3*(left_memory/total_memory)+1/3*(left_disk/total_disk)'
+packed() { "$berth" compare --quiet "$1" --seeds 2 --strategies "$2" --csv "$scratch/packed.csv" > /dev/null && cut -d, -f4- "$scratch/packed.csv" | cut -d, -f2; }
+decided() { "$berth" run --quiet "$small" --strategy "$1" --json "$scratch/decided.json" > /dev/null && grep -o '"decisions_digest": *"[0-9a-f]*"' "$scratch/decided.json"; }
+[ "$(packed "$small" best-fit)" = "$(packed "$small" "expr:-($thirds)")" ] || broken "a formula packs in another way than best-fit"
+[ -n "$(decided best-fit)" ] && [ "$(decided best-fit)" = "$(decided "expr:1-($thirds)")" ] || broken "a formula decides in another way than best-fit"
+[ "$(decided best-fit)" != "$(decided expr:0)" ] || broken "a constant formula decides as best-fit"
+sed "s|^mine = .*|mine = \"expr:-($thirds)\"|" "$small" > "$scratch/named.toml"
+[ "$(packed "$small" best-fit)" = "$(packed "$scratch/named.toml" mine)" ] || broken "a formula of the workload packs in another way than best-fit"
+"$berth" compare --quiet "$small" --seeds 1 --strategies 'first-fit,expr:min(left_cpu,left_memory),worst-fit' --csv "$scratch/f.csv" > /dev/null ||
+  broken "a formula with commas failed with $?"
+[ "$(grep -c '^small,full,\(first-fit\|worst-fit\|"expr:min(left_cpu,left_memory)"\),' "$scratch/f.csv")" -eq 3 ] || broken "the CSV does not quote a formula"
 
 for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes" "--minimum-nodes --packing-order sum"; do
   # shellcheck disable=SC2086  # two words

@@ -158,6 +158,39 @@ TEST_F(OpenbPublished, OrderOfArrivalsAndNodes) {  // R-STRAT-604, 608
   }
 }
 
+TEST_F(OpenbPublished, FormulasDecideAsThePolicies) {  // R-STRAT-608
+  const auto in = input("default");
+  if (!in) GTEST_SKIP() << "datasets/fetch.sh openb brings the data";
+  const auto order = openb_order(*in, 42);
+  ASSERT_TRUE(order);
+  const std::pair<const char*, const char*> cases[] = {
+      {"c6c83a94f8161102", "expr:trunc(100*(1-(left_cpu/128000*0.5+left_gpu/8000*0.5)))"},
+      {"79fc2d352000008f",
+       "expr:if(ask_device==0,0,trunc(25*(8000-free_gpu)/8000)+if(gpu_tasks==0,25,if(same_tasks==0,0,"
+       "if(same_tasks==gpu_tasks,75,50))))"},
+      {"ad16db8bae772c1e", "expr:trunc(100*(1-(free_cpu/128000*(ask_cpu/128000)+free_gpu/8000*(ask_gpu/8000))/2))"},
+  };
+  for (const auto& [digest, formula] : cases) {
+    const auto spec = strategy::registry().parse(formula);
+    ASSERT_TRUE(spec) << spec.error().line();
+    const auto run = openb_run(*in, *order, 42, strategy::registry(), *spec);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->digest, digest) << formula;
+  }
+  // Those without a published digest: the strategy itself.
+  const std::pair<const char*, const char*> pairs[] = {
+      {"first-fit", "expr:0"},
+      {"best-fit",
+       "expr:-(1/3*(left_cpu/total_cpu)+1/3*(left_memory/total_memory)+if(total_gpu>0,1/3*(left_gpu/total_gpu),0))"},
+      {"worst-fit:norm=max", "expr:1/3*(left_cpu/max_cpu)+1/3*(left_memory/max_memory)+1/3*(left_gpu/max_gpu)"}};
+  for (const auto& [name, formula] : pairs) {
+    const auto own = openb_run(*in, *order, 42, strategy::registry(), *strategy::registry().parse(name));
+    const auto run = openb_run(*in, *order, 42, strategy::registry(), *strategy::registry().parse(formula));
+    ASSERT_TRUE(own && run);
+    EXPECT_EQ(run->digest, own->digest) << name;
+  }
+}
+
 TEST_F(OpenbPublished, LastRowOfDefault) {  // R-STRAT-606, 608
   struct Case {
     const char *strategy, *digest;

@@ -81,6 +81,7 @@ const std::vector<Entry>& catalogue() {
       {"balanced-allocation", plain, {1, 2}, 0, {}, Order::free, Slope::stays},
       {"requested-to-capacity", plain, {1, 2}, 0, {}, Order::free, Slope::rises},
       {"kubernetes-default", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
+      {"expr:1-(left_cpu/total_cpu+left_memory/total_memory)/2", plain, {1, 2}, 0, {}, Order::free, Slope::rises},
       {"sum:best-fit=1:cosine=1", plain, {1, 2}, 0, {}, Order::free, Slope::none},
       {"power-of-k", plain, {1, 1}, 0, {0, 0, 0, 3, 1, 0}, Order::all_seen, Slope::none, ":k=1000000"},
       {"nomad-limit", plain, {1, 2}, 0, {0, 0, 0, 3, 1, 0}, Order::all_seen, Slope::none, ":limit=1000000"},
@@ -370,6 +371,7 @@ TEST(FitComponent, ByHand) {
                                    {"balanced-allocation", .95},      // 100 (1 - |.7 - .6| / 2)
                                    {"requested-to-capacity", .65},    //
                                    {"kubernetes-default", (.35 + .95) / 2},  //
+                                   {"expr:1-(left_cpu/total_cpu+left_memory/total_memory)/2", .65},
                                    {"gpu-best-fit", .99},  // (400 - 100) / 128,000 are left of the reference
                                    {"dot-product", .99},   // 400 * 100 / 128,000^2
                                    {"gpu-packing", 0},     // without GPUs 0 everywhere

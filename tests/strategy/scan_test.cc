@@ -109,8 +109,9 @@ TEST(Scan, NanAndMinusInfinityAreTheLowestFeasibleScores) {
 /// Every strategy of the registry: what it chooses is feasible, rows it may not use are not used.
 TEST(Strategies, ChooseFeasibleNodesOnly) {
   for (const StrategyInfo* info : registry().all()) {
-    const StrategySpec spec{info->name,
-                            info->name == "sum" ? Arguments{{"best-fit", "1"}, {"cosine", "0.5"}} : Arguments{}};
+    const StrategySpec spec{info->name, info->name == "sum"    ? Arguments{{"best-fit", "1"}, {"cosine", "0.5"}}
+                                        : info->name == "expr" ? Arguments{{"formula", "left_cpu-left_gpu"}}
+                                                               : Arguments{}};
     Fleet fleet = random_fleet(3, 70, 10);
     auto ranker = registry().make(spec, context_of(fleet));
     ASSERT_TRUE(ranker) << info->name << ": " << ranker.error().line();
