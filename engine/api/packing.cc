@@ -1,28 +1,41 @@
-// Implements include/berth/packing.h: packs a workload with one strategy.
+// Implements include/berth/packing.h: packs a workload with one strategy, or with many.
 #include "berth/packing.h"
 
+#include "api/packing_trial.h"
 #include "sim/datasets.h"
 #include "sim/fit_strategy.h"
 #include "sim/packing_replay.h"
 
 namespace berth {
 
-Result<PackingResult> pack(const std::string& name, const std::string& label, std::int64_t seed,
-                           const std::string& strategy) {
+Result<PackingTrial> PackingTrial::prepare(const std::string& name, const std::string& label, std::int64_t seed) {
   const auto path = sim::find_workload(name);
   if (!path) return tl::unexpected(path.error());
-  const auto workload = sim::read_workload(*path, label);
+  auto workload = sim::read_workload(*path, label);
   if (!workload) return tl::unexpected(workload.error());
   if (workload->life || workload->cluster.source == sim::Source::nomad_grid)
     return tl::unexpected(InputError{workload->path, "", "is not packed: its evaluations are not one stream of tasks",
                                      "name another workload, e.g. quickstart"});
-  const auto spec = sim::named_strategy(*workload, strategy);
-  if (!spec) return tl::unexpected(spec.error());
-  const auto problem = sim::packing_problem(*workload, seed);
+  auto problem = sim::packing_problem(*workload, seed);
   if (!problem) return tl::unexpected(problem.error());
-  const auto run = sim::replay_packing(*problem, problem->context(), sim::visiting_order(problem->nodes.size(), seed),
-                                       {.seed = seed, .departures = workload->departures, .moments = true},
-                                       strategy::registry(), *spec);
+  auto context = problem->context();
+  auto order = sim::visiting_order(problem->nodes.size(), seed);
+  return PackingTrial(std::make_shared<const Prepared>(
+      Prepared{std::move(*workload), seed, std::move(*problem), std::move(context), std::move(order)}));
+}
+
+Result<PackingResult> PackingTrial::pack(const std::string& strategy) const {
+  const auto spec = sim::named_strategy(prepared_->workload, strategy);
+  if (!spec) return tl::unexpected(spec.error());
+  return pack(*spec, strategy::registry());
+}
+
+Result<PackingResult> PackingTrial::pack(const strategy::StrategySpec& strategy,
+                                         const strategy::Registry& strategies) const {
+  const Prepared& of = *prepared_;
+  const auto run = sim::replay_packing(of.problem, of.context, of.order,
+                                       {.seed = of.seed, .departures = of.workload.departures, .moments = true},
+                                       strategies, strategy);
   if (!run) return tl::unexpected(run.error());
   PackingResult out;
   out.placed_percent = run->placed_percent(), out.priority_placed_percent = run->priority_placed_percent;
@@ -35,6 +48,13 @@ Result<PackingResult> pack(const std::string& name, const std::string& label, st
   out.latency_p999_ns = run->latency.percentile(99.9);
   out.digest = run->digest;
   return out;
+}
+
+Result<PackingResult> pack(const std::string& workload, const std::string& label, std::int64_t seed,
+                           const std::string& strategy) {
+  const auto trial = PackingTrial::prepare(workload, label, seed);
+  if (!trial) return tl::unexpected(trial.error());
+  return trial->pack(strategy);
 }
 
 }  // namespace berth

@@ -1,12 +1,10 @@
 #include "sim/packing_replay.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cmath>
-#include <queue>
 
 #include "base/go_rand.h"
+#include "sim/packing_episode.h"
 #include "strategy/fragments.h"
 
 namespace berth::sim {
@@ -90,65 +88,32 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;
   strategy::Fleet fleet = fleet_of(problem, order, options.with_load);
-  struct End {
-    std::int64_t at_ns;
-    std::uint64_t number;
-    strategy::Row row;
-    strategy::ClassId task;
-    strategy::DeviceMask devices;
-    bool operator>(const End& other) const { return std::tie(at_ns, number) > std::tie(other.at_ns, other.number); }
-  };
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+  PackingEpisode episode(problem, order, departures);
   PackingRun out;
-  std::uint64_t digest = mix64(1), decisions = 0, moments = 0;
-  const auto note = [&](std::uint64_t value) { digest = mix64(digest ^ value); };
-  double priority_asked = 0, priority_placed = 0;
-  std::vector<std::uint64_t> hosts;       // rows that run a task of the current job, for distinct_hosts
-  std::vector<strategy::Row> hosts_used;  // to clear them
-  std::uint32_t hosts_job = UINT32_MAX;
+  std::uint64_t moments = 0;
   std::int64_t decide_ns = 0;
-  for (std::size_t i = 0; i < problem.arrivals.size(); ++i) {
-    const PackingArrival& arrival = problem.arrivals[i];
-    while (departures && !ends.empty() && ends.top().at_ns <= arrival.due_ns) {
-      const End end = ends.top();
-      ends.pop();
-      fleet.remove(end.row, end.task, end.devices);
-    }
-    if (arrival.distinct_hosts && hosts_job != arrival.job) {
-      hosts.resize((fleet.size() + 63) / 64);
-      for (const strategy::Row row : hosts_used) hosts[row / 64] = 0;
-      hosts_used.clear();
-      hosts_job = arrival.job;
-    }
-    const double priority = problem.classes[arrival.task].priority;
+  while (episode.next_arrival(fleet)) {
+    const PackingArrival& arrival = episode.arrival();
     for (std::uint32_t k = 0; k < arrival.count; ++k) {
-      ++out.asked, priority_asked += priority;
+      ++out.asked;
       const auto begin = Steady::now();
-      const auto choice = ranker.choose(fleet, arrival.task,
-                                        arrival.distinct_hosts ? strategy::Exclusion(hosts) : strategy::Exclusion{});
+      const auto choice = ranker.choose(fleet, arrival.task, episode.exclusion());
       if (choice) fleet.place(choice->row, arrival.task, choice->devices);
       const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now() - begin).count();
       decide_ns += taken;
       out.latency.record(taken);
-      ++decisions;
       if (!choice) {
         if (options.stop_at_miss) return out;
-        note(~std::uint64_t{0});
+        episode.missed();
         continue;
       }
-      ++out.placed, priority_placed += priority;
-      note(order[choice->row]), note(choice->devices);
+      ++out.placed;
+      episode.placed(*choice);
       if (options.placed)
         options.placed->push_back({choice->row, arrival.task, choice->devices, arrival.job, arrival.distinct_hosts});
-      if (arrival.distinct_hosts) {
-        hosts[choice->row / 64] |= std::uint64_t{1} << (choice->row % 64);
-        hosts_used.push_back(choice->row);
-      }
-      if (departures && arrival.run_time_ns != kNeverEnds)
-        ends.push({arrival.due_ns + arrival.run_time_ns, decisions, choice->row, arrival.task, choice->devices});
     }
     // Evenly spaced over the arrivals, the last one included.
-    if (const std::uint64_t now = (i + 1) * kMoments / problem.arrivals.size();
+    if (const std::uint64_t now = episode.arrived() * kMoments / problem.arrivals.size();
         now > moments && (departures || options.moments) && !options.stop_at_miss) {
       const PackingQuality quality = measure_quality(fleet, context);
       if (departures) add_to_mean(out.quality, quality, static_cast<double>(now - moments) / kMoments);
@@ -159,9 +124,9 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
   }
   if (options.stop_at_miss) return out;
   if (!departures || problem.arrivals.empty()) out.quality = measure_quality(fleet, context);
-  out.priority_placed_percent = priority_asked == 0 ? 100 : 100 * priority_placed / priority_asked;
+  out.priority_placed_percent = episode.priority_placed_percent();
   out.decide_s = static_cast<double>(decide_ns) * 1e-9;
-  out.digest = fmt::format("{:016x}", digest);
+  out.digest = episode.digest();
   if (options.after) *options.after = std::move(fleet);
   return out;
 }

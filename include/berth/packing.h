@@ -3,16 +3,25 @@
 //   auto run = berth::pack("quickstart", "smoke", 1, "best-fit");
 //   if (run) std::printf("%.2f %% placed\n", run->placed_percent);
 //
+// To try many strategies on one workload, read it once:
+//
+//   auto trial = berth::PackingTrial::prepare("quickstart", "smoke", 1);
+//   for (const char* formula : {"expr:-left_cpu", "expr:-left_memory"})
+//     if (auto run = trial->pack(formula)) std::printf("%s: %.2f %%\n", formula, run->fragmentation_percent);
+//
 // A seed determines cluster, jobs and visiting order, the same for every strategy and the same as in the program: runs
 // of one seed are pairs.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "berth/fleet.h"
 #include "berth/result.h"
+#include "berth/strategy.h"
 
 namespace berth {
 
@@ -31,8 +40,78 @@ struct PackingResult {
   std::string digest;                                                        ///< of all placements
 };
 
-/// `strategy`: a name in strategy::registry() with its parameters, or a sum of the workload file. Errors: the workload
-/// cannot be read or packed (with [life], nomad-grid); there is no such strategy.
+/// A workload with one seed, read and generated, to be packed by any number of strategies. Copies share it. Threads:
+/// pack() may be called from several.
+class PackingTrial {
+ public:
+  /// Errors: the workload cannot be read or packed (with [life], nomad-grid).
+  [[nodiscard]] static Result<PackingTrial> prepare(const std::string& workload, const std::string& label,
+                                                    std::int64_t seed);
+
+  /// `strategy`: a name in strategy::registry() with its parameters, or a strategy of the workload file. Error: there
+  /// is none of that name.
+  [[nodiscard]] Result<PackingResult> pack(const std::string& strategy) const;
+  /// A strategy of another registry.
+  [[nodiscard]] Result<PackingResult> pack(const strategy::StrategySpec& strategy,
+                                           const strategy::Registry& strategies) const;
+
+ private:
+  friend class PackingWorlds;
+  struct Prepared;
+  explicit PackingTrial(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)) {}
+  std::shared_ptr<const Prepared> prepared_;
+};
+
+/// Copies of a trial that the caller packs step by step, for policies that learn: in every step each world is told the
+/// row for its current task. All worlds share the trial's nodes, classes and arrivals; a world is its nodes' state.
+///
+///   states   count x nodes records, world by world, rows in visiting order (fleet.h)
+///   devices  count x nodes x device_stride int16: free thousandths, 0 beyond a node's devices
+///   masks    count x nodes bytes: 1 = the row can take the world's current task, by the engine's own feasibility
+///   tasks    one per world
+///
+/// Tasks that fit nowhere are missed at once, so that every mask has a 1 unless the world has ended. Threads: one at a
+/// time. Memory: 8 B per step and world for the fleet's changes, besides the arrays.
+class PackingWorlds {
+ public:
+  struct Task {
+    strategy::Amounts ask{};
+    std::int32_t gpus = 0, gpu_milli = 0, priority = 0;
+  };
+  struct Outcome {
+    std::uint64_t asked = 0, placed = 0;
+    std::string digest;  ///< of the choices so far; after the last step as that of PackingResult for the same choices
+  };
+
+  /// All worlds at their first task. `count` is at least 1.
+  PackingWorlds(const PackingTrial& trial, std::size_t count);
+  PackingWorlds(PackingWorlds&&) noexcept;
+  PackingWorlds& operator=(PackingWorlds&&) noexcept;
+  ~PackingWorlds();
+
+  [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::size_t nodes() const;
+  [[nodiscard]] std::size_t device_stride() const;
+  /// The arrays keep their place as long as this object.
+  [[nodiscard]] std::span<const strategy::NodeState> states() const;
+  [[nodiscard]] std::span<const std::int16_t> devices() const;
+  [[nodiscard]] std::span<const std::uint8_t> masks() const;
+  [[nodiscard]] std::span<const Task> tasks() const;
+  [[nodiscard]] bool ended(std::size_t world) const;
+  [[nodiscard]] Outcome outcome(std::size_t world) const;
+
+  /// Places the current task of each world on rows[world], on the GPU that is fullest; a row outside the mask misses
+  /// it. missed[world]: tasks missed by this step, and before the next task that fits. Worlds that have ended stay so.
+  void step(std::span<const std::int64_t> rows, std::span<std::int32_t> missed);
+  /// Begins a world again.
+  void restart(std::size_t world);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// One strategy on one trial.
 [[nodiscard]] Result<PackingResult> pack(const std::string& workload, const std::string& label, std::int64_t seed,
                                          const std::string& strategy);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a wheel against an installation of this build; runs an example in an environment that has only this wheel; then
-# runs the package's tests, the examples of its README, and its notebook.
+# runs the package's tests, the examples of its README, the searches in bench/python/examples, and its notebook.
 #   run.sh BUILD [PYTEST_ARGUMENT...]
 # Exit code 77 (skipped) where no package index can be reached.
 set -euo pipefail
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n 5 "$work/log"; exit 1; }
 python3 -m venv "$work/venv" 2> "$work/log" || { echo "no virtual environment: $(tail -n 1 "$work/log"); install python3-venv"; exit 77; }
-if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel > "$work/log" 2>&1; then
+if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel "gymnasium>=1.0" "optuna>=3" > "$work/log" 2>&1; then
   tail -n 3 "$work/log"
   echo "the Python packages cannot be installed"
   exit 77
@@ -36,4 +36,8 @@ export BERTH_PROGRAM="$work/prefix/bin/berth"
 sed -n '/^```python$/,/^```$/{/^```/d;p}' README.md > "$work/readme.py"
 [ -s "$work/readme.py" ] || { echo "README.md shows no Python"; exit 1; }
 "$work/venv/bin/python" "$work/readme.py"
+for example in tune_weights evolve learn; do
+  "$work/venv/bin/python" "bench/python/examples/$example.py" > "$work/log" 2>&1 || { tail -n 20 "$work/log"; echo "examples/$example.py fails"; exit 1; }
+  [ "$(grep -c 'test split.*, digest [0-9a-f]\{16\}$' "$work/log")" -eq 2 ] || { cat "$work/log"; echo "examples/$example.py does not judge two policies"; exit 1; }
+done
 "$work/venv/bin/python" tests/python/run_tour.py bench/python/tour.ipynb

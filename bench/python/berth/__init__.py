@@ -9,21 +9,33 @@
     cluster.commit(plan)
 
 Tables of a View are NumPy arrays (`View.nodes`, `View.allocs`), read-only, and data frames with `frame()`. `LivingCluster` lives on a virtual
-clock. `run` and `compare` measure whole workloads. Errors of the engine are raised as `berth.Error` with its text.
+clock. `run` and `compare` measure whole workloads, `evaluate` what a policy is worth. Errors of the engine are raised as `berth.Error` with
+its text.
 """
 
 from ._berth import Cluster, Error, Job, LivingCluster, Plan, UnknownObject, View, __version__, strategies
 from .inputs import job, nodes
 from .programs import compare, find_data, program, run
+from .search import Evaluation, evaluate
 from .tables import Table
 
 __all__ = [
-    "Cluster", "Error", "Job", "LivingCluster", "Plan", "Table", "UnknownObject", "View", "__version__", "compare", "job", "nodes",
-    "program", "run", "strategies",
+    "Cluster", "Error", "Evaluation", "Job", "LivingCluster", "Plan", "Table", "UnknownObject", "View", "__version__", "compare", "evaluate",
+    "job", "nodes", "program", "run", "strategies",
 ]
 
 View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; gathered once, then read-only arrays without a copy.")
 View.allocs = property(Table.of_allocs, doc="Table of the allocations, oldest first, ended ones included; as `nodes`.")
+
+
+def __getattr__(name):
+    """Env and VectorEnv are imported when they are first used, because Gymnasium is not required."""
+    if name in ("Env", "VectorEnv"):
+        from . import env
+
+        return getattr(env, name)
+    raise AttributeError(f"module 'berth' has no attribute {name!r}")
+
 
 find_data()
 del find_data

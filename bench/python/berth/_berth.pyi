@@ -117,6 +117,11 @@ class LivingCluster:
     def view(self) -> View: ...
 
 def strategies() -> list[dict[str, Any]]: ...
-def pack(workload: str, label: str, seed: int, strategy: Strategy) -> tuple[dict[str, float], str]:
-    """A workload packed by one strategy alone, as a run of `berth compare`: its metrics by name, and the digest of all placements. The
-    same seed has the same cluster, jobs and visiting order for every strategy."""
+
+class PackingTrial:
+    """A workload with one seed, to be packed by any number of strategies, as in runs of `berth compare`. The seed determines cluster, jobs
+    and visiting order."""
+
+    def __init__(self, workload: str, label: str, seed: int) -> None: ...
+    def pack(self, strategy: Strategy) -> tuple[dict[str, float], str]:
+        """Metrics by name, and the digest of all placements."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from typing import Any, Callable, Iterable, Sequence, Union
 
-from ._berth import Error, pack
+from ._berth import Error, PackingTrial
 
 
 Strategy = Union[str, Callable[..., Any]]
@@ -112,7 +112,7 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
 
     Functions of (nodes, task), as for `Cluster.score_by`, may stand among the names, and at least one name has to: the program runs the
     names, this process the functions, over the same clusters, jobs and visiting orders, so rows of one seed are pairs. A function is
-    called once per 64 feasible nodes of every decision; it is named by its `__name__`. What the program wrote of its strategies, with tests
+    called with blocks of at most 64 feasible nodes, again only once a node changed; it is named by its `__name__`. What the program wrote of its strategies, with tests
     and intervals, is in `frame.attrs["report"]`; `frame.attrs["digests"]` has the digest of the placements of every row.
     Raises berth.Error with the program's line, and what a function raises."""
     import pandas
@@ -132,11 +132,12 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
     report = _call(["compare", workload, "--label", label, "--strategies", ",".join(named), "--seeds", str(seeds), "--quiet", *_flags(options)])
     runs = {(one["strategy"], single["seed"]): (single["metrics"], single["digest"]) for one in report["strategies"] for single in one["runs"]}
     used = [single["seed"] for single in report["strategies"][0]["runs"]]
-    if functions and pack(workload, label, used[0], named[0])[1] != runs[named[0], used[0]][1]:
+    trials = {seed: PackingTrial(workload, label, seed) for seed in used} if functions else {}
+    if functions and trials[used[0]].pack(named[0])[1] != runs[named[0], used[0]][1]:
         raise Error(f"{program()} packs {workload} in another way than this package: they are of different versions, or find different files")
     for function, name in ((one, name) for one, name in zip(strategies, names) if callable(one)):
         for seed in used:
-            runs[name, seed] = pack(workload, label, seed, function)
+            runs[name, seed] = trials[seed].pack(function)
     rows = [{"strategy": name, "seed": seed, **runs[name, seed][0]} for name in names for seed in used if (name, seed) in runs]
     frame = pandas.DataFrame(rows).set_index(["strategy", "seed"])
     frame.attrs["report"] = report

@@ -27,4 +27,5 @@ PYBIND11_MODULE(_berth, module) {
   python::bind_cluster(module);
   python::bind_living_cluster(module);
   python::bind_strategies(module);
+  python::bind_worlds(module);
 }

@@ -55,5 +55,6 @@ void bind_values(py::module_& module);
 void bind_cluster(py::module_& module);
 void bind_living_cluster(py::module_& module);
 void bind_strategies(py::module_& module);
+void bind_worlds(py::module_& module);
 
 }  // namespace berth::python

@@ -1,7 +1,8 @@
 // Ranking strategies in Python: berth's own by name, and functions over arrays in place of the fit score (R-STRAT-007).
 //
 // A Python function gets a block of at most 64 nodes as NumPy arrays and the task, and returns one score per node. The
-// arrays are the strategy's own memory, filled anew for each call: a function that wants to keep them copies them. The
+// arrays are the strategy's own memory, filled anew for each call: a function that wants to keep them copies them. When
+// a workload is packed, its scores are kept by node and task class until the node changes, as with every strategy. The
 // engine runs without the interpreter's lock and takes it for the call only. What a function raises is kept, the
 // decision is finished with scores of 0, and the exception leaves schedule(), whose plan is thrown away.
 #include "berth/strategy.h"
@@ -89,51 +90,24 @@ void read_scores(const py::object& returned, std::span<double> out) {
   }
 }
 
-class PythonRanker final : public strategy::Ranker {
+/// A Python function, as long as a strategy uses it.
+class Function {
  public:
-  explicit PythonRanker(py::object function) : function_(std::move(function)) {}
-  ~PythonRanker() override {
+  explicit Function(py::object function) : function_(std::move(function)) {}
+  ~Function() {
     const py::gil_scoped_acquire held;
     function_ = py::object(), task_ = py::object(), block_.reset();
   }
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
 
-  /// Every feasible node, greatest score, lowest row among equals (R-STRAT-002).
-  std::optional<strategy::Choice> choose(const strategy::Fleet& fleet, strategy::ClassId id,
-                                         strategy::Exclusion without) override {
-    const strategy::TaskClass& task = fleet.task_class(id);
-    std::optional<strategy::Choice> best;
-    std::vector<strategy::Row> rows;
-    std::vector<strategy::Node> nodes;
-    std::vector<double> scores(kBlock);
-    const auto rate = [&] {
-      call(this, nodes, task, std::span(scores).first(nodes.size()));
-      for (std::size_t i = 0; i < nodes.size(); ++i)
-        if (!best || scores[i] > best->score)
-          best = strategy::Choice{rows[i], strategy::choose_devices(nodes[i], task, strategy::DeviceRule::best),
-                                  scores[i]};
-      rows.clear(), nodes.clear();
-    };
-    for (strategy::Row row = 0; row < fleet.size(); ++row) {
-      if (strategy::excluded(without, row) || !fleet.feasible(row, task)) continue;
-      rows.push_back(row), nodes.push_back(fleet.node(row));
-      if (nodes.size() == kBlock) rate();
-    }
-    if (!nodes.empty()) rate();
-    return best;
-  }
-
-  strategy::FitFunction fit() const override { return {&PythonRanker::call, this}; }
-
- private:
-  static void call(const void* self, std::span<const strategy::Node> nodes, const strategy::TaskClass& task,
-                   std::span<double> out) {
-    const auto& mine = *static_cast<const PythonRanker*>(self);
+  void call(std::span<const strategy::Node> nodes, const strategy::TaskClass& task, std::span<double> out) {
     if (!raised) {
       const py::gil_scoped_acquire held;
       try {
         while (!nodes.empty()) {
           const std::size_t count = std::min(nodes.size(), kBlock);
-          mine.call_block(nodes.first(count), task, out.first(count));
+          call_block(nodes.first(count), task, out.first(count));
           nodes = nodes.subspan(count), out = out.subspan(count);
         }
         return;
@@ -144,7 +118,8 @@ class PythonRanker final : public strategy::Ranker {
     std::fill(out.begin(), out.end(), 0.0);
   }
 
-  void call_block(std::span<const strategy::Node> nodes, const strategy::TaskClass& task, std::span<double> out) const {
+ private:
+  void call_block(std::span<const strategy::Node> nodes, const strategy::TaskClass& task, std::span<double> out) {
     if (!block_) block_ = std::make_unique<Block>();
     if (!task_ || task.ask != ask_ || task.gpus != gpus_ || task.gpu_milli != gpu_milli_ ||
         task.priority != priority_) {
@@ -167,11 +142,31 @@ class PythonRanker final : public strategy::Ranker {
 
   py::object function_;
   // Reused from call to call; the interpreter's lock guards them.
-  mutable std::unique_ptr<Block> block_;
-  mutable py::object task_;
-  mutable strategy::Amounts ask_{};
-  mutable std::int32_t gpus_ = 0, gpu_milli_ = 0, priority_ = 0;
+  std::unique_ptr<Block> block_;
+  py::object task_;
+  strategy::Amounts ask_{};
+  std::int32_t gpus_ = 0, gpu_milli_ = 0, priority_ = 0;
 };
+
+/// The strategy that it is, by blocks of nodes (berth/strategy.h): scores are kept until a node changes.
+struct FunctionStrategy {
+  std::shared_ptr<Function> function;
+  void scores(std::span<const strategy::Node> nodes, const strategy::TaskClass& task, std::span<double> out) const {
+    function->call(nodes, task, out);
+  }
+};
+
+strategy::StrategyInfo info_of(std::string name, const py::object* function) {
+  return {.name = std::move(name),
+          .formula = "a Python function",
+          .source = "user",
+          .cost = "one call per block of changed nodes",
+          .make = [function](const strategy::Context&, const strategy::Parameters&,
+                             const strategy::Registry&) -> Result<std::unique_ptr<strategy::Ranker>> {
+            const py::gil_scoped_acquire held;
+            return strategy::make_ranker(FunctionStrategy{std::make_shared<Function>(*function)});
+          }};
+}
 
 py::list list_strategies() {
   py::list out;
@@ -186,35 +181,48 @@ py::list list_strategies() {
   return out;
 }
 
-/// One run of a comparison: metrics by the names that `berth compare` gives them, and the digest of the placements.
-py::tuple pack_workload(const std::string& workload, const std::string& label, std::int64_t seed,
-                        const py::object& strategy) {
-  const bool named = py::isinstance<py::str>(strategy);
-  if (!named && !PyCallable_Check(strategy.ptr()))
-    throw py::type_error("strategy: has to be a name or a function of (nodes, task)");
-  const std::string name =
-      named ? strategy.cast<std::string>() : add_function(py::reinterpret_borrow<py::function>(strategy));
-  const auto run = [&] {
-    const py::gil_scoped_release release;
-    return pack(workload, label, seed, name);
-  }();
-  rethrow_raised();
-  if (!run) fail(run.error());
+/// Metrics by the names that `berth compare` gives them, and the digest of the placements.
+py::tuple result_of(const PackingResult& run) {
   using berth::strategy::kCpu, berth::strategy::kDisk, berth::strategy::kGpu, berth::strategy::kMemory;
   py::dict metrics;
-  metrics["placed_percent"] = run->placed_percent;
-  metrics["priority_placed_percent"] = run->priority_placed_percent;
-  metrics["cpu_percent"] = run->used_percent[kCpu], metrics["memory_percent"] = run->used_percent[kMemory];
-  metrics["disk_percent"] = run->used_percent[kDisk], metrics["gpu_percent"] = run->used_percent[kGpu];
-  metrics["fragmentation_percent"] = run->fragmentation_percent;
-  metrics["gpu_fragment_percent"] = run->gpu_fragment_percent;
-  metrics["stranded_cpu_percent"] = run->stranded_percent[kCpu];
-  metrics["stranded_memory_percent"] = run->stranded_percent[kMemory];
-  metrics["nodes_used_percent"] = run->nodes_used_percent, metrics["balance_points"] = run->balance_points;
-  metrics["decisions_per_s"] = run->decisions_per_s;
-  metrics["latency_p50_ns"] = run->latency_p50_ns, metrics["latency_p99_ns"] = run->latency_p99_ns;
-  metrics["latency_p999_ns"] = run->latency_p999_ns;
-  return py::make_tuple(metrics, run->digest);
+  metrics["placed_percent"] = run.placed_percent;
+  metrics["priority_placed_percent"] = run.priority_placed_percent;
+  metrics["cpu_percent"] = run.used_percent[kCpu], metrics["memory_percent"] = run.used_percent[kMemory];
+  metrics["disk_percent"] = run.used_percent[kDisk], metrics["gpu_percent"] = run.used_percent[kGpu];
+  metrics["fragmentation_percent"] = run.fragmentation_percent;
+  metrics["gpu_fragment_percent"] = run.gpu_fragment_percent;
+  metrics["stranded_cpu_percent"] = run.stranded_percent[kCpu];
+  metrics["stranded_memory_percent"] = run.stranded_percent[kMemory];
+  metrics["nodes_used_percent"] = run.nodes_used_percent, metrics["balance_points"] = run.balance_points;
+  metrics["decisions_per_s"] = run.decisions_per_s;
+  metrics["latency_p50_ns"] = run.latency_p50_ns, metrics["latency_p99_ns"] = run.latency_p99_ns;
+  metrics["latency_p999_ns"] = run.latency_p999_ns;
+  return py::make_tuple(metrics, run.digest);
+}
+
+PackingTrial prepare_trial(const std::string& workload, const std::string& label, std::int64_t seed) {
+  return take([&] {
+    const py::gil_scoped_release release;
+    return PackingTrial::prepare(workload, label, seed);
+  }());
+}
+
+py::tuple pack_trial(const PackingTrial& trial, const py::object& strategy) {
+  if (!py::isinstance<py::str>(strategy) && !PyCallable_Check(strategy.ptr()))
+    throw py::type_error("strategy: has to be a name or a function of (nodes, task)");
+  const auto run = [&]() -> Result<PackingResult> {
+    if (py::isinstance<py::str>(strategy)) {
+      const auto name = strategy.cast<std::string>();
+      const py::gil_scoped_release release;
+      return trial.pack(name);
+    }
+    const py::gil_scoped_release release;
+    strategy::Registry own;  // for this call: nothing of it is left behind
+    own.add(info_of("function", &strategy));
+    return trial.pack({"function", {}}, own);
+  }();
+  rethrow_raised();
+  return result_of(take(Result<PackingResult>(run)));
 }
 
 }  // namespace
@@ -223,17 +231,7 @@ std::string add_function(const py::function& function) {
   static std::atomic<int> number{0};
   const std::string name = "python-" + std::to_string(++number);
   // The registry outlives the interpreter: what it holds is never destroyed.
-  auto* const kept = new py::object(function);
-  strategy::registry().add(
-      strategy::StrategyInfo{.name = name,
-                             .formula = "a Python function",
-                             .source = "user",
-                             .cost = "one call per block of nodes",
-                             .make = [kept](const strategy::Context&, const strategy::Parameters&,
-                                            const strategy::Registry&) -> Result<std::unique_ptr<strategy::Ranker>> {
-                               const py::gil_scoped_acquire held;
-                               return std::make_unique<PythonRanker>(*kept);
-                             }});
+  strategy::registry().add(info_of(name, new py::object(function)));
   return name;
 }
 
@@ -245,7 +243,9 @@ void rethrow_raised() {
 
 void bind_strategies(py::module_& module) {
   module.def("strategies", &list_strategies);
-  module.def("pack", &pack_workload, py::arg("workload"), py::arg("label"), py::arg("seed"), py::arg("strategy"));
+  py::class_<PackingTrial>(module, "PackingTrial")
+      .def(py::init(&prepare_trial), py::arg("workload"), py::arg("label"), py::arg("seed"))
+      .def("pack", &pack_trial, py::arg("strategy"));
 }
 
 }  // namespace berth::python

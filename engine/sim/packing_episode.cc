@@ -1,0 +1,88 @@
+#include "sim/packing_episode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/random.h"
+
+namespace berth::sim {
+
+PackingEpisode::PackingEpisode(const PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
+                               strategy::Row first_row)
+    : problem_(&problem), order_(&order), departures_(departures), first_row_(first_row), digest_(base::mix64(1)) {}
+
+void PackingEpisode::note(std::uint64_t value) { digest_ = base::mix64(digest_ ^ value); }
+
+bool PackingEpisode::next_arrival(strategy::Fleet& fleet) {
+  if (arrived_ == problem_->arrivals.size()) return false;
+  ++arrived_;
+  const PackingArrival& now = arrival();
+  while (!ends_.empty() && ends_.front().at_ns <= now.due_ns) {
+    const End end = ends_.front();
+    std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
+    ends_.pop_back();
+    fleet.remove(first_row_ + end.row, end.task, end.devices);
+  }
+  if (now.distinct_hosts && hosts_job_ != now.job) {
+    hosts_.resize((order_->size() + 63) / 64);
+    for (const strategy::Row row : hosts_used_) hosts_[row / 64] = 0;
+    hosts_used_.clear();
+    hosts_job_ = now.job;
+  }
+  return true;
+}
+
+void PackingEpisode::count() { ++asked_, priority_asked_ += problem_->classes[arrival().task].priority; }
+
+void PackingEpisode::missed() {
+  count();
+  note(~std::uint64_t{0});
+}
+
+void PackingEpisode::placed(const strategy::Choice& choice) {
+  count();
+  ++placed_, priority_placed_ += problem_->classes[arrival().task].priority;
+  note((*order_)[choice.row]), note(choice.devices);
+  const PackingArrival& now = arrival();
+  if (now.distinct_hosts) {
+    hosts_[choice.row / 64] |= std::uint64_t{1} << (choice.row % 64);
+    hosts_used_.push_back(choice.row);
+  }
+  const bool ends = departures_ && now.run_time_ns != kNeverEnds;
+  std::vector<End>& running = ends ? ends_ : stays_;
+  running.push_back({ends ? now.due_ns + now.run_time_ns : kNeverEnds, asked_, choice.row, now.task, choice.devices});
+  if (ends) std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
+}
+
+void PackingEpisode::restart(strategy::Fleet& fleet) {
+  for (std::vector<End>* const running : {&ends_, &stays_}) {
+    for (const End& end : *running) fleet.remove(first_row_ + end.row, end.task, end.devices);
+    running->clear();
+  }
+  for (const strategy::Row row : hosts_used_) hosts_[row / 64] = 0;
+  hosts_used_.clear();
+  arrived_ = 0, hosts_job_ = UINT32_MAX;
+  asked_ = placed_ = 0, digest_ = base::mix64(1), priority_asked_ = priority_placed_ = 0;
+}
+
+bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy::TaskClass& task,
+               strategy::Exclusion without, std::span<std::uint8_t> mask) {
+  std::uint8_t any = 0;
+  for (std::size_t r = 0; r < mask.size(); ++r) {
+    mask[r] = fleet.feasible(first + static_cast<strategy::Row>(r), task);
+    any |= mask[r];
+  }
+  if (without.empty() || any == 0) return any != 0;
+  any = 0;
+  for (std::size_t r = 0; r < mask.size(); ++r) {
+    mask[r] &= static_cast<std::uint8_t>(!strategy::excluded(without, static_cast<strategy::Row>(r)));
+    any |= mask[r];
+  }
+  return any != 0;
+}
+
+std::string PackingEpisode::digest() const { return fmt::format("{:016x}", digest_); }
+
+}  // namespace berth::sim

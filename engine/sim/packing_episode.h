@@ -1,0 +1,81 @@
+// The course of a packing problem: tasks arrive in order, the caller places each on a node or misses it, and they leave
+// when their run time is over. Replays with a strategy (packing_replay.h) and steps of a caller (packing_worlds.h)
+// share it, so that the same choices have the same digest.
+//
+//   ends    a heap of the running tasks that end, 40 bytes each; stays: those that do not
+//   hosts   n bits: rows that run a task of the current job; only for jobs with distinct_hosts
+//
+// Rows are those of the problem's own order; in the fleet they begin at `first_row`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/packing_problem.h"
+
+namespace berth::sim {
+
+class PackingEpisode {
+ public:
+  /// Problem and order must outlive it.
+  PackingEpisode(const PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
+                 strategy::Row first_row = 0);
+
+  /// Moves on to the next arrival and removes the tasks that end before it; false after the last arrival.
+  bool next_arrival(strategy::Fleet& fleet);
+  [[nodiscard]] const PackingArrival& arrival() const { return (*problem_).arrivals[arrived_ - 1]; }
+  [[nodiscard]] std::size_t arrived() const { return arrived_; }  ///< the current one included
+  /// Rows that a task of the current arrival may not use.
+  [[nodiscard]] strategy::Exclusion exclusion() const {
+    return arrival().distinct_hosts ? strategy::Exclusion(hosts_) : strategy::Exclusion{};
+  }
+
+  /// Removes all tasks that still run and starts again.
+  void restart(strategy::Fleet& fleet);
+
+  /// A task of the current arrival was placed in the fleet, or fits nowhere.
+  void placed(const strategy::Choice& choice);
+  void missed();
+
+  [[nodiscard]] std::uint64_t asked_count() const { return asked_; }
+  [[nodiscard]] std::uint64_t placed_count() const { return placed_; }
+  [[nodiscard]] double priority_placed_percent() const {
+    return priority_asked_ == 0 ? 100 : 100 * priority_placed_ / priority_asked_;
+  }
+  /// Of all choices and misses so far, 16 hex digits.
+  [[nodiscard]] std::string digest() const;
+
+ private:
+  struct End {
+    std::int64_t at_ns;
+    std::uint64_t number;
+    strategy::Row row;
+    strategy::ClassId task;
+    strategy::DeviceMask devices;
+    bool operator>(const End& other) const { return std::tie(at_ns, number) > std::tie(other.at_ns, other.number); }
+  };
+  void note(std::uint64_t value);
+  void count();
+
+  const PackingProblem* problem_;
+  const std::vector<std::uint32_t>* order_;
+  bool departures_;
+  strategy::Row first_row_;
+  std::size_t arrived_ = 0;
+  std::vector<End> ends_;   // a heap, the next end in front
+  std::vector<End> stays_;  // tasks that never end
+  std::vector<std::uint64_t> hosts_;
+  std::vector<strategy::Row> hosts_used_;  // to clear hosts_
+  std::uint32_t hosts_job_ = UINT32_MAX;
+  std::uint64_t asked_ = 0, placed_ = 0, digest_;
+  double priority_asked_ = 0, priority_placed_ = 0;
+};
+
+/// Sets mask[r] to 1 if row first + r can take the task and `without` lacks r, else to 0. Returns true if any can.
+bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy::TaskClass& task,
+               strategy::Exclusion without, std::span<std::uint8_t> mask);
+
+}  // namespace berth::sim
