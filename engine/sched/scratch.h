@@ -33,6 +33,7 @@
 #include "plan/plan_rows.h"
 #include "rank/devices.h"
 #include "rank/fit.h"
+#include "sched/node/resource_kind.h"
 #include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
 #include "sched/source/ask_scores.h"
@@ -262,6 +263,8 @@ struct Scratch {
   std::vector<tables::Symbol> passed_over;
   /// Score components of service and batch jobs in place of kScoreComponents; empty: those.
   std::span<const ScoreComponent> components;
+  /// Kinds of resources in place of kResourceKinds; empty: those.
+  std::span<const ResourceKind> resources;
   Arena arena;
   tables::ShapePool shapes;  ///< resources of chosen nodes
   Reasons reasons;

@@ -112,7 +112,18 @@ done
 [ "$(printf 'int alone();\nint used();\nint x = used();\n' > "$scratch/a.h"; awk -f tests/house/uncalled.awk "$scratch/a.h" | cut -f1)" = alone ] ||
   broken "tests/house/uncalled.awk does not find a function that nothing calls"
 
-# 9. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
+# 9. A kind of resource is one file and one line of the table; so is the made-up one that a test adds.
+kinds=engine/sched/node/resources table=engine/sched/node/resource_table.h
+for kind in "$kinds"/*.h; do
+  name=$(basename "$kind" .h)
+  [ "$(grep -c "ResourceKind{\"$name\"" "$table")" = 1 ] || broken "$kind: $table does not have one line for it"
+done
+[ "$(grep -c 'ResourceKind{"' "$table")" = "$(find "$kinds" -name '*.h' | wc -l)" ] || broken "$table: has kinds without a file in $kinds"
+[ "$(grep -rlE 'licences_on|has_licences|kLicences' engine tests/sched | sort | tr '\n' ' ')" = 'tests/sched/licences.h tests/sched/resource_kinds_test.cc ' ] ||
+  broken "tests/sched/licences.h: the made-up kind of resource takes more than a file and a line"
+[ "$(grep -c kLicences tests/sched/resource_kinds_test.cc)" = 1 ] || broken "tests/sched/resource_kinds_test.cc: the made-up kind takes more than a line"
+
+# 10. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
 violations=$scratch/violations
 for file in "${files[@]}"; do
   case "$file" in *.gz | *.png) continue ;; esac

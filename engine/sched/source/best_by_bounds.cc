@@ -55,7 +55,7 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
   static const rank::FitBound kFit;
   const CompiledGroup& group = *v.group;
   // As is_special(), which FullCheck has found out most of.
-  if (scratch_.overlay(row) || use.core_allocs > 0 || (use.port_allocs > 0 && !fit_.no_port_conflicts()))
+  if (scratch_.overlay(row) || use.core_allocs > 0 || (use.port_allocs > 0 && !fit_.ports.no_conflicts()))
     return kInfinity;
   if (class_passes_[candidate.computed_class] == 0) {
     counts_.filter(candidate.node_class, kReasonClassIneligible);

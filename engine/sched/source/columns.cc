@@ -212,7 +212,7 @@ void Columns::prepare_block(GroupView& v) {
   prepared_ = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   const bool figures = !dear;
-  port_figures_ = figures ? fit_.port_figures(group) : NodeFit::PortFigures{};
+  port_figures_ = figures ? fit_.port_figures(group) : PortFit::Figures{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   // Else what is held of them is told by a byte, once collisions of ports are followed.
   const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !port_figures_.known);
@@ -412,7 +412,7 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
-    fit = ports_do ? fit_.fit_untouched_by_cores(row, capacity, group) : fit_.fit_by_cores(row, group);
+    fit = ports_do ? fit_untouched_by_cores(fit_, row, capacity, group) : fit_by_cores(fit_, row, group);
   else if (figures && ((ports_do && (held.irregular & tables::kCoresIrregular) == 0) || fit_.figures_do(row, group)))
     fit = plain_fit(capacity, held, kUntouched, group);
   if (!fit) {
@@ -441,7 +441,7 @@ struct Columns::FigureBits {
 
 /// plain_fit() of the entries from `first_entry` on, without branches: it is as good as random who fits.
 Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const CompiledGroup& group, Figures& out) const {
-  const NodeFit::PortFigures ports = port_figures_;
+  const PortFit::Figures ports = port_figures_;
   const auto& use = attempt_.snapshot->nodes.use;
   const tables::NodeCapacity* const capacities = candidates_.nodes->capacities.data();
   const NodeRow* const rows = row_.data() + first_entry;

@@ -244,7 +244,7 @@ class Columns : Source {
   std::span<std::uint8_t> passes_;  // Passes
 
   std::vector<ClassState> class_state_;  // by computed class
-  NodeFit::PortFigures port_figures_;    // of the block under way
+  PortFit::Figures port_figures_;    // of the block under way
   std::vector<std::vector<double>> spread_tables_;
   std::size_t spread_sets_ = 0;
   bool notes_boosts_ = false;  // a group that comes later may ask for the lowest one (R-RANK-832)

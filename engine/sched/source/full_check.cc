@@ -46,7 +46,7 @@ bool FullCheck::holds(GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& of_class = candidates_.nodes->of_class;
   const bool tells = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;
   if (tells && std::any_of(of_class.begin(), of_class.end(), fails)) return false;
-  return fit_.ports_are_silent(v);
+  return fit_.ports.are_silent(v);
 }
 
 }  // namespace berth::sched

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sched/node/resource_kind.h"
+
 namespace berth::sched {
 
 using tables::CompiledGroup;
@@ -69,6 +71,7 @@ void Attempt::find_needs() {
   needs.add(Need::invalid_nodes, nodes.invalid_nodes != 0);
   needs.add(Need::classes_by_node, !quirks.verdicts_per_class);
   for (const ScoreComponent& component : scratch.components) needs = needs | component.adds;
+  for (const ResourceKind& kind : scratch.resources) needs = needs | kind.adds;
 }
 
 std::uint32_t Attempt::number_of(tables::Symbol name) {
