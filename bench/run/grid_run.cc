@@ -119,7 +119,7 @@ class Bench {
     store().set_index(cell.state_index);
 
     Outcome out;
-    const std::uint64_t evaluations_before = cell_->lane().scratch.verdicts.evaluations();
+    const std::uint64_t evaluations_before = cell_->lane().scratch.by_content.verdicts.evaluations();
     out.cell = {.cell = cell.cell,
                 .nodes = cell.nodes,
                 .racks = cell.racks,
@@ -140,10 +140,10 @@ class Bench {
       const std::string other =
           base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
       static_cast<void>(cell_->time(key, other, cell_->lane(), false));
-      const std::uint64_t asked_before = cell_->lane().scratch.verdicts.evaluations();
+      const std::uint64_t asked_before = cell_->lane().scratch.by_content.verdicts.evaluations();
       begin(cell, repetition);
       const std::int64_t ns = cell_->time(key, cell.eval, cell_->lane(), marked_);
-      end(cell, repetition, ns, cell_->lane().scratch.verdicts.evaluations() - asked_before);
+      end(cell, repetition, ns, cell_->lane().scratch.by_content.verdicts.evaluations() - asked_before);
       out.times_ns.push_back(ns);
       ++out.work.snapshots;
       out.work.sources += std::exchange(cell_->lane().scratch.source_counts, {});
@@ -155,7 +155,7 @@ class Bench {
     }
     out.cell.decisions_equal = out.cell.difference.empty();
     out.table_bytes = store().bytes();
-    out.work.constraint_evaluations = cell_->lane().scratch.verdicts.evaluations() - evaluations_before;
+    out.work.constraint_evaluations = cell_->lane().scratch.by_content.verdicts.evaluations() - evaluations_before;
     return out;
   }
 

@@ -163,7 +163,7 @@ void Measuring::settled(server::Lane& lane) {
   Book& book = *books_[lane.number];
   ++result_.evaluations;
   const std::uint64_t snapshots = std::exchange(book.snapshots, 0);
-  const std::uint64_t evaluations = lane.scratch.verdicts.evaluations();
+  const std::uint64_t evaluations = lane.scratch.by_content.verdicts.evaluations();
   const std::uint64_t constraint_evaluations = evaluations - std::exchange(book.constraint_evaluations, evaluations);
   const std::int64_t commit_ns = std::exchange(book.commit_ns, 0);
   const bool first = lane.record->round == 0 && lane.record->previous.is_nil();

@@ -34,10 +34,10 @@ class MemoryCheck {
     check_mirrors();
     check_classes();
     check_volumes();
-    if (!scratch_.feed.holds(nodes_)) problem("NodeFeed: free amounts of a node are not those gathered");
-    for (std::size_t i = 0; i < scratch_.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
-    for (auto& table : Access::tables(scratch_.ask_scores)) check_scores(table);
-    for (const FailureMemo& memo : Access::memos(scratch_.failures))
+    if (!scratch_.by_state.feed.holds(nodes_)) problem("NodeFeed: free amounts of a node are not those gathered");
+    for (std::size_t i = 0; i < scratch_.by_state.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
+    for (auto& table : Access::tables(scratch_.by_state.ask_scores)) check_scores(table);
+    for (const FailureMemo& memo : Access::memos(scratch_.by_state.failures))
       if (memo.key.group) check_memo(memo);
     return std::move(problems_);
   }
@@ -121,7 +121,7 @@ class MemoryCheck {
 
   /// Compares the verdicts by computed class with those by kind, which are cached by content.
   void check_classes() {
-    KindVerdicts& verdicts = scratch_.kind_verdicts;
+    KindVerdicts& verdicts = scratch_.by_content.kind_verdicts;
     if (!nodes_.class_kinds_exact || Access::kinds_left(verdicts) != nodes_.kinds_left) return;
     auto& by_class = Access::by_class(verdicts);
     auto& by_kind = Access::by_kind(verdicts);
@@ -137,7 +137,7 @@ class MemoryCheck {
   }
 
   void check_volumes() {
-    const Scratch::VolumeAnswers& answers = scratch_.volume_answers;
+    const auto& answers = scratch_.by_state.volume_answers;
     if (answers.epoch != nodes_.static_epoch || answers.of_row.size() != nodes_.size()) return;
     any_group([&](const CompiledJob& job, std::uint32_t group) {
       if (!job.groups[group].has_host_volumes || VolumeCheck::requested(job.groups[group]) != answers.asked)
@@ -156,7 +156,7 @@ class MemoryCheck {
   }
 
   void check_index(std::uint32_t set) {
-    NodeIndex& index = scratch_.indexes[set];
+    NodeIndex& index = scratch_.by_state.indexes[set];
     if (!Access::is_served(index, nodes_) || !list_changed(Access::place(index))) return;
     NodeIndex fresh;
     NodeFeed feed;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rank/order.h"
 #include "sched/failures.h"
 #include "sched/scratch.h"
 
@@ -121,6 +122,16 @@ class NoPlanner final : public Planner {
  public:
   Submission submit(const EvalResult&) override { return {}; }
   std::string create(const EvalResult&, const CreatedEval&) override { return {}; }
+};
+
+/// What process() of a scheduler was given, for the steps of the evaluation under way.
+struct Given {
+  const tables::Snapshot* state = nullptr;  ///< the newest; a planner may replace it
+  const EvalFacts* eval = nullptr;
+  rank::OrderProvider provider = rank::OrderProvider::nomad;
+  IdStream* ids = nullptr;
+  Planner* planner = nullptr;  ///< null: each attempt is given it
+  EvalResult* result = nullptr;
 };
 
 enum class AttemptEnd : std::uint8_t { done, again, again_with_progress, error };  // error: result.description

@@ -80,7 +80,7 @@ class GenericScheduler::Updates final : public reconcile::UpdateJudge {
  public:
   explicit Updates(GenericScheduler& scheduler)
       : scheduler_(scheduler),
-        check_(*scheduler.state_, *scheduler.job_, scheduler.quirks(), scheduler.scratch_.shapes) {}
+        check_(*scheduler.given_.state, *scheduler.job_, scheduler.quirks(), scheduler.scratch_.shapes) {}
 
   void judge(std::span<const std::uint32_t> positions, std::span<reconcile::UpdateKind> kinds) override {
     using reconcile::UpdateKind;
@@ -88,7 +88,7 @@ class GenericScheduler::Updates final : public reconcile::UpdateJudge {
     for (std::size_t i = 0; i < positions.size(); ++i) {
       const tables::AllocRow row = rows[positions[i]];
       InPlaceCheck::Answer answer = InPlaceCheck::Answer::ignore;
-      if (!check_.same_spec(row)) answer = check_.judge(row, scheduler_.stack_, scheduler_.result_->plan);
+      if (!check_.same_spec(row)) answer = check_.judge(row, scheduler_.stack_, scheduler_.given_.result->plan);
       kinds[i] = answer == InPlaceCheck::Answer::ignore     ? UpdateKind::ignore
                  : answer == InPlaceCheck::Answer::in_place ? UpdateKind::inplace
                                                             : UpdateKind::destructive;
@@ -117,11 +117,11 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   result.state = &snapshot;
   scratch_.arena.reset();
   if (!accepts(eval.triggered_by)) return refuse_trigger(eval, result);
-  state_ = &snapshot;
-  eval_ = &eval;
-  provider_ = provider;
-  ids_ = &ids;
-  result_ = &result;
+  given_.state = &snapshot;
+  given_.eval = &eval;
+  given_.provider = provider;
+  given_.ids = &ids;
+  given_.result = &result;
   written_followups_.clear();
 
   const bool served = run_attempts(is_of_batch(eval.type) ? kBatchAttempts : kServiceAttempts, result,
@@ -145,9 +145,9 @@ void GenericScheduler::complete_metrics(const EvalFacts& eval, rank::OrderProvid
   if (std::none_of(allocs.begin(), allocs.end(), [](const PlannedAlloc& a) { return a.metrics.deferred; })) return;
   EvalResult again;
   IdStream ids(0);  // IDs of a repeated attempt are discarded
-  const bool deferred = std::exchange(defer_metrics_, false);
+  const bool deferred = std::exchange(settings_.defer_metrics, false);
   process(*result.state, eval, provider, ids, again);
-  defer_metrics_ = deferred;
+  settings_.defer_metrics = deferred;
   BERTH_ASSERT(again.plan.allocs.size() == allocs.size() && again.groups.size() == result.groups.size());
   for (std::size_t i = 0; i < allocs.size(); ++i) {
     BERTH_ASSERT(again.plan.allocs[i].node == allocs[i].node);
@@ -157,7 +157,7 @@ void GenericScheduler::complete_metrics(const EvalFacts& eval, rank::OrderProvid
 }
 
 void GenericScheduler::write_eligibility() {
-  Eligibility& out = result_->eligibility;
+  Eligibility& out = given_.result->eligibility;
   out.escaped = stack_.has_escaped();
   stack_.class_verdicts(out.classes);
   out.missing_resources = stack_.missing_resources();
@@ -166,18 +166,18 @@ void GenericScheduler::write_eligibility() {
 
 bool GenericScheduler::failed_to_process() {  // R-SCHED-5, R-FEAS-933
   if (stack_.error().empty()) return false;
-  result_->description = "failed to process eval: " + stack_.error();
+  given_.result->description = "failed to process eval: " + stack_.error();
   return true;
 }
 
 AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
-  EvalResult& result = *result_;
-  result.begin_attempt(*state_);
-  const tables::JobKey& key = state_->jobs.keys[eval_->job];
-  job_ = key.current == kNoRow ? nullptr : state_->jobs.versions[key.current].get();
+  EvalResult& result = *given_.result;
+  result.begin_attempt(*given_.state);
+  const tables::JobKey& key = given_.state->jobs.keys[given_.eval->job];
+  job_ = key.current == kNoRow ? nullptr : given_.state->jobs.versions[key.current].get();
   result.plan.job = key.current;
   reconciled_.followups.clear();
-  stack_.start(*state_, result.plan);
+  stack_.start(*given_.state, result.plan);
   if (fails_again()) return AttemptEnd::done;
   // Also if nothing is placed: a blocked evaluation tells whether the job's constraints escape (R-FEAS-408).
   if (job_ && !job_->stopped) {
@@ -193,9 +193,9 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
 
   if (result.any_failed()) {
     write_eligibility();
-    const bool may_wait = !reconciled_.followups.empty() && eval_->now_ns <= eval_->wait_until.ns;
-    if (!eval_->blocked && !result.has_blocked && !may_wait) {  // R-SCHED-51
-      result.blocked_id = ids_->next();
+    const bool may_wait = !reconciled_.followups.empty() && given_.eval->now_ns <= given_.eval->wait_until.ns;
+    if (!given_.eval->blocked && !result.has_blocked && !may_wait) {  // R-SCHED-51
+      result.blocked_id = given_.ids->next();
       result.description =
           create_blocked(planner, result, result.blocked_id, "queued-allocs", "created to place remaining allocations");
       if (!result.description.empty()) return AttemptEnd::error;
@@ -203,11 +203,11 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
     }
   }
   result.plan.drop_taken_back();
-  if (result.plan.is_no_op() && !eval_->annotate) {  // R-SCHED-39
+  if (result.plan.is_no_op() && !given_.eval->annotate) {  // R-SCHED-39
     keep_failure();
     return AttemptEnd::done;
   }
-  if (eval_->wait_until.is_zero())  // R-SCHED-54
+  if (given_.eval->wait_until.is_zero())  // R-SCHED-54
     for (std::size_t i = 0; i < reconciled_.followups.size(); ++i) {
       CreatedEval created;
       created.id = result.plan.followups[i];
@@ -216,16 +216,16 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
       result.description = planner.create(result, created);
       if (!result.description.empty()) return AttemptEnd::error;
     }
-  const AttemptEnd end = submit_plan(planner, state_, result, true);
+  const AttemptEnd end = submit_plan(planner, given_.state, result, true);
   if (end != AttemptEnd::done) result.deployment_id = {};  // R-SCHED-43
   return end;
 }
 
 StackConfig GenericScheduler::config_for(const CompiledJob& job) const {
-  StackConfig out = stack_config(*state_, job, provider_);
-  out.exhaustive = exhaustive_;
-  out.defer_metrics = exhaustive_ && defer_metrics_;
-  out.sources = sources_;
+  StackConfig out = stack_config(*given_.state, job, given_.provider);
+  out.exhaustive = settings_.exhaustive;
+  out.defer_metrics = settings_.exhaustive && settings_.defer_metrics;
+  out.sources = settings_.sources;
   return out;
 }
 
@@ -235,8 +235,9 @@ bool GenericScheduler::use_version(const CompiledJob& job, bool reload, std::siz
   const base::StageScope ordering(base::Stage::order);
   stack_.set_job(job, config_for(job));
   if (!reload) return true;
-  auto done = stack_.set_nodes(scratch_.ready_nodes(*state_, job.base_set), job.base_set, eval_->id_text, placements);
-  if (!done) result_->description = done.error().problem;
+  auto done = stack_.set_nodes(scratch_.ready_nodes(*given_.state, job.base_set), job.base_set, given_.eval->id_text,
+                               placements);
+  if (!done) given_.result->description = done.error().problem;
   return done.has_value();
 }
 
@@ -245,7 +246,7 @@ bool GenericScheduler::use_version(const CompiledJob& job, bool reload, std::siz
 /// Plans what the reconciler would return for such a job, without calling it: every group's count, under a new
 /// deployment if a group has an update strategy (R-RECON-205 to 208). On false, `result` holds an error.
 bool GenericScheduler::place_new() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   const CompiledJob& job = *job_;
   result.groups.reserve(job.groups.size());
   std::int64_t wanted = 0;
@@ -256,11 +257,11 @@ bool GenericScheduler::place_new() {
     if (!job.stopped && group.count > 0)
       out.updates.place = static_cast<std::uint64_t>(group.count), wanted += group.count;
   }
-  if (!is_of_batch(eval_->type) && !job.stopped)
+  if (!is_of_batch(given_.eval->type) && !job.stopped)
     for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
       const auto& update = job.groups[g].spec->update;
       if (job.groups[g].count <= 0 || !update || update->empty()) continue;
-      if (result.deployment_id.is_nil()) result.deployment_id = ids_->next();
+      if (result.deployment_id.is_nil()) result.deployment_id = given_.ids->next();
       result.deployment_groups.emplace_back(g, job.groups[g].count);
     }
   result.plan.has_deployment = !result.deployment_id.is_nil();
@@ -304,7 +305,7 @@ bool GenericScheduler::place_new() {
 
 void GenericScheduler::stop(std::uint32_t position, Description description, std::optional<tables::Client> client,
                             std::uint32_t followup) {
-  std::vector<plan::PlannedStop>& stops = result_->plan.stops;
+  std::vector<plan::PlannedStop>& stops = given_.result->plan.stops;
   plan::PlannedStop& out = stops.emplace_back();
   out.alloc = allocs_.rows()[position];
   out.description = description;
@@ -313,35 +314,36 @@ void GenericScheduler::stop(std::uint32_t position, Description description, std
   stack_.stopped(static_cast<std::uint32_t>(stops.size() - 1));
 }
 
-/// Compares the job with its allocations (R-SCHED-46). On false, `result_` holds an error.
+/// Compares the job with its allocations (R-SCHED-46). On false, `given_.result` holds an error.
 bool GenericScheduler::reconcile_job() {
   const base::StageScope reconciling(base::Stage::reconcile);
-  EvalResult& result = *result_;
-  deployment_ = is_of_batch(eval_->type) ? nullptr : latest_deployment(*state_, eval_->job);
-  allocs_.read(*state_, eval_->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
+  EvalResult& result = *given_.result;
+  deployment_ = is_of_batch(given_.eval->type) ? nullptr : latest_deployment(*given_.state, given_.eval->job);
+  allocs_.read(*given_.state, given_.eval->job, deployment_ ? uuid(deployment_->id) : base::Uuid{});
   if (!quirks().followups_dangle) written_followups_.clear();
   for (const auto& [row, id] : written_followups_) allocs_.write_followup(row, base::to_text(id));
 
-  finish_lost(*state_, allocs_, [&](std::uint32_t position) {  // R-SCHED-35
+  finish_lost(*given_.state, allocs_, [&](std::uint32_t position) {  // R-SCHED-35
     stop(position, Description::lost, tables::Client::lost);
   });
 
-  const tables::JobKey& key = state_->jobs.keys[eval_->job];
+  const tables::JobKey& key = given_.state->jobs.keys[given_.eval->job];
   reconcile::ClusterInput input;
-  input.job = state_->jobs.objects[eval_->job].get();  // with its current ModifyIndex (R-RECON-152, R-CTRL-720)
-  input.job_id = state_->text(key.job_id);
-  input.is_batch = is_of_batch(eval_->type);
+  input.job =
+      given_.state->jobs.objects[given_.eval->job].get();  // with its current ModifyIndex (R-RECON-152, R-CTRL-720)
+  input.job_id = given_.state->text(key.job_id);
+  input.is_batch = is_of_batch(given_.eval->type);
   input.disconnect_support = scratch_.options.disconnect_support;
   input.quirks = quirks();
   input.deployment = deployment_.get();
   input.allocs = allocs_.facts();
   input.slots = allocs_.slots();
   input.group_names = allocs_.group_names();
-  input.eval_id = eval_->id_text;
-  input.eval_priority = eval_->priority;
-  input.now = eval_->now_ns;
+  input.eval_id = given_.eval->id_text;
+  input.eval_priority = given_.eval->priority;
+  input.now = given_.eval->now_ns;
   in_place_.clear();
-  StreamIds ids(*ids_);
+  StreamIds ids(*given_.ids);
   if (job_) {
     Updates updates(*this);
     reconciled_ = reconciler_.run(input, updates, ids);
@@ -371,7 +373,7 @@ bool GenericScheduler::reconcile_job() {
 
 /// Puts the reconciler's lists into the plan (R-SCHED-47).
 void GenericScheduler::apply_result() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   PlanRows& plan = result.plan;
   ClusterResult& r = reconciled_;
   for (const ClusterResult::Group& group : r.groups) {
@@ -393,7 +395,9 @@ void GenericScheduler::apply_result() {
 }
 
 /// A delayed evaluation creates no follow-ups (R-SCHED-54); Nomad still refers to them (R-SCHED-56).
-bool GenericScheduler::names_followups() const { return eval_->wait_until.is_zero() || quirks().followups_dangle; }
+bool GenericScheduler::names_followups() const {
+  return given_.eval->wait_until.is_zero() || quirks().followups_dangle;
+}
 
 /// Position of a follow-up of the reconciler in the plan; kNoRow: none, or it is not created.
 std::uint32_t GenericScheduler::followup_of(std::int32_t followup) const {
@@ -401,7 +405,7 @@ std::uint32_t GenericScheduler::followup_of(std::int32_t followup) const {
 }
 
 void GenericScheduler::apply_deployment() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   PlanRows& plan = result.plan;
   const ClusterResult& r = reconciled_;
   // The current deployment is the reconciler's, else the stored one, in any status (R-SCHED-49).
@@ -422,7 +426,7 @@ void GenericScheduler::apply_deployment() {
 }
 
 void GenericScheduler::apply_stops() {
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   const auto rows = allocs_.rows();
   for (const ClusterResult::Stop& s : reconciled_.stop) {
     std::optional<tables::Client> client;
@@ -440,7 +444,7 @@ void GenericScheduler::apply_stops() {
 }
 
 void GenericScheduler::apply_updates() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   PlanRows& plan = result.plan;
   const ClusterResult& r = reconciled_;
   const auto rows = allocs_.rows();

@@ -17,15 +17,15 @@ class GenericScheduler {
 
   /// Exhaustive mode: every Select takes the best of all nodes instead of stopping at Nomad's limit. A tie goes to the
   /// first in visiting order. Scores come from the same code.
-  void set_exhaustive(bool exhaustive) { exhaustive_ = exhaustive; }
+  void set_exhaustive(bool exhaustive) { settings_.exhaustive = exhaustive; }
   /// Exhaustive mode: allows Selects to omit the metrics of placements (SelectMetrics::deferred), so that an index that
   /// outlives evaluations can answer. complete_metrics() computes them.
-  void set_defer_metrics(bool defer) { defer_metrics_ = defer; }
+  void set_defer_metrics(bool defer) { settings_.defer_metrics = defer; }
   /// Computes the deferred metrics of `result` by repeating the last attempt on its state, which must still exist.
   /// `eval` and `provider` as in process(). The metrics then live until the next evaluation starts.
   void complete_metrics(const EvalFacts& eval, rank::OrderProvider provider, EvalResult& result);
   /// Sources that may answer Selects; they change neither decisions nor metrics.
-  void set_sources(EnabledSources sources) { sources_ = sources; }
+  void set_sources(EnabledSources sources) { settings_.sources = sources; }
 
   /// State index that seeds the visiting order (R-FEAS-202), for evaluations that are decided before their turn; 0: the
   /// snapshot's index.
@@ -84,17 +84,14 @@ class GenericScheduler {
 
   Scratch& scratch_;
   GenericStack stack_;
-  bool exhaustive_ = false;
-  bool defer_metrics_ = false;
-  EnabledSources sources_;
+  struct {
+    bool exhaustive = false, defer_metrics = false;
+    EnabledSources sources;
+  } settings_;
   bool was_new_ = false;  // the job of the last attempt had no allocations
 
   // Current evaluation.
-  const tables::Snapshot* state_ = nullptr;
-  const EvalFacts* eval_ = nullptr;
-  rank::OrderProvider provider_ = rank::OrderProvider::nomad;
-  IdStream* ids_ = nullptr;
-  EvalResult* result_ = nullptr;
+  Given given_;
   std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlive attempts
 
   // Current attempt.

@@ -16,20 +16,20 @@ using tables::kNoRow;
 
 /// True if the stored failure still holds; then the result is that of the attempt.
 bool GenericScheduler::fails_again() {
-  if (!job_ || job_->groups.size() != 1 || !eval_->blocked || eval_->annotate ||
-      !sources_.has(Switch::failed_attempt) || !eval_->wait_until.is_zero())
+  if (!job_ || job_->groups.size() != 1 || !given_.eval->blocked || given_.eval->annotate ||
+      !settings_.sources.has(Switch::failed_attempt) || !given_.eval->wait_until.is_zero())
     return false;
-  const RetryMemo* const kept = scratch_.failures.retry_of(job_->spec.get());
+  const RetryMemo* const kept = scratch_.by_state.failures.retry_of(job_->spec.get());
   if (!kept || !scratch_.passed_over.empty()) return false;
   const RetryMemo& before = *kept;
-  FailureMemo* const memo = scratch_.failures.of_retry(before);
-  const tables::NodeTable& nodes = state_->nodes;
-  if (!memo || before.job_changes != state_->jobs.keys[eval_->job].changes ||
-      before.object != state_->jobs.objects[eval_->job] || before.surroundings != state_->cold ||
+  FailureMemo* const memo = scratch_.by_state.failures.of_retry(before);
+  const tables::NodeTable& nodes = given_.state->nodes;
+  if (!memo || before.job_changes != given_.state->jobs.keys[given_.eval->job].changes ||
+      before.object != given_.state->jobs.objects[given_.eval->job] || before.surroundings != given_.state->cold ||
       !before.ready.is_at(nodes) || before.epoch != nodes.epoch || before.kinds_left != nodes.kinds_left ||
       !stack_.fails_again(*memo, *job_))
     return false;
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   result.groups = before.groups;
   const std::int32_t coalesced = result.groups[before.failed].failure.coalesced;
   plan::SelectMetrics& failure = result.groups[before.failed].failure;
@@ -45,22 +45,22 @@ bool GenericScheduler::fails_again() {
 
 /// Stores the outcome of an attempt that planned nothing, if it is nothing but one failed placement.
 void GenericScheduler::keep_failure() {
-  const EvalResult& result = *result_;
+  const EvalResult& result = *given_.result;
   const FailureMemo* const memo = stack_.only_failure();
-  if (!memo || !job_ || !result.plan.followups.empty() || !written_followups_.empty() || !eval_->wait_until.is_zero() ||
-      !result.plan.stops.empty() || !result.deployment_groups.empty() || !scratch_.passed_over.empty() ||
-      !sources_.has(Switch::failed_attempt) || !nothing_gets_due())
+  if (!memo || !job_ || !result.plan.followups.empty() || !written_followups_.empty() ||
+      !given_.eval->wait_until.is_zero() || !result.plan.stops.empty() || !result.deployment_groups.empty() ||
+      !scratch_.passed_over.empty() || !settings_.sources.has(Switch::failed_attempt) || !nothing_gets_due())
     return;
   std::size_t failed = 0, failures = 0;
   for (std::size_t g = 0; g < result.groups.size(); ++g)
     if (result.groups[g].failed) failed = g, ++failures;
   if (failures != 1) return;
-  RetryMemo& kept = scratch_.failures.add_retry(job_->spec, *memo);
-  kept.job_changes = state_->jobs.keys[eval_->job].changes;
-  kept.object = state_->jobs.objects[eval_->job];
-  kept.surroundings = state_->cold;
-  kept.ready.move_to(state_->nodes);
-  kept.epoch = state_->nodes.epoch, kept.kinds_left = state_->nodes.kinds_left;
+  RetryMemo& kept = scratch_.by_state.failures.add_retry(job_->spec, *memo);
+  kept.job_changes = given_.state->jobs.keys[given_.eval->job].changes;
+  kept.object = given_.state->jobs.objects[given_.eval->job];
+  kept.surroundings = given_.state->cold;
+  kept.ready.move_to(given_.state->nodes);
+  kept.epoch = given_.state->nodes.epoch, kept.kinds_left = given_.state->nodes.kinds_left;
   kept.groups = result.groups;
   kept.failed = failed;
   kept.eligibility = result.eligibility;

@@ -51,7 +51,7 @@ struct GenericScheduler::Placing {
 };
 
 bool GenericScheduler::preempts(const CompiledJob& job) const {  // R-SCHED-98, R-PREEMPT-103
-  const auto& config = state_->cold->scheduler_config;
+  const auto& config = given_.state->cold->scheduler_config;
   if (!config) return true;
   return job.type == model::JobType::batch ? config->preemption_config.batch_scheduler_enabled
                                            : config->preemption_config.service_scheduler_enabled;
@@ -64,12 +64,12 @@ std::uint32_t GenericScheduler::group_position(const CompiledJob& job, tables::S
   return kNoRow;
 }
 
-/// Makes all placements (R-SCHED-58 to 62). On false, `result_` holds an error.
+/// Makes all placements (R-SCHED-58 to 62). On false, `given_.result` holds an error.
 bool GenericScheduler::place_all() {
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   if (!use_version(*job_, true, reconciled_.destructive_update.size() + reconciled_.place.size())) return false;
   const base::StageScope placing(base::placing_stage());
-  if (!deployment_is_active_ && !result_->deployment_id.is_nil()) {  // R-SCHED-59
+  if (!deployment_is_active_ && !given_.result->deployment_id.is_nil()) {  // R-SCHED-59
     placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
     plan.deployment_ids.emplace_back();
   } else {
@@ -103,19 +103,20 @@ bool GenericScheduler::place_all() {
 /// The version, and its deployment, of a placement made while canaries are unpromoted (R-SCHED-68 to 70); null: the
 /// current version.
 const CompiledJob* GenericScheduler::older_version(const Missing& missing, base::Uuid& deployment) const {
-  const tables::DeploymentTable& table = state_->deployments;
+  const tables::DeploymentTable& table = given_.state->deployments;
   const std::string& group = reconciled_.groups[missing.group].name;
   const auto version_row = [&](std::uint64_t version) -> const CompiledJob* {
     if (job_->version == version) return job_;
     const CompiledJob* found = nullptr;
-    for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
-      if (state_->jobs.stored[row] && state_->jobs.versions[row]->key == eval_->job &&
-          state_->jobs.versions[row]->version == version)
-        found = state_->jobs.versions[row].get();
+    for (std::size_t row = 0; row < given_.state->jobs.versions.size(); ++row)
+      if (given_.state->jobs.stored[row] && given_.state->jobs.versions[row]->key == given_.eval->job &&
+          given_.state->jobs.versions[row]->version == version)
+        found = given_.state->jobs.versions[row].get();
     return found;
   };
   std::uint32_t best = kNoRow;
-  for (std::uint32_t row = state_->jobs.keys[eval_->job].deployment_head; row != kNoRow; row = table.next_of_job[row]) {
+  for (std::uint32_t row = given_.state->jobs.keys[given_.eval->job].deployment_head; row != kNoRow;
+       row = table.next_of_job[row]) {
     if (!table.object[row]) continue;  // removed
     const model::Deployment& d = *table.object[row];
     if (d.job_create_index != job_->spec->create_index) continue;
@@ -142,16 +143,16 @@ const CompiledJob* GenericScheduler::older_version(const Missing& missing, base:
 NodeRow GenericScheduler::preferred_node(const Missing& missing) const {  // R-SCHED-74 to 76
   if (missing.previous == kNoRow) return kNoRow;
   const tables::AllocRow row = allocs_.rows()[missing.previous];
-  const tables::VersionRow version = state_->allocs.job[row];
+  const tables::VersionRow version = given_.state->allocs.job[row];
   if (version == kNoRow) return kNoRow;
-  const model::Job& theirs = *state_->jobs.versions[version]->spec;
+  const model::Job& theirs = *given_.state->jobs.versions[version]->spec;
   if (theirs.node_pool != job_->spec->node_pool || theirs.datacenters != job_->spec->datacenters) return kNoRow;
-  const std::uint32_t position = group_position(*job_, result_->groups[missing.group].name);
+  const std::uint32_t position = group_position(*job_, given_.result->groups[missing.group].name);
   if (position == kNoRow) return kNoRow;
   const auto& disk = job_->groups[position].spec->ephemeral_disk;
   if (!disk || !(disk->sticky || disk->migrate)) return kNoRow;
-  const NodeRow node = state_->allocs.node[row];
-  return node != kNoRow && state_->nodes.exists(node) && state_->nodes.ready(node) ? node : kNoRow;
+  const NodeRow node = given_.state->allocs.node[row];
+  return node != kNoRow && given_.state->nodes.exists(node) && given_.state->nodes.ready(node) ? node : kNoRow;
 }
 
 std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOptions& options, NodeRow preferred,
@@ -175,8 +176,8 @@ std::optional<Selected> GenericScheduler::select(std::uint32_t group, SelectOpti
 /// Adds the selected node to the plan, with the metrics of the Select.
 PlannedAlloc& GenericScheduler::add_alloc(Selected& selected, std::uint32_t group, std::uint32_t name_index) {
   stack_.preempt(selected);
-  PlannedAlloc& alloc = result_->plan.allocs.emplace_back();
-  alloc.id = ids_->next();
+  PlannedAlloc& alloc = given_.result->plan.allocs.emplace_back();
+  alloc.id = given_.ids->next();
   alloc.node = selected.node;
   alloc.group = group;
   alloc.name_index = name_index;
@@ -193,8 +194,8 @@ GenericScheduler::Placing GenericScheduler::placing_of(const Missing& missing) {
   if (!missing.downgrade) return out;
   base::Uuid deployment;
   if (const CompiledJob* older = older_version(missing, deployment)) {
-    out = {older, static_cast<std::uint16_t>(result_->plan.deployment_ids.size()), true};
-    result_->plan.deployment_ids.push_back(deployment);
+    out = {older, static_cast<std::uint16_t>(given_.result->plan.deployment_ids.size()), true};
+    given_.result->plan.deployment_ids.push_back(deployment);
     if (quirks().downgrade_leaks_deployment) placing_deployment_ = out.deployment;  // R-SCHED-72: also of later ones
   }
   return out;
@@ -210,23 +211,23 @@ void GenericScheduler::heed_previous(std::uint32_t previous, const CompiledGroup
     options.name = name_;
   }
   penalty_nodes_.clear();
-  const NodeRow node = state_->allocs.node[row];
+  const NodeRow node = given_.state->allocs.node[row];
   if (facts.client == model::ClientStatus::failed && node != kNoRow) penalty_nodes_.push_back(node);
   // Allocations stored in columns only were never rescheduled.
-  if (state_->allocs.cold[row] && facts.alloc->reschedule_tracker && facts.alloc->reschedule_tracker->events)
+  if (given_.state->allocs.cold[row] && facts.alloc->reschedule_tracker && facts.alloc->reschedule_tracker->events)
     for (const model::RescheduleEvent& event : *facts.alloc->reschedule_tracker->events)
-      if (const NodeRow before = find_node(*state_, event.prev_node_id); before != kNoRow)
+      if (const NodeRow before = find_node(*given_.state, event.prev_node_id); before != kNoRow)
         penalty_nodes_.push_back(before);
   options.penalty_nodes = penalty_nodes_;
 }
 
 void GenericScheduler::add_placed(const Missing& missing, const Placing& placing, std::uint32_t group,
                                   Selected& selected) {
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   PlannedAlloc& alloc = add_alloc(selected, group, missing.name_index);
   alloc.job = placing.downgraded ? version_of(*placing.version) : kNoRow;
   alloc.deployment = placing.deployment;
-  alloc.canary = missing.canary && !result_->deployment_id.is_nil();  // R-SCHED-86
+  alloc.canary = missing.canary && !given_.result->deployment_id.is_nil();  // R-SCHED-86
   if (missing.previous != kNoRow) {
     alloc.previous = allocs_.rows()[missing.previous];
     alloc.keeps_name = true;
@@ -239,16 +240,16 @@ void GenericScheduler::add_placed(const Missing& missing, const Placing& placing
   }
   if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
     alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
-    plan.trackers.push_back(model::replacement_tracker(*allocs_.facts()[missing.previous].alloc, eval_->now_ns));
+    plan.trackers.push_back(model::replacement_tracker(*allocs_.facts()[missing.previous].alloc, given_.eval->now_ns));
     note_replaced(missing.previous);
   }
   if (scratch_.options.remote_tasks && missing.previous != kNoRow) take_over_tasks(missing, alloc);
   stack_.placed(alloc);
 }
 
-/// Makes one placement (R-SCHED-62). On false, `result_` holds an error.
+/// Makes one placement (R-SCHED-62). On false, `given_.result` holds an error.
 bool GenericScheduler::place(const Missing& missing) {
-  GroupResult& group = result_->groups[missing.group];
+  GroupResult& group = given_.result->groups[missing.group];
   if (scratch_.passes_over(group.name)) return true;
   const Placing placing = placing_of(missing);
   const std::uint32_t position = group_position(*placing.version, group.name);
@@ -288,8 +289,8 @@ bool GenericScheduler::place(const Missing& missing) {
 
 /// The row of a version of the job.
 tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
-  for (std::size_t row = 0; row < state_->jobs.versions.size(); ++row)
-    if (state_->jobs.versions[row].get() == &job) return static_cast<tables::VersionRow>(row);
+  for (std::size_t row = 0; row < given_.state->jobs.versions.size(); ++row)
+    if (given_.state->jobs.versions[row].get() == &job) return static_cast<tables::VersionRow>(row);
   return kNoRow;
 }
 
@@ -297,7 +298,7 @@ tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
 void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& alloc) {
   const reconcile::AllocFacts& facts = allocs_.facts()[missing.previous];
   if (facts.client_terminal() || !(missing.lost || facts.wants(reconcile::AllocFacts::kMigrate))) return;
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   alloc.task_states = static_cast<std::uint32_t>(plan.task_states.size());
   auto& out = plan.task_states.emplace_back();
   for (const auto& [task, state] : facts.alloc->task_states) {
@@ -310,7 +311,7 @@ void GenericScheduler::take_over_tasks(const Missing& missing, PlannedAlloc& all
 
 /// Turns the plan's entry of a replaced allocation into a copy with an updated reschedule tracker (R-SCHED-94).
 void GenericScheduler::note_replaced(std::uint32_t position) {
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   const tables::AllocRow row = allocs_.rows()[position];
   for (plan::PlannedStop& stop : plan.stops)
     if (stop.alloc == row && !stop.evict && !stop.dropped) {
@@ -322,7 +323,7 @@ void GenericScheduler::note_replaced(std::uint32_t position) {
 }
 
 void GenericScheduler::mark_not_placed(const Missing& missing) {  // R-SCHED-96
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   const tables::AllocRow row = allocs_.rows()[missing.previous];
   stack_.pop_stop(row);
   if (plan::PlannedUpdate* update = stack_.update_of(row)) {

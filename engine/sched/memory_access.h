@@ -21,11 +21,11 @@ struct MemoryAccess {
   }
   static const NodePlace& place(const NodeIndex& index) { return index.place_; }
   static auto& left_out(NodeIndex& index) { return index.left_out_; }
-  static auto& cpu_used(NodeIndex& index) { return index.cpu_used_; }
+  static auto& cpu_used(NodeIndex& index) { return index.amounts_.cpu_used; }
   /// Free cpu, memory and disk, then used cpu and memory, at a position.
   static std::array<std::int64_t, 5> amounts(NodeIndex& index, std::uint32_t position) {
-    return {index.cpu_free_[position], index.memory_free_[position], index.disk_free_[position],
-            cpu_used(index)[position], index.memory_used_[position]};
+    return {index.amounts_.cpu_free[position], index.amounts_.memory_free[position], index.amounts_.disk_free[position],
+            cpu_used(index)[position], index.amounts_.memory_used[position]};
   }
   static SelectParts& parts(GenericStack& stack) { return stack.parts_; }
   static GroupView& begin_select(GenericStack& stack, std::uint32_t group, const SelectOptions& options) {

@@ -105,29 +105,29 @@ void Scratch::prepare(std::size_t nodes) {
   // Per node: 130 B of columns, 90 B of positions and cells, and more for further groups. A few MiB at most, because on
   // large clusters most Selects visit few nodes.
   constexpr std::size_t kPerNode = 256, kMost = std::size_t{4} << 20;
-  marks.resize(std::max(marks.size(), nodes));
-  overlays.resize(std::min(nodes, kPreparedAllocs));
-  overlays.clear();
+  by_attempt.marks.resize(std::max(by_attempt.marks.size(), nodes));
+  by_attempt.overlays.resize(std::min(nodes, kPreparedAllocs));
+  by_attempt.overlays.clear();
   if (nodes > 0) arena.prepare(std::min(nodes * kPerNode, kMost));
 }
 
 void Scratch::start_attempt(const Snapshot& snapshot) {
-  if (marks.size() < snapshot.nodes.size()) marks.resize(snapshot.nodes.size());
-  overlays.clear();
+  if (by_attempt.marks.size() < snapshot.nodes.size()) by_attempt.marks.resize(snapshot.nodes.size());
+  by_attempt.overlays.clear();
   strategy_fit.start();
-  if (++epoch == 0) {
-    std::fill(marks.begin(), marks.end(), NodeMark{});
-    epoch = 1;
+  if (++by_attempt.epoch == 0) {
+    std::fill(by_attempt.marks.begin(), by_attempt.marks.end(), NodeMark{});
+    by_attempt.epoch = 1;
   }
 }
 
 NodeOverlay& Scratch::own_overlay(NodeRow row) {
   NodeMark& m = mark(row);
   if (m.overlay == kNoRow) {
-    m.overlay = static_cast<std::uint32_t>(overlays.size());
-    overlays.emplace_back().row = row;
+    m.overlay = static_cast<std::uint32_t>(by_attempt.overlays.size());
+    by_attempt.overlays.emplace_back().row = row;
   }
-  return overlays[m.overlay];
+  return by_attempt.overlays[m.overlay];
 }
 
 const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t base_set) {
@@ -190,8 +190,8 @@ const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::Colu
 }
 
 std::uint32_t Scratch::reason_of(const Snapshot& snapshot, tables::ConstraintId id) {
-  if (constraint_reason.size() <= id) constraint_reason.resize(snapshot.constraints.size());
-  std::uint32_t& reason = constraint_reason[id];
+  if (by_content.constraint_reason.size() <= id) by_content.constraint_reason.resize(snapshot.constraints.size());
+  std::uint32_t& reason = by_content.constraint_reason[id];
   if (reason == 0) reason = reasons.id(snapshot.text(snapshot.constraints[id]->reason));
   return reason;
 }

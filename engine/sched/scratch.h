@@ -268,26 +268,49 @@ struct Scratch {
   Arena arena;
   tables::ShapePool shapes;  ///< resources of chosen nodes
   Reasons reasons;
-  Verdicts verdicts;
-  KindVerdicts kind_verdicts;
-  std::vector<NodeMark> marks;  ///< by node row
-  NodeFeed feed;
-  std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
-  FailureMemos failures;
   SourceCounts source_counts;  ///< sum of all evaluations
-  AskScores ask_scores;
-  LooksPerNode looks_per_node;
-  CoreUse core_use;
-  PortProfiles port_profiles;
-  /// Cache by state: whether each node has the host volumes that a group requested last, as CheckState by row.
-  struct VolumeAnswers {
-    std::uint64_t epoch = 0;
-    std::string asked;
-    std::vector<std::uint8_t> of_row;
-  } volume_answers;
-  std::vector<NodeOverlay> overlays;
-  std::uint32_t epoch = 0;
-  std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
+
+  /// Right for ever: the keys are never reused.
+  struct {
+    Verdicts verdicts;
+    KindVerdicts kind_verdicts;
+    LooksPerNode looks_per_node;
+    PortProfiles port_profiles;
+    std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
+    /// Results of checks that depend only on a node's check profile: profile << 32 | driver symbol; profile, where a
+    /// group without networks passes.
+    tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;
+    tsl::robin_map<tables::Symbol, bool> host_network_answers;
+  } by_content;
+
+  /// Of one state; NodeFeed tells what changed since. Lists of ready nodes and mirrors are as well.
+  struct {
+    NodeFeed feed;
+    std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
+    FailureMemos failures;
+    AskScores ask_scores;
+    /// Whether each node has the host volumes that a group requested last, as CheckState by row.
+    struct {
+      std::uint64_t epoch = 0;
+      std::string asked;
+      std::vector<std::uint8_t> of_row;
+    } volume_answers;
+  } by_state;
+
+  /// Ends with the attempt.
+  struct {
+    std::vector<NodeMark> marks;  ///< by node row
+    std::vector<NodeOverlay> overlays;
+    std::uint32_t epoch = 0;
+  } by_attempt;
+
+  /// Memory that is used again; nothing in it is kept.
+  struct {
+    CoreUse core_use;
+    network::NetworkIndex network_index;
+    rank::FitSum fit;
+    match::Patterns patterns;
+  } work;
 
   [[nodiscard]] bool passes_over(tables::Symbol group) const {
     return !passed_over.empty() && std::binary_search(passed_over.begin(), passed_over.end(), group);
@@ -299,13 +322,13 @@ struct Scratch {
   /// Starts an attempt: clears marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
   void start_attempt(const tables::Snapshot& snapshot);
   [[nodiscard]] NodeMark& mark(tables::NodeRow row) {
-    NodeMark& m = marks[row];
-    if (m.epoch != epoch) m = {epoch, tables::kNoRow, tables::kNoRow};
+    NodeMark& m = by_attempt.marks[row];
+    if (m.epoch != by_attempt.epoch) m = {by_attempt.epoch, tables::kNoRow, tables::kNoRow};
     return m;
   }
   [[nodiscard]] const NodeOverlay* overlay(tables::NodeRow row) const {
-    const NodeMark& m = marks[row];
-    return m.epoch == epoch && m.overlay != tables::kNoRow ? &overlays[m.overlay] : nullptr;
+    const NodeMark& m = by_attempt.marks[row];
+    return m.epoch == by_attempt.epoch && m.overlay != tables::kNoRow ? &by_attempt.overlays[m.overlay] : nullptr;
   }
   [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
   /// Ready nodes of a base set in the snapshot.
@@ -314,14 +337,6 @@ struct Scratch {
   [[nodiscard]] const ReadyNodes& ready_nodes(std::uint32_t base_set) const { return *ready_[base_set].last; }
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);
-
-  /// Results of checks that depend only on a node's check profile.
-  tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;  ///< profile << 32 | driver symbol
-  tsl::robin_map<tables::Symbol, bool> host_network_answers;          ///< profile: passes if the group has no networks
-
-  network::NetworkIndex network_index;
-  rank::FitSum fit;
-  match::Patterns patterns;
 
  private:
   friend struct MemoryAccess;

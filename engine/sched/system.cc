@@ -64,16 +64,16 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
   result.clear();
   scratch_.arena.reset();
   if (!accepts(eval.triggered_by, is_of_batch(eval.type))) return refuse_trigger(eval, result);
-  eval_ = &eval;
-  ids_ = &ids;
-  planner_ = &planner;
-  result_ = &result;
-  result.state = state_ = &snapshot;
+  given_.eval = &eval;
+  given_.ids = &ids;
+  given_.planner = &planner;
+  given_.result = &result;
+  result.state = given_.state = &snapshot;
   ready_ = nullptr;
   static constexpr std::uint32_t kSystemAttempts = 5, kSysbatchAttempts = 2;  // R-SCHED-6
   run_attempts(is_of_batch(eval.type) ? kSysbatchAttempts : kSystemAttempts, result, [this] {
     const AttemptEnd end = attempt();
-    result_->port_collision_events += stack_.port_collision_events();
+    given_.result->port_collision_events += stack_.port_collision_events();
     return end;
   });
   assert_worker_memory(*result.state, scratch_);
@@ -81,10 +81,10 @@ void SystemScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, I
 
 /// Reads the job and starts the stack.
 void SystemScheduler::begin_attempt() {
-  EvalResult& result = *result_;
-  const Snapshot& state = *state_;
+  EvalResult& result = *given_.result;
+  const Snapshot& state = *given_.state;
   result.begin_attempt(state);
-  const tables::JobKey& key = state.jobs.keys[eval_->job];
+  const tables::JobKey& key = state.jobs.keys[given_.eval->job];
   job_ = key.current == kNoRow ? nullptr : state.jobs.versions[key.current].get();
   stopped_ = !job_ || job_->stopped;
   result.plan.job = key.current;
@@ -92,9 +92,9 @@ void SystemScheduler::begin_attempt() {
     const base::StageScope ordering(base::Stage::order);
     ready_ = &scratch_.ready_nodes(state, job_->base_set);
   }
-  uses_deployments_ = !is_of_batch(eval_->type) && !scratch_.options.staggered_system_updates;  // R-SEED-33
-  stored_deployment_ = uses_deployments_ ? latest_deployment(state, eval_->job) : nullptr;
-  stack_.start(state, result.plan, may_preempt(state, is_of_batch(eval_->type)));
+  deploying_.is_used = !is_of_batch(given_.eval->type) && !scratch_.options.staggered_system_updates;  // R-SEED-33
+  deploying_.stored = deploying_.is_used ? latest_deployment(state, given_.eval->job) : nullptr;
+  stack_.start(state, result.plan, may_preempt(state, is_of_batch(given_.eval->type)));
   if (!stopped_) {
     stack_.set_job(*job_, stack_config(state, *job_, rank::OrderProvider::identity));
     stack_.set_candidates(*ready_, job_->base_set);
@@ -102,50 +102,51 @@ void SystemScheduler::begin_attempt() {
 }
 
 void SystemScheduler::run_reconciler() {
-  const Snapshot& state = *state_;
+  const Snapshot& state = *given_.state;
   const auto gather = [&]() -> reconcile::NodeInput& {
     const base::StageScope reconciling(base::Stage::reconcile);
-    return gatherer_.gather(state, eval_->job, job_, ready_, eval_->now_ns);
+    return gatherer_.gather(state, given_.eval->job, job_, ready_, given_.eval->now_ns);
   };
   reconcile::NodeInput& input = gather();
-  input.deployment = stored_deployment_.get();
+  input.deployment = deploying_.stored.get();
   if (scratch_.options.staggered_system_updates) input.use_deployments = false;
   input.disconnect_support = scratch_.options.disconnect_support;
   input.quirks = quirks();
-  if (uses_deployments_ && !input.deployment && !stopped_) input.old_servers = gatherer_.has_old_server(state, *ready_);
-  StreamIds deployment_ids(*ids_);
+  if (deploying_.is_used && !input.deployment && !stopped_)
+    input.old_servers = gatherer_.has_old_server(state, *ready_);
+  StreamIds deployment_ids(*given_.ids);
   input_ = &input;
   {
     const base::StageScope reconciling(base::Stage::reconcile);
     diff_ = &reconciler_.run(input, deployment_ids);
   }
-  if (eval_->node_order != 0) shuffle_nodes();
+  if (given_.eval->node_order != 0) shuffle_nodes();
 }
 
 /// The deployment that in-place updates and placements join.
 void SystemScheduler::choose_deployment() {
-  EvalResult& result = *result_;
-  deployment_.reset();
-  if (uses_deployments_) {  // R-SCHED-147
+  EvalResult& result = *given_.result;
+  deploying_.current.reset();
+  if (deploying_.is_used) {  // R-SCHED-147
     if (diff_->deployment)
-      deployment_ = *diff_->deployment;
-    else if (stored_deployment_ && (quirks().set_aside_deployment_named ||
-                                    diff_->old_deployment.empty()))  // as in R-SCHED-49: not a set-aside one
-      deployment_ = *stored_deployment_;
+      deploying_.current = *diff_->deployment;
+    else if (deploying_.stored && (quirks().set_aside_deployment_named ||
+                                   diff_->old_deployment.empty()))  // as in R-SCHED-49: not a set-aside one
+      deploying_.current = *deploying_.stored;
   }
-  deployment_id_ = deployment_ ? base::parse_uuid(deployment_->id).value_or(base::Uuid{}) : base::Uuid{};
-  result.deployment_id = deployment_id_;
+  deploying_.id = deploying_.current ? base::parse_uuid(deploying_.current->id).value_or(base::Uuid{}) : base::Uuid{};
+  result.deployment_id = deploying_.id;
   // In-place updates join the current deployment; placements join only an active one (R-SCHED-118, 155).
-  result.plan.deployment_ids.front() = deployment_id_;
-  placing_deployment_ = 0;
-  if (deployment_ && !model::is_active_deployment(deployment_->status)) {
+  result.plan.deployment_ids.front() = deploying_.id;
+  deploying_.placing = 0;
+  if (deploying_.current && !model::is_active_deployment(deploying_.current->status)) {
     result.plan.deployment_ids.emplace_back();
-    placing_deployment_ = 1;
+    deploying_.placing = 1;
   }
 }
 
 AttemptEnd SystemScheduler::attempt() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   begin_attempt();
   run_reconciler();
   choose_deployment();
@@ -163,19 +164,19 @@ AttemptEnd SystemScheduler::attempt() {
   count_updates();
   limit_updates();
   if (!place()) return AttemptEnd::error;
-  if (!is_of_batch(eval_->type)) deploy();
-  if (scratch_.options.seed_system_reporting && !eval_->annotate)  // R-SEED-86
+  if (!is_of_batch(given_.eval->type)) deploy();
+  if (scratch_.options.seed_system_reporting && !given_.eval->annotate)  // R-SEED-86
     for (GroupResult& group : result.groups) group.has_updates = false;
   result.plan.drop_taken_back();
-  if (result.plan.is_no_op() && !eval_->annotate) return AttemptEnd::done;  // R-SCHED-39
-  if (limit_reached_ && !continue_later()) return AttemptEnd::error;
-  return submit_plan(*planner_, state_, result, false);
+  if (result.plan.is_no_op() && !given_.eval->annotate) return AttemptEnd::done;  // R-SCHED-39
+  if (updates_.limit_reached && !continue_later()) return AttemptEnd::error;
+  return submit_plan(*given_.planner, given_.state, result, false);
 }
 
 void SystemScheduler::shuffle_nodes() {
   shuffled_ = *diff_;
   diff_ = &shuffled_;
-  IdStream random(eval_->node_order);
+  IdStream random(given_.eval->node_order);
   std::vector<std::uint64_t> rank(input_->visits.size());
   for (std::uint64_t& r : rank) r = random.next().hi;
   for (std::vector<Tuple>* list : {&shuffled_.place, &shuffled_.update, &shuffled_.reconnecting, &shuffled_.ignore})
@@ -188,25 +189,27 @@ void SystemScheduler::add_groups() {
   groups_.resize(count);
   for (Group& group : groups_) group.clear();
   for (std::size_t g = 0; g < count; ++g) {
-    GroupResult& out = result_->groups.emplace_back();
+    GroupResult& out = given_.result->groups.emplace_back();
     out.name = job_->groups[g].name;
     out.in_job = true;
     out.has_updates = false;
   }
   for (const Tuple& tuple : diff_->stop) {  // groups that the job no longer has
-    const tables::Symbol name = state_->allocs.group[row_of(tuple)];
-    if (result_->group(name)) continue;
-    GroupResult& out = result_->groups.emplace_back();
+    const tables::Symbol name = given_.state->allocs.group[row_of(tuple)];
+    if (given_.result->group(name)) continue;
+    GroupResult& out = given_.result->groups.emplace_back();
     out.name = name;
     out.has_updates = false;
   }
-  std::sort(result_->groups.begin() + static_cast<std::ptrdiff_t>(count), result_->groups.end(),
-            [this](const GroupResult& a, const GroupResult& b) { return state_->text(a.name) < state_->text(b.name); });
+  std::sort(given_.result->groups.begin() + static_cast<std::ptrdiff_t>(count), given_.result->groups.end(),
+            [this](const GroupResult& a, const GroupResult& b) {
+              return given_.state->text(a.name) < given_.state->text(b.name);
+            });
 }
 
 void SystemScheduler::stop(AllocRow row, tables::Description description, std::optional<tables::Client> client) {
-  result_->plan.stops.push_back({.alloc = row, .description = description, .client = client});
-  stack_.stopped(static_cast<std::uint32_t>(result_->plan.stops.size() - 1));
+  given_.result->plan.stops.push_back({.alloc = row, .description = description, .client = client});
+  stack_.stopped(static_cast<std::uint32_t>(given_.result->plan.stops.size() - 1));
 }
 
 void SystemScheduler::stop_tuples(const std::vector<Tuple>& tuples, tables::Description description,
@@ -215,26 +218,26 @@ void SystemScheduler::stop_tuples(const std::vector<Tuple>& tuples, tables::Desc
 }
 
 void SystemScheduler::update_in_place() {  // R-SCHED-115
-  updates_ = diff_->update;
-  updates_.insert(updates_.end(), diff_->reconnecting.begin(), diff_->reconnecting.end());
-  std::size_t i = 0, end = updates_.size();
-  destructive_count_ = 0;
+  updates_.tuples = diff_->update;
+  updates_.tuples.insert(updates_.tuples.end(), diff_->reconnecting.begin(), diff_->reconnecting.end());
+  std::size_t i = 0, end = updates_.tuples.size();
+  updates_.destructive_count = 0;
   if (end == 0) return;
-  InPlaceCheck check(*state_, *job_, quirks(), scratch_.shapes);
+  InPlaceCheck check(*given_.state, *job_, quirks(), scratch_.shapes);
   while (i < end) {
-    if (try_in_place(updates_[i], check))
-      std::swap(updates_[i], updates_[--end]);
+    if (try_in_place(updates_.tuples[i], check))
+      std::swap(updates_.tuples[i], updates_.tuples[--end]);
     else
       ++i;
   }
-  destructive_count_ = end;
+  updates_.destructive_count = end;
 }
 
 bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  // R-SCHED-116 to 119
   const AllocRow row = row_of(tuple);
   const std::uint32_t group = name_of(tuple).group;
   if (check.must_replace(row)) return false;
-  if (state_->allocs.terminal(row)) return true;
+  if (given_.state->allocs.terminal(row)) return true;
   const NodeRow node = input_->visits[tuple.visit].handle;
   if (!check.on_target(node)) return false;
   stop(row, tables::Description::none, std::nullopt);
@@ -243,21 +246,21 @@ bool SystemScheduler::try_in_place(const Tuple& tuple, InPlaceCheck& check) {  /
   stack_.forget_last_stop();
   if (!selected) return false;
   check.merge(row, group, std::move(*selected), false);
-  PlannedUpdate& update = result_->plan.updates.emplace_back();
+  PlannedUpdate& update = given_.result->plan.updates.emplace_back();
   update.alloc = row;
   update.held = check.held();
   update.shape = check.take_shape();
   update.to_deployment = true;
   update.came_back = is_reconnecting(tuple);
   update.metrics = stack_.take_metrics();
-  stack_.updated(static_cast<std::uint32_t>(result_->plan.updates.size() - 1));
+  stack_.updated(static_cast<std::uint32_t>(given_.result->plan.updates.size() - 1));
   return true;
 }
 
 void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
   const auto updates = [&](std::uint32_t group) -> model::DesiredUpdates& {
-    result_->groups[group].has_updates = true;
-    return result_->groups[group].updates;
+    given_.result->groups[group].has_updates = true;
+    return given_.result->groups[group].updates;
   };
   const auto group_of = [&](const Tuple& tuple) { return name_of(tuple).group; };
   const auto candidate = [&](std::uint32_t group) {
@@ -265,7 +268,7 @@ void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
     groups_[group].has_candidates = true;
   };
   for (const Tuple& tuple : diff_->stop) {
-    GroupResult& out = *result_->group(state_->allocs.group[row_of(tuple)]);
+    GroupResult& out = *given_.result->group(given_.state->allocs.group[row_of(tuple)]);
     out.has_updates = true;
     ++out.updates.stop;
   }
@@ -275,13 +278,13 @@ void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
     ++updates(group).ignore;
     candidate(group);
     groups_[group].exists = true;
-    if (state_->is_canary(row_of(tuple))) ++groups_[group].canaries;
+    if (given_.state->is_canary(row_of(tuple))) ++groups_[group].canaries;
   }
   for (const Tuple& tuple : diff_->migrate) ++updates(group_of(tuple)).migrate;
-  for (std::size_t i = 0; i < updates_.size(); ++i) {
-    const std::uint32_t group = group_of(updates_[i]);
+  for (std::size_t i = 0; i < updates_.tuples.size(); ++i) {
+    const std::uint32_t group = group_of(updates_.tuples[i]);
     candidate(group);
-    if (i < destructive_count_) {
+    if (i < updates_.destructive_count) {
       ++updates(group).destructive_update;
       ++groups_[group].destructive;
     } else {
@@ -295,7 +298,7 @@ void SystemScheduler::count_updates() {  // R-SCHED-126, 148, 192
 
 void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
   place_ = diff_->place;
-  limit_reached_ = false;
+  updates_.limit_reached = false;
   if (stopped_) return;
   if (scratch_.options.staggered_system_updates) return limit_updates_of_job();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -303,16 +306,16 @@ void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
     const model::UpdateStrategy& of_job = job_->spec->update;
     groups_[g].limit = own && own->max_parallel > 0 ? own->max_parallel
                        : of_job.max_parallel > 0    ? of_job.max_parallel
-                                                    : static_cast<std::int64_t>(destructive_count_);
+                                                    : static_cast<std::int64_t>(updates_.destructive_count);
   }
-  if (deployment_)
+  if (deploying_.current)
     for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-150
       const AllocRow row = row_of(tuple);
-      if (state_->deployment_of(row) == deployment_id_ && !state_->has_health(row))
+      if (given_.state->deployment_of(row) == deploying_.id && !given_.state->has_health(row))
         --groups_[name_of(tuple).group].limit;
     }
-  for (std::size_t i = 0; i < destructive_count_; ++i) {
-    const Tuple& tuple = updates_[i];
+  for (std::size_t i = 0; i < updates_.destructive_count; ++i) {
+    const Tuple& tuple = updates_.tuples[i];
     Group& group = groups_[name_of(tuple).group];
     if (group.limit <= 0) continue;
     evict_and_place(tuple);
@@ -322,51 +325,52 @@ void SystemScheduler::limit_updates() {  // R-SCHED-149 to 152
 
 void SystemScheduler::evict_and_place(const Tuple& tuple) {  // R-SCHED-151
   stop(row_of(tuple), tables::Description::updating, std::nullopt);
-  result_->plan.stops.back().came_back = is_reconnecting(tuple);
+  given_.result->plan.stops.back().came_back = is_reconnecting(tuple);
   place_.push_back(tuple);
 }
 
 void SystemScheduler::limit_updates_of_job() {  // R-SEED-31, 32
   const model::UpdateStrategy& update = job_->spec->update;
   const bool rolling = update.stagger > 0 && update.max_parallel > 0;
-  const std::size_t limit =
-      rolling ? std::min(destructive_count_, static_cast<std::size_t>(update.max_parallel)) : destructive_count_;
-  for (std::size_t i = 0; i < limit; ++i) evict_and_place(updates_[i]);
-  limit_reached_ = limit < destructive_count_;
+  const std::size_t limit = rolling
+                                ? std::min(updates_.destructive_count, static_cast<std::size_t>(update.max_parallel))
+                                : updates_.destructive_count;
+  for (std::size_t i = 0; i < limit; ++i) evict_and_place(updates_.tuples[i]);
+  updates_.limit_reached = limit < updates_.destructive_count;
 }
 
 bool SystemScheduler::continue_later() {  // R-SEED-34, 35: once per evaluation
-  if (!result_->next_eval.is_nil()) return true;
+  if (!given_.result->next_eval.is_nil()) return true;
   CreatedEval created;
-  created.id = result_->next_eval = ids_->next();
+  created.id = given_.result->next_eval = given_.ids->next();
   model::Evaluation& next = continuation_;
   next = {};
   next.id = base::to_text(created.id);
   next.namespace_ = job_->spec->namespace_;
-  next.priority = eval_->priority;
+  next.priority = given_.eval->priority;
   next.type = job_->spec->type;
   next.triggered_by = "rolling-update";
   next.job_id = job_->spec->id;
   next.status = "pending";
   next.wait = job_->spec->update->stagger;
-  next.create_time = next.modify_time = eval_->now_ns;
+  next.create_time = next.modify_time = given_.eval->now_ns;
   created.followup = &next;
-  result_->description = planner_->create(*result_, created);
-  return result_->description.empty();
+  given_.result->description = given_.planner->create(*given_.result, created);
+  return given_.result->description.empty();
 }
 
 bool SystemScheduler::place() {  // R-SCHED-154, 156
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    result_->groups[g].has_queued =
+    given_.result->groups[g].has_queued =
         !stopped_ &&
-        ((!is_of_batch(eval_->type) && !scratch_.options.seed_system_reporting) || place_.empty());  // R-SEED-87
+        ((!is_of_batch(given_.eval->type) && !scratch_.options.seed_system_reporting) || place_.empty());  // R-SEED-87
   for (const Tuple& tuple : place_) {
-    GroupResult& group = result_->groups[name_of(tuple).group];
+    GroupResult& group = given_.result->groups[name_of(tuple).group];
     group.has_queued = true;
     ++group.queued;
   }
   const base::StageScope placing(base::placing_stage());
-  result_->plan.allocs.reserve(place_.size());
+  given_.result->plan.allocs.reserve(place_.size());
   if (!quirks().one_blocked_per_group) blocked_.assign(input_->visits.size(), 0);
   for (const Tuple& tuple : place_)
     if (input_->visits[tuple.visit].candidate && !place_one(tuple)) return false;
@@ -380,7 +384,7 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
   if (fails_again(tuple, group)) return true;
   auto selected = stack_.select(node, group, index);
   if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
-    result_->description = "failed to process eval: " + stack_.error();
+    given_.result->description = "failed to process eval: " + stack_.error();
     return false;
   }
   if (!selected) {
@@ -388,15 +392,15 @@ bool SystemScheduler::place_one(const Tuple& tuple) {
     return true;
   }
   stack_.preempt(*selected);
-  PlannedAlloc& alloc = result_->plan.allocs.emplace_back();
-  alloc.id = ids_->next();
+  PlannedAlloc& alloc = given_.result->plan.allocs.emplace_back();
+  alloc.id = given_.ids->next();
   alloc.node = node;
   alloc.group = group;
   alloc.name_index = index;
   alloc.score = selected->score;
   alloc.previous = row_of(tuple);
-  alloc.deployment = placing_deployment_;
-  alloc.canary = tuple.canary && deployment_ && !is_of_batch(eval_->type);
+  alloc.deployment = deploying_.placing;
+  alloc.canary = tuple.canary && deploying_.current && !is_of_batch(given_.eval->type);
   alloc.held = selected->held;
   alloc.shape = std::move(selected->shape);
   alloc.metrics = stack_.take_metrics();
@@ -415,17 +419,17 @@ bool SystemScheduler::fails_again(const Tuple& tuple, std::uint32_t g) {
   const std::uint32_t reason = stack_.known_failure(node, g);
   if (reason == kReasonNone) return false;
   give_up(tuple, group);
-  --result_->groups[g].queued;
+  --given_.result->groups[g].queued;
   ++group.filtered.evaluated, ++group.filtered.filtered;
   SelectCounts::add(group.reasons, reason);
   stack_.add_class(group.classes, node);
-  report_filtered(result_->groups[g], group);
+  report_filtered(given_.result->groups[g], group);
   return true;
 }
 
 /// Records that the tuple's node cannot hold the allocation.
 void SystemScheduler::give_up(const Tuple& tuple, Group& group) {
-  if (!is_of_batch(eval_->type)) {  // R-SCHED-157
+  if (!is_of_batch(given_.eval->type)) {  // R-SCHED-157
     --group.candidates;
     if (tuple.alloc != reconcile::kNoRow) --group.destructive;
   }
@@ -437,7 +441,7 @@ void SystemScheduler::give_up(const Tuple& tuple, Group& group) {
 
 void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   Group& group = groups_[g];
-  GroupResult& out = result_->groups[g];
+  GroupResult& out = given_.result->groups[g];
   give_up(tuple, group);
   if (stack_.was_filtered()) return add_filtered(out, group);
   if (out.failed) {  // R-SCHED-163
@@ -450,13 +454,14 @@ void SystemScheduler::no_option(const Tuple& tuple, std::uint32_t g) {
   }
   // R-SCHED-164: one node per group; without the quirk every node, once.
   if (!quirks().one_blocked_per_group && std::exchange(blocked_[tuple.visit], 1) != 0) return;
-  Eligibility& eligibility = result_->eligibility;  // R-SCHED-164, R-FEAS-1705
+  Eligibility& eligibility = given_.result->eligibility;  // R-SCHED-164, R-FEAS-1705
   eligibility.escaped = stack_.has_escaped();
   const NodeRow node = input_->visits[tuple.visit].handle;
-  eligibility.classes = {{state_->nodes.computed_class(state_->nodes.capacity(node).computed_class_code), true}};
+  eligibility.classes = {
+      {given_.state->nodes.computed_class(given_.state->nodes.capacity(node).computed_class_code), true}};
   eligibility.missing_resources = stack_.missing_resources();
   std::sort(eligibility.missing_resources.begin(), eligibility.missing_resources.end());
-  static_cast<void>(create_blocked(*planner_, *result_, ids_->next(), "queued-allocs",
+  static_cast<void>(create_blocked(*given_.planner, *given_.result, given_.ids->next(), "queued-allocs",
                                    "created to place remaining allocations", node));
 }
 
@@ -490,7 +495,8 @@ void SystemScheduler::report_filtered(GroupResult& out, Group& group) {  // R-SC
     out.failed = group.reported = true;
     out.failure = group.filtered;
   }
-  if (is_of_batch(eval_->type) && (quirks().system_stop_leaves_hole || out.updates.place != 0)) --out.updates.place;
+  if (is_of_batch(given_.eval->type) && (quirks().system_stop_leaves_hole || out.updates.place != 0))
+    --out.updates.place;
 }
 
 }  // namespace berth::sched

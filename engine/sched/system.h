@@ -97,29 +97,29 @@ class SystemScheduler {
   reconcile::NodeReconciler reconciler_;
 
   // Current evaluation.
-  const EvalFacts* eval_ = nullptr;
-  IdStream* ids_ = nullptr;
-  Planner* planner_ = nullptr;
-  EvalResult* result_ = nullptr;
-  const tables::Snapshot* state_ = nullptr;
+  Given given_;
   const ReadyNodes* ready_ = nullptr;  // of the last attempt in which the job was not stopped
 
   // Current attempt.
   const tables::CompiledJob* job_ = nullptr;  // null: purged
   bool stopped_ = false;
-  bool uses_deployments_ = true;    // true for system jobs, except R-SEED-33
-  bool limit_reached_ = false;      // R-SEED-32: some destructive updates are left for later
   model::Evaluation continuation_;  // R-SEED-34
   const reconcile::NodeInput* input_ = nullptr;
   const reconcile::NodeResult* diff_ = nullptr;
   reconcile::NodeResult shuffled_;  // diff_ in the order of EvalFacts::node_order
-  std::shared_ptr<const model::Deployment> stored_deployment_;
-  std::optional<model::Deployment> deployment_;  // current one (R-SCHED-147)
-  base::Uuid deployment_id_;
-  std::uint16_t placing_deployment_ = 0;  // position in plan.deployment_ids
-  std::vector<Group> groups_;             // by position in the job's list
-  std::vector<Tuple> updates_;            // destructive ones, then completed in-place ones
-  std::size_t destructive_count_ = 0;
+  struct {
+    bool is_used = true;  // for system jobs, except R-SEED-33
+    std::shared_ptr<const model::Deployment> stored;
+    std::optional<model::Deployment> current;  // R-SCHED-147
+    base::Uuid id;
+    std::uint16_t placing = 0;  // position in plan.deployment_ids
+  } deploying_;
+  std::vector<Group> groups_;  // by position in the job's list
+  struct {
+    std::vector<Tuple> tuples;  // destructive ones, then completed in-place ones
+    std::size_t destructive_count = 0;
+    bool limit_reached = false;  // R-SEED-32: some destructive ones are left for later
+  } updates_;
   std::vector<Tuple> place_;
   std::vector<std::uint8_t> trimmed_;  // by position in plan.allocs: a surplus canary
   std::vector<std::uint8_t> blocked_;  // by visit, without one_blocked_per_group: the node has a blocked evaluation

@@ -23,17 +23,17 @@ std::int64_t required_canaries(const model::UpdateStrategy& update, std::int64_t
 }  // namespace
 
 void SystemScheduler::deploy() {
-  EvalResult& result = *result_;
+  EvalResult& result = *given_.result;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (!groups_[g].has_candidates || scratch_.options.seed_system_reporting) continue;  // R-SEED-86
     result.groups[g].has_updates = true;
     result.groups[g].updates.place = static_cast<std::uint64_t>(groups_[g].candidates);
   }
-  if (!deployment_) {
-    if (!quirks().set_aside_deployment_named && stored_deployment_) add_statuses();
+  if (!deploying_.current) {
+    if (!quirks().set_aside_deployment_named && deploying_.stored) add_statuses();
     return;
   }
-  model::Deployment& deployment = *deployment_;
+  model::Deployment& deployment = *deploying_.current;
   const bool complete = update_deployment_state();
   if (std::find(trimmed_.begin(), trimmed_.end(), 1) != trimmed_.end()) drop_trimmed();
 
@@ -45,9 +45,9 @@ void SystemScheduler::deploy() {
     deployment.status_description = text;
     if (!quirks().deployment_resubmitted)  // or R-SCHED-189 would overwrite the description
       for (plan::PlannedStatus& update : result.plan.deployment_updates)
-        if (update.deployment == deployment_id_ && update.status == "running") update.description = text;
+        if (update.deployment == deploying_.id && update.status == "running") update.description = text;
   } else if (complete) {
-    add_status(deployment_id_, "successful", "Deployment completed successfully");
+    add_status(deploying_.id, "successful", "Deployment completed successfully");
   }
   const bool empty = std::none_of(deployment.task_groups.begin(), deployment.task_groups.end(),
                                   [](const auto& group) { return group.second.has_value(); });
@@ -57,15 +57,15 @@ void SystemScheduler::deploy() {
     return;
   }
   // R-SCHED-187: Nomad always submits it.
-  if (!quirks().deployment_resubmitted && stored_deployment_ && *stored_deployment_ == deployment) return;
+  if (!quirks().deployment_resubmitted && deploying_.stored && *deploying_.stored == deployment) return;
   result.plan.has_deployment = true;
   result.plan.deployment = std::make_shared<const model::Deployment>(deployment);
 }
 
 /// Updates the groups of the deployment. True if all of them are complete (R-SCHED-182).
 bool SystemScheduler::update_deployment_state() {
-  EvalResult& result = *result_;
-  model::Deployment& deployment = *deployment_;
+  EvalResult& result = *given_.result;
+  model::Deployment& deployment = *deploying_.current;
   bool complete = true;
   trimmed_.assign(result.plan.allocs.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -95,17 +95,17 @@ bool SystemScheduler::update_deployment_state() {
 /// Adds the reconciler's deployment updates to the plan.
 void SystemScheduler::add_statuses() {
   for (const auto& update : diff_->deployment_updates)
-    add_status(base::parse_uuid(update.created ? diff_->created_id : stored_deployment_->id).value_or(base::Uuid{}),
+    add_status(base::parse_uuid(update.created ? diff_->created_id : deploying_.stored->id).value_or(base::Uuid{}),
                update.status, update.description);
 }
 
 /// Adds a status update. Without deployment_resubmitted, a deployment that has ended or that the plan already ends gets
 /// none: it would be refused (R-CTRL-708).
 void SystemScheduler::add_status(base::Uuid deployment, std::string_view status, std::string_view description) {
-  auto& updates = result_->plan.deployment_updates;
+  auto& updates = given_.result->plan.deployment_updates;
   if (!quirks().deployment_resubmitted) {
-    const bool ended = stored_deployment_ && !model::is_active_deployment(stored_deployment_->status) &&
-                       base::parse_uuid(stored_deployment_->id) == deployment;
+    const bool ended = deploying_.stored && !model::is_active_deployment(deploying_.stored->status) &&
+                       base::parse_uuid(deploying_.stored->id) == deployment;
     const bool ends = std::any_of(updates.begin(), updates.end(), [&](const plan::PlannedStatus& update) {
       return update.deployment == deployment && !model::is_active_deployment(update.status);
     });
@@ -116,17 +116,17 @@ void SystemScheduler::add_status(base::Uuid deployment, std::string_view status,
 
 /// The canaries of the group in the plan, by node in ascending ID: marks of disconnecting ones, then new ones.
 std::vector<SystemScheduler::PlannedCanary> SystemScheduler::planned_canaries(std::uint32_t group) const {
-  const PlanRows& plan = result_->plan;
+  const PlanRows& plan = given_.result->plan;
   const auto canary_of_group = [&](AllocRow row) {
-    return row != kNoRow && state_->is_canary(row) && state_->allocs.group[row] == job_->groups[group].name;
+    return row != kNoRow && given_.state->is_canary(row) && given_.state->allocs.group[row] == job_->groups[group].name;
   };
   std::vector<PlannedCanary> out;
   for (std::uint32_t i = 0; i < diff_->disconnecting.size(); ++i)
     if (canary_of_group(plan.updates[i].alloc) && !plan.updates[i].dropped)
-      out.push_back({state_->nodes.id(input_->visits[diff_->disconnecting[i].visit].handle), false, i});
+      out.push_back({given_.state->nodes.id(input_->visits[diff_->disconnecting[i].visit].handle), false, i});
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
     if (plan.allocs[i].canary && plan.allocs[i].group == group)
-      out.push_back({state_->nodes.id(plan.allocs[i].node), true, i});
+      out.push_back({given_.state->nodes.id(plan.allocs[i].node), true, i});
   std::stable_sort(out.begin(), out.end(),
                    [](const PlannedCanary& a, const PlannedCanary& b) { return a.node < b.node; });
   return out;
@@ -135,14 +135,14 @@ std::vector<SystemScheduler::PlannedCanary> SystemScheduler::planned_canaries(st
 void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, std::vector<std::string>& canaries) {
   if (required == 0) return;
   const bool overshoots = quirks().canary_trim_overshoots;
-  PlanRows& plan = result_->plan;
-  const auto id_of = [&](AllocRow row) { return base::to_text(state_->allocs.id[row]); };
+  PlanRows& plan = given_.result->plan;
+  const auto id_of = [&](AllocRow row) { return base::to_text(given_.state->allocs.id[row]); };
   std::int64_t left = required;
   // F and P of R-SCHED-175: allocations that replace a canary of a failed deployment, over all groups.
   std::vector<AllocRow> replaced;
   for (const Tuple& tuple : place_) {
     if (!overshoots && name_of(tuple).group != group) continue;
-    if (const AllocRow row = row_of(tuple); row != kNoRow && state_->is_canary(row)) replaced.push_back(row);
+    if (const AllocRow row = row_of(tuple); row != kNoRow && given_.state->is_canary(row)) replaced.push_back(row);
   }
   std::sort(replaced.begin(), replaced.end());
   const auto is_preferred = [&](const PlannedAlloc& alloc) {
@@ -151,7 +151,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
   for (const PlannedAlloc& alloc : plan.allocs) left -= is_preferred(alloc);
   for (const Tuple& tuple : diff_->ignore) {  // R-SCHED-176
     if (name_of(tuple).group != group) continue;
-    if (!state_->is_canary(row_of(tuple))) continue;
+    if (!given_.state->is_canary(row_of(tuple))) continue;
     canaries.push_back(id_of(row_of(tuple)));
     --left;
   }
@@ -177,7 +177,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
     if (overshoots)
       plan.has_empty_list = true;  // R-SCHED-180, 181
     else
-      --result_->groups[group].queued;  // the replaced allocation keeps running
+      --given_.result->groups[group].queued;  // the replaced allocation keeps running
     if (!entry.is_new) {
       plan.updates[entry.index].dropped = true;
       continue;
@@ -192,7 +192,7 @@ void SystemScheduler::trim_canaries(std::int64_t required, std::uint32_t group, 
 
 /// Removes the trimmed canaries from the plan. With canary_trim_overshoots their evictions stay (R-SCHED-181).
 void SystemScheduler::drop_trimmed() {
-  PlanRows& plan = result_->plan;
+  PlanRows& plan = given_.result->plan;
   std::vector<std::uint32_t> moved(plan.allocs.size());
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {

@@ -198,25 +198,25 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
 
 bool SystemInput::has_old_server(const Snapshot& snapshot, const ReadyNodes& ready) {
   const tables::NodeTable& nodes = snapshot.nodes;
-  if (old_epoch_ != nodes.static_epoch) {
-    old_epoch_ = nodes.static_epoch;
-    version_column_ = tables::kNoColumn;
-    old_codes_.clear();
-    some_old_ = false;
+  if (old_servers_.epoch != nodes.static_epoch) {
+    old_servers_.epoch = nodes.static_epoch;
+    old_servers_.column = tables::kNoColumn;
+    old_servers_.codes.clear();
+    old_servers_.any = false;
     for (tables::ColumnId id = tables::kFirstKeyColumn; id < nodes.fixed->columns.size(); ++id)
       if (nodes.column(id).kind == tables::KeyKind::attribute && snapshot.text(nodes.column(id).key) == "nomad.version")
-        version_column_ = id;
-    if (version_column_ == tables::kNoColumn) return false;
-    const tables::KeyedColumn& column = nodes.column(version_column_);
-    old_codes_.push_back(0);
+        old_servers_.column = id;
+    if (old_servers_.column == tables::kNoColumn) return false;
+    const tables::KeyedColumn& column = nodes.column(old_servers_.column);
+    old_servers_.codes.push_back(0);
     for (std::uint32_t code = 1; code <= column.values.size(); ++code) {
-      old_codes_.push_back(reconcile::is_before_deployments(snapshot.text(column.value(code))));
-      some_old_ = some_old_ || old_codes_.back() != 0;
+      old_servers_.codes.push_back(reconcile::is_before_deployments(snapshot.text(column.value(code))));
+      old_servers_.any = old_servers_.any || old_servers_.codes.back() != 0;
     }
   }
-  if (!some_old_) return false;
+  if (!old_servers_.any) return false;
   return std::any_of(ready.candidates.begin(), ready.candidates.end(), [&](const ReadyNodes::Candidate& c) {
-    return old_codes_[nodes.code(version_column_, c.row)] != 0;
+    return old_servers_.codes[nodes.code(old_servers_.column, c.row)] != 0;
   });
 }
 

@@ -63,10 +63,12 @@ class SystemInput {
   std::vector<tables::AllocRow> rows_;                          // by place, then ID
   std::shared_ptr<const std::vector<tables::NodeRow>> ranked_;  // the ID order from which place_ was built
   std::vector<std::uint32_t> place_;                            // by node row
-  std::uint64_t old_epoch_ = ~0ULL;                             // static epoch of old_codes_
-  std::vector<std::uint8_t> old_codes_;                         // by code of the attribute nomad.version
-  tables::ColumnId version_column_ = tables::kNoColumn;
-  bool some_old_ = false;
+  struct {
+    std::uint64_t epoch = ~0ULL;      // static epoch of the codes
+    std::vector<std::uint8_t> codes;  // by code of the attribute nomad.version
+    tables::ColumnId column = tables::kNoColumn;
+    bool any = false;
+  } old_servers_;
 };
 
 }  // namespace berth::sched

@@ -77,7 +77,7 @@ TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
 void plant_stale_verdicts(server::Server& server) {
   for (std::uint32_t ask = 0; ask < 6; ++ask)
     for (std::uint32_t kind = 0; kind < 12; ++kind)
-      server.lane().scratch.kind_verdicts.of(ask, kind) = sched::kReasonDrivers;
+      server.lane().scratch.by_content.kind_verdicts.of(ask, kind) = sched::kReasonDrivers;
 }
 
 TEST(Lives, FindAStaleFactThatIsPlanted) {

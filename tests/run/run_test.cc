@@ -100,8 +100,8 @@ struct Planter final : server::Listener {
     if (!plants || ++decisions != 5) return;
     for (std::uint32_t ask = 0; ask < 12; ++ask)
       for (std::uint32_t kind = 0; kind < 64; ++kind)
-        lane.scratch.kind_verdicts.of(ask, kind) =
-            lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, ask, kind) = sched::kReasonDrivers;
+        lane.scratch.by_content.kind_verdicts.of(ask, kind) =
+            lane.scratch.by_content.kind_verdicts.of_class(lane.result.state->nodes, ask, kind) = sched::kReasonDrivers;
   }
 };
 

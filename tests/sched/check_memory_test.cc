@@ -130,7 +130,7 @@ TEST(CheckMemory, FindsAStaleMirror) {
 TEST(CheckMemory, FindsAStaleClassVerdict) {
   Planted worker;
   bool planted = false;
-  for (auto& verdicts : Access::by_class(worker.scratch.kind_verdicts))
+  for (auto& verdicts : Access::by_class(worker.scratch.by_content.kind_verdicts))
     for (std::uint32_t& verdict : verdicts)
       if (verdict != KindVerdicts::kUnknown) verdict ^= 1, planted = true;
   ASSERT_TRUE(planted);
@@ -139,7 +139,7 @@ TEST(CheckMemory, FindsAStaleClassVerdict) {
 
 TEST(CheckMemory, FindsAStaleVolumeAnswer) {
   Planted worker;
-  auto& answers = worker.scratch.volume_answers.of_row;
+  auto& answers = worker.scratch.by_state.volume_answers.of_row;
   const auto known = std::find(answers.begin(), answers.end(), kPass);
   ASSERT_NE(known, answers.end());
   *known = kFail;
@@ -148,28 +148,28 @@ TEST(CheckMemory, FindsAStaleVolumeAnswer) {
 
 TEST(CheckMemory, FindsStaleAmountsOfTheFeed) {
   Planted worker;
-  worker.scratch.feed.gather(worker.store.snapshot()->nodes);
+  worker.scratch.by_state.feed.gather(worker.store.snapshot()->nodes);
   worker.decide("placed", true);
-  worker.scratch.feed.gather(worker.store.snapshot()->nodes);
+  worker.scratch.by_state.feed.gather(worker.store.snapshot()->nodes);
   EXPECT_EQ(worker.all(), "");
-  for (auto& node : Access::gathered(worker.scratch.feed)) node.memory_mb ^= 1;
+  for (auto& node : Access::gathered(worker.scratch.by_state.feed)) node.memory_mb ^= 1;
   EXPECT_TRUE(worker.finds("NodeFeed")) << worker.all();
 }
 
 TEST(CheckMemory, FindsAStaleAmountOfTheIndex) {
   Planted worker;
   const tables::SnapshotRef snapshot = worker.store.snapshot();
-  NodeIndex& index = worker.scratch.indexes.emplace_back();
-  ASSERT_TRUE(index.sync(*snapshot, worker.scratch.ready_nodes(*snapshot, 0), worker.scratch.feed));
+  NodeIndex& index = worker.scratch.by_state.indexes.emplace_back();
+  ASSERT_TRUE(index.sync(*snapshot, worker.scratch.ready_nodes(*snapshot, 0), worker.scratch.by_state.feed));
   EXPECT_EQ(worker.all(), "");
-  Access::cpu_used(worker.scratch.indexes[0])[5] += 100;
+  Access::cpu_used(worker.scratch.by_state.indexes[0])[5] += 100;
   EXPECT_TRUE(worker.finds("NodeIndex: node n5")) << worker.all();
 }
 
 TEST(CheckMemory, FindsAStaleScore) {
   Planted worker;
   bool planted = false;
-  for (auto& table : Access::tables(worker.scratch.ask_scores))
+  for (auto& table : Access::tables(worker.scratch.by_state.ask_scores))
     for (std::uint64_t& known : table.of_row)
       if (!planted && rank::Known::is_component(known)) known ^= 1, planted = true;  // the last bit of a score
   ASSERT_TRUE(planted);
@@ -178,7 +178,7 @@ TEST(CheckMemory, FindsAStaleScore) {
 
 TEST(CheckMemory, FindsAStaleFailure) {
   Planted worker;
-  auto& memos = Access::memos(worker.scratch.failures);
+  auto& memos = Access::memos(worker.scratch.by_state.failures);
   ASSERT_FALSE(memos.empty());
   FailureMemo& memo = memos.front();
   --memo.counts[memo.shorts[4]].count;
@@ -188,7 +188,7 @@ TEST(CheckMemory, FindsAStaleFailure) {
 
 TEST(CheckMemory, FindsAStaleFailureWhereEvictionIsAllowed) {
   Planted worker(true);
-  auto& memos = Access::memos(worker.scratch.failures);
+  auto& memos = Access::memos(worker.scratch.by_state.failures);
   const auto memo = std::ranges::find_if(memos, [](const FailureMemo& m) { return m.key.evicts(); });
   ASSERT_NE(memo, memos.end());
   --memo->counts[memo->shorts[4]].count;
@@ -198,7 +198,7 @@ TEST(CheckMemory, FindsAStaleFailureWhereEvictionIsAllowed) {
 
 TEST(CheckMemory, FindsAStaleCountOfFilteredNodes) {
   Planted worker;
-  auto& memos = Access::memos(worker.scratch.failures);
+  auto& memos = Access::memos(worker.scratch.by_state.failures);
   ASSERT_FALSE(memos.empty());
   ASSERT_NE(memos.front().filtered.evaluated, 0);
   ++memos.front().filtered.evaluated;

@@ -480,9 +480,9 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
       decide(false);
     }
     attempts_again += by_source[static_cast<std::size_t>(SourceKind::failed_attempt)];
-    for (const FailureMemo& memo : MemoryAccess::memos(fast.scratch.failures)) {
+    for (const FailureMemo& memo : MemoryAccess::memos(fast.scratch.by_state.failures)) {
       const auto jobs = std::ranges::count_if(
-          MemoryAccess::retries(fast.scratch.failures),
+          MemoryAccess::retries(fast.scratch.by_state.failures),
           [&](const RetryMemo& retry) { return retry.memo_number == memo.number && memo.key.evicts(); });
       shared += jobs > 1;
     }

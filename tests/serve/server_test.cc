@@ -532,8 +532,8 @@ struct PlantingShadow final : living::Listener {
     shadow.decided(lane);
     for (std::uint32_t checks = 0; checks < 12; ++checks)
       for (std::uint32_t kind = 0; kind < 64; ++kind)
-        lane.scratch.kind_verdicts.of(checks, kind) =
-            lane.scratch.kind_verdicts.of_class(lane.result.state->nodes, checks, kind) = sched::kReasonDrivers;
+        lane.scratch.by_content.kind_verdicts.of(checks, kind) = lane.scratch.by_content.kind_verdicts.of_class(
+            lane.result.state->nodes, checks, kind) = sched::kReasonDrivers;
   }
 };
 

@@ -93,9 +93,10 @@ TEST(Shadow, FindsAStaleVerdictOfAWorker) {
   Shadowed world;
   world.place("one", 2);
   sched::Scratch& scratch = world.server->lane().scratch;
-  for (std::uint32_t kind = 0; kind < 4; ++kind) scratch.kind_verdicts.of(0, kind) = sched::kReasonDrivers;
+  for (std::uint32_t kind = 0; kind < 4; ++kind) scratch.by_content.kind_verdicts.of(0, kind) = sched::kReasonDrivers;
   const tables::NodeTable& nodes = world.server->store().current().nodes;
-  for (std::uint32_t code = 0; code < 4; ++code) scratch.kind_verdicts.of_class(nodes, 0, code) = sched::kReasonDrivers;
+  for (std::uint32_t code = 0; code < 4; ++code)
+    scratch.by_content.kind_verdicts.of_class(nodes, 0, code) = sched::kReasonDrivers;
   world.place("two", 3);
   EXPECT_NE(world.problem().find("two (job-register): this worker decide"), std::string::npos) << world.problem();
   EXPECT_GE(world.shadow->different(), 2U);  // the general source and the tables loaded again agree
@@ -108,8 +109,8 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
   sched::Scratch& scratch = world.server->lane().scratch;
   const tables::Snapshot& state = world.server->store().current();
   const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
-  std::uint64_t* const known = scratch.ask_scores.find(
-      scratch.feed, state.nodes,
+  std::uint64_t* const known = scratch.by_state.ask_scores.find(
+      scratch.by_state.feed, state.nodes,
       {group.ask, rank::FitAlgorithm::binpack, group.cpu_mhz, group.memory_mb, group.disk_mb}, 1000);
   ASSERT_NE(known, nullptr);
   for (std::size_t row = 0; row < state.nodes.size(); ++row) known[row] = std::bit_cast<std::uint64_t>(0.25);

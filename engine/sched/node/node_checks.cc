@@ -109,7 +109,7 @@ bool NodeChecks::passes(Position& position, GroupView& v, Cell& cell) {
 
 bool NodeChecks::job_checks(Position& position) {
   for (const tables::ConstraintId id : attempt_.job->constraints)
-    if (!scratch_.verdicts.holds(*attempt_.snapshot, id, position.row)) {
+    if (!scratch_.by_content.verdicts.holds(*attempt_.snapshot, id, position.row)) {
       position.job_checks = kFail;
       counts_.filter(position.node_class, scratch_.reason_of(*attempt_.snapshot, id));
       return false;
@@ -144,31 +144,34 @@ bool NodeChecks::group_checks(const Position& position, GroupView& v, Cell& cell
 
 bool NodeChecks::job_holds(NodeRow row) const {
   const std::vector<tables::ConstraintId>& ids = attempt_.job->constraints;
-  return std::all_of(ids.begin(), ids.end(),
-                     [&](tables::ConstraintId id) { return scratch_.verdicts.holds(*attempt_.snapshot, id, row); });
+  return std::all_of(ids.begin(), ids.end(), [&](tables::ConstraintId id) {
+    return scratch_.by_content.verdicts.holds(*attempt_.snapshot, id, row);
+  });
 }
 
 std::uint32_t NodeChecks::first_failing(NodeRow row, GroupView& v, bool* of_node) {
   if (of_node) *of_node = false;
   for (const tables::ConstraintId id : attempt_.job->constraints)
-    if (!scratch_.verdicts.holds(*attempt_.snapshot, id, row)) return scratch_.reason_of(*attempt_.snapshot, id);
+    if (!scratch_.by_content.verdicts.holds(*attempt_.snapshot, id, row))
+      return scratch_.reason_of(*attempt_.snapshot, id);
   return first_failing_of_group(row, v, false, of_node);
 }
 
 bool NodeChecks::has_driver(NodeRow row, tables::Symbol profile, const CompiledGroup& group, std::size_t driver) {
   const std::uint64_t key = static_cast<std::uint64_t>(profile) << 32 | group.driver_symbols[driver];
-  auto known = scratch_.driver_answers.find(key);
-  if (known == scratch_.driver_answers.end())
-    known = scratch_.driver_answers.emplace(key, feasible::has_driver(node_of(row), group.drivers[driver])).first;
+  auto known = scratch_.by_content.driver_answers.find(key);
+  if (known == scratch_.by_content.driver_answers.end())
+    known = scratch_.by_content.driver_answers.emplace(key, feasible::has_driver(node_of(row), group.drivers[driver]))
+                .first;
   return known->second;
 }
 
 std::uint32_t NodeChecks::network_failure(NodeRow row, tables::Symbol profile) {
   const feasible::NetworkAsk& network_ask = network();
   if (network_ask.is_default()) {
-    auto known = scratch_.host_network_answers.find(profile);
-    if (known == scratch_.host_network_answers.end())
-      known = scratch_.host_network_answers
+    auto known = scratch_.by_content.host_network_answers.find(profile);
+    if (known == scratch_.by_content.host_network_answers.end())
+      known = scratch_.by_content.host_network_answers
                   .emplace(profile, !feasible::network_failure(network_ask, node_of(row)).has_value())
                   .first;
     return known->second ? kReasonNone : kReasonNetwork;
@@ -185,12 +188,12 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
   for (std::size_t i = 0; i < group.drivers.size(); ++i)
     if (!has_driver(row, profile, group, i)) return kReasonDrivers;
   for (const tables::ConstraintId id : group.constraints) {
-    if (class_passes || scratch_.verdicts.holds(*attempt_.snapshot, id, row)) continue;
+    if (class_passes || scratch_.by_content.verdicts.holds(*attempt_.snapshot, id, row)) continue;
     if (of_node) *of_node = false;
     return scratch_.reason_of(*attempt_.snapshot, id);
   }
   if (group.has_devices) {
-    auto found = feasible::has_devices(node_of(row).node_resources->devices, v.devices, scratch_.patterns);
+    auto found = feasible::has_devices(node_of(row).node_resources->devices, v.devices, scratch_.work.patterns);
     if (!found) {
       attempt_.error = "a device attribute is not a number";  // R-FEAS-933
       return kReasonDevices;
@@ -212,7 +215,8 @@ bool NodeChecks::kind_tells(const GroupView& v) const {
 
 std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
   if (!kind_tells(v)) return first_failing(row, v);
-  std::uint32_t& known = scratch_.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+  std::uint32_t& known =
+      scratch_.by_content.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
   if (known != KindVerdicts::kUnknown) return known;
   const std::uint32_t reason = first_failing(row, v);
   if (attempt_.error.empty()) known = reason;
@@ -222,23 +226,24 @@ std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
 std::uint32_t NodeChecks::first_failing_of_class(NodeRow row, std::uint32_t computed_class, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!nodes.class_kinds_exact || !kind_tells(v)) return first_failing_known(row, v);
-  if (const std::uint32_t known = scratch_.kind_verdicts.of_class(nodes, v.group->ask, computed_class);
+  if (const std::uint32_t known = scratch_.by_content.kind_verdicts.of_class(nodes, v.group->ask, computed_class);
       known != KindVerdicts::kUnknown)
     return known;
   const std::uint32_t reason = first_failing_known(row, v);
-  if (attempt_.error.empty()) scratch_.kind_verdicts.of_class(nodes, v.group->ask, computed_class) = reason;
+  if (attempt_.error.empty()) scratch_.by_content.kind_verdicts.of_class(nodes, v.group->ask, computed_class) = reason;
   return reason;
 }
 
 std::span<const std::uint32_t> NodeChecks::known_of_classes(const GroupView& v) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!nodes.class_kinds_exact || !kind_tells(v)) return {};
-  return scratch_.kind_verdicts.of_classes(nodes, v.group->ask);
+  return scratch_.by_content.kind_verdicts.of_classes(nodes, v.group->ask);
 }
 
 std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
   if (!kind_tells(v)) return kReasonNone;
-  const std::uint32_t known = scratch_.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+  const std::uint32_t known =
+      scratch_.by_content.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
   return known == KindVerdicts::kUnknown ? std::uint32_t{kReasonNone} : known;
 }
 

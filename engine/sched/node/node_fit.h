@@ -31,7 +31,7 @@ class NodeFit : public FitParts {
   }
   /// Asks for what select() will read of the node.
   void ask_ahead(tables::NodeRow row, const tables::CompiledGroup& group) const {
-    base::prefetch_to_write(&scratch.marks[row]);
+    base::prefetch_to_write(&scratch.by_attempt.marks[row]);
     if (!asks_more(group)) return;
     const tables::NodeTable& nodes = attempt.snapshot->nodes;
     nodes.fixed->spec.prefetch(row);

@@ -47,7 +47,7 @@ void PortFit::read_static_ports(const CompiledGroup& group) {
 std::uint8_t PortFit::static_room(NodeRow row, const CompiledGroup& group) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const std::uint32_t profile = nodes.fixed->port_profile[row];
-  std::uint8_t& known = scratch_.port_profiles.reserved_of(nodes, static_ports(group).asked, profile);
+  std::uint8_t& known = scratch_.by_content.port_profiles.reserved_of(nodes, static_ports(group).asked, profile);
   if (known != kUnknown) return known;
   const network::NodePorts& ports = nodes.ports_of_profile(profile);
   const auto& asked = group.spec->networks.front().reserved_ports;
@@ -100,7 +100,8 @@ bool PortFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const std::vector<model::Port>& asked = network.dynamic_ports;
   if (asked.empty()) return true;
   if (!on_one_network(group)) return false;
-  return scratch_.port_profiles.free_on(state.nodes, asked.front().host_network, state.nodes.fixed->port_profile[row]) >
+  return scratch_.by_content.port_profiles.free_on(state.nodes, asked.front().host_network,
+                                                   state.nodes.fixed->port_profile[row]) >
          std::uint64_t{state.nodes.use[row].port_allocs} * state.allocs.port_count_max + asked.size() +
              network.reserved_ports.size();
 }
@@ -111,7 +112,7 @@ PortFit::Figures PortFit::figures(const CompiledGroup& group) {
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {
     const model::NetworkResource& network = group.spec->networks.front();
-    PortProfiles& profiles = scratch_.port_profiles;
+    PortProfiles& profiles = scratch_.by_content.port_profiles;
     if (!network.dynamic_ports.empty()) {
       if (!on_one_network(group)) return out;
       out.free = &profiles.free_on(*out.nodes, network.dynamic_ports.front().host_network);
@@ -130,7 +131,7 @@ PortFit::Figures PortFit::figures(const CompiledGroup& group) {
 bool PortFit::are_silent(const GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (nodes.port_or_core_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
-  for (const NodeOverlay& overlay : scratch_.overlays) {
+  for (const NodeOverlay& overlay : scratch_.by_attempt.overlays) {
     if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
     if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
     proposed_.collect_special(overlay.row, Proposed::Devices::none);

@@ -67,7 +67,7 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
 }
 
 bool Proposed::enter_ports(const network::NodePorts& ports, const network::NodePorts& like, bool clear) {
-  network::NetworkIndex& index = scratch_.network_index;
+  network::NetworkIndex& index = scratch_.work.network_index;
   index.start(ports, like);
   bool collision = false;
   if (held_ports_ && clear)

@@ -37,7 +37,8 @@ void Scorer::begin_select(const GroupView& v, const SelectOptions& options) {
 void Scorer::begin_affinities(const CompiledGroup& group) {
   affinity_codes_ = nullptr;
   if (group.affinities.size() != 1) return;
-  const tables::ColumnId column = scratch_.verdicts.column_of(*attempt_.snapshot, group.affinities.front().constraint);
+  const tables::ColumnId column =
+      scratch_.by_content.verdicts.column_of(*attempt_.snapshot, group.affinities.front().constraint);
   if (column == tables::kNoColumn) return;
   tables::ColumnTarget target;
   target.column = column;

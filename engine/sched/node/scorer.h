@@ -59,7 +59,7 @@ class Scorer {
   [[nodiscard]] double affinity(tables::NodeRow row, const tables::CompiledGroup& group) {
     rank::AffinitySum sum;
     for (const tables::CompiledAffinity& a : group.affinities)
-      sum.add(a.weight, scratch_.verdicts.holds(*attempt_.snapshot, a.constraint, row));
+      sum.add(a.weight, scratch_.by_content.verdicts.holds(*attempt_.snapshot, a.constraint, row));
     return sum.component();
   }
   /// The same of the group of the Select under way, which begin_affinities() was told of: of one affinity about one

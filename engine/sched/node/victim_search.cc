@@ -89,7 +89,7 @@ bool VictimSearch::for_network(const model::NetworkResource& ask, const network:
                                const model::AllocatedResources& so_far) {
   collect_candidates();
   chosen_.clear();
-  network::NetworkIndex& index = scratch_.network_index;
+  network::NetworkIndex& index = scratch_.work.network_index;
   preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_, attempt_.quirks);
   if (!take_chosen()) return false;
   proposed_.enter_ports(ports);  // R-PREEMPT-515: without what this option had reserved
@@ -104,8 +104,8 @@ bool VictimSearch::for_device(const match::DeviceRequest& request, NodeRow row, 
                               const model::AllocatedTask& task) {
   collect_candidates();
   chosen_.clear();
-  if (!preempt::choose_for_device(evicting_priority(), request, *proposed_.accounter, candidates_, scratch_.patterns,
-                                  preempt_scratch_, chosen_, attempt_.quirks))
+  if (!preempt::choose_for_device(evicting_priority(), request, *proposed_.accounter, candidates_,
+                                  scratch_.work.patterns, preempt_scratch_, chosen_, attempt_.quirks))
     return false;  // a compared NaN: the offer before met it, too
   if (!take_chosen()) return false;
   proposed_.enter_devices(row);  // R-PREEMPT-607, 608: without what this option had reserved

@@ -221,7 +221,7 @@ std::string VolumeCheck::requested(const tables::CompiledGroup& group) {
 
 bool VolumeCheck::node_has(NodeRow row) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  auto& known = attempt_.scratch.volume_answers;
+  auto& known = attempt_.scratch.by_state.volume_answers;
   if (!follows_known_) {
     follows_known_ = true;
     std::string asked = requested(*view_->group);

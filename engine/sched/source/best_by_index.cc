@@ -36,9 +36,10 @@ bool BestByIndex::is_ready(GroupView& v) {
 void BestByIndex::make_ready(GroupView& v) {
   const CompiledGroup& group = *v.group;
   const ReadyNodes& ready = *candidates_.nodes;
-  if (scratch_.indexes.size() <= candidates_.base_set) scratch_.indexes.resize(candidates_.base_set + 1);
-  NodeIndex& index = scratch_.indexes[candidates_.base_set];
-  if (!index.sync(*attempt_.snapshot, ready, scratch_.feed)) return;
+  if (scratch_.by_state.indexes.size() <= candidates_.base_set)
+    scratch_.by_state.indexes.resize(candidates_.base_set + 1);
+  NodeIndex& index = scratch_.by_state.indexes[candidates_.base_set];
+  if (!index.sync(*attempt_.snapshot, ready, scratch_.by_state.feed)) return;
   ask_ = {static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
           static_cast<std::int32_t>(group.disk_mb)};
   // Everything that first_failing() reads of such a group.
@@ -58,15 +59,15 @@ void BestByIndex::make_ready(GroupView& v) {
   nodes_ = &index;
   asked_ = false;
   touched_.clear();
-  stamp_.assign(scratch_.overlays.size(), 0);
+  stamp_.assign(scratch_.by_attempt.overlays.size(), 0);
   changed_.clear();
-  for (const NodeOverlay& overlay : scratch_.overlays) changed_.push_back(overlay.row);
+  for (const NodeOverlay& overlay : scratch_.by_attempt.overlays) changed_.push_back(overlay.row);
 }
 
 void BestByIndex::decide_touched(NodeRow row, GroupView& v) {
   const std::uint32_t position = nodes_->position(row), overlay = scratch_.mark(row).overlay;
   if (position == kNoRow) return;
-  if (stamp_.size() <= overlay) stamp_.resize(scratch_.overlays.size(), 0);
+  if (stamp_.size() <= overlay) stamp_.resize(scratch_.by_attempt.overlays.size(), 0);
   if (stamp_[overlay]++ == 0) {
     nodes_->leave_out(position);
     if (rest_ && rest_->row == position) asked_ = false;

@@ -35,7 +35,7 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   for (const tables::CompiledGroup& group : attempt.job->groups) {  // R-RANK-403
     if (!group.affinities.empty() || !group.spreads.empty() || attempt.spread_job)
       most = std::max({most, attempt.config.node_limit, group.count});
-    looks_per_node = std::max(looks_per_node, attempt.scratch.looks_per_node.of(group));
+    looks_per_node = std::max(looks_per_node, attempt.scratch.by_content.looks_per_node.of(group));
   }
   const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
   expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
@@ -93,7 +93,7 @@ void Candidates::ask_ahead(Attempt& attempt, std::uint32_t position) {
     const NodeRow row = nodes->candidates[order.at(asked)].row;
     table.fixed->capacity.prefetch(row);
     table.use.prefetch(row);
-    base::prefetch_to_write(&attempt.scratch.marks[row]);
+    base::prefetch_to_write(&attempt.scratch.by_attempt.marks[row]);
   }
 }
 

@@ -27,7 +27,7 @@ constexpr int kUnknownMost = 8;                                // of a block, th
 
 void Columns::start() {
   active_ = taken_ = false;
-  count_ = 0;
+  entries_.count = 0;
 }
 
 /// Once per attempt, and later what only this group has.
@@ -35,49 +35,51 @@ void Columns::take_columns(const GroupView& v) {
   Arena& arena = scratch_.arena;
   const std::uint32_t size = candidates_.size;
   if (!std::exchange(taken_, true)) {
-    for (auto* column : {&position_, &dimension_, &capacity_, &class_of_}) *column = arena.take<std::uint32_t>(size);
-    row_ = arena.take<NodeRow>(size);
-    for (auto* column : {&sum_, &appended_, &score_value_}) *column = arena.take<double>(size);
-    score_ = arena.take<rank::ScoreRow>(size);
+    for (auto* column : {&entries_.position, &entries_.dimension, &entries_.capacity, &class_of_})
+      *column = arena.take<std::uint32_t>(size);
+    entries_.row = arena.take<NodeRow>(size);
+    for (auto* column : {&entries_.sum, &entries_.appended, &entries_.value}) *column = arena.take<double>(size);
+    entries_.score = arena.take<rank::ScoreRow>(size);
     passes_ = arena.take<std::uint8_t>(size);
-    binpack_ = spread_ = {};
-    codes_.clear(), property_codes_.clear();
+    entries_.binpack = entries_.spread = {};
+    entries_.codes.clear(), entries_.property_codes.clear();
   }
-  if (!v.group->affinities.empty() && binpack_.empty()) binpack_ = arena.take<double>(size);
-  while (property_codes_.size() < properties_.size()) property_codes_.push_back(arena.take<std::uint32_t>(size));
-  while (codes_.size() < spread_sets_) codes_.push_back(arena.take<std::uint32_t>(size));
-  if (spread_sets_ > 0 && spread_.empty()) spread_ = arena.take<double>(size);
+  if (!v.group->affinities.empty() && entries_.binpack.empty()) entries_.binpack = arena.take<double>(size);
+  while (entries_.property_codes.size() < asks_.properties.size())
+    entries_.property_codes.push_back(arena.take<std::uint32_t>(size));
+  while (entries_.codes.size() < asks_.spread_sets) entries_.codes.push_back(arena.take<std::uint32_t>(size));
+  if (asks_.spread_sets > 0 && entries_.spread.empty()) entries_.spread = arena.take<double>(size);
 }
 
 void Columns::begin(GroupView& v) {
   view_ = &v;
   active_ = true;
-  base_ = candidates_.offset;
-  prepared_ = count_ = cursor_ = visited_ = 0;
-  looked_ = wanted_ = 0;
-  first_reasons_.clear();
-  node_reasons_.clear();
-  next_reason_ = 0;
-  stale_.assign(candidates_.size / 64 + 1, 0);
-  last_stale_ = 0;
+  extent_.base = candidates_.offset;
+  extent_.prepared = entries_.count = extent_.cursor = extent_.visited = 0;
+  extent_.looked = extent_.wanted = 0;
+  failing_.first_reasons.clear();
+  failing_.node_reasons.clear();
+  failing_.next_reason = 0;
+  stale_.entries.assign(candidates_.size / 64 + 1, 0);
+  stale_.last = 0;
   resumed_ = checks_.class_verdicts().knows_any();
   class_state_.assign(attempt_.snapshot->nodes.column(tables::kComputedClassColumn).values.size() + 1, kClassUnknown);
-  untouched_ = scratch_.overlays.empty();
-  distinct_hosts_ = checks_.distinct.asks_hosts(v);
-  asks_volumes_ = v.group->has_host_volumes;
-  one_class_ = one_dimension_ = true;
-  exhausted_any_ = false;
-  indexed_ = Indexed::not_yet;
+  untouched_ = scratch_.by_attempt.overlays.empty();
+  asks_.distinct_hosts = checks_.distinct.asks_hosts(v);
+  asks_.volumes = v.group->has_host_volumes;
+  failing_.one_class = failing_.one_dimension = true;
+  failing_.any_exhausted = false;
+  best_of_all_.indexed = Indexed::not_yet;
   const rank::SpreadGroup* const spread = fit_.scorer.spread_group();
-  spread_sets_ = spread ? spread->sets().size() : 0;
-  notes_boosts_ =
+  asks_.spread_sets = spread ? spread->sets().size() : 0;
+  asks_.notes_boosts =
       spread && attempt_.job->groups.size() > 1 &&
       std::any_of(spread->sets().begin(), spread->sets().end(), [](const auto& set) { return !set.is_even(); });
-  checks_.distinct.properties(v, properties_);
-  settled_ = spread_sets_ == 0 && properties_.empty();
+  checks_.distinct.properties(v, asks_.properties);
+  asks_.is_settled = asks_.spread_sets == 0 && asks_.properties.empty();
   fit_.scorer.begin_affinities(*v.group);
   take_columns(v);
-  known_ = find_known(v);
+  asks_.known = find_known(v);
 }
 
 /// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
@@ -85,7 +87,7 @@ std::uint64_t* Columns::find_known(const GroupView& v) {
   const CompiledGroup& group = *v.group;
   if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
   const AskScores::Ask ask{group.ask, attempt_.config.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
-  return scratch_.ask_scores.find(scratch_.feed, attempt_.snapshot->nodes, ask, candidates_.expected);
+  return scratch_.by_state.ask_scores.find(scratch_.by_state.feed, attempt_.snapshot->nodes, ask, candidates_.expected);
 }
 
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
@@ -101,10 +103,10 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
     return true;
   }
   if (of_node) {
-    node_reasons_.push_back({index, reason, computed_class});
+    failing_.node_reasons.push_back({index, reason, computed_class});
   } else {
     state = kClassFails;
-    first_reasons_.push_back({index, reason});
+    failing_.first_reasons.push_back({index, reason});
   }
   return false;
 }
@@ -119,24 +121,24 @@ Columns::ClassState Columns::known_state(std::uint32_t class_id, std::uint32_t g
   return of_group == feasible::ClassStatus::eligible ? kClassPasses : kClassUnknown;
 }
 
-/// Looks at the classes of the nodes from `prepared_` to `end` and appends those that pass.
+/// Looks at the classes of the nodes from `extent_.prepared` to `end` and appends those that pass.
 template <bool kPerClass>
 void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
   const std::uint32_t size = candidates_.size;
-  const std::span<const std::uint32_t> order = candidates_.order.first(std::min(base_ + end, size));
+  const std::span<const std::uint32_t> order = candidates_.order.first(std::min(extent_.base + end, size));
   // Those of the next block, as far as the order is known; the first ones are read at once.
   const std::span<const std::uint32_t> ahead = candidates_.order.first(candidates_.order.fixed());
-  for (std::uint32_t index = prepared_ == 0 ? 0 : end, last = std::min(2 * end - prepared_, size); index < last;
-       ++index)
+  for (std::uint32_t index = extent_.prepared == 0 ? 0 : end, last = std::min(2 * end - extent_.prepared, size);
+       index < last; ++index)
     if (const std::uint32_t place = place_of(index); place < ahead.size()) base::prefetch(&candidates[ahead[place]]);
   std::span<const std::uint32_t> known = checks_.known_of_classes(v);
-  for (std::uint32_t index = prepared_, place = place_of(index); index < end; ++index, place = next(place)) {
+  for (std::uint32_t index = extent_.prepared, place = place_of(index); index < end; ++index, place = next(place)) {
     const ReadyNodes::Candidate& candidate = candidates[order[place]];
     const NodeRow row = candidate.row;
     const std::uint32_t node_class = candidate.node_class;
     class_of_[index] = node_class;
-    one_class_ = one_class_ && node_class == class_of_[0];
+    failing_.one_class = failing_.one_class && node_class == class_of_[0];
     bool passes;
     if constexpr (kPerClass) {
       ClassState& state = class_state_[candidate.computed_class];
@@ -152,39 +154,39 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
       }
       // Whether it is the first of a class that passes does not matter, and is as good as random.
       passes = reason == kReasonNone || (reason == KindVerdicts::kUnknown && state == kClassPasses);
-      if (!passes && state == kClassUnknown) first_reasons_.push_back({index, reason});
+      if (!passes && state == kClassUnknown) failing_.first_reasons.push_back({index, reason});
       state = passes ? kClassPasses : kClassFails;
     } else {
       passes = passes_by_node(index, row, candidate.computed_class, v);
     }
     // Appended always, kept only when it passes: which nodes pass is as good as random, a branch would be mispredicted.
     passes_[index] = passes;
-    position_[count_] = index;
-    row_[count_] = row;
-    capacity_[count_] = candidate.capacity;
-    count_ += passes;
+    entries_.position[entries_.count] = index;
+    entries_.row[entries_.count] = row;
+    entries_.capacity[entries_.count] = candidate.capacity;
+    entries_.count += passes;
   }
 }
 
 /// Of the nodes found last: who lacks the volumes is no entry, and is counted apart from its class (R-FEAS-305).
 void Columns::drop_without_volumes(std::uint32_t first_entry) {
   std::uint32_t kept = first_entry;
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    if (!checks_.volumes.node_has(row_[entry])) {
-      passes_[position_[entry]] = kLacksVolumes;
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
+    if (!checks_.volumes.node_has(entries_.row[entry])) {
+      passes_[entries_.position[entry]] = kLacksVolumes;
       continue;
     }
-    position_[kept] = position_[entry];
-    row_[kept] = row_[entry];
-    capacity_[kept++] = capacity_[entry];
+    entries_.position[kept] = entries_.position[entry];
+    entries_.row[kept] = entries_.row[entry];
+    entries_.capacity[kept++] = entries_.capacity[entry];
   }
-  count_ = kept;
+  entries_.count = kept;
 }
 
 /// As many as are known of the order: further entries cost more than those.
 std::uint32_t Columns::cheap_block() const {
-  const std::size_t known = candidates_.order.fix_expected(), place = base_ + prepared_;
-  const std::uint32_t most = prepared_ == 0 ? kFirstBlock : kBlock;
+  const std::size_t known = candidates_.order.fix_expected(), place = extent_.base + extent_.prepared;
+  const std::uint32_t most = extent_.prepared == 0 ? kFirstBlock : kBlock;
   if (known == candidates_.size) return most;
   return known <= place ? kFurtherBlock : static_cast<std::uint32_t>(std::min<std::size_t>(known - place, most));
 }
@@ -194,33 +196,33 @@ void Columns::prepare_block(GroupView& v) {
   // that pass.
   const CompiledGroup& group = *v.group;
   const bool dear = fit_.is_expensive(group);
-  const std::uint32_t dear_block = std::clamp(2 * prepared_ / std::max(1U, count_), kDearBlock, kBlock);
+  const std::uint32_t dear_block = std::clamp(2 * extent_.prepared / std::max(1U, entries_.count), kDearBlock, kBlock);
   const std::uint32_t block = dear ? dear_block : cheap_block();
-  const std::uint32_t first = prepared_, end = std::min(candidates_.size, first + block);
-  const std::uint32_t first_entry = count_;
+  const std::uint32_t first = extent_.prepared, end = std::min(candidates_.size, first + block);
+  const std::uint32_t first_entry = entries_.count;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
-  const bool knows = known_ && !resumed_;
+  const bool knows = asks_.known && !resumed_;
   if (knows && enter_known(end, v)) {
-    prepared_ = end;
+    extent_.prepared = end;
     return read_codes(first_entry);
   }
   if (attempt_.quirks.verdicts_per_class)
     find_entries<true>(end, v);
   else
     find_entries<false>(end, v);
-  if (asks_volumes_) drop_without_volumes(first_entry);
-  prepared_ = end;
+  if (asks_.volumes) drop_without_volumes(first_entry);
+  extent_.prepared = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
   const bool figures = !dear;
-  port_figures_ = figures ? fit_.port_figures(group) : PortFit::Figures{};
+  asks_.ports = figures ? fit_.port_figures(group) : PortFit::Figures{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   // Else what is held of them is told by a byte, once collisions of ports are followed.
-  const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !port_figures_.known);
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    nodes.use.prefetch(row_[entry]);
-    if (figures) port_figures_.prefetch(row_[entry]);
-    if (asks_cores) nodes.cores.prefetch(row_[entry]), nodes.fixed->spec.prefetch(row_[entry]);
-    if (!untouched_) base::prefetch(&scratch_.marks[row_[entry]]);
+  const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !asks_.ports.known);
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
+    nodes.use.prefetch(entries_.row[entry]);
+    if (figures) asks_.ports.prefetch(entries_.row[entry]);
+    if (asks_cores) nodes.cores.prefetch(entries_.row[entry]), nodes.fixed->spec.prefetch(entries_.row[entry]);
+    if (!untouched_) base::prefetch(&scratch_.by_attempt.marks[entries_.row[entry]]);
   }
   if (asks_cores && group.has_cores) ask_core_tables(first_entry);
   read_codes(first_entry);
@@ -234,21 +236,21 @@ void Columns::prepare_block(GroupView& v) {
 /// What a node's cores give lies behind two pointers; each is followed for the whole block at a time.
 void Columns::ask_core_tables(std::uint32_t first_entry) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-    base::prefetch_all(nodes.spec(row_[entry]).core_table);
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-    base::prefetch(nodes.spec(row_[entry]).core_table.mhz.data());
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
+    base::prefetch_all(nodes.spec(entries_.row[entry]).core_table);
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
+    base::prefetch(nodes.spec(entries_.row[entry]).core_table.mhz.data());
 }
 
 /// Of the properties and spreads.
 void Columns::read_codes(std::uint32_t first_entry) {
-  for (std::size_t p = 0; p < properties_.size(); ++p)
-    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-      property_codes_[p][entry] = checks_.distinct.code_of(*properties_[p], row_[entry]);
-  for (std::size_t s = 0; s < spread_sets_; ++s)
-    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-      codes_[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(row_[entry]),
-                                  static_cast<std::uint32_t>(spread_tables_[s].size() - 1));
+  for (std::size_t p = 0; p < asks_.properties.size(); ++p)
+    for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
+      entries_.property_codes[p][entry] = checks_.distinct.code_of(*asks_.properties[p], entries_.row[entry]);
+  for (std::size_t s = 0; s < asks_.spread_sets; ++s)
+    for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
+      entries_.codes[s][entry] = std::min(fit_.scorer.spread_group()->sets()[s].code_of_row(entries_.row[entry]),
+                                          static_cast<std::uint32_t>(asks_.spread_tables[s].size() - 1));
 }
 
 /// Keeps what was found of the nodes from position `first` to `end`, of which the entries from `first_entry` pass.
@@ -256,20 +258,20 @@ void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_
   for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place)) {
     if (passes_[index] != kFails) continue;
     const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place)];
-    known_[candidate.row] = Known::kFails | candidate.computed_class;
+    asks_.known[candidate.row] = Known::kFails | candidate.computed_class;
   }
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const NodeRow row = row_[entry];
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
+    const NodeRow row = entries_.row[entry];
     if (!untouched_ && scratch_.overlay(row)) continue;
-    BERTH_ASSERT(appended_[entry] <= 1);
-    known_[row] =
-        appended_[entry] == 0 ? Known::kExhausted | dimension_[entry] : std::bit_cast<std::uint64_t>(sum_[entry]);
+    BERTH_ASSERT(entries_.appended[entry] <= 1);
+    asks_.known[row] = entries_.appended[entry] == 0 ? Known::kExhausted | entries_.dimension[entry]
+                                                     : std::bit_cast<std::uint64_t>(entries_.sum[entry]);
   }
 }
 
 /// What is known of a node that the plan does not touch, found where it is not.
 std::uint64_t Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
-  std::uint64_t& known = known_[candidate.row];
+  std::uint64_t& known = asks_.known[candidate.row];
   if (known != Known::kUnknown) return known;
   if (checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) != kReasonNone)
     return known = Known::kFails | candidate.computed_class;
@@ -285,7 +287,7 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   static_assert(kBlock <= 64);
   std::array<const ReadyNodes::Candidate*, kBlock> of;
   std::array<std::uint64_t, kBlock> known;
-  const std::uint32_t first = prepared_, size = end - first;
+  const std::uint32_t first = extent_.prepared, size = end - first;
   // Bits of nodes first + i: with a tag; that fail, of these those that may be the first of their class; unknown.
   std::uint64_t tagged = look_up(first, size, of.data(), known.data());
   std::uint64_t failing = 0, fresh = 0, unknown = 0;
@@ -307,7 +309,7 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
     if (!untouched_ && scratch_.overlay(row)) return false;
     known[i] = know(*of[i], v);
     if (!attempt_.error.empty()) {
-      known_[row] = Known::kUnknown;
+      asks_.known[row] = Known::kUnknown;
       return false;
     }
     if (Known::is_component(known[i])) tagged &= ~(std::uint64_t{1} << i);
@@ -316,10 +318,10 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   for (std::uint64_t rest = fresh; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
     if (std::exchange(class_state_[Known::detail(known[i])], kClassFails) == kClassFails) continue;
-    first_reasons_.push_back(
+    failing_.first_reasons.push_back(
         {first + static_cast<std::uint32_t>(i), checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
   }
-  const std::uint32_t first_entry = count_;
+  const std::uint32_t first_entry = entries_.count;
   scratch_.source_counts.known += size;
   append_passing(first, size, failing, of.data(), known.data());
   for (std::uint64_t rest = tagged & ~failing; rest != 0; rest &= rest - 1) {
@@ -327,8 +329,8 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
     exhaust_entry(first_entry + static_cast<std::uint32_t>(i - failing_before), Known::detail(known[i]));
   }
   if (!untouched_)
-    for (std::uint32_t entry = first_entry; entry < count_; ++entry)
-      if (scratch_.overlay(row_[entry])) decide_entry(entry, v);
+    for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
+      if (scratch_.overlay(entries_.row[entry])) decide_entry(entry, v);
   return true;
 }
 
@@ -337,8 +339,9 @@ std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const Re
                                std::uint64_t* known) {
   // Copies: stores to the columns might be to the members that say where they are.
   const ReadyNodes::Candidate* const candidates = candidates_.nodes->candidates.data();
-  const std::uint32_t* const order = candidates_.order.first(std::min(base_ + first + size, candidates_.size)).data();
-  const std::uint64_t* const by_row = known_;
+  const std::uint32_t* const order =
+      candidates_.order.first(std::min(extent_.base + first + size, candidates_.size)).data();
+  const std::uint64_t* const by_row = asks_.known;
   std::uint32_t* const class_of = class_of_.data() + first;
   const std::uint32_t a_class = first == 0 ? candidates[order[place_of(0)]].node_class : class_of_[0];
   std::uint32_t other_classes = 0;
@@ -356,16 +359,17 @@ std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const Re
   const std::uint32_t place = place_of(first), before_wrap = std::min(size, candidates_.size - place);
   look(before_wrap, size, order);
   look(0, before_wrap, order + place);
-  one_class_ = one_class_ && other_classes == 0;
+  failing_.one_class = failing_.one_class && other_classes == 0;
   return tagged;
 }
 
 /// Those of `size` nodes from position `first` on that do not fail, with the component that is known of them.
 void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
                              const ReadyNodes::Candidate* const* of, const std::uint64_t* known) {
-  std::uint32_t* position = position_.data() + count_;
-  NodeRow* row = row_.data() + count_;
-  double *sum = sum_.data() + count_, *score = score_value_.data() + count_, *appended = appended_.data() + count_;
+  std::uint32_t* position = entries_.position.data() + entries_.count;
+  NodeRow* row = entries_.row.data() + entries_.count;
+  double *sum = entries_.sum.data() + entries_.count, *score = entries_.value.data() + entries_.count,
+         *appended = entries_.appended.data() + entries_.count;
   for (std::uint64_t rest = ~failing & (~0ULL >> (64 - size)); rest != 0; rest &= rest - 1) {
     const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
     *position++ = first + i;
@@ -373,7 +377,7 @@ void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint6
     *sum++ = *score++ = std::bit_cast<double>(known[i]);
     *appended++ = 1.0;
   }
-  count_ = static_cast<std::uint32_t>(position - position_.data());
+  entries_.count = static_cast<std::uint32_t>(position - entries_.position.data());
   std::uint8_t* const passes = passes_.data() + first;
   for (std::uint32_t i = 0; i < size; ++i) passes[i] = (failing >> i & 1) != 0 ? kFails : kPasses;
 }
@@ -381,19 +385,19 @@ void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint6
 /// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
 /// into `use`. False: the entry is done with. `of_devices`: its devices count as well.
 inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
-  const NodeRow row = row_[entry];
+  const NodeRow row = entries_.row[entry];
   if (!figures || (!untouched_ && scratch_.overlay(row))) {
     decide_entry(entry, v);
     return false;
   }
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
-  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[entries_.capacity[entry]];
   const bool no_devices = !of_devices || held.device_allocs == 0;
   const bool ports_do =
       capacity.network_invalid == 0 &&
-      (port_figures_.known ? port_figures_.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
-  if (ports_do && no_devices && !group.has_cores && (port_figures_.known || held.core_allocs == 0)) [[likely]] {
+      (asks_.ports.known ? asks_.ports.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
+  if (ports_do && no_devices && !group.has_cores && (asks_.ports.known || held.core_allocs == 0)) [[likely]] {
     const PlainFit fit = plain_fit(capacity, held, kUntouched, group);
     use = fit.use;
     if (fit.dimension == kReasonNone) [[likely]]
@@ -407,9 +411,9 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
 /// The same where ports, devices or cores are to be looked at; `ports_do`: not the ports.
 bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bool ports_do, FitUse& use) {
   const CompiledGroup& group = *v.group;
-  const NodeRow row = row_[entry];
+  const NodeRow row = entries_.row[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
-  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+  const tables::NodeCapacity& capacity = candidates_.nodes->capacities[entries_.capacity[entry]];
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
     fit = ports_do ? fit_untouched_by_cores(fit_, row, capacity, group) : fit_by_cores(fit_, row, group);
@@ -441,12 +445,12 @@ struct Columns::FigureBits {
 
 /// plain_fit() of the entries from `first_entry` on, without branches: it is as good as random who fits.
 Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const CompiledGroup& group, Figures& out) const {
-  const PortFit::Figures ports = port_figures_;
+  const PortFit::Figures ports = asks_.ports;
   const auto& use = attempt_.snapshot->nodes.use;
   const tables::NodeCapacity* const capacities = candidates_.nodes->capacities.data();
-  const NodeRow* const rows = row_.data() + first_entry;
-  const std::uint32_t* const capacity_of = capacity_.data() + first_entry;
-  const std::uint32_t count = count_ - first_entry;
+  const NodeRow* const rows = entries_.row.data() + first_entry;
+  const std::uint32_t* const capacity_of = entries_.capacity.data() + first_entry;
+  const std::uint32_t count = entries_.count - first_entry;
   const std::int64_t cpu_asked = group.cpu_mhz, memory_asked = group.memory_mb, disk_asked = group.disk_mb;
   const bool touched = !untouched_;
   FigureBits bits;
@@ -473,22 +477,22 @@ Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const Com
 }
 
 void Columns::gather_capacity(std::uint32_t first_entry, Figures& out) const {
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
-    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[capacity_[entry]];
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
+    const tables::NodeCapacity& capacity = candidates_.nodes->capacities[entries_.capacity[entry]];
     const std::uint32_t i = entry - first_entry;
     out.cpu_used[i] = out.memory_used[i] = 0;
     out.cpu_capacity[i] = capacity.cpu_score, out.memory_capacity[i] = capacity.memory_score;
   }
-  out.fill(count_ - first_entry);
+  out.fill(entries_.count - first_entry);
 }
 
 /// The job holds nothing on nodes without an overlay: affinities are all that is appended beside binpack.
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
   const CompiledGroup& group = *v.group;
-  const std::uint32_t count = count_ - first_entry;
+  const std::uint32_t count = entries_.count - first_entry;
   if (count == 0) return;
   if (!figures) {
-    for (std::uint32_t entry = first_entry; entry < count_; ++entry) decide_entry(entry, v);
+    for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) decide_entry(entry, v);
     return;
   }
   Figures of;
@@ -514,9 +518,9 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
                     {of.cpu_used.data(), of.cpu_capacity.data(), of.memory_used.data(), of.memory_capacity.data()},
                     count, components.data());
   if (decided == 0 && group.affinities.empty()) {
-    std::copy_n(components.data(), count, sum_.data() + first_entry);
-    std::copy_n(components.data(), count, score_value_.data() + first_entry);
-    std::fill_n(appended_.data() + first_entry, count, 1.0);
+    std::copy_n(components.data(), count, entries_.sum.data() + first_entry);
+    std::copy_n(components.data(), count, entries_.value.data() + first_entry);
+    std::fill_n(entries_.appended.data() + first_entry, count, 1.0);
     return;
   }
   for (std::uint64_t rest = ~decided & (~0ULL >> (64 - count)); rest != 0; rest &= rest - 1) {
@@ -534,7 +538,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   std::array<std::uint32_t, kBlock> entries;
   std::array<FitUse, kBlock> uses;
   std::size_t count = 0;
-  for (std::uint32_t entry = first_entry; entry < count_; ++entry) {
+  for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     FitUse use;
     if (!use_by_figures(entry, v, figures, true, use)) continue;
     entries[count] = entry;
@@ -543,7 +547,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   StrategyFit& strategy = scratch_.strategy_fit;
   strategy.begin(group, attempt_.job->priority);
   for (std::size_t i = 0; i < count; ++i) {
-    const NodeRow row = row_[entries[i]];
+    const NodeRow row = entries_.row[entries[i]];
     strategy.add(*attempt_.snapshot, row, uses[i], nodes.use[row].alloc_count);
   }
   const std::span<const double> components = strategy.take();
@@ -553,69 +557,69 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
 /// Binpack and, with affinities, theirs: the row need not be written.
 inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, double component) {
   if (group.affinities.empty()) return set_binpack(entry, component);
-  binpack_[entry] = component;
-  sum_[entry] = component + fit_.scorer.affinity_here(row_[entry], group);
-  appended_[entry] = 2.0;
-  score_value_[entry] = sum_[entry] / 2.0;
-  dimension_[entry] = kByColumns;
+  entries_.binpack[entry] = component;
+  entries_.sum[entry] = component + fit_.scorer.affinity_here(entries_.row[entry], group);
+  entries_.appended[entry] = 2.0;
+  entries_.value[entry] = entries_.sum[entry] / 2.0;
+  entries_.dimension[entry] = kByColumns;
 }
 
 /// The only appended component: its own sum.
 void Columns::set_binpack(std::uint32_t entry, double component) {
-  sum_[entry] = score_value_[entry] = component;
-  appended_[entry] = 1.0;
+  entries_.sum[entry] = entries_.value[entry] = component;
+  entries_.appended[entry] = 1.0;
 }
 
 void Columns::exhaust_entry(std::uint32_t entry, std::uint32_t dimension) {
-  sum_[entry] = 0;
-  appended_[entry] = 0;
-  score_value_[entry] = std::numeric_limits<double>::quiet_NaN();
-  dimension_[entry] = dimension;
-  if (exhausted_any_ && dimension != exhausted_dimension_) one_dimension_ = false;
-  exhausted_any_ = true;
-  exhausted_dimension_ = dimension;
+  entries_.sum[entry] = 0;
+  entries_.appended[entry] = 0;
+  entries_.value[entry] = std::numeric_limits<double>::quiet_NaN();
+  entries_.dimension[entry] = dimension;
+  if (failing_.any_exhausted && dimension != failing_.dimension) failing_.one_dimension = false;
+  failing_.any_exhausted = true;
+  failing_.dimension = dimension;
   if (dimension == kReasonNone || dimension == kDimensionInvalidNode || dimension == kDimensionPortCollision ||
       dimension == kReasonDistinctHosts)
-    one_dimension_ = false;  // counted one by one
+    failing_.one_dimension = false;  // counted one by one
 }
 
 void Columns::decide_entry(std::uint32_t entry, GroupView& v) {
-  if (distinct_hosts_ && checks_.distinct.shares_host(row_[entry], v))
+  if (asks_.distinct_hosts && checks_.distinct.shares_host(entries_.row[entry], v))
     return exhaust_entry(entry, kReasonDistinctHosts);
   Cell cell;
-  fit_.decide(row_[entry], v, cell);
+  fit_.decide(entries_.row[entry], v, cell);
   if (cell.fit == kFail) return exhaust_entry(entry, cell.dimension);
   set_score(entry, cell.score);
 }
 
 void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
-  sum_[entry] = score.sum();
-  appended_[entry] = static_cast<double>(score.count());
-  score_value_[entry] = sum_[entry] / appended_[entry];
-  if (score.count() > 1) score_[entry] = score, dimension_[entry] = kByRow;
+  entries_.sum[entry] = score.sum();
+  entries_.appended[entry] = static_cast<double>(score.count());
+  entries_.value[entry] = entries_.sum[entry] / entries_.appended[entry];
+  if (score.count() > 1) entries_.score[entry] = score, entries_.dimension[entry] = kByRow;
 }
 
 void Columns::placed(NodeRow node) {
-  BERTH_ASSERT(active_ && row_[chosen_] == node);
-  if (indexed_ == Indexed::yes) {
-    decide_entry(chosen_, *view_);
-    return reindex(chosen_);
+  BERTH_ASSERT(active_ && entries_.row[extent_.chosen] == node);
+  if (best_of_all_.indexed == Indexed::yes) {
+    decide_entry(extent_.chosen, *view_);
+    return reindex(extent_.chosen);
   }
-  mark_stale(chosen_);
+  mark_stale(extent_.chosen);
 }
 
 void Columns::mark_stale(std::uint32_t entry) {
-  stale_[entry / 64] |= std::uint64_t{1} << entry % 64;
-  last_stale_ = std::max(last_stale_, entry);
+  stale_.entries[entry / 64] |= std::uint64_t{1} << entry % 64;
+  stale_.last = std::max(stale_.last, entry);
 }
 
 void Columns::touched(NodeRow node) {
   untouched_ = false;
   if (!active_) return;
-  const std::span<NodeRow> rows = row_.first(count_);
+  const std::span<NodeRow> rows = entries_.row.first(entries_.count);
   const auto entry = static_cast<std::uint32_t>(std::find(rows.begin(), rows.end(), node) - rows.begin());
-  if (entry == count_) return;  // decided when it is prepared, with what the plan does there
-  if (indexed_ == Indexed::yes) {
+  if (entry == entries_.count) return;  // decided when it is prepared, with what the plan does there
+  if (best_of_all_.indexed == Indexed::yes) {
     decide_entry(entry, *view_);
     return reindex(entry);
   }
@@ -623,26 +627,26 @@ void Columns::touched(NodeRow node) {
 }
 
 void Columns::decide_stale(std::uint32_t first, std::uint32_t last) {
-  last = std::min(last, last_stale_ + 1);
+  last = std::min(last, stale_.last + 1);
   while (first < last) {
     const std::uint32_t word = first / 64, end = std::min(last, 64 * (word + 1));
     const std::uint64_t asked = (~0ULL >> (64 - (end - first))) << first % 64;
-    std::uint64_t rest = stale_[word] & asked;
-    stale_[word] &= ~asked;
+    std::uint64_t rest = stale_.entries[word] & asked;
+    stale_.entries[word] &= ~asked;
     for (; rest != 0; rest &= rest - 1)
       decide_entry(64 * word + static_cast<std::uint32_t>(std::countr_zero(rest)), *view_);
     first = end;
   }
   // Those of the next Select: what they are decided by lies all over the tables.
   const std::uint32_t word = last / 64, skipped = last % 64;
-  std::uint64_t ahead = stale_[word] >> skipped;
-  if (skipped != 0 && word + 1 < stale_.size()) ahead |= stale_[word + 1] << (64 - skipped);
+  std::uint64_t ahead = stale_.entries[word] >> skipped;
+  if (skipped != 0 && word + 1 < stale_.entries.size()) ahead |= stale_.entries[word + 1] << (64 - skipped);
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   for (ahead &= (1U << kStaleAhead) - 1; ahead != 0; ahead &= ahead - 1) {
-    const NodeRow row = row_[last + static_cast<std::uint32_t>(std::countr_zero(ahead))];
+    const NodeRow row = entries_.row[last + static_cast<std::uint32_t>(std::countr_zero(ahead))];
     nodes.use.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
-    base::prefetch(&scratch_.marks[row]);
+    base::prefetch(&scratch_.by_attempt.marks[row]);
   }
 }
 

@@ -84,7 +84,7 @@ class Columns : Source {
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
   /// Final scores and who has room change with a node alone, and no volume is asked for. After a Select of theirs.
-  [[nodiscard]] bool settled() const { return settled_ && !asks_volumes_; }
+  [[nodiscard]] bool settled() const { return asks_.is_settled && !asks_.volumes; }
   /// The node of their last Select, which was the attempt's last one, holds one allocation more.
   void placed(tables::NodeRow node);
   /// The plan changed the node in another way.
@@ -96,23 +96,23 @@ class Columns : Source {
   /// dimension that is exhausted, or the reason why the node itself is filtered.
   template <class Visit>
   void each_that_fails(Visit visit) const {
-    for (std::uint32_t entry = 0; entry < count_; ++entry) {
-      const tables::NodeRow row = row_[entry];
-      const std::uint32_t node_class = class_of_[position_[entry]];
-      if (appended_[entry] == 0 && dimension_[entry] == kReasonDistinctHosts)
+    for (std::uint32_t entry = 0; entry < entries_.count; ++entry) {
+      const tables::NodeRow row = entries_.row[entry];
+      const std::uint32_t node_class = class_of_[entries_.position[entry]];
+      if (entries_.appended[entry] == 0 && entries_.dimension[entry] == kReasonDistinctHosts)
         visit(row, node_class, kReasonDistinctHosts, true);
       else if (const feasible::PropertySet* const set = failing_property(entry))
         visit(row, node_class, checks_.distinct.reason_of(*set, row), true);
-      else if (appended_[entry] == 0)
-        visit(row, node_class, dimension_[entry], false);
+      else if (entries_.appended[entry] == 0)
+        visit(row, node_class, entries_.dimension[entry], false);
     }
-    if (!asks_volumes_) return;
-    for (std::uint32_t position = 0; position < prepared_; ++position)
+    if (!asks_.volumes) return;
+    for (std::uint32_t position = 0; position < extent_.prepared; ++position)
       if (passes_[position] == kLacksVolumes) visit(row_at(position), class_of_[position], kReasonHostVolumes, true);
   }
   /// Appends the rows of the nodes that were prepared.
   void rows_read(std::vector<tables::NodeRow>& out) const {
-    out.insert(out.end(), row_.begin(), row_.begin() + count_);
+    out.insert(out.end(), entries_.row.begin(), entries_.row.begin() + entries_.count);
   }
 
  private:
@@ -129,13 +129,14 @@ class Columns : Source {
 
   /// Whether nothing but placements by the columns happened since their last Select.
   [[nodiscard]] bool continues(const GroupView& view) const {
-    return active_ && view_ == &view && selects_ == checks_.ledger().selects() && offset_ == candidates_.offset;
+    return active_ && view_ == &view && extent_.selects == checks_.ledger().selects() &&
+           extent_.offset == candidates_.offset;
   }
   void begin(GroupView& view);
   void take_columns(const GroupView& view);
   /// In the visiting order.
   [[nodiscard]] std::uint32_t place_of(std::uint32_t position) const {
-    const std::uint32_t place = base_ + position;
+    const std::uint32_t place = extent_.base + position;
     return place < candidates_.size ? place : place - candidates_.size;
   }
   [[nodiscard]] tables::NodeRow row_at(std::uint32_t position) const {
@@ -179,10 +180,10 @@ class Columns : Source {
   /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to
   /// them. One in a thousand does where a Select takes many.
   void freshen(std::uint32_t first, std::uint32_t last) {
-    if (first > last_stale_) return;
+    if (first > stale_.last) return;
     std::uint64_t stale = 0;
-    const std::uint32_t end = std::min(last + kStaleAhead - 1, last_stale_) / 64;
-    for (std::uint32_t word = first / 64; word <= end; ++word) stale |= stale_[word];
+    const std::uint32_t end = std::min(last + kStaleAhead - 1, stale_.last) / 64;
+    for (std::uint32_t word = first / 64; word <= end; ++word) stale |= stale_.entries[word];
     if (stale != 0) decide_stale(first, last);
   }
   void decide_stale(std::uint32_t first, std::uint32_t last);
@@ -190,8 +191,8 @@ class Columns : Source {
   // Going through them (columns_select.cc).
   /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.
   [[nodiscard]] const feasible::PropertySet* failing_property(std::uint32_t entry) const {
-    for (std::size_t p = 0; p < properties_.size(); ++p)
-      if (!properties_[p]->passes(property_codes_[p][entry])) return properties_[p];
+    for (std::size_t p = 0; p < asks_.properties.size(); ++p)
+      if (!asks_.properties[p]->passes(entries_.property_codes[p][entry])) return asks_.properties[p];
     return nullptr;
   }
   [[nodiscard]] std::optional<Found> select_window(GroupView& view);
@@ -213,61 +214,77 @@ class Columns : Source {
   void count_exhausted();
   void count_exhausted(std::uint32_t entry);
 
-  GroupView* view_ = nullptr;  // what they were begun for
-  bool active_ = false;
-  bool taken_ = false;                      // this attempt has memory for the columns
-  bool resumed_ = false;                    // when they were begun, the ledger had class verdicts
-  std::uint32_t base_ = 0;                  // where the cursor was when they were begun
-  std::uint32_t selects_ = 0, offset_ = 0;  // of the ledger and of the cursor, after their last Select
-  std::uint32_t prepared_ = 0, count_ = 0, cursor_ = 0, visited_ = 0;
-  std::uint64_t looked_ = 0, wanted_ = 0;  // LooksPerNode::note(), of their group
-  std::uint32_t chosen_ = 0;               // entry of the last Select's node
-  std::vector<std::uint64_t> stale_;       // bits of entries with a change since they were decided
-  std::uint32_t last_stale_ = 0;           // none is above
-  bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
-  bool distinct_hosts_ = false, asks_volumes_ = false;
-  bool settled_ = false;            // no spread and no property
-  std::uint64_t* known_ = nullptr;  // by row, of AskScores; null: no help from earlier evaluations
-
-  // By entry.
-  std::span<std::uint32_t> position_;
-  std::span<tables::NodeRow> row_;
-  std::span<double> sum_, appended_, spread_, binpack_, score_value_;
-  std::span<std::uint32_t> dimension_, capacity_;
-  std::span<rank::ScoreRow> score_;
-  std::vector<std::span<std::uint32_t>> codes_;  // by spread set
-  std::vector<const feasible::PropertySet*> properties_;
-  std::vector<std::span<std::uint32_t>> property_codes_;
-
-  // By position.
-  std::span<std::uint32_t> class_of_;
-  std::span<std::uint8_t> passes_;  // Passes
-
-  std::vector<ClassState> class_state_;  // by computed class
-  PortFit::Figures port_figures_;    // of the block under way
-  std::vector<std::vector<double>> spread_tables_;
-  std::size_t spread_sets_ = 0;
-  bool notes_boosts_ = false;  // a group that comes later may ask for the lowest one (R-RANK-832)
-
-  // What failed and who is exhausted.
-  std::vector<FirstReason> first_reasons_;
-  std::size_t next_reason_ = 0;
-  std::vector<NodeReason> node_reasons_;  // of nodes that fail a check of their own, ascending
-  bool one_class_ = true, exhausted_any_ = false, one_dimension_ = true;
-  std::uint32_t exhausted_dimension_ = kReasonNone;
+  /// The columns by entry; the head of the file says what they hold.
+  struct Entries {
+    std::span<std::uint32_t> position;
+    std::span<tables::NodeRow> row;
+    std::span<double> sum, appended, spread, binpack, value;
+    std::span<std::uint32_t> dimension, capacity;
+    std::span<rank::ScoreRow> score;
+    std::vector<std::span<std::uint32_t>> codes;           // by spread set
+    std::vector<std::span<std::uint32_t>> property_codes;  // by property
+    std::uint32_t count = 0;
+  };
+  /// Where Selects and preparing are in the visiting order.
+  struct Extent {
+    std::uint32_t base = 0;                 // where the cursor was when they were begun
+    std::uint32_t selects = 0, offset = 0;  // of the ledger and of the cursor, after their last Select
+    std::uint32_t prepared = 0, cursor = 0, visited = 0;
+    std::uint64_t looked = 0, wanted = 0;  // LooksPerNode::note(), of their group
+    std::uint32_t chosen = 0;              // entry of the last Select's node
+  };
+  /// What their group asks besides amounts, and what helps to answer it.
+  struct Asks {
+    bool distinct_hosts = false, volumes = false;
+    bool is_settled = false;         // no spread and no property
+    std::uint64_t* known = nullptr;  // by row, of AskScores; null: no help from earlier evaluations
+    PortFit::Figures ports;          // of the block under way
+    std::vector<const feasible::PropertySet*> properties;
+    std::vector<std::vector<double>> spread_tables;
+    std::size_t spread_sets = 0;
+    bool notes_boosts = false;  // a group that comes later may ask for the lowest one (R-RANK-832)
+  };
   /// Entries first + i of a window that are exhausted or fail a property, as bits.
   struct Exhausted {
     std::uint32_t first;
     std::uint64_t entries;
   };
-  SelectCounts::Tally classes_, dimensions_;
-  std::vector<Exhausted> exhausted_;  // of the last Select, in the order of its visits
+  /// Who failed and who is exhausted.
+  struct Failing {
+    std::vector<FirstReason> first_reasons;
+    std::size_t next_reason = 0;
+    std::vector<NodeReason> node_reasons;  // of nodes that fail a check of their own, ascending
+    bool one_class = true, any_exhausted = false, one_dimension = true;
+    std::uint32_t dimension = kReasonNone;
+    SelectCounts::Tally classes, dimensions;
+    std::vector<Exhausted> exhausted;  // of the last Select, in the order of its visits
+  };
+  /// Exhaustive, without spreads: the final scores of all entries by an index.
+  struct BestOfAll {
+    Indexed indexed = Indexed::not_yet;
+    std::uint32_t exhausted_count = 0;
+    rank::BestIndex index;
+    std::vector<double> scores;  // memory of its making
+  };
+  struct Stale {
+    std::vector<std::uint64_t> entries;  // bits of those with a change since they were decided
+    std::uint32_t last = 0;              // none is above
+  };
 
-  // Exhaustive, without spreads: the final scores of all entries by an index.
-  Indexed indexed_ = Indexed::not_yet;
-  std::uint32_t exhausted_count_ = 0;
-  rank::BestIndex index_;
-  std::vector<double> scores_;  // scratch of its making
+  GroupView* view_ = nullptr;  // what they were begun for
+  bool active_ = false;
+  bool taken_ = false;     // this attempt has memory for the columns
+  bool resumed_ = false;   // when they were begun, the ledger had class verdicts
+  bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
+  Extent extent_;
+  Asks asks_;
+  Entries entries_;
+  Stale stale_;
+  std::span<std::uint32_t> class_of_;    // node class, by position
+  std::span<std::uint8_t> passes_;       // Passes, by position
+  std::vector<ClassState> class_state_;  // by computed class
+  Failing failing_;
+  BestOfAll best_of_all_;
 };
 
 }  // namespace berth::sched

@@ -19,9 +19,9 @@ constexpr std::int64_t kSmallLimit = 16;
 
 bool Columns::fill_spread_tables() {
   const auto& sets = fit_.scorer.spread_group()->sets();
-  spread_tables_.resize(sets.size());
+  asks_.spread_tables.resize(sets.size());
   for (std::size_t s = 0; s < sets.size(); ++s)
-    if (!sets[s].table(spread_tables_[s])) return false;
+    if (!sets[s].table(asks_.spread_tables[s])) return false;
   return true;
 }
 
@@ -29,12 +29,12 @@ std::optional<Found> Columns::select(GroupView& v) {
   if (candidates_.offset == candidates_.size) candidates_.offset = 0;
   if (!continues(v)) begin(v);
   const std::uint32_t start = candidates_.offset;
-  const bool indexed = attempt_.config.exhaustive && spread_sets_ == 0 && properties_.empty() && start == 0 &&
-                       base_ == 0 && indexed_ != Indexed::never && build_index(v);
+  const bool indexed = attempt_.config.exhaustive && asks_.spread_sets == 0 && asks_.properties.empty() && start == 0 &&
+                       extent_.base == 0 && best_of_all_.indexed != Indexed::never && build_index(v);
   const std::optional<Found> out = indexed ? select_indexed() : select_window(v);
   checks_.note_places(v, start, static_cast<std::uint32_t>(counts_.evaluated));
-  selects_ = checks_.ledger().selects();
-  offset_ = candidates_.offset == candidates_.size ? 0 : candidates_.offset;
+  extent_.selects = checks_.ledger().selects();
+  extent_.offset = candidates_.offset == candidates_.size ? 0 : candidates_.offset;
   return out;
 }
 
@@ -42,16 +42,18 @@ std::optional<Found> Columns::select(GroupView& v) {
 inline int Columns::note_exhausted(std::uint32_t first, std::uint64_t entries) {
   const int count = std::popcount(entries);
   counts_.exhausted += count;
-  exhausted_.push_back({first, entries});
+  failing_.exhausted.push_back({first, entries});
   return count;
 }
 
 /// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
-  const bool one = spread_sets_ == 1, by_vector = spread_sets_ <= 1 && properties_.empty() && !notes_boosts_;
-  const rank::WindowColumns columns{sum_.data(), appended_.data(), one ? codes_[0].data() : nullptr,
-                                    one ? spread_tables_[0].data() : nullptr, one ? spread_.data() : nullptr};
+  const bool one = asks_.spread_sets == 1,
+             by_vector = asks_.spread_sets <= 1 && asks_.properties.empty() && !asks_.notes_boosts;
+  const rank::WindowColumns columns{
+      entries_.sum.data(), entries_.appended.data(), one ? entries_.codes[0].data() : nullptr,
+      one ? asks_.spread_tables[0].data() : nullptr, one ? entries_.spread.data() : nullptr};
   // The first few enter the list of the best one by one; later ones seldom do. A small limit is one step.
   std::uint64_t step = limit <= kSmallLimit ? kSmallLimit : 8;
   while (first < last && best.returned < limit) {
@@ -60,7 +62,7 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
     freshen(first, end);
     const rank::WindowScores scores = by_vector && end - first >= 8
-                                          ? rank::score_window(columns, first, end, top_.floor(), score_value_.data())
+                                          ? rank::score_window(columns, first, end, top_.floor(), entries_.value.data())
                                           : score_one_by_one(first, end);
     best.returned += end - first;
     for (std::size_t word = 0; first < end; ++word, first += 64) {
@@ -68,8 +70,8 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
       for (std::uint64_t rest = scores.decisive[word]; rest != 0; rest &= rest - 1) {
         const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
         --best.returned;  // it is counted where it is offered
-        top_.push(entry, score_value_[entry]);
-        best.offer(entry, score_value_[entry]);
+        top_.push(entry, entries_.value[entry]);
+        best.offer(entry, entries_.value[entry]);
       }
     }
     first = end;
@@ -81,7 +83,7 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
 /// Few, whose final scores are those of when they were decided.
 std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
-  const double* const values = score_value_.data();
+  const double* const values = entries_.value.data();
   while (first < last && best.returned < limit) {
     const auto end = static_cast<std::uint32_t>(std::min<std::int64_t>(last, first + (limit - best.returned)));
     freshen(first, end);
@@ -91,7 +93,7 @@ std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Be
       const double value = values[entry];
       if (value <= floor && value > 0.0) {  // neither among the best nor set aside
         ++best.returned;
-      } else if (appended_[entry] == 0) {
+      } else if (entries_.appended[entry] == 0) {
         exhausted |= std::uint64_t{1} << (entry - first);
       } else {
         top_.push(entry, value);
@@ -110,16 +112,16 @@ std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Be
 rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t last) {
   rank::WindowScores out;
   for (std::uint32_t entry = first; entry < last; ++entry) {
-    double sum = sum_[entry], appended = appended_[entry], total = 0.0;
+    double sum = entries_.sum[entry], appended = entries_.appended[entry], total = 0.0;
     if (appended == 0 || failing_property(entry)) {
       out.exhausted[(entry - first) / 64] |= std::uint64_t{1} << (entry - first) % 64;
       continue;
     }
-    for (std::size_t s = 0; s < spread_sets_; ++s) total += spread_tables_[s][codes_[s][entry]];
-    if (notes_boosts_) note_boosts(entry);
-    if (spread_sets_ != 0) spread_[entry] = total;
+    for (std::size_t s = 0; s < asks_.spread_sets; ++s) total += asks_.spread_tables[s][entries_.codes[s][entry]];
+    if (asks_.notes_boosts) note_boosts(entry);
+    if (asks_.spread_sets != 0) entries_.spread[entry] = total;
     if (total != 0.0) sum += total, appended += 1.0;
-    score_value_[entry] = sum / appended;
+    entries_.value[entry] = sum / appended;
     out.decisive[(entry - first) / 64] |= std::uint64_t{1} << (entry - first) % 64;
   }
   return out;
@@ -127,58 +129,59 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
 
 /// Of sets with targets (R-RANK-832).
 void Columns::note_boosts(std::uint32_t entry) {
-  for (std::size_t s = 0; s < spread_sets_; ++s)
+  for (std::size_t s = 0; s < asks_.spread_sets; ++s)
     if (!fit_.scorer.spread_group()->sets()[s].is_even())
-      parts_.effects.spread.note_boost(spread_tables_[s][codes_[s][entry]]);
+      parts_.effects.spread.note_boost(asks_.spread_tables[s][entries_.codes[s][entry]]);
 }
 
 std::optional<Found> Columns::select_window(GroupView& v) {
   const std::uint32_t size = candidates_.size;
-  const std::uint32_t start = candidates_.offset - base_ + (candidates_.offset < base_ ? size : 0);
+  const std::uint32_t start = candidates_.offset - extent_.base + (candidates_.offset < extent_.base ? size : 0);
   const std::int64_t limit = candidates_.limit;
   Best best(attempt_.config.exhaustive);
-  const bool settled = settled_ && limit <= kSmallLimit;
+  const bool settled = asks_.is_settled && limit <= kSmallLimit;
   const auto visit = [&](std::uint32_t first, std::uint32_t last) {
     return settled ? visit_settled(first, last, best) : visit_range(first, last, best);
   };
-  std::uint32_t entry = cursor_, entries = 0;
-  exhausted_.clear();
+  std::uint32_t entry = extent_.cursor, entries = 0;
+  failing_.exhausted.clear();
   counts_.exhausted = 0;
   for (;;) {  // from the cursor to the end of the order
-    const std::uint32_t reached = visit(entry, count_);
+    const std::uint32_t reached = visit(entry, entries_.count);
     entries += reached - entry;
     entry = reached;
-    if (best.returned == limit || prepared_ == size) break;
+    if (best.returned == limit || extent_.prepared == size) break;
     prepare_block(v);
   }
   if (!attempt_.error.empty()) return std::nullopt;
   std::uint32_t end;  // one past the last visited position, counted from `start` on and past the wrap
   if (best.returned == limit) {
-    end = position_[entry - 1] + 1;
+    end = entries_.position[entry - 1] + 1;
   } else {
     entry = visit(0, entry_at(start));
     entries += entry;
-    end = size + (best.returned == limit ? position_[entry - 1] + 1 : start);
+    end = size + (best.returned == limit ? entries_.position[entry - 1] + 1 : start);
   }
   if (!attempt_.config.exhaustive) best.take_aside(limit);
 
-  if (best.id != kNoRow) fit_.ask_ahead(row_[best.id], *v.group);
+  if (best.id != kNoRow) fit_.ask_ahead(entries_.row[best.id], *v.group);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
-  looked_ += end - start, wanted_ += static_cast<std::uint64_t>(limit);
-  if (!attempt_.config.exhaustive) scratch_.looks_per_node.note(*v.group, looked_, wanted_);
+  extent_.looked += end - start, extent_.wanted += static_cast<std::uint64_t>(limit);
+  if (!attempt_.config.exhaustive) scratch_.by_content.looks_per_node.note(*v.group, extent_.looked, extent_.wanted);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
   count_window(start, end);
-  if (!exhausted_.empty()) count_exhausted();
-  visited_ = std::max(visited_, std::min(end, size));
+  if (!failing_.exhausted.empty()) count_exhausted();
+  extent_.visited = std::max(extent_.visited, std::min(end, size));
   move_cursor(start, end, entry);
-  if (best.id != kNoRow) fit_.ask_further(row_[best.id], *v.group);
+  if (best.id != kNoRow) fit_.ask_further(entries_.row[best.id], *v.group);
   return found(best.id, best.score);
 }
 
 /// The first entry at `position` or behind it.
 std::uint32_t Columns::entry_at(std::uint32_t position) const {
-  return static_cast<std::uint32_t>(std::lower_bound(position_.begin(), position_.begin() + count_, position) -
-                                    position_.begin());
+  return static_cast<std::uint32_t>(
+      std::lower_bound(entries_.position.begin(), entries_.position.begin() + entries_.count, position) -
+      entries_.position.begin());
 }
 
 /// A Select went from position `start` to `end`; `entry` is the first it did not look at.
@@ -186,14 +189,14 @@ void Columns::move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t 
   const std::uint32_t size = candidates_.size;
   // One that took every node leaves the cursor where it was (R-FEAS-210).
   const std::uint32_t stop = end - start == size ? start : end > size ? end - size : end;
-  cursor_ = stop == size ? 0 : stop == end ? entry : entry_at(stop);
-  candidates_.offset = stop == size && base_ == 0 ? size : place_of(stop == size ? 0 : stop);
+  extent_.cursor = stop == size ? 0 : stop == end ? entry : entry_at(stop);
+  candidates_.offset = stop == size && extent_.base == 0 ? size : place_of(stop == size ? 0 : stop);
 }
 
 std::optional<Found> Columns::found(std::uint32_t entry, double score) {
   if (entry == kNoRow) return std::nullopt;
-  chosen_ = entry;
-  return Found{row_[entry], score, {}};
+  extent_.chosen = entry;
+  return Found{entries_.row[entry], score, {}};
 }
 
 std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<plan::ScoredNode> out,
@@ -201,9 +204,9 @@ std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<pla
   std::uint16_t stored = 0;
   for (std::size_t i = 0; i < best.size(); ++i) {
     const std::uint32_t entry = best[i].id;
-    plan::ScoredNode node{.node = row_[entry], .first = stored, .norm = best[i].score};
-    if (appended_[entry] == 1 && spread_sets_ == 0) [[likely]] {
-      node.log_one(Component::binpack, sum_[entry], kLoggedAlways, values, stored);
+    plan::ScoredNode node{.node = entries_.row[entry], .first = stored, .norm = best[i].score};
+    if (entries_.appended[entry] == 1 && asks_.spread_sets == 0) [[likely]] {
+      node.log_one(Component::binpack, entries_.sum[entry], kLoggedAlways, values, stored);
     } else {
       rank::ScoreRow score;
       components(entry, score);
@@ -215,15 +218,15 @@ std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<pla
 }
 
 void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
-  if (appended_[entry] == 1) {
-    score.append(Component::binpack, sum_[entry]);
-  } else if (dimension_[entry] == kByRow) {
-    score = score_[entry];
+  if (entries_.appended[entry] == 1) {
+    score.append(Component::binpack, entries_.sum[entry]);
+  } else if (entries_.dimension[entry] == kByRow) {
+    score = entries_.score[entry];
   } else {
-    score.append(Component::binpack, binpack_[entry]);
-    score.append(Component::affinity, fit_.scorer.affinity_here(row_[entry], *view_->group));
+    score.append(Component::binpack, entries_.binpack[entry]);
+    score.append(Component::affinity, fit_.scorer.affinity_here(entries_.row[entry], *view_->group));
   }
-  if (spread_sets_ != 0) score.set(Component::spread, spread_[entry], spread_[entry] != 0.0);
+  if (asks_.spread_sets != 0) score.set(Component::spread, entries_.spread[entry], entries_.spread[entry] != 0.0);
 }
 
 // ---------------------------------------------------------------- the best of all, by an index
@@ -231,57 +234,57 @@ void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
 /// Decides every entry, once per attempt, and indexes their final scores. False when they cannot be indexed: a score is
 /// not finite, as on a node without capacity (R-RANK-104), and comparisons with it depend on the order of visits.
 bool Columns::build_index(GroupView& v) {
-  if (indexed_ == Indexed::yes) return true;
-  freshen(0, count_);
-  while (prepared_ < candidates_.size) prepare_block(v);
-  exhausted_count_ = 0;
-  scores_.resize(count_);
-  indexed_ = Indexed::never;
-  for (std::uint32_t entry = 0; entry < count_; ++entry) {
-    scores_[entry] = rank::BestIndex::kAbsent;
-    if (appended_[entry] == 0) {
-      ++exhausted_count_;
+  if (best_of_all_.indexed == Indexed::yes) return true;
+  freshen(0, entries_.count);
+  while (extent_.prepared < candidates_.size) prepare_block(v);
+  best_of_all_.exhausted_count = 0;
+  best_of_all_.scores.resize(entries_.count);
+  best_of_all_.indexed = Indexed::never;
+  for (std::uint32_t entry = 0; entry < entries_.count; ++entry) {
+    best_of_all_.scores[entry] = rank::BestIndex::kAbsent;
+    if (entries_.appended[entry] == 0) {
+      ++best_of_all_.exhausted_count;
       continue;
     }
-    scores_[entry] = sum_[entry] / appended_[entry];
-    if (!std::isfinite(scores_[entry])) return false;
+    best_of_all_.scores[entry] = entries_.sum[entry] / entries_.appended[entry];
+    if (!std::isfinite(best_of_all_.scores[entry])) return false;
   }
-  index_.build(scores_);
-  indexed_ = Indexed::yes;
+  best_of_all_.index.build(best_of_all_.scores);
+  best_of_all_.indexed = Indexed::yes;
   return true;
 }
 
 /// After a placement changed an entry.
 void Columns::reindex(std::uint32_t entry) {
-  if (indexed_ != Indexed::yes) return;
-  if (index_[entry] == rank::BestIndex::kAbsent) --exhausted_count_;
+  if (best_of_all_.indexed != Indexed::yes) return;
+  if (best_of_all_.index[entry] == rank::BestIndex::kAbsent) --best_of_all_.exhausted_count;
   double score = rank::BestIndex::kAbsent;
-  if (appended_[entry] == 0)
-    ++exhausted_count_;
-  else if (score = sum_[entry] / appended_[entry]; !std::isfinite(score))
-    indexed_ = Indexed::never;
-  if (indexed_ == Indexed::yes) index_.set(entry, score);
+  if (entries_.appended[entry] == 0)
+    ++best_of_all_.exhausted_count;
+  else if (score = entries_.sum[entry] / entries_.appended[entry]; !std::isfinite(score))
+    best_of_all_.indexed = Indexed::never;
+  if (best_of_all_.indexed == Indexed::yes) best_of_all_.index.set(entry, score);
 }
 
 /// select_window() when every node is taken: the same node, counts and list of the best, without looking at each.
 std::optional<Found> Columns::select_indexed() {
   if (!attempt_.error.empty()) return std::nullopt;
   const std::uint32_t size = candidates_.size;
-  top_ = index_.top();
+  top_ = best_of_all_.index.top();
   counts_.evaluated = static_cast<std::int32_t>(size);
-  counts_.filtered = static_cast<std::int32_t>(size - count_);
-  counts_.exhausted = static_cast<std::int32_t>(exhausted_count_);
+  counts_.filtered = static_cast<std::int32_t>(size - entries_.count);
+  counts_.exhausted = static_cast<std::int32_t>(best_of_all_.exhausted_count);
   count_window(0, size);
-  if (exhausted_count_ > 0) {
-    exhausted_.clear();
-    for (std::uint32_t entry = 0; entry < count_; ++entry)
-      if (appended_[entry] == 0) exhausted_.push_back({entry, 1});
+  if (best_of_all_.exhausted_count > 0) {
+    failing_.exhausted.clear();
+    for (std::uint32_t entry = 0; entry < entries_.count; ++entry)
+      if (entries_.appended[entry] == 0) failing_.exhausted.push_back({entry, 1});
     count_exhausted();
   }
-  visited_ = size;
-  cursor_ = 0;
-  const rank::BestIndex::Best best = index_.best();
-  return found(best.i == index_.size() ? kNoRow : best.i, best.score);
+  extent_.visited = size;
+  extent_.cursor = 0;
+  const rank::BestIndex::Best best = best_of_all_.index.best();
+  return found(best.i == best_of_all_.index.size() ? kNoRow : best.i, best.score);
 }
 
 // ---------------------------------------------------------------- counts of positions [start, end), past the wrap
@@ -292,25 +295,26 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
   const std::uint32_t size = candidates_.size;
   // Nodes that failed a check themselves, the first of their class, carry its reason at their first visit.
   std::int32_t first = 0;
-  while (next_reason_ < first_reasons_.size() && first_reasons_[next_reason_].position < std::min(end, size)) {
-    counts_.add(counts_.reasons, first_reasons_[next_reason_].reason);
-    ++next_reason_;
+  while (failing_.next_reason < failing_.first_reasons.size() &&
+         failing_.first_reasons[failing_.next_reason].position < std::min(end, size)) {
+    counts_.add(counts_.reasons, failing_.first_reasons[failing_.next_reason].reason);
+    ++failing_.next_reason;
     ++first;
   }
-  if (!node_reasons_.empty()) first += count_node_reasons(start, end);
-  if (asks_volumes_) first += count_without_volumes(start, end);
+  if (!failing_.node_reasons.empty()) first += count_node_reasons(start, end);
+  if (asks_.volumes) first += count_without_volumes(start, end);
   if (filtered > first) counts_.add(counts_.reasons, kReasonClassIneligible, filtered - first);
-  if (one_class_) return counts_.add_class(counts_.classes_filtered, class_of_[0], filtered);
+  if (failing_.one_class) return counts_.add_class(counts_.classes_filtered, class_of_[0], filtered);
   for (std::uint32_t i = start; i < end; ++i) {
     const std::uint32_t position = i < size ? i : i - size;
     if (passes_[position] == kPasses) continue;
     const std::uint32_t node_class = class_of_[position];
     if (SelectCounts::Tally::takes(node_class))
-      classes_.add(node_class);
+      failing_.classes.add(node_class);
     else
       counts_.add_class(counts_.classes_filtered, node_class);
   }
-  classes_.take([&](std::uint32_t node_class, std::int32_t times) {
+  failing_.classes.take([&](std::uint32_t node_class, std::int32_t times) {
     counts_.add_class(counts_.classes_filtered, node_class, times);
   });
 }
@@ -319,9 +323,9 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
 /// first one. What was prepared is visited for the second time only after all was for the first.
 std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end) {
   std::int32_t counted = 0;
-  for (const NodeReason& node : node_reasons_) {
+  for (const NodeReason& node : failing_.node_reasons) {
     if (!((node.position >= start && node.position < end) || node.position + candidates_.size < end)) continue;
-    if (node.position < visited_ && class_state_[node.computed_class] == kClassFails) continue;
+    if (node.position < extent_.visited && class_state_[node.computed_class] == kClassFails) continue;
     counts_.add(counts_.reasons, node.reason);
     ++counted;
   }
@@ -340,8 +344,8 @@ std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t e
 }
 
 void Columns::count_exhausted() {
-  if (one_class_ && one_dimension_ && properties_.empty()) {
-    counts_.add(counts_.dimensions, exhausted_dimension_, counts_.exhausted);
+  if (failing_.one_class && failing_.one_dimension && asks_.properties.empty()) {
+    counts_.add(counts_.dimensions, failing_.dimension, counts_.exhausted);
     return counts_.add_class(counts_.classes_exhausted, class_of_[0], counts_.exhausted);
   }
   counts_.exhausted = 0;
@@ -351,35 +355,36 @@ void Columns::count_exhausted() {
   };
   static_assert(SelectCounts::Tally::takes(kDimensionMaxAllocs));
   std::int32_t tallied = 0;
-  for (const Exhausted& window : exhausted_)
+  for (const Exhausted& window : failing_.exhausted)
     for (std::uint64_t rest = window.entries; rest != 0; rest &= rest - 1) {
       const std::uint32_t entry = window.first + static_cast<std::uint32_t>(std::countr_zero(rest));
-      const std::uint32_t node_class = class_of_[position_[entry]];
-      if (!properties_.empty() || !by_figures(dimension_[entry]) || !SelectCounts::Tally::takes(node_class)) {
+      const std::uint32_t node_class = class_of_[entries_.position[entry]];
+      if (!asks_.properties.empty() || !by_figures(entries_.dimension[entry]) ||
+          !SelectCounts::Tally::takes(node_class)) {
         count_exhausted(entry);
         continue;
       }
-      classes_.add(node_class);
-      dimensions_.add(dimension_[entry]);
+      failing_.classes.add(node_class);
+      failing_.dimensions.add(entries_.dimension[entry]);
       ++tallied;
     }
   counts_.exhausted += tallied;
-  classes_.take([&](std::uint32_t node_class, std::int32_t times) {
+  failing_.classes.take([&](std::uint32_t node_class, std::int32_t times) {
     counts_.add_class(counts_.classes_exhausted, node_class, times);
   });
-  dimensions_.take(
+  failing_.dimensions.take(
       [&](std::uint32_t dimension, std::int32_t times) { counts_.add(counts_.dimensions, dimension, times); });
 }
 
 void Columns::count_exhausted(std::uint32_t entry) {
-  const bool exhausted = appended_[entry] == 0;
-  const std::uint32_t node_class = class_of_[position_[entry]];
-  if (exhausted && dimension_[entry] == kReasonDistinctHosts)
+  const bool exhausted = entries_.appended[entry] == 0;
+  const std::uint32_t node_class = class_of_[entries_.position[entry]];
+  if (exhausted && entries_.dimension[entry] == kReasonDistinctHosts)
     counts_.filter(node_class, kReasonDistinctHosts);
   else if (const feasible::PropertySet* const failing = failing_property(entry))
-    counts_.filter(node_class, checks_.distinct.reason_of(*failing, row_[entry]));
+    counts_.filter(node_class, checks_.distinct.reason_of(*failing, entries_.row[entry]));
   else if (exhausted)
-    counts_.exhaust(node_class, dimension_[entry]);
+    counts_.exhaust(node_class, entries_.dimension[entry]);
 }
 
 }  // namespace berth::sched

@@ -24,7 +24,8 @@ FailureKey FailedBefore::key_of(const GroupView& v, bool evicts) const {
   const tables::CompiledJob& job = *attempt_.job;
   FailureKey out;
   out.group = v.group;
-  if (!tables::serves(kOfAnyJob, v.needs) || (evicts && !scratch_.overlays.empty())) out.job = job.spec.get();
+  if (!tables::serves(kOfAnyJob, v.needs) || (evicts && !scratch_.by_attempt.overlays.empty()))
+    out.job = job.spec.get();
   out.position = static_cast<std::uint32_t>(v.group - job.groups.data());
   out.base_set = candidates_.base_set;
   if (evicts) out.evicted = fit_.victims.highest_evicted();
@@ -34,11 +35,11 @@ FailureKey FailedBefore::key_of(const GroupView& v, bool evicts) const {
 void FailedBefore::drop(FailureMemo& memo) {
   attempt_.error.clear();  // as in look()
   if (last_ == &memo) last_ = nullptr;
-  scratch_.failures.drop(memo);
+  scratch_.by_state.failures.drop(memo);
 }
 
 FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool first) {
-  FailureMemo* const memo = scratch_.failures.find(key_of(v, false));
+  FailureMemo* const memo = scratch_.by_state.failures.find(key_of(v, false));
   if (!memo) return Room::unknown;
   checks_.distinct.properties(v, properties_);
   const bool followed = first ? attempt_.plan->allocs.empty() && follow(*memo, v) : is_current(*memo);
@@ -61,9 +62,10 @@ FailedBefore::Room FailedBefore::look(GroupView& v, bool first_of_job, bool firs
 bool FailedBefore::is_current(const FailureMemo& memo) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   return memo.use.is_at(nodes) && memo.ready.is_at(nodes) &&
-         std::all_of(scratch_.overlays.begin(), scratch_.overlays.end(), [&](const NodeOverlay& overlay) {
-           return overlay.first_alloc == tables::kNoRow || memo.shorts[overlay.row] == FailureMemo::kRoomy;
-         });
+         std::all_of(scratch_.by_attempt.overlays.begin(), scratch_.by_attempt.overlays.end(),
+                     [&](const NodeOverlay& overlay) {
+                       return overlay.first_alloc == tables::kNoRow || memo.shorts[overlay.row] == FailureMemo::kRoomy;
+                     });
 }
 
 /// Of a node that passes the checks of its class: whether it does, or why not.
@@ -123,7 +125,7 @@ bool FailedBefore::follow_by_figures(FailureMemo& memo, const tables::CompiledJo
   const CompiledGroup& group = job.groups.front();
   if (!memo.use.follows(nodes)) return false;
   NodeFeed::Changes changes;
-  if (scratch_.feed.amounts_since(memo.use, nodes, changes)) {
+  if (scratch_.by_state.feed.amounts_since(memo.use, nodes, changes)) {
     if ((job.distinct_hosts || group.distinct_hosts) && !changes.rows.empty()) return false;
     if (!are_short_as_before(memo, changes, group)) return false;
   } else {
@@ -200,7 +202,7 @@ bool FailedBefore::follow(FailureMemo& memo, GroupView& v) {
     return false;
   if (hosts && memo.job_changes != attempt_.snapshot->jobs.keys[attempt_.job->key].changes) add_nodes_of_job();
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
-  scratch_.feed.gather(nodes);
+  scratch_.by_state.feed.gather(nodes);
   memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.shorts.resize(nodes.size(), 0);
   for (const NodeRow row : memo.roomy)
@@ -271,7 +273,7 @@ void FailedBefore::remember(const GroupView& v) {
   // What the plan placed takes values that other nodes have as well, and may not come to pass.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
-  scratch_.feed.gather(attempt_.snapshot->nodes);
+  scratch_.by_state.feed.gather(attempt_.snapshot->nodes);
   FailureMemo& memo = renew(key_of(v, false));
   bool fine = true;
   columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
@@ -287,7 +289,7 @@ void FailedBefore::remember(const GroupView& v) {
 /// The memo of the key, of this state, in which no node is entered yet.
 FailureMemo& FailedBefore::renew(const FailureKey& key) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  FailureMemo& memo = scratch_.failures.add(key, *attempt_.job, nodes.size());
+  FailureMemo& memo = scratch_.by_state.failures.add(key, *attempt_.job, nodes.size());
   memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.static_epoch = nodes.static_epoch;
@@ -300,7 +302,7 @@ FailureMemo& FailedBefore::renew(const FailureKey& key) {
 
 bool FailedBefore::fails_evicting(GroupView& v) {
   if (!attempt_.plan->allocs.empty()) return false;
-  FailureMemo* const memo = scratch_.failures.find(key_of(v, true));
+  FailureMemo* const memo = scratch_.by_state.failures.find(key_of(v, true));
   if (!memo) return false;
   properties_.clear();
   if (!follow(*memo, v)) {

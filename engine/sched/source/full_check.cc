@@ -16,7 +16,7 @@ bool FullCheck::may_take(NodeRow row, GroupView& v) {
 bool FullCheck::holds(GroupView& v) {
   const CompiledGroup& group = *v.group;
   BERTH_ASSERT(tables::serves(kServes, parts_.needs));
-  for (const NodeOverlay& overlay : scratch_.overlays)
+  for (const NodeOverlay& overlay : scratch_.by_attempt.overlays)
     if (may_take(overlay.row, v)) return false;
   // Rounding keeps the order: what is enough stays enough in single precision.
   const auto cpu = static_cast<float>(group.cpu_mhz), memory = static_cast<float>(group.memory_mb),

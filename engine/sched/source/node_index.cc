@@ -34,8 +34,9 @@ std::int32_t free_of(std::int64_t capacity, std::int64_t used) {
 
 rank::IndexColumns NodeIndex::columns() const {
   rank::IndexColumns out;
-  out.cpu_free_mhz = cpu_free_, out.memory_free_mb = memory_free_, out.disk_free_mb = disk_free_;
-  out.fit = {cpu_used_, memory_used_, cpu_capacity_, memory_capacity_};
+  out.cpu_free_mhz = amounts_.cpu_free, out.memory_free_mb = amounts_.memory_free,
+  out.disk_free_mb = amounts_.disk_free;
+  out.fit = {amounts_.cpu_used, amounts_.memory_used, amounts_.cpu_capacity, amounts_.memory_capacity};
   return out;
 }
 
@@ -65,9 +66,9 @@ void NodeIndex::build(const Snapshot& snapshot, const ReadyNodes& ready) {
   served_ = std::all_of(ready.capacities.begin(), ready.capacities.end(), is_plain);
   if (!served_) return;
   const std::size_t n = ready.candidates.size();
-  for (auto* column : {&cpu_free_, &memory_free_, &disk_free_}) column->resize(n);
-  for (auto* column : {&cpu_used_, &memory_used_}) column->resize(n);
-  for (auto* column : {&cpu_capacity_, &memory_capacity_}) column->resize(n);
+  for (auto* column : {&amounts_.cpu_free, &amounts_.memory_free, &amounts_.disk_free}) column->resize(n);
+  for (auto* column : {&amounts_.cpu_used, &amounts_.memory_used}) column->resize(n);
+  for (auto* column : {&amounts_.cpu_capacity, &amounts_.memory_capacity}) column->resize(n);
   class_.resize(n);
   kind_.assign(n, 0);
   kind_of_class_.assign(ready.of_class.size(), 0);
@@ -79,7 +80,7 @@ void NodeIndex::build(const Snapshot& snapshot, const ReadyNodes& ready) {
   for (std::uint32_t position = 0; position < n; ++position) {
     const ReadyNodes::Candidate& candidate = ready.candidates[position];
     const NodeCapacity& capacity = ready.capacities[candidate.capacity];
-    cpu_capacity_[position] = capacity.cpu_score, memory_capacity_[position] = capacity.memory_score;
+    amounts_.cpu_capacity[position] = capacity.cpu_score, amounts_.memory_capacity[position] = capacity.memory_score;
     class_[position] = place[candidate.computed_class];
     position_[candidate.row] = position;
     read_use(snapshot, position, candidate.row);
@@ -126,15 +127,15 @@ bool NodeIndex::take(std::span<const std::uint8_t> class_passes) {
 void NodeIndex::read_use(const Snapshot& snapshot, std::uint32_t position, NodeRow row) {
   const tables::NodeUse& use = snapshot.nodes.use[row];
   const NodeCapacity& capacity = snapshot.nodes.capacity(row);
-  cpu_used_[position] = use.cpu_mhz, memory_used_[position] = use.memory_mb;
-  cpu_free_[position] = free_of(capacity.cpu_mhz, use.cpu_mhz);
-  memory_free_[position] = free_of(capacity.memory_mb, use.memory_mb);
-  disk_free_[position] = free_of(capacity.disk_mb, use.disk_mb);
+  amounts_.cpu_used[position] = use.cpu_mhz, amounts_.memory_used[position] = use.memory_mb;
+  amounts_.cpu_free[position] = free_of(capacity.cpu_mhz, use.cpu_mhz);
+  amounts_.memory_free[position] = free_of(capacity.memory_mb, use.memory_mb);
+  amounts_.disk_free[position] = free_of(capacity.disk_mb, use.disk_mb);
 }
 
 void NodeIndex::leave_out(std::uint32_t position) {
   left_out_.push_back(position);
-  cpu_free_[position] = -1;
+  amounts_.cpu_free[position] = -1;
   index_.update(columns(), position);
 }
 

@@ -62,9 +62,11 @@ class NodeIndex {
   [[nodiscard]] rank::IndexColumns columns() const;
 
   rank::FitIndex index_;
-  std::vector<std::int32_t> cpu_free_, memory_free_, disk_free_;
-  std::vector<std::int64_t> cpu_used_, memory_used_;
-  std::vector<double> cpu_capacity_, memory_capacity_;
+  struct {
+    std::vector<std::int32_t> cpu_free, memory_free, disk_free;
+    std::vector<std::int64_t> cpu_used, memory_used;
+    std::vector<double> cpu_capacity, memory_capacity;
+  } amounts_;  // by position
   std::vector<std::uint32_t> class_, kind_, position_;
   std::vector<std::uint32_t> left_out_;  // positions
   std::vector<std::uint32_t> kind_of_class_;

@@ -46,8 +46,8 @@ bool sum_others(FitParts& parts, NodeRow row, bool count_each) {
   }
   if (entries <= 0) return false;
   if (proposed.held_cores()) add_cores(*proposed.held_cores(), rest.cores);
-  parts.scratch.fit.add(&rest);
-  for (std::int64_t i = 1; count_each && i < entries; ++i) parts.scratch.fit.add(nullptr);
+  parts.scratch.work.fit.add(&rest);
+  for (std::int64_t i = 1; count_each && i < entries; ++i) parts.scratch.work.fit.add(nullptr);
   return true;
 }
 
@@ -57,7 +57,7 @@ bool judge_amounts(Building& b) {
   FitParts& parts = b.parts;
   const Proposed& proposed = parts.proposed;
   const tables::NodeCapacity& capacity = parts.attempt.snapshot->nodes.capacity(b.row);
-  rank::FitSum& fit = parts.scratch.fit;
+  rank::FitSum& fit = parts.scratch.work.fit;
   fit.clear();
   bool cores_are_in = !proposed.held_cores();
   if (!b.evict) cores_are_in = sum_others(parts, b.row, capacity.max_allocs != 0) || cores_are_in;

@@ -26,7 +26,7 @@ PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::Node
 
 CoreOffer offered_cores(FitParts& parts, NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *parts.attempt.snapshot;
-  CoreUse& use = parts.scratch.core_use;
+  CoreUse& use = parts.scratch.work.core_use;
   const NodeOverlay* const overlay = parts.scratch.overlay(row);
   if (!overlay || overlay->complex_allocs == 0) return use.offer(state, row, group.cores);
   parts.cores.clear();  // what the plan places there holds cores besides
@@ -65,7 +65,7 @@ std::optional<PlainFit> fit_by_cores(FitParts& parts, NodeRow row, const Compile
 std::optional<PlainFit> fit_untouched_by_cores(FitParts& parts, NodeRow row, const tables::NodeCapacity& capacity,
                                                const CompiledGroup& group) {
   const tables::Snapshot& state = *parts.attempt.snapshot;
-  const CoreOffer offer = parts.scratch.core_use.offer(state, row, group.cores);
+  const CoreOffer offer = parts.scratch.work.core_use.offer(state, row, group.cores);
   if (offer.unknown) return std::nullopt;
   return fit_with_cores(capacity, state.nodes.use[row], kUntouched, group, offer);
 }

@@ -35,10 +35,10 @@ bool serve(Building& b, std::span<const match::DeviceRequest> requests, bool evi
   model::AllocatedDevice& device = parts.device;
   std::size_t served = 0;
   for (const match::DeviceRequest& request : requests) {
-    auto offer = accounter.offer(request, parts.scratch.patterns, device);
+    auto offer = accounter.offer(request, parts.scratch.work.patterns, device);
     if (!offer && !offer.error().not_a_number && evict &&
         parts.victims.for_device(request, b.row, *b.option.resources, task))
-      offer = accounter.offer(request, parts.scratch.patterns, device);
+      offer = accounter.offer(request, parts.scratch.work.patterns, device);
     if (!offer) {
       if (!offer.error().not_a_number) return b.fail("devices: ", offer.error().text);
       parts.attempt.error = offer.error().text;
@@ -77,7 +77,7 @@ bool decide_by_free_devices(FitParts& parts, NodeRow row, const GroupView& v, Ce
   bool served = true;
   for (const match::DeviceRequest& request : v.devices) {
     const auto choice =
-        rank::choose_devices(request, groups, parts.scratch.patterns,
+        rank::choose_devices(request, groups, parts.scratch.work.patterns,
                              [&](std::size_t g) -> std::optional<bool> { return left[g] >= request.count; });
     if (!choice) return false;
     served = choice->group != rank::DeviceChoice::kNone;

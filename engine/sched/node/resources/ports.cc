@@ -13,7 +13,7 @@ namespace {
 /// R-RANK-611 to 618.
 bool assign_group_network(Building& b, const network::NodePorts& ports) {
   FitParts& parts = b.parts;
-  network::NetworkIndex& index = parts.scratch.network_index;
+  network::NetworkIndex& index = parts.scratch.work.network_index;
   model::AllocatedShared& shared = b.option.resources->shared;
   shared.networks.resize(1);
   model::NetworkResource& network = shared.networks.front();

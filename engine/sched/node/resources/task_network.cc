@@ -7,7 +7,7 @@ namespace berth::sched {
 bool assign_asked_network(Building& b, TaskGets& gets) {
   FitParts& parts = b.parts;
   const model::NetworkResource& ask = gets.task.resources->networks.front();
-  network::NetworkIndex& index = parts.scratch.network_index;
+  network::NetworkIndex& index = parts.scratch.work.network_index;
   model::NetworkResource offer;
   auto offered = index.assign_task_network(ask, offer);
   if (!offered && b.evict && parts.victims.for_network(ask, b.spec().ports, *b.option.resources))
