@@ -66,9 +66,10 @@ void add_replay(CLI::App& app, int& exit_code) {
       ->type_name("KIND=on|off")
       ->allow_extra_args(false);
   command
-      ->add_option("--strategy", arguments->settings.strategy,
-                   "ranking strategy that scores the fit of nodes, NAME or NAME:KEY=VALUE (see berth compare "
-                   "--list-strategies)")
+      ->add_option(
+          "--strategy", arguments->settings.strategy,
+          "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth compare "
+          "--list-strategies)")
       ->type_name("NAME");
   command->add_flag("--verbose", arguments->verbose, "show every evaluation that differs");
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");

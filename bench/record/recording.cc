@@ -1,9 +1,12 @@
 #include "record/recording.h"
 
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "io/export_import.h"
 #include "io/files.h"
@@ -92,31 +95,102 @@ void Writer::write_skipped(std::uint64_t index, const std::string& problem) {
 
 namespace {
 
-/// Calls each(line, number, is_last) for every non-empty line until it returns an error.
+/// Calls each(line, number, is_last) for every non-empty line, with the lines of pieces of any length. A line is handed
+/// over when the next one begins. Ends when `each` returns false.
 template <class Each>
-Result<void> for_each_line(std::string_view text, const Each& each) {
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    std::string_view one = text.substr(0, end);
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
-    if (!one.empty() && one.back() == '\r') one.remove_suffix(1);
-    if (one.empty()) continue;
-    if (auto done = each(one, number, text.empty()); !done) return done;
+class LineFeed {
+ public:
+  explicit LineFeed(const Each& each) : each_(each) {}
+
+  Result<bool> add(std::string_view piece, const std::string& path) {
+    while (!piece.empty()) {
+      const std::size_t end = piece.find('\n');
+      part_ += piece.substr(0, end);
+      if (part_.size() > io::read_limit())
+        return tl::unexpected(InputError{path, std::to_string(number_ + 1),
+                                         "a line has more than " + io::size_words(io::read_limit()),
+                                         "--max-input 4G allows more, if the memory is there"});
+      if (end == piece.npos) return true;
+      piece.remove_prefix(end + 1);
+      if (auto more = end_line(); !more || !*more) return more;
+    }
+    return true;
   }
-  return {};
+  Result<bool> finish() {
+    if (auto more = end_line(); !more || !*more) return more;
+    return hand_over(true);
+  }
+
+ private:
+  Result<bool> end_line() {
+    ++number_;
+    if (!part_.empty() && part_.back() == '\r') part_.pop_back();
+    if (part_.empty()) return true;
+    auto more = hand_over(false);
+    held_ = std::move(part_), held_number_ = number_;
+    part_.clear();
+    return more;
+  }
+  Result<bool> hand_over(bool is_last) {
+    if (held_.empty()) return true;
+    return each_(std::string_view(held_), held_number_, is_last);
+  }
+
+  const Each& each_;
+  std::string part_, held_;  // of the line that is read, and the one before it
+  std::size_t number_ = 0, held_number_ = 0;
+};
+
+/// The lines of a file, plain or gzip, which may be larger than memory. `text`: its text, if it was read already.
+template <class Each>
+Result<void> for_each_line(const std::string& path, const std::optional<std::string>& text, const Each& each) {
+  LineFeed lines(each);
+  const auto result = [](const Result<bool>& done) -> Result<void> {
+    if (!done) return tl::unexpected(done.error());
+    return {};
+  };
+  if (text) {
+    const auto more = lines.add(*text, path);
+    return result(more && *more ? lines.finish() : more);
+  }
+  const auto refuse = [&](const std::string& problem, const char* remedy) {
+    return tl::unexpected(InputError{path, "", problem, remedy});
+  };
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) return refuse(std::strerror(errno), "check the path");
+  std::string chunk(1 << 20, '\0');
+  int count = 0;
+  while ((count = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()))) > 0) {
+    const auto more = lines.add({chunk.data(), static_cast<std::size_t>(count)}, path);
+    if (!more || !*more) return result(more);
+  }
+  int code = Z_OK;
+  const std::string message = gzerror(file.get(), &code);
+  if (code == Z_ERRNO) return refuse(std::string("cannot be read: ") + std::strerror(errno), "check the path");
+  if (code != Z_OK && code != Z_STREAM_END) return refuse("cannot be unpacked: " + message, "fetch the file again");
+  return result(lines.finish());
 }
 
 }  // namespace
 
 Result<Recording> Recording::open(const std::string& path) {
-  auto text = io::read_file(path);
-  if (!text) return tl::unexpected(text.error());
   Recording out;
-  out.path_ = path, out.text_ = std::move(*text);
+  out.path_ = path;
+  struct stat there {};
+  if (path == "-" || (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))) {  // cannot be read twice
+    auto text = io::read_file(path);
+    if (!text) return tl::unexpected(text.error());
+    out.text_ = std::move(*text);
+  }
+  Result<json::Value> first;
+  const auto take_first = [&](std::string_view line, std::size_t, bool) -> Result<bool> {
+    first = io::parse_json(line, path);
+    return false;
+  };
+  if (auto done = for_each_line(path, out.text_, take_first); !done) return tl::unexpected(done.error());
   const auto refuse = [&](std::string problem, std::string remedy) {
     return tl::unexpected(InputError{path, "1", std::move(problem), std::move(remedy)});
   };
-  const auto first = io::parse_json(std::string_view(out.text_).substr(0, out.text_.find('\n')), path);
   if (!first || (*first)["format"].as_string() != "berth-recording")
     return refuse("is no recording", "make one: berth record http://127.0.0.1:4646 -o FILE");
   if (const json::Value& version = (*first)["version"]; version.as_uint() == 0 || version.as_uint() > kVersion)
@@ -132,16 +206,21 @@ Result<Recording> Recording::open(const std::string& path) {
 
 Result<void> Recording::read(Reader& reader) {
   notes_.clear(), end_.reset();
-  return for_each_line(text_, [&](std::string_view line, std::size_t number, bool is_last) -> Result<void> {
-    if (number == 1) return {};
+  bool is_header = true;
+  const auto take = [&](std::string_view line, std::size_t number, bool is_last) -> Result<bool> {
+    if (std::exchange(is_header, false)) return true;
     const std::string place = std::to_string(number);
     const auto value = io::parse_json(line, path_, place);
-    if (value) return read_line(*value, place, reader);
+    if (value) {
+      if (auto done = read_line(*value, place, reader); !done) return tl::unexpected(done.error());
+      return true;
+    }
     if (!is_last) return tl::unexpected(value.error());
     notes_.push_back("line " + place + ", the last one, is cut after " + std::to_string(line.size()) +
                      " bytes and left out: the recording was killed");
-    return {};
-  });
+    return true;
+  };
+  return for_each_line(path_, text_, take);
 }
 
 Result<void> Recording::read_line(const json::Value& line, const std::string& place, Reader& reader) {

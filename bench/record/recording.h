@@ -87,10 +87,10 @@ class Reader {
   virtual void take_skipped(std::uint64_t index) = 0;
 };
 
-/// A recording's text, to be read as often as wanted.
+/// A recording, to be read as often as wanted. It is read from the file each time, a line at a time.
 class Recording {
  public:
-  /// Reads the file and checks its first line. Error: it is no recording, or one of a later version.
+  /// Checks the first line of the file. Error: it is no recording, or one of a later version.
   [[nodiscard]] static Result<Recording> open(const std::string& path);
 
   /// Hands every line to `reader`. Error: a line is damaged; a damaged last line is skipped and named in notes().
@@ -104,7 +104,8 @@ class Recording {
  private:
   [[nodiscard]] Result<void> read_line(const json::Value& line, const std::string& place, Reader& reader);
 
-  std::string path_, text_;
+  std::string path_;
+  std::optional<std::string> text_;  // of a pipe, which cannot be read twice
   Header header_;
   std::optional<End> end_;
   std::vector<std::string> notes_;

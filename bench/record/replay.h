@@ -6,7 +6,7 @@
 // (R-RANK-302), is the same. Everything else is counted by its reason.
 //
 // The recording is read twice: outline.h gathers what came of each evaluation, then the tables go through the indexes.
-// Memory: the recording's text, its tables, and a few hundred bytes for each evaluation and placement.
+// Memory: the tables, the longest line, and a few hundred bytes for each evaluation and placement.
 #pragma once
 
 #include <array>
