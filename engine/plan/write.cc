@@ -117,6 +117,7 @@ void Applier::write(Writing& w) {
   ApplyResult& result = w.result;
   changes_.allocs.clear(), stop_changes_.clear(), changes_.deployments.clear(), changes_.preemption_evals.clear();
   changes_.wrote_nodes = !result.ineligible_nodes.empty();
+  eval_ = store_.find_eval(w.facts.eval);
   for (const NodeRow row : result.ineligible_nodes) mark_ineligible(w, row);
   const bool emptied = w.facts.all_at_once && !rejected_->empty();  // R-CTRL-618
   if (!emptied) write_content(w);
@@ -129,10 +130,8 @@ void Applier::write(Writing& w) {
   result.index = w.facts.index;
   result.index_used = true;
   if (result.refresh_index != 0) result.refresh_index = std::max(result.refresh_index, w.facts.index);
-  const tables::StoredEvalRow eval = store_.find_eval(w.facts.eval);
-  changes_.eval = eval;
-  if (eval == kNoRow) return;
-  w.commit.set_eval_modified(eval, std::nullopt);
+  changes_.eval = eval_;
+  if (eval_ != kNoRow) w.commit.set_eval_modified(eval_, std::nullopt);
 }
 
 void Applier::write_content(Writing& w) {
@@ -141,7 +140,6 @@ void Applier::write_content(Writing& w) {
   ApplyResult& result = w.result;
   placed_.clear();
   placements_refused_ = false;
-  eval_ = store_.find_eval(w.facts.eval);
   if (!quirks_.placement_of_stopped_vanishes && !plan.allocs.empty()) {
     const VersionRow current =
         plan.job == kNoRow ? kNoRow : state.jobs.keys[state.jobs.versions[plan.job]->key].current;

@@ -116,7 +116,7 @@ bool Server::enqueue(EvalRecord& record) {
 bool Server::evaluate(const NewEval& eval) {
   if (announced_.empty() && book_.full()) return false;
   tables::EvalWrite write = pending(eval);
-  const tables::StoredEvalRow row = put({&write, 1}).at(0).eval;
+  const tables::StoredEvalRow row = put({&write, 1}, hooks_).at(0).eval;
   if (!announced_.empty()) {
     BERTH_ASSERT(book_[announced_.front()].id == eval.id);
     know(row, announced_.front());

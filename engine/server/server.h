@@ -245,7 +245,7 @@ class Server {
   [[nodiscard]] EvalRecord* known_record(tables::StoredEvalRow row);
   EvalRecord& know(tables::StoredEvalRow row, broker::EvalRow known);
   [[nodiscard]] EvalRecord& record_of(tables::StoredEvalRow row, const EvalRecord* from = nullptr);
-  fsm::Hooks put(std::span<tables::EvalWrite> evals);
+  fsm::Hooks& put(std::span<tables::EvalWrite> evals, fsm::Hooks& hooks);
   [[nodiscard]] tables::EvalWrite stored(const EvalRecord& record) const;
   [[nodiscard]] tables::EvalWrite pending(const NewEval& eval);
   [[nodiscard]] tables::EvalWrite ended(const EvalRecord& record, std::uint8_t status, std::string why) const;
@@ -296,6 +296,7 @@ class Server {
   std::atomic<bool> refused_blocked_{false};  // one of those may be tracked
   std::atomic<bool> timers_{false};           // something may wait in the broker
   std::vector<broker::Eval> released_;
+  fsm::Hooks hooks_;  // of evaluate() and write_status(), which take() never calls
   std::vector<broker::EvalRow> rows_scratch_;
   std::vector<tables::Symbol> classes_scratch_;
 

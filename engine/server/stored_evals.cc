@@ -205,9 +205,9 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
   }
 }
 
-/// Writes evaluations, which is one entry of the log; the hooks that it leaves.
-fsm::Hooks Server::put(std::span<tables::EvalWrite> evals) {
-  fsm::Hooks hooks;
+/// Writes evaluations, which is one entry of the log; `hooks`: those that it leaves.
+fsm::Hooks& Server::put(std::span<tables::EvalWrite> evals, fsm::Hooks& hooks) {
+  hooks.clear();
   const std::string error = log_.apply(config_.retain ? next_index() : store_.index(), evals, hooks);
   BERTH_ASSERT(error.empty());
   return hooks;
@@ -287,7 +287,8 @@ std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
       if (config_.retain) write_failures(lane, eval.contents.packed, more);
     }
   }
-  take(put({&eval, 1}), &from);
+  fsm::Hooks hooks;
+  take(put({&eval, 1}, hooks), &from);
   return "";
 }
 
@@ -306,7 +307,7 @@ void Server::write_status(Lane& lane) {
   packed.snapshot_index = lane.record->snapshot_index;
   packed.failed_groups = result.any_failed();
   if (config_.retain) write_contents(lane, eval.contents);
-  take(put({&eval, 1}), lane.record);
+  take(put({&eval, 1}, hooks_), lane.record);
 }
 
 /// What only the API shows of it.
@@ -359,7 +360,8 @@ tables::EvalWrite Server::ended(const EvalRecord& record, std::uint8_t status, s
 void Server::write_cancelled(const EvalRecord& record, std::string why) {
   if (!store_.current().evals.exists(record.stored)) return;
   tables::EvalWrite eval = ended(record, tables::kEvalCanceled, std::move(why));
-  take(put({&eval, 1}));
+  fsm::Hooks hooks;
+  take(put({&eval, 1}, hooks));
 }
 
 /// R-SCHED-21: the failed one, and the one that follows it up.
@@ -377,7 +379,8 @@ void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>
     more.forget_text(&model::Evaluation::next_eval), more.get().next = later->id;
   }
   evals.push_back(std::move(failed));
-  take(put(evals), &record);
+  fsm::Hooks hooks;
+  take(put(evals, hooks), &record);
 }
 
 /// Commits the lane's plan as a log entry: its evaluation, times and deployment go with it, and the evaluations of the
