@@ -12,7 +12,9 @@ function(berth_unity target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
-  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # anonymous namespaces of the other files
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)  # anonymous namespaces of the other files
+  endif()
   foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
     file(STRINGS ${source} again REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
     if(again)

@@ -303,17 +303,17 @@ void Variables::validate(const Variable& variable) {
   if (variable.validations.empty() || !variable.value->is_known()) return;
   validated_.members.clear();
   validated_.set(variable.name, *variable.value);
-  constexpr std::string_view kInvalid = "Invalid variable validation result";
+  constexpr std::string_view kInvalidResult = "Invalid variable validation result";
   for (const Validation& validation : variable.validations) {
     const Value result = validation.condition.value(out_);
     const Range where = validation.condition.range();
     if (result.is_null()) {
-      out_.add(where, kInvalid, "Validation condition expression must return either true or false, not null.");
+      out_.add(where, kInvalidResult, "Validation condition expression must return either true or false, not null.");
       continue;
     }
     const Outcome holds = to_bool(result);
     if (!holds) {
-      out_.add(where, kInvalid, fmt::format("Invalid validation condition result value: {}.", holds.error()));
+      out_.add(where, kInvalidResult, fmt::format("Invalid validation condition result value: {}.", holds.error()));
     } else if (holds->is_known() && !holds->boolean()) {
       out_.add(variable.value_range, fmt::format("Invalid value for {} variable", variable.source),
                fmt::format("{}\n\nThis was checked by the validation rule at {}.", validation.message,

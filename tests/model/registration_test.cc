@@ -115,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "Invalid cron spec \"bad\": missing field(s)"},
         RejectCase{"TimeZone", R"("Type":"batch","Periodic":{"Spec":"@daily","TimeZone":"Nowhere/X"})", "", "",
                    "Invalid time zone \"Nowhere/X\": unknown time zone Nowhere/X"},
+        RejectCase{"TimeZoneFolder", R"("Type":"batch","Periodic":{"Spec":"@daily","TimeZone":"Europe"})", "", "",
+                   "Invalid time zone \"Europe\": unknown time zone Europe"},
         RejectCase{"NegativeCount", "", R"("Count":-1)", "", "Task group count can't be negative"},
         RejectCase{"NoTasks", R"("TaskGroups":[{"Name":"g"}])", "", "", "Missing tasks for task group"},
         RejectCase{"Ambiguous", "", R"("ReschedulePolicy":{"Attempts":3,"Interval":3600000000000})", "",

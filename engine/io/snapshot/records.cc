@@ -14,7 +14,6 @@ namespace berth::io {
 namespace {
 
 using msgpack::Head;
-using msgpack::Kind;
 
 std::uint64_t big_endian(std::string_view bytes) {
   std::uint64_t out = 0;
@@ -66,11 +65,11 @@ EmbeddedJobs::Content hash_value(std::string_view bytes, std::size_t& at, bool i
   const std::size_t begin = at;
   at += head.bytes;
   switch (head.kind) {
-    case Kind::text:
-    case Kind::extension:
+    case msgpack::Kind::text:
+    case msgpack::Kind::extension:
       at += head.size;
       return mixed({1, 1}, bytes.substr(begin + head.bytes, head.size));
-    case Kind::array: {
+    case msgpack::Kind::array: {
       EmbeddedJobs::Content out = mixed({2, 2}, head.size);
       for (std::uint64_t i = 0; i < head.size; ++i) {
         const EmbeddedJobs::Content item = hash_value(bytes, at, false);
@@ -78,12 +77,12 @@ EmbeddedJobs::Content hash_value(std::string_view bytes, std::size_t& at, bool i
       }
       return out;
     }
-    case Kind::map: {
+    case msgpack::Kind::map: {
       EmbeddedJobs::Content out = mixed({3, 3}, is_job ? 0 : head.size);
       for (std::uint64_t i = 0; i < head.size; ++i) {
         const Head key = msgpack::read_head(bytes.substr(at));
         const std::string_view name =
-            key.kind == Kind::text ? bytes.substr(at + key.bytes, key.size) : std::string_view();
+            key.kind == msgpack::Kind::text ? bytes.substr(at + key.bytes, key.size) : std::string_view();
         EmbeddedJobs::Content entry = hash_value(bytes, at, false);
         const EmbeddedJobs::Content item = hash_value(bytes, at, false);
         if (is_job && is_of_the_moment(name)) continue;
@@ -322,21 +321,22 @@ json::Value RecordReader::value(const Shape* shape) {
   at_ += head.bytes;
   const bool is_time = shape && (shape->leaf == Leaf::time || shape->leaf == Leaf::time_text);
   const bool is_bytes = shape && (shape->leaf == Leaf::bytes || shape->leaf == Leaf::numbers);
-  if ((is_time || is_bytes) && head.kind != Kind::nil && head.kind != Kind::text && head.kind != Kind::extension)
+  if ((is_time || is_bytes) && head.kind != msgpack::Kind::nil && head.kind != msgpack::Kind::text &&
+      head.kind != msgpack::Kind::extension)
     return bad();
   switch (head.kind) {
-    case Kind::boolean:
+    case msgpack::Kind::boolean:
       return head.truth;
-    case Kind::integer:
+    case msgpack::Kind::integer:
       return head.integer;
-    case Kind::unsigned_integer:
+    case msgpack::Kind::unsigned_integer:
       return head.unsigned_;
-    case Kind::real:
+    case msgpack::Kind::real:
       return head.real;
-    case Kind::text:
+    case msgpack::Kind::text:
       at_ += head.size;
       return text(bytes_.substr(at_ - head.size, head.size), shape);
-    case Kind::extension: {
+    case msgpack::Kind::extension: {
       at_ += head.size;
       if (!is_time || head.extension != -1) return is_time || is_bytes ? bad() : json::Value();
       const std::string_view bytes = bytes_.substr(at_ - head.size, head.size);
@@ -354,13 +354,13 @@ json::Value RecordReader::value(const Shape* shape) {
       const std::int64_t at = seconds * base::kSecond + static_cast<std::int64_t>(ns);
       return shape->leaf == Leaf::time ? json::Value(at) : json::Value(text_of(at, 0));
     }
-    case Kind::array: {
+    case msgpack::Kind::array: {
       json::Array items;
       items.reserve(std::min<std::uint64_t>(head.size, 4096));  // R-SNAP-131
       for (std::uint64_t i = 0; i < head.size && bad_key_.empty(); ++i) items.push_back(value(shape));
       return json::Value(std::move(items));
     }
-    case Kind::map:
+    case msgpack::Kind::map:
       return map(shape, head.size);
     default:
       return {};
@@ -373,11 +373,11 @@ json::Value RecordReader::map(const Shape* shape, std::uint64_t entries) {
   const bool is_free = shape && shape->leaf == Shape::Leaf::free;
   for (std::uint64_t i = 0; i < entries && bad_key_.empty(); ++i) {
     const Head head = msgpack::read_head(bytes_.substr(at_));
-    if (head.kind != Kind::text) return bad();  // R-SNAP-40
+    if (head.kind != msgpack::Kind::text) return bad();  // R-SNAP-40
     const std::string_view key = bytes_.substr(at_ + head.bytes, head.size);
     at_ += head.bytes + head.size;
     const Shape* under = is_free ? shape : shape ? shape->under(key) : nullptr;
-    const bool is_nil = msgpack::read_head(bytes_.substr(at_)).kind == Kind::nil;
+    const bool is_nil = msgpack::read_head(bytes_.substr(at_)).kind == msgpack::Kind::nil;
     if (under && (under->leaf == Shape::Leaf::dropped || (under->leaf == Shape::Leaf::unless_nil && is_nil))) {
       skip();
       continue;
@@ -431,11 +431,11 @@ json::Value RecordReader::time(std::string_view bytes, const Shape* shape) {
 json::Value RecordReader::embedded_job(const Shape*) {
   const std::size_t begin = at_;
   const Head head = msgpack::read_head(bytes_.substr(at_));
-  if (head.kind == Kind::nil) {
+  if (head.kind == msgpack::Kind::nil) {
     ++at_;
     return {};
   }
-  if (head.kind != Kind::map) return bad();
+  if (head.kind != msgpack::Kind::map) return bad();
   skip();
   const std::string_view object = bytes_.substr(begin, at_ - begin);
   const EmbeddedJobs::Content content = EmbeddedJobs::content_of(object);

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -182,7 +183,10 @@ std::shared_ptr<const TimeZone> TimeZone::load(const std::string& name) {
   }
   if (!is_safe_name(name)) return nullptr;
   const char* folder = std::getenv("TZDIR");
-  std::ifstream file(std::string(folder ? folder : "/usr/share/zoneinfo") + "/" + name, std::ios::binary);
+  const std::string path = std::string(folder ? folder : "/usr/share/zoneinfo") + "/" + name;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return nullptr;  // "Europe" is a folder, and reading one throws
+  std::ifstream file(path, std::ios::binary);
   const std::string data{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::size_t at = 0, time_bytes = 4;
   auto counts = read_counts(data, 0);
