@@ -51,8 +51,8 @@ def batches(table, first, limit, rng, tries, size=400):
             if rng.random() < 0.5:
                 wanted |= set(rng.choice(left))
             source = Snapshot(seed, wanted)
-        elif rng.random() < 0.5:
-            source = Snapshot(seed, rng.sample(INPUTS, rng.randint(0, 4)))
+        elif rng.random() < 0.7:
+            source = Snapshot(seed, rng.sample(INPUTS, rng.randint(0, 4)), story=rng.random() < 0.6)
         else:
             source = Sequence(seed, 16)
         for v in source.vectors():

@@ -13,9 +13,46 @@ from world import SECOND, World, uuid
 MINUTE = 60 * SECOND
 
 
+# Features that together lead to a part of the rules which few evaluations reach. "tight": few small nodes and an urgent job,
+# "same": no new version of the job.
+STORIES = [
+    "type service + allocation replaced + lost_after + same", "type service + allocation replaced + keep_original + same",
+    "type service + allocation replaced + keep_replacement + same", "type service + allocation replaced + longest_running + same",
+    "type batch + allocation replaced + lost_after + same", "type service + allocation reconnecting + lost_after + same",
+    "type service + allocation failed while disconnected + lost_after + same",
+    "never replaced + allocation disconnected node + allocation running", "never replaced + allocation down node + allocation unknown",
+    "type service + stop_on_client_after + allocation down node + same", "type service + stop_on_client_after + allocation lost + allocation gone node",
+    "type batch + max run duration + version differs: constraint", "type batch + max run duration + version differs: priority",
+    "type sysbatch + max run duration + version differs: constraint + allocation complete",
+    "type service + limited reschedules + allocation earlier reschedules + same", "type batch + limited reschedules + allocation earlier reschedules + same",
+    "type service + fibonacci delay + allocation earlier reschedules + same", "type service + constant delay + allocation earlier reschedules",
+    "type service + limited reschedules + allocation reschedule failed + allocation stopping", "no reschedules + allocation failed + same",
+    "type batch + allocation complete + allocation stopping", "type batch + allocation reschedule failed + allocation stopping",
+    "type batch + allocation migrating, not replaced + allocation complete", "type batch + allocation evicted + allocation failed",
+    "type service + canaries + deployment with canaries + deployment running + version differs: pool + allocation failed",
+    "type service + canaries + deployment with canaries + deployment running + version differs: datacenters + allocation down node",
+    "type service + canaries + deployment with canaries + deployment promoted + version differs: config",
+    "type service + deployment failed + allocation failed + update block", "type service + deployment paused + allocation failed + update block",
+    "type service + deployment with canaries + allocation migrating + allocation canary", "type service + count 0 + deployment running",
+    "type system + canaries + version differs: config", "type system + canaries + version differs: config + deployment with canaries",
+    "type system + canaries + deployment promoted + version differs: ask", "type system + update block + version differs: config + allocation draining node",
+    "type system + lost_after + allocation reconnecting", "type system + allocation unknown + allocation disconnected node",
+    "type sysbatch + allocation complete + version differs: config", "type sysbatch + allocation failed + same",
+    "type service + task network + config preemption + tight", "type batch + task network + config preemption + tight",
+    "type service + static port + config preemption + tight", "type system + static port + config preemption + tight",
+    "type sysbatch + device + config preemption + tight", "type service + two devices + config preemption + tight",
+    "type batch + cores + config preemption + tight", "type service + affinity + spread targets + config preemption + tight",
+    "type service + CSI volume + constraint distinct_property", "type batch + CSI volume + volume per allocation",
+    "type service + sticky volume + version differs: config", "type service + sticky disk + allocation failed + same",
+    "type service + host network + network none + two groups", "type service + spread targets + even spread + negative affinity",
+]
+
+
 class Snapshot(World):
-    def __init__(self, seed, wanted=()):
+    def __init__(self, seed, wanted=(), story=False):
         super().__init__(seed)
+        if story:
+            wanted = {*wanted, *self.pick(*STORIES).split(" + ")}
         self.wanted = sorted(wanted)
         self.make_cluster()
 
@@ -30,8 +67,9 @@ class Snapshot(World):
     # --- cluster: racks of equal machines, two of which are special
 
     def make_cluster(self):
-        self.roomy = self.chance(0.6)
-        for i in range(self.rng.randint(3, 8) if self.chance(0.95) else self.rng.randint(20, 70)):
+        tight = "tight" in self.wanted
+        self.roomy = self.chance(0.6) and not tight
+        for i in range(3 if tight else self.rng.randint(3, 8) if self.chance(0.95) else self.rng.randint(20, 70)):
             self.nodes.append(self.make_node(i))
         self.pools = [{"Name": n, "CreateIndex": 1, "ModifyIndex": 1} for n in ("all", "default", "gpu")]
         if self.wants("config of a pool", 0.1):
@@ -54,6 +92,8 @@ class Snapshot(World):
         if i % 2 == 0:
             devices.append({"Vendor": "nvidia", "Type": "gpu", "Name": "t4", "Attributes": {"memory": {"Int": 16, "Unit": "GiB"}},
                             "Instances": [{"ID": f"t{i}-{n}", "Healthy": True} for n in range(3)]})
+        if self.chance(0.1):
+            del meta["rack"]
         attrs.update({"value": self.pick(*VALUES), "unique.value": self.pick(*VALUES), "alias": self.pick("default", "public", "none")})
         if self.chance(0.9):
             attrs["plugins.secrets.vault.version"] = "1"
@@ -157,7 +197,7 @@ class Snapshot(World):
         """Makes the state have the wanted features, and a few more."""
         job = copy.deepcopy(self.jobs[self.current["main"]])
         changes = [d for d in DIFFERS if f"version differs: {d}" in self.wanted] or (
-            [self.pick(*DIFFERS)] if self.chance(0.5) else [])
+            [self.pick(*DIFFERS)] if self.chance(0.5) and "same" not in self.wanted else [])
         stop = "job stopped" in self.wanted or self.chance(0.03)
         if changes or stop or job["Stop"]:
             job["Version"] += 1
@@ -177,6 +217,8 @@ class Snapshot(World):
         for v in self.csi["CSIVolumes"]:
             holders = self.rng.sample(sorted(self.allocs) + [uuid(self.rng)], self.pick(0, 0, 0, 1))
             v["WriteAllocs"] = dict.fromkeys(holders)
+            if holders and self.chance(0.5):
+                v["AccessMode"] = "single-node-writer"
         for a in allocs:
             a["ModifyIndex"], a["ModifyTime"] = self.tick(), self.now
         if "job purged" in self.wanted:
@@ -243,7 +285,7 @@ class Snapshot(World):
         kind = self.among("type ", TYPES) or self.pick(*TYPES)
         job = self.make_job(kind)
         twin = copy.deepcopy(job)
-        twin.update({"ID": "twin", "Name": "twin", "Priority": self.pick(10, 30, 50, 90), "Stop": False})
+        twin.update({"ID": "twin", "Name": "twin", "Priority": 20 if "tight" in self.wanted else self.pick(10, 30, 50, 90), "Stop": False})
         for d in [d for d in DIFFERS if f"other job differs: {d}" in self.wanted] or [self.pick(*DIFFERS)]:
             self.differ(twin, d)
         for g in twin["TaskGroups"]:
@@ -428,10 +470,15 @@ SETTERS = {
     "device": device(), "two devices": device(Count=2),
     "device constraint": device(Constraints=[rule("${device.attr.memory}", ">", "9 GiB")]),
     "device affinity": device(Affinities=[rule("${device.vendor}", "=", "nvidia", Weight=50)]),
+    "device instances": lambda s, job, group, task: device(Constraints=[s.pick(
+        rule("${device.ids}", "!=", "t0-0"), rule("t0-0,t0-2,t2-1,t4-1", "set_contains", "${device.ids}"),
+        rule("${device.attr.none}", "!=", "${device.ids}"))])(s, job, group, task),
     "host volume": volume("d", Type="host", Source="data", ReadOnly=True), "sticky volume": volume("k", Type="host", Source="kept", Sticky=True),
     "volume per allocation": volume("p", Type="host", Source="kept", PerAlloc=True),
     "single-writer volume": volume("w", Type="host", Source="kept", AccessMode="single-node-single-writer", AttachmentMode="file-system"),
-    "CSI volume": volume("c", Type="csi", Source="shared", AccessMode="multi-node-multi-writer", AttachmentMode="file-system"),
+    "CSI volume": lambda s, job, group, task: volume("c", Type="csi", Source=s.pick("shared", "shared", "shared", "absent"), ReadOnly=s.chance(0.3),
+                                                     AccessMode="multi-node-multi-writer", AttachmentMode="file-system",
+                                                     PerAlloc=s.chance(0.2))(s, job, group, task),
     "update block": update(), "canaries": update(Canary=1), "automatic promotion": update(AutoPromote=True, Canary=2),
     "lost_after": group_field("Disconnect", "LostAfter", 40 * SECOND, 5 * MINUTE),
     "never replaced": group_field("Disconnect", "Replace", False),
@@ -585,7 +632,7 @@ DIFFERENCES = {
     "volumes": change_volumes, "devices": change_devices, "disk": change_disk,
     "config": lambda s, job, group, task: task.update(Config={"image": f"v{s.rng.randrange(2, 99)}"}),
     "driver": lambda s, job, group, task: task.update(Driver="exec" if task["Driver"] == "docker" else "docker"),
-    "count": group_count(0, 1, 2, 3, 5), "datacenters": other("Datacenters", ["*"], ["dc1"], ["dc*"]),
+    "count": group_count(0, 1, 2, 3, 5, 9, 17), "datacenters": other("Datacenters", ["*"], ["dc1"], ["dc*"]),
     "pool": other("NodePool", "default", "all", "gpu"), "priority": other("Priority", 30, 50, 70, 90),
     "update": lambda s, job, group, task: (update(MaxParallel=s.pick(1, 2, 3), Canary=s.pick(0, 1))(s, job, group, task),
                                            group["Update"].update(MinHealthyTime=s.rng.randrange(1, 50) * SECOND)),
@@ -692,7 +739,7 @@ def health(value, **more):
             a["DeploymentID"] = max(mine, key=lambda d: d["CreateIndex"])["ID"]
         a["DeploymentStatus"] = dict(a.get("DeploymentStatus") or {}, **more)
         if value is not None:
-            a["DeploymentStatus"]["Healthy"] = value
+            a["DeploymentStatus"].update({"Healthy": value, "Timestamp": format_time(s.now - s.pick(0, 30) * SECOND)})
     return change
 
 
