@@ -621,7 +621,9 @@ TEST(Retention, ChangesNoDecision) {  // the order of nodes does not depend on l
     crowd(c);
     nodes[retain] = c.hooks.nodes, stats[retain] = c.stats();
     const tables::EvalTable& evals = c.server().store().current().evals;
-    if (retain) EXPECT_GE(evals.size(), 40U);
+    if (retain) {
+      EXPECT_GE(evals.size(), 40U);
+    }
     EXPECT_TRUE(tables::check_tables(c.server().store()).empty());
     EXPECT_TRUE(c.server().store().check_history().empty());
   }

@@ -18,12 +18,13 @@ namespace berth::sched {
 
 // clang-format off
 inline constexpr std::array kResourceKinds = {
-    //           name            decide             enter          assign               judge
-    ResourceKind{"ports",        decide_by_ports,   enter_ports},
-    ResourceKind{"task_network", nullptr,           nullptr,       assign_task_network},
-    ResourceKind{"devices",      decide_by_devices, enter_devices, assign_devices},
-    ResourceKind{"cores",        decide_by_cores,   enter_cores,   assign_cores},
-    ResourceKind{"amounts",      nullptr,           nullptr,       nullptr,             judge_amounts},
+    //           name             decide             enter                assign               judge
+    ResourceKind{"ports",         decide_by_ports,   enter_ports},
+    ResourceKind{"task_network",  nullptr,           nullptr,             assign_task_network},
+    ResourceKind{"devices",       decide_by_devices, enter_devices,       assign_devices},
+    ResourceKind{"group_network", nullptr,           enter_group_network},
+    ResourceKind{"cores",         decide_by_cores,   enter_cores,         assign_cores},
+    ResourceKind{"amounts",       nullptr,           nullptr,             nullptr,             judge_amounts},
 };
 // clang-format on
 

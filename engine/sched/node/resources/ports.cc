@@ -8,11 +8,10 @@ namespace berth::sched {
 
 using tables::NodeRow;
 
-namespace {
-
-/// R-RANK-611 to 618.
-bool assign_group_network(Building& b, const network::NodePorts& ports) {
+bool enter_group_network(Building& b) {
+  if (!b.group().has_network) return true;
   FitParts& parts = b.parts;
+  const network::NodePorts& ports = b.spec().ports;
   network::NetworkIndex& index = parts.scratch.work.network_index;
   model::AllocatedShared& shared = b.option.resources->shared;
   shared.networks.resize(1);
@@ -46,8 +45,6 @@ bool assign_group_network(Building& b, const network::NodePorts& ports) {
   return true;
 }
 
-}  // namespace
-
 bool decide_by_ports(FitParts& parts, NodeRow row, const GroupView& v, Cell& cell) {
   if (parts.figures_do(row, *v.group)) {
     parts.decide_by(parts.plain(row, *v.group), row, *v.group, nullptr, cell);
@@ -70,7 +67,7 @@ bool enter_ports(Building& b) {
   const network::NodePorts& like = asked ? nodes.ports_of_profile(nodes.fixed->port_profile[b.row]) : ports;
   if ((!clear || asked) && parts.proposed.enter_ports(ports, like, clear))  // R-RANK-607
     return b.fail(kDimensionPortCollision);
-  return !b.group().has_network || assign_group_network(b, ports);
+  return true;
 }
 
 void list_leaving_ports(const FitParts& parts, NodeRow row, std::vector<std::uint16_t>& out) {
