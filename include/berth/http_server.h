@@ -1,8 +1,8 @@
 // HttpServer: a simulated cluster behind Nomad's HTTP API, as `berth serve` has it, inside your program.
 //
 //   auto server = berth::HttpServer::from_file("cluster.json", {.listen = "127.0.0.1:0"});
-//   if (!server) return fail(server.error().line());
-//   run_my_tests("http://" + server->address());     // nomad, client libraries, curl
+//   if (!server) std::puts(server.error().line().c_str());
+//   else std::printf("export NOMAD_ADDR=http://%s\n", server->address().c_str());
 //
 // Its threads answer until the object is destroyed. Addresses of real machines in the cluster are replaced before they
 // are served.

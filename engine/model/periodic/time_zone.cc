@@ -175,11 +175,13 @@ std::shared_ptr<const TimeZone> TimeZone::load(const std::string& name) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const TimeZone>> cache;
   const std::lock_guard lock(mutex);
-  if (const auto at = cache.find(name); at != cache.end()) return at->second;
+  // "Europe//Berlin" and "./UTC" are spellings of one file: a request could make up any number of them.
+  const std::string key = std::filesystem::path(name).lexically_normal();
+  if (const auto at = cache.find(key); at != cache.end()) return at->second;
   auto zone = std::make_shared<TimeZone>();
   if (name.empty() || name == "UTC") {
     zone->changes_ = {{std::numeric_limits<std::int64_t>::min(), 0}};
-    return cache[name] = std::move(zone);
+    return cache[key] = std::move(zone);
   }
   if (!is_safe_name(name)) return nullptr;
   const char* folder = std::getenv("TZDIR");
@@ -212,7 +214,7 @@ std::shared_ptr<const TimeZone> TimeZone::load(const std::string& name) {
     if (tail.starts_with('\n')) tail.remove_prefix(1);
     zone->rule_ = std::string(tail.substr(0, tail.find('\n')));
   }
-  return cache[name] = std::move(zone);
+  return cache[key] = std::move(zone);
 }
 
 std::int64_t TimeZone::offset_s(std::int64_t utc_s) const {
