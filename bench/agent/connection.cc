@@ -74,7 +74,9 @@ struct Connection::State {
   // While an answer is streamed.
   const std::function<bool(std::string_view)>* take = nullptr;
   const std::function<bool()>* wanted = nullptr;
-  bool unwanted = false;
+  bool unwanted = false, silent = false;
+  double silence_s = 0;
+  std::chrono::steady_clock::time_point last_byte{};
 
   ~State() {
     curl_slist_free_all(headers);
@@ -85,7 +87,9 @@ struct Connection::State {
   static std::size_t take_body(char* data, std::size_t, std::size_t bytes, void* self) {
     auto& state = *static_cast<State*>(self);
     if (state.take && state.status() == 200) {
-      if ((*state.take)({data, bytes})) return bytes;
+      const bool taken = (*state.take)({data, bytes});
+      state.last_byte = std::chrono::steady_clock::now();  // time that the taker waits is not silence
+      if (taken) return bytes;
       state.unwanted = true;
       return 0;
     }
@@ -114,7 +118,10 @@ struct Connection::State {
   static int ask_wanted(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     auto& state = *static_cast<State*>(self);
     state.unwanted = state.unwanted || !(*state.wanted)();
-    return state.unwanted ? 1 : 0;
+    // libcurl's own limit counts whole bytes per second: heartbeats of 3 bytes every 10 s would count as none.
+    const std::chrono::duration<double> quiet = std::chrono::steady_clock::now() - state.last_byte;
+    state.silent = quiet.count() > state.silence_s;
+    return state.unwanted || state.silent ? 1 : 0;
   }
 
   [[nodiscard]] int status() const {
@@ -285,22 +292,20 @@ Result<Answer> Connection::stream(const std::string& path, double silence_s,
   State& s = *state_;
   s.set_url(path);
   s.begin_request();
-  s.take = &take, s.wanted = &wanted, s.unwanted = false;
+  s.take = &take, s.wanted = &wanted, s.unwanted = s.silent = false;
+  s.silence_s = silence_s, s.last_byte = std::chrono::steady_clock::now();
   s.set(CURLOPT_TIMEOUT_MS, 0L);
-  s.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-  s.set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(std::ceil(silence_s)));
   s.set(CURLOPT_NOPROGRESS, 0L);
   s.set(CURLOPT_XFERINFOFUNCTION, &State::ask_wanted);
   s.set(CURLOPT_XFERINFODATA, &s);
   const CURLcode code = curl_easy_perform(s.curl);
   s.set(CURLOPT_NOPROGRESS, 1L);
-  s.set(CURLOPT_LOW_SPEED_TIME, 0L);
   s.set(CURLOPT_TIMEOUT_MS, static_cast<long>(s.settings.timeout_s * 1000));
   s.take = nullptr, s.wanted = nullptr;
   s.answer.status = s.status();
-  if (code == CURLE_OPERATION_TIMEDOUT)
-    return tl::unexpected(InputError{s.settings.address, path,
-                                     fmt::format("silent for {} s", static_cast<long>(std::ceil(silence_s))), ""});
+  if (s.silent && !s.unwanted)
+    return tl::unexpected(InputError{
+        s.settings.address, path, fmt::format("sent nothing for {} s", static_cast<long>(std::ceil(silence_s))), ""});
   if (code != CURLE_OK && !s.unwanted) return s.refuse(path, code);
   return std::move(s.answer);
 }

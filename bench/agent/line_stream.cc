@@ -25,7 +25,7 @@ LineStream::Got LineStream::next(std::string& line, std::chrono::milliseconds wa
   if (lines_.empty()) return ended_ ? Got::ended : Got::nothing;
   line = std::move(lines_.front());
   lines_.pop_front();
-  bytes_ -= line.size();
+  bytes_ -= line.size() + sizeof line;
   changed_.notify_all();
   return Got::line;
 }
@@ -40,7 +40,7 @@ bool LineStream::take(std::string_view piece) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return bytes_ < kQueueBytes || unwanted_; });
     if (unwanted_) return false;
-    bytes_ += part_.size();
+    bytes_ += part_.size() + sizeof part_;
     lines_.push_back(std::move(part_));
     part_.clear();
     changed_.notify_all();

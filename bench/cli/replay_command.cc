@@ -70,7 +70,7 @@ void add_replay(CLI::App& app, int& exit_code) {
           "--strategy", arguments->settings.strategy,
           "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth compare "
           "--list-strategies)")
-      ->type_name("NAME");
+      ->type_name("STRATEGY");
   command->add_flag("--verbose", arguments->verbose, "show every evaluation that differs");
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");
   command->footer(

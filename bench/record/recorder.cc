@@ -129,7 +129,11 @@ class Recorder {
       if (auto done = connect(last_ == 0 ? kNewest : last_); !done) lost(done.error().line());
       return;
     }
-    if (is_silent_ && Clock::now() >= next_config_) read_config();
+    if (is_silent_ && Clock::now() >= next_config_) {
+      config_wait_ =
+          read_config() ? kConfigEvery : std::min(config_wait_ * 2, std::chrono::milliseconds(kLongestDelay));
+      next_config_ = Clock::now() + config_wait_;  // from the answer on: one that hangs must not hold up the stream
+    }
     std::string line;
     switch (stream_->next(line, kWait)) {
       case agent::LineStream::Got::line:
@@ -145,8 +149,20 @@ class Recorder {
     stream_.reset();
     if (!is_out_) say_(fmt::format("{}: {}; connecting again from index {}", settings_.address, why, last_));
     is_out_ = true;
-    if (last_ == 0) begin_gap({0, 0, why});  // no index to continue from
+    if (last_ == 0 && !state_is_due_) begin_gap({0, 0, why});  // no index to continue from
     wait_longer();
+  }
+
+  /// A line that stays unreadable when it is asked for again is passed over: a gap, and the newest events from there
+  /// on.
+  void cannot_read(const std::string& why) {
+    constexpr int kTries = 3;
+    if (std::exchange(unread_why_, why) != why) unreadable_ = 0;
+    if (++unreadable_ == kTries) {
+      begin_gap({last_, last_, why});
+      last_ = 0, unreadable_ = 0;
+    }
+    lost(why);
   }
 
   void wait_longer() {
@@ -176,10 +192,11 @@ class Recorder {
     }
     if (line.empty() || line == "{}") return;
     const auto value = io::parse_json(line, settings_.address, "/v1/event/stream");
-    if (!value) return lost("sent " + value.error().line().substr(settings_.address.size() + 1));
+    if (!value) return cannot_read("sent " + value.error().line().substr(settings_.address.size() + 1));
     std::vector<InputError> faults;
     auto frame = io::read_event_frame(*value, settings_.address, "/v1/event/stream:", faults);
-    if (!frame) return lost("sent a line that " + frame.error().problem);
+    if (!frame) return cannot_read("sent a line that " + frame.error().problem);
+    unreadable_ = 0;
     if (!follows(frame->index)) return;
     for (const InputError& fault : faults) {
       if (out_.skipped++ == 0) say_(fault.line());
@@ -215,22 +232,23 @@ class Recorder {
   }
 
   /// Entries without events leave a hole between indexes; one may be a new scheduler configuration.
-  void read_config() {
-    next_config_ = Clock::now() + kConfigEvery;
+  /// False: no answer that can be read.
+  bool read_config() {
     if (!asking_) {
       auto connection = agent::Connection::open(connection_);
-      if (!connection) return;
+      if (!connection) return false;
       asking_ = std::move(*connection);
     }
     const auto answer = asking_->get("/v1/operator/scheduler/configuration");
-    if (!answer || answer->status != 200) return;
+    if (!answer || answer->status != 200) return false;
     const auto value = io::parse_json(answer->body);
     model::SchedulerConfiguration config;
-    if (!value || !model::from_json((*value)["SchedulerConfig"], config)) return;
+    if (!value || !model::from_json((*value)["SchedulerConfig"], config)) return false;
     is_silent_ = false;
-    if (config.modify_index == config_index_) return;
+    if (config.modify_index == config_index_) return true;
     config_index_ = config.modify_index;
     writer_->write(config, unix_ns());
+    return true;
   }
 
   void end() {
@@ -253,7 +271,9 @@ class Recorder {
   std::unique_ptr<agent::Connection> asking_;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point next_try_{}, next_config_{};
-  std::chrono::milliseconds delay_ = kFirstDelay;
+  std::chrono::milliseconds delay_ = kFirstDelay, config_wait_ = kConfigEvery;
+  int unreadable_ = 0;                // times that one line was sent which cannot be read
+  std::string unread_why_;            // what is wrong with it
   std::uint64_t last_ = 0;            // index of the last frame; 0: none yet
   std::uint64_t frames_at_last_ = 0;  // recorded with that index
   std::uint64_t repeated_ = 0;        // of these, still to come again on this connection

@@ -13,7 +13,8 @@ struct HttpServer::Impl {
 
 namespace {
 
-Result<std::unique_ptr<http::Service>> serve(const HttpConfig& config, model::ClusterState state) {
+/// Listens. An address that is taken is found before a long import.
+Result<std::unique_ptr<http::Service>> listen(const HttpConfig& config) {
   const auto speed = http::Speed::parse(config.speed);
   if (!speed)
     return tl::unexpected(InputError{"HttpConfig", "speed", "'" + config.speed + "' is no speed",
@@ -22,16 +23,18 @@ Result<std::unique_ptr<http::Service>> serve(const HttpConfig& config, model::Cl
   options.listen = config.listen;
   options.simulation.speed = *speed;
   options.access.token = config.token, options.access.acl = config.acl;
-  auto service = http::Service::listen(options);
-  if (!service) return service;
-  http::complete(state);
+  return http::Service::listen(options);
+}
+
+void serve(http::Service& service, const HttpConfig& config, io::ClusterImport imported) {
   living::Config life;
   life.seed = config.seed, life.start_ns = config.start_ns;
   life.server.workers = std::max<std::uint32_t>(config.workers, 1);
   life.server.execution = config.workers > 1 ? server::Execution::ahead : server::Execution::inline_;
-  (*service)->open({.config = http::served(std::move(life)), .state = std::move(state)});
-  (*service)->start();
-  return service;
+  http::Start start{.config = http::served(std::move(life)), .state = std::move(imported.state)};
+  start.warnings = std::move(imported.warnings);
+  service.open(std::move(start));
+  service.start();
 }
 
 }  // namespace
@@ -42,23 +45,26 @@ HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
 Result<HttpServer> HttpServer::from_file(const std::string& path, const HttpConfig& config) {
+  auto service = listen(config);
+  if (!service) return tl::unexpected(service.error());
   auto imported = io::import_cluster(path);
   if (!imported) return tl::unexpected(imported.error());
-  auto service = serve(config, std::move(imported->state));
-  if (!service) return tl::unexpected(service.error());
+  serve(**service, config, std::move(*imported));
   return HttpServer(std::make_unique<Impl>(std::move(*service)));
 }
 
 Result<HttpServer> HttpServer::from_json(std::string_view text, const HttpConfig& config) {
+  auto service = listen(config);
+  if (!service) return tl::unexpected(service.error());
   auto value = io::parse_json(text);
   if (!value) return tl::unexpected(value.error());
   auto imported = io::import_cluster_json(*value, "-");
   if (!imported) return tl::unexpected(imported.error());
-  auto service = serve(config, std::move(imported->state));
-  if (!service) return tl::unexpected(service.error());
+  serve(**service, config, std::move(*imported));
   return HttpServer(std::make_unique<Impl>(std::move(*service)));
 }
 
 std::string HttpServer::address() const { return impl_->service->address(); }
+const std::vector<std::string>& HttpServer::load_warnings() const { return impl_->service->warnings(); }
 
 }  // namespace berth

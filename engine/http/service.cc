@@ -81,6 +81,7 @@ Result<std::unique_ptr<Service>> Service::listen(const ServiceOptions& options) 
 }
 
 void Service::open(Start start) {
+  complete(start.state);
   replace_addresses(start.state, options_.keep_addresses);
   warnings_ = std::move(start.warnings);
   options_.local_node = std::move(start.local_node);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Takes the cluster, once, before start(). Addresses of real machines in it are replaced (addresses.h).
+  /// Takes the cluster, once, before start(). It is completed, and addresses of real machines in it are replaced
+  /// (addresses.h).
   void open(Start start);
   void start();
   void stop();

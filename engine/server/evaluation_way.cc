@@ -103,7 +103,7 @@ bool Server::step() {
   }
   const std::int64_t began_ns = ahead_ ? measured_ns() : 0;
   const std::uint64_t index = store_.index();
-  if (ahead_ && !announces_) foresee((*delivery)->row);
+  if (ahead_ && config_.retain && !announces_) foresee((*delivery)->row);
   const bool is_foreseen = !expected_.empty() && expected_.front() == (*delivery)->row;
   Lane& lane = is_foreseen ? ahead_->next() : *lane_;
   if (is_foreseen && take_decision(**delivery))
@@ -144,7 +144,7 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
 }
 
 /// R-CTRL-402, 407. On the only thread that writes, the tables as they are: nobody changes them but this evaluation.
-/// What it writes itself before its plan is of the job's status alone, see commit_objects().
+/// What it writes itself before its plan is of the job's status alone, see commit().
 const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;

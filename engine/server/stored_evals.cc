@@ -26,7 +26,7 @@ EvalState state_of(std::uint8_t status) {
   }
 }
 
-/// A copy of an EvalMore that is made when something is written to it.
+/// A copy of an EvalMore that is made when something is written to it. It is in place when the MoreEdit ends.
 class MoreEdit {
  public:
   explicit MoreEdit(tables::EvalMoreRef& more) : more_(more) {}
@@ -233,9 +233,11 @@ tables::EvalWrite Server::pending(const NewEval& eval) {
   packed.trigger = store_.symbols().intern(eval.trigger);
   packed.annotate = eval.annotate;
   packed.create_time = packed.modify_time = clock_.now_ns();
-  MoreEdit more(out.contents.more);
-  more.set(&tables::EvalMore::wait_ns, eval.wait_ns);
-  if (eval.wait_until_ns != 0) more.get().wait_until = base::Time{eval.wait_until_ns};
+  {
+    MoreEdit more(out.contents.more);
+    more.set(&tables::EvalMore::wait_ns, eval.wait_ns);
+    if (eval.wait_until_ns != 0) more.get().wait_until = base::Time{eval.wait_until_ns};
+  }
   return out;
 }
 
@@ -351,9 +353,11 @@ tables::EvalWrite Server::ended(const EvalRecord& record, std::uint8_t status, s
   tables::EvalWrite eval = stored(record);
   eval.status = status;
   eval.contents.packed.modify_time = std::max(clock_.now_ns(), eval.contents.packed.create_time + 1);
-  MoreEdit more(eval.contents.more);
-  more.forget_text(&model::Evaluation::status);
-  more.set(&tables::EvalMore::status_description, std::move(why));
+  {
+    MoreEdit more(eval.contents.more);
+    more.forget_text(&model::Evaluation::status);
+    more.set(&tables::EvalMore::status_description, std::move(why));
+  }
   return eval;
 }
 

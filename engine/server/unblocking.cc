@@ -79,7 +79,7 @@ void Server::release(Cause cause) {
   released_.clear();
 }
 
-/// An evaluation of the job placed everything: whoever waited for it waits no longer (R-CTRL-733, 820).
+/// An evaluation of the job placed everything: blocked evaluations of the job end (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
   const broker::JobKeyRow key{job};
   rows_scratch_.clear();

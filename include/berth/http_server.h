@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/result.h"
 
@@ -20,17 +21,18 @@ namespace berth {
 struct HttpConfig {
   std::string listen = "127.0.0.1:4646";  ///< address and port; port 0: any free one
   std::string speed = "1";                ///< virtual time against real time: a number, "max", or "step"
-  std::string token;                      ///< required of every request; needed where `listen` is no loopback address
-  bool acl = false;                       ///< access control as Nomad's, in place of `token`
+  /// Required of every request, 16 to 128 letters, digits or `_-.`; needed where `listen` is no loopback address.
+  std::string token;
+  bool acl = false;  ///< access control as Nomad's, in place of `token`; both are an error
   std::uint64_t seed = 1;
-  std::int64_t start_ns = 1'700'000'000'000'000'000;  ///< initial clock, unix ns
+  std::int64_t start_ns = 1'700'000'000'000'000'000;  ///< initial clock, unix ns; not before the cluster's times
   std::uint32_t workers = 1;  ///< threads that decide evaluations; same decisions for any number
 };
 
 class HttpServer {
  public:
   /// Like Cluster::from_file. Clients start on the ready nodes. Errors: those of the file; `listen` is taken, or would
-  /// be open to other machines without a token; `speed` is none.
+  /// be open to other machines without a token; `speed` is none; `token` and `acl` contradict each other.
   [[nodiscard]] static Result<HttpServer> from_file(const std::string& path, const HttpConfig& config = {});
   [[nodiscard]] static Result<HttpServer> from_json(std::string_view text, const HttpConfig& config = {});
 
@@ -39,6 +41,8 @@ class HttpServer {
   /// Ends all connections and threads.
   ~HttpServer();
 
+  /// What was skipped or corrected in the cluster, one line each.
+  [[nodiscard]] const std::vector<std::string>& load_warnings() const;
   /// As bound, for example "127.0.0.1:41234".
   [[nodiscard]] std::string address() const;
 

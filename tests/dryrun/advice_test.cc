@@ -333,7 +333,8 @@ TEST(Advice, FirstGroupsGetAdviceAndALineCountsTheOthers) {
   const auto first = advise(question, *registration, dry_run, answer, 2);
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(first[0].group + first[1].group, "g00g01");
-  EXPECT_TRUE(advice::to_text(first, 18).ends_with("No advice for 18 more failed groups; --advice 20 gives it for all.\n"));
+  EXPECT_TRUE(
+      advice::to_text(first, 18).ends_with("No advice for 18 more failed groups; --advice 20 gives it for all.\n"));
   EXPECT_TRUE(advise(question, *registration, dry_run, answer, 0).empty());
   EXPECT_EQ(advice::to_text({}, 1), "No advice for 1 failed group; --advice 1 gives it for all.\n");
   EXPECT_EQ(advice::to_text(first, 0).find("No advice"), std::string::npos);
@@ -417,7 +418,8 @@ TEST(DryRun, OneLoadedClusterAnswersAsFreshOnesDo) {
     config.preemption_config = {true, true, true, true};
     server::DryRun shared(c.state, *registration, kNow);
     const auto text = [](const server::DryRunAnswer& answer) {
-      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) + json::to_text(advice::to_json(answer)["Annotations"]);
+      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) +
+             json::to_text(advice::to_json(answer)["Annotations"]);
     };
     for (const std::size_t node : {2, 1, 0, 2, 2, 9}) {
       const bool one = node < c.state.nodes.size();
@@ -449,7 +451,8 @@ TEST(DryRun, ASupposedNodeCountsAsReadyUntilItIsForgotten) {
     const auto registration = read_job(c.state, c.document, "job", "");
     ASSERT_TRUE(registration && registration->job);
     const auto text = [](const server::DryRunAnswer& answer) {
-      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) + json::to_text(advice::to_json(answer)["Annotations"]);
+      return json::to_text(advice::to_json(answer)["FailedTGAllocs"]) +
+             json::to_text(advice::to_json(answer)["Annotations"]);
     };
     const std::string ready = text(server::DryRun(c.state, *registration, kNow).decide(0));
     model::Node& node = c.state.nodes[seed % c.state.nodes.size()];

@@ -60,7 +60,7 @@ std::uint8_t PortFit::static_room(NodeRow row, const CompiledGroup& group) {
 }
 
 /// Whether the ports that the group asks for by number are free for certain: not reserved on the first address of their
-/// host network, and held by nobody there on any address.
+/// host network, and held by no allocation there on any address.
 bool PortFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   if (static_room(row, group) != kPass) return false;
@@ -133,7 +133,7 @@ bool PortFit::are_silent(const GroupView& v) {
   if (nodes.port_or_core_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
   for (const NodeOverlay& overlay : scratch_.by_attempt.overlays) {
     if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
-    if (overlay.complex_allocs == 0) continue;         // who leaves makes nobody collide
+    if (overlay.complex_allocs == 0) continue;         // stopped allocations make no port collide
     proposed_.collect_special(overlay.row, Proposed::Devices::none);
     if (proposed_.enter_ports(nodes.spec(overlay.row).ports)) return false;
   }

@@ -11,6 +11,7 @@
 #include "sched/node/resources/amounts.h"
 #include "sched/node/resources/cores.h"
 #include "sched/node/resources/devices.h"
+#include "sched/node/resources/group_network.h"
 #include "sched/node/resources/ports.h"
 #include "sched/node/resources/task_network.h"
 

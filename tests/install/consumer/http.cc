@@ -11,11 +11,11 @@
 
 namespace {
 
-constexpr const char* kCluster = R"({"nodes": [{
+constexpr const char* kCluster = R"({"/v1/node/11111111-0000-4000-8000-000000000001": {
   "ID": "11111111-0000-4000-8000-000000000001", "Name": "left", "Datacenter": "dc1", "NodePool": "default",
   "Status": "ready", "SchedulingEligibility": "eligible", "Attributes": {"kernel.name": "linux"},
   "NodeResources": {"Memory": {"MemoryMB": 4096}, "Disk": {"DiskMB": 20000},
-    "Processors": {"Topology": {"Cores": [{"ID": 0, "BaseSpeed": 2000}]}}}}]})";
+    "Processors": {"Topology": {"Cores": [{"ID": 0, "BaseSpeed": 2000}]}}}}})";
 
 /// The answer to a GET, with its head; "" if the server is not there.
 std::string get(const std::string& address, const std::string& path) {

@@ -23,7 +23,7 @@ void add_amounts(const tables::ResourceShape& shape, FitUse& use) {
 
 /// Enters what `proposed` left out into the fit sum: one entry with their sums and all cores of the state, where these
 /// are known as a set, and, where the number of allocations is limited, empty ones for the rest of them.
-/// False: nobody was left out.
+/// False: `proposed` has all allocations.
 bool sum_others(FitParts& parts, NodeRow row, bool count_each) {
   const tables::NodeUse& use = parts.attempt.snapshot->nodes.use[row];
   const Proposed& proposed = parts.proposed;

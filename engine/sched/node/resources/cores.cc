@@ -48,7 +48,7 @@ std::optional<PlainFit> fit_by_cores(FitParts& parts, NodeRow row, const Compile
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   const NodeOverlay* const overlay = parts.scratch.overlay(row);
-  if (overlay) {  // who leaves or changes gives cores back, and evicting may have left a node that does not fit
+  if (overlay) {  // stopped and updated allocations release cores, and evicting may have left a node that does not fit
     if (overlay->first_stop != kNoRow || overlay->first_update != kNoRow || overlay->relisted != 0) return std::nullopt;
     if (group.has_network && overlay->complex_allocs != 0) return std::nullopt;
     const auto& placed = parts.attempt.plan->allocs;

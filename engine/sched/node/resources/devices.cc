@@ -12,7 +12,7 @@ namespace {
 constexpr Needs kFreeDevices = kDynamicPorts | Needs{Need::devices};
 constexpr std::size_t kGroupsMost = 32;  // of devices on a node; more are for the option
 
-/// How many instances of each group of the node's devices nobody uses: a column of the state tells
+/// Free instances of each group of the node's devices: a column of the state tells
 /// (tables/held_devices.h), else they are counted.
 void count_free_devices(FitParts& parts, NodeRow row, std::span<std::uint32_t> out) {
   const tables::Snapshot& state = *parts.attempt.snapshot;

@@ -5,7 +5,7 @@
 
 namespace berth::sched {
 
-/// By how many instances nobody uses, where no request makes a difference between them. Which instances the group gets
+/// Decides by the number of free instances, where no request distinguishes between them. Which instances the group gets
 /// is settled for the chosen node alone. Same verdicts, dimensions and scores as the option's.
 bool decide_by_free_devices(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell);
 bool assign_free_devices(Building& building, TaskGets& gets);

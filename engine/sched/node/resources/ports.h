@@ -1,5 +1,4 @@
-// Kinds of resources: the ports held on the node, which must not collide (R-RANK-604 to 608), and those of the group's
-// network (R-RANK-611 to 618).
+// Kind of resource: the ports held on the node, which must not collide (R-RANK-604 to 608).
 #pragma once
 
 #include "sched/node/building.h"
@@ -9,9 +8,6 @@ namespace berth::sched {
 /// Of a node where ports and cores at most are held besides amounts, as far as columns tell that these do.
 bool decide_by_ports(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell);
 bool enter_ports(Building& building);
-/// Behind the devices, before the cores: a victim for a port still holds its devices (R-PREEMPT-515 builds the network
-/// index again and nothing else, R-PREEMPT-607 the devices), and no longer its cores (R-RANK-641).
-bool enter_group_network(Building& building);
 /// Ports that the plan takes from allocations on the node, ascending: their clients still hold them.
 void list_leaving_ports(const FitParts& parts, tables::NodeRow row, std::vector<std::uint16_t>& out);
 
