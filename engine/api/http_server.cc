@@ -26,15 +26,22 @@ Result<std::unique_ptr<http::Service>> listen(const HttpConfig& config) {
   return http::Service::listen(options);
 }
 
-void serve(http::Service& service, const HttpConfig& config, io::ClusterImport imported) {
+/// Serves the cluster that `read()` gives.
+template <class Read>
+Result<std::unique_ptr<http::Service>> serve(const HttpConfig& config, Read read) {
+  auto service = listen(config);
+  if (!service) return service;
+  Result<io::ClusterImport> imported = read();
+  if (!imported) return tl::unexpected(imported.error());
   living::Config life;
   life.seed = config.seed, life.start_ns = config.start_ns;
   life.server.workers = std::max<std::uint32_t>(config.workers, 1);
   life.server.execution = config.workers > 1 ? server::Execution::ahead : server::Execution::inline_;
-  http::Start start{.config = http::served(std::move(life)), .state = std::move(imported.state)};
-  start.warnings = std::move(imported.warnings);
-  service.open(std::move(start));
-  service.start();
+  http::Start start{.config = http::served(std::move(life)), .state = std::move(imported->state)};
+  start.warnings = std::move(imported->warnings);
+  (*service)->open(std::move(start));
+  (*service)->start();
+  return service;
 }
 
 }  // namespace
@@ -45,22 +52,18 @@ HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
 HttpServer::~HttpServer() = default;
 
 Result<HttpServer> HttpServer::from_file(const std::string& path, const HttpConfig& config) {
-  auto service = listen(config);
+  auto service = serve(config, [&] { return io::import_cluster(path); });
   if (!service) return tl::unexpected(service.error());
-  auto imported = io::import_cluster(path);
-  if (!imported) return tl::unexpected(imported.error());
-  serve(**service, config, std::move(*imported));
   return HttpServer(std::make_unique<Impl>(std::move(*service)));
 }
 
 Result<HttpServer> HttpServer::from_json(std::string_view text, const HttpConfig& config) {
-  auto service = listen(config);
+  auto service = serve(config, [&]() -> Result<io::ClusterImport> {
+    const auto value = io::parse_json(text);
+    if (!value) return tl::unexpected(value.error());
+    return io::import_cluster_json(*value, "-");
+  });
   if (!service) return tl::unexpected(service.error());
-  auto value = io::parse_json(text);
-  if (!value) return tl::unexpected(value.error());
-  auto imported = io::import_cluster_json(*value, "-");
-  if (!imported) return tl::unexpected(imported.error());
-  serve(**service, config, std::move(*imported));
   return HttpServer(std::make_unique<Impl>(std::move(*service)));
 }
 

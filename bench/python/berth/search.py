@@ -38,8 +38,8 @@ class Evaluation:
     """What `evaluate` found.
 
     score: mean of the chosen measure over all runs; greater is better
-    digest: 16 hex digits over workload, seed and placements of every run: whoever evaluates the same policy again gets the same
-    runs: one dict per workload and seed with its metrics and `digest`; empty for the test split, of which only the score is told
+    digest: 16 hex digits over workload, seed and placements of every run; evaluating the policy again gives the same
+    runs: one dict per workload and seed with its metrics and `digest`; empty for the test split, which returns only the score and the digest
     seconds: time taken, without reading the workloads"""
 
     def __init__(self, score: float, digest: str, runs: list[dict], split: str, seconds: float) -> None:
