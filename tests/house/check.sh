@@ -70,14 +70,12 @@ for folder in engine/*/; do
   grep -q "\`$name\`" engine/README.md || broken "engine/README.md: does not mention $name"
 done
 
-# 6. Layers: a folder of engine/ includes only lower ones.
-layer() {
-  case "$1" in
-    base) echo 0 ;; model) echo 1 ;; io | match | hcl | network) echo 2 ;; tables) echo 3 ;; feasible | rank | fsm) echo 4 ;;
-    preempt | reconcile | broker | plan) echo 5 ;; sched | lifecycle | client | strategy) echo 6 ;; server) echo 7 ;; advice | sim | living) echo 8 ;; http) echo 9 ;; api) echo 10 ;;
-    *) echo none ;;
-  esac
-}
+# 6. Layers: a folder of engine/ includes only lower ones. The map in engine/README.md says which these are.
+declare -A layers=()
+while read -r name number; do layers[$name]=$number; done < <(
+  awk '/^ +[0-9]+  [a-z]/ {number = $1; sub(/^ +[0-9]+ +/, ""); sub(/   .*/, ""); for (i = 1; i <= NF; ++i) print $i, number}' engine/README.md)
+[ "${layers[api]:-0}" -gt "${layers[base]:-0}" ] || broken "engine/README.md: has no map of layers"
+layer() { echo "${layers[$1]:-none}"; }
 for folder in engine/*/; do
   name=$(basename "$folder")
   [ "$name" = cmake ] && continue
