@@ -215,7 +215,7 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
   begin(delivery, lane);
   if (is_terminal(lane.record->status_now())) {  // cancelled while it waited for its turn
     const Turn turn(*this);
-    lane.record->queued = false;
+    if (taken_away(lane).empty()) lane.record->queued = false;
     return end(lane);
   }
   {
@@ -310,7 +310,13 @@ bool Server::take_decision(const broker::Delivery& delivery) {
     lane.job_modify_index = job_modify_index(store_.current(), lane.record->job);
     if (listener_) listener_->decided(lane);
     if (plans == 0 || check_and_commit(lane, true)) {
-      for (const sched::CreatedEval& eval : created) static_cast<void>(create(lane, eval));
+      for (const sched::CreatedEval& eval : created) {
+        const std::string error = create(lane, eval);
+        if (error.empty()) continue;
+        lane.result.status = sched::EvalStatus::error;  // R-SCHED-5, as if it had been decided in its turn
+        lane.result.description = error;
+        break;
+      }
       return true;
     }
   }
@@ -348,11 +354,12 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
   if (listener_) listener_->applying(lane);
   lane.first_alloc = static_cast<tables::AllocRow>(state.allocs.size());
   lane.alloc_count = 0;
-  if (key.current == kNoRow || (team_ && broker_.outstanding(lane.record->row) != lane.token)) {
+  const std::string why = key.current != kNoRow ? taken_away(lane)  // R-CTRL-504
+                                                : "job \"" + state.text(key.job_id) + "\" in namespace \"" +
+                                                      state.text(key.job_namespace) + "\" not found";  // R-CTRL-503
+  if (!why.empty()) {
     applied = {};
-    applied.error = key.current == kNoRow ? "job \"" + state.text(key.job_id) + "\" in namespace \"" +
-                                                state.text(key.job_namespace) + "\" not found"  // R-CTRL-503
-                                          : std::string("evaluation is not outstanding");       // R-CTRL-504
+    applied.error = why;
     return false;
   }
   plan::CommitFacts facts;
@@ -380,11 +387,24 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
 
 // ---------------------------------------------------------------- its end
 
+/// Why the evaluation is no longer the lane's, "" while it is: a free worker may be slower than the nack timer, and
+/// another one has it then, or its row of the book is another evaluation's. Restarts the timer (R-CTRL-234, 331).
+/// In turn.
+std::string Server::taken_away(const Lane& lane) {
+  if (!team_) return "";  // timers fire between two evaluations
+  const auto held = broker_.reset(lane.record->row, lane.token, clock_.now_ns());
+  return held ? "" : std::string(broker::fault_text(held.error()));
+}
+
 void Server::settle(Lane& lane) {
+  if (lane.result.status == sched::EvalStatus::error) return nack(lane);
+  const Turn turn(*this);
+  if (!taken_away(lane).empty()) {
+    ++stats_.errors;
+    return;
+  }
   EvalRecord& record = *lane.record;
   const sched::EvalResult& result = lane.result;
-  if (result.status == sched::EvalStatus::error) return nack(lane);
-  const Turn turn(*this);
   record.queued = false;
   ++stats_.served;
   stats_.retried += record.round > 0;
@@ -418,6 +438,7 @@ void Server::nack(Lane& lane) {
   {
     const Turn turn(*this);
     ++stats_.errors;
+    if (!taken_away(lane).empty()) return;
     timers_ = true;
     errors_[lane.record->row] = lane.result.description;
   }

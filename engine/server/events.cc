@@ -122,10 +122,12 @@ bool Server::evaluate(const NewEval& eval) {
     know(row, announced_.front());
     announced_.pop_front();
   }
-  EvalRecord& record = record_of(row);
+  EvalRecord& record = *record_of(row);  // the book had room
   record.tag = eval.tag;
   if (eval.due_ns >= 0) record.due_ns = eval.due_ns;
-  return enqueue(record);
+  if (enqueue(record)) return true;
+  refuse(row);
+  return false;
 }
 
 void Server::expect(const NewEval& eval) {

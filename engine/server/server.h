@@ -212,6 +212,7 @@ class Server {
   [[nodiscard]] bool take_decision(const broker::Delivery& delivery);
   sched::Submission submit(Lane& lane);
   bool check_and_commit(Lane& lane, bool only_whole);
+  [[nodiscard]] std::string taken_away(const Lane& lane);
   void settle(Lane& lane);
   void end(Lane& lane);
   void nack(Lane& lane);
@@ -244,7 +245,8 @@ class Server {
   void fill(EvalRecord& record, tables::StoredEvalRow row);
   [[nodiscard]] EvalRecord* known_record(tables::StoredEvalRow row);
   EvalRecord& know(tables::StoredEvalRow row, broker::EvalRow known);
-  [[nodiscard]] EvalRecord& record_of(tables::StoredEvalRow row, const EvalRecord* from = nullptr);
+  [[nodiscard]] EvalRecord* record_of(tables::StoredEvalRow row, const EvalRecord* from = nullptr);
+  void refuse(tables::StoredEvalRow row);
   fsm::Hooks& put(std::span<tables::EvalWrite> evals, fsm::Hooks& hooks);
   [[nodiscard]] tables::EvalWrite stored(const EvalRecord& record) const;
   [[nodiscard]] tables::EvalWrite pending(const NewEval& eval);

@@ -56,6 +56,8 @@ class MoreEdit {
   std::shared_ptr<tables::EvalMore> edited_;
 };
 
+constexpr const char* kTooMany = "the server knows as many evaluations as it can";
+
 // The types of evaluations and the queues of the broker have the same numbers.
 static_assert(tables::kEvalTypes[static_cast<std::size_t>(broker::Queue::core)] == std::string_view("_core"));
 
@@ -106,20 +108,27 @@ EvalRecord& Server::know(tables::StoredEvalRow row, broker::EvalRow known) {
   return book_[known];
 }
 
-/// The book's record of a stored evaluation; a new one unless it is under way already. One that was handed out to a
-/// free worker belongs to it. `from` created it; null: none did.
-EvalRecord& Server::record_of(tables::StoredEvalRow row, const EvalRecord* from) {
+/// The book's record of a stored evaluation; a new one unless it is under way already, null if the book is full. One
+/// that was handed out to a free worker belongs to it. `from` created it; null: none did.
+EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from) {
   EvalRecord* record = known_record(row);
   if (!record) {
     const auto added = book_.add();
-    BERTH_ASSERT(added.has_value());  // Config::broker.evals
+    if (!added) return nullptr;
     record = &know(row, *added);
     if (from) record->tag = from->tag, record->round = from->round;
   } else if (team_ && broker_.outstanding(record->row)) {
-    return *record;
+    return record;
   }
   fill(*record, row);
-  return *record;
+  return record;
+}
+
+/// Cancels a stored evaluation that the book or the broker has no room for (Config::broker).
+void Server::refuse(tables::StoredEvalRow row) {
+  EvalRecord record;
+  fill(record, row);
+  write_cancelled(record, kTooMany);
 }
 
 void Server::disable_queues() {
@@ -162,9 +171,9 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
     if (hook.eval != kNoRow && !store_.current().evals.exists(hook.eval)) continue;  // removed meanwhile
     switch (hook.kind) {
       case fsm::HookKind::enqueue: {
-        EvalRecord& record = record_of(hook.eval, from);
-        record.status = EvalState::pending;
-        static_cast<void>(enqueue(record));
+        EvalRecord* record = record_of(hook.eval, from);
+        if (record) record->status = EvalState::pending;
+        if (!record || !enqueue(*record)) refuse(hook.eval);
         break;
       }
       case fsm::HookKind::block: {
@@ -176,11 +185,15 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
           for (const std::string& resource : more->missing_non_node_resources)
             blocked.missing_resources.push_back(symbol(resource));
         }
+        EvalRecord* record = record_of(hook.eval, from);
+        if (!record) {
+          refuse(hook.eval);
+          break;
+        }
         ++stats_.blocked;
-        EvalRecord& record = record_of(hook.eval, from);
-        record.status = EvalState::blocked;
-        record.was_blocked = true;
-        block(record, std::move(blocked));
+        record->status = EvalState::blocked;
+        record->was_blocked = true;
+        block(*record, std::move(blocked));
         break;
       }
       case fsm::HookKind::untrack:
@@ -196,10 +209,10 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
         if (hook.node != kNoRow) unblock_node(hook.node);
         break;
       case fsm::HookKind::drop_waiting:
-        if (known_record(hook.eval)) broker_.drop_waiting(record_of(hook.eval).row);
+        if (known_record(hook.eval)) broker_.drop_waiting(record_of(hook.eval)->row);
         break;
       case fsm::HookKind::drop:
-        if (known_record(hook.eval)) broker_.drop(record_of(hook.eval).row);
+        if (known_record(hook.eval)) broker_.drop(record_of(hook.eval)->row);
         break;
     }
   }
@@ -244,7 +257,8 @@ tables::EvalWrite Server::pending(const NewEval& eval) {
 /// A blocked evaluation or one for later (R-SCHED-17, 52, 54); the error, or "".
 std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
   const Turn turn(*this);
-  if (book_.full()) return "the server knows as many evaluations as it can";
+  if (std::string why = taken_away(lane); !why.empty()) return why;  // R-CTRL-233
+  if (book_.full()) return kTooMany;
   const EvalRecord& from = *lane.record;
   const tables::PackedEval& theirs = store_.current().evals.packed[from.stored];
   tables::EvalWrite eval;

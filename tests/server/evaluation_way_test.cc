@@ -36,8 +36,9 @@ struct Hooks final : Listener {
 
 class Control {
  public:
-  explicit Control(std::uint32_t nodes, Config config = {}) {
-    config.broker.evals = config.broker.jobs = 4096;
+  explicit Control(std::uint32_t nodes, Config config = {}, std::uint32_t eval_rows = 4096,
+                   std::uint32_t job_rows = 4096) {
+    config.broker.evals = eval_rows, config.broker.jobs = job_rows;
     server_.emplace(config, clock, &hooks);
     for (std::uint32_t i = 1; i <= nodes; ++i) add_node(i, "std");
     server().store().set_index(10);
@@ -532,6 +533,87 @@ TEST(FreeWorkers, ThatFindNothingWakeTheDriver) {
   EXPECT_TRUE(server.wait_idle(20 * kSecond));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
   server.stop();
+}
+
+/// The nack timer fires while a worker decides: what it decided counts for nothing, and the evaluation comes again.
+void expect_the_second_delivery_alone(const std::shared_ptr<model::Job>& job, Control& c) {
+  Server& server = c.server();
+  std::atomic<int> attempts{0};
+  c.hooks.on_attempt = [&](Lane&) {
+    if (attempts.fetch_add(1) > 0) return;
+    c.clock.set(c.clock.now_ns() + 61 * kSecond);  // R-CTRL-301
+    server.advance();
+    c.clock.set(c.clock.now_ns() + 2 * kSecond);  // R-CTRL-303
+    server.advance();
+  };
+  server.start();
+  {
+    const Server::Turn turn(server);
+    c.evaluate(job);
+  }
+  ASSERT_TRUE(server.wait_idle(60 * kSecond));
+  server.stop();
+  EXPECT_EQ(attempts, 2);
+  EXPECT_EQ(server.stats().served, 1U);
+  EXPECT_EQ(server.stats().errors, 1U);
+  EXPECT_EQ(server.lost(), 0);
+}
+
+TEST(FreeWorkers, SlowerThanTheirTimerWriteNothing) {  // R-CTRL-233, 234, 504
+  for (const std::uint32_t workers : {1U, 2U}) {
+    Config config;
+    config.execution = Execution::free, config.workers = workers, config.retain = true;
+    Control placed(1, config);
+    expect_the_second_delivery_alone(placed.job("fits", "service", 2), placed);
+    EXPECT_EQ(placed.allocs(), 2U);
+
+    Control blocked(1, config);
+    expect_the_second_delivery_alone(blocked.job("too-large", "service", 1, 2000), blocked);
+    EXPECT_EQ(blocked.stats().blocked, 1U);
+    EXPECT_EQ(blocked.server().store().current().evals.size(), 2U);  // it and its blocked one
+  }
+}
+
+TEST(EvaluationWay, ThatTheBrokerHasNoRoomForIsCancelled) {
+  Config config;
+  config.retain = true;
+  Control c(1, config, 4096, 2);
+  c.evaluate(c.job("a", "service", 1));
+  c.evaluate(c.job("b", "service", 1));
+  const tables::JobKeyRow third = c.server().register_job(c.job("c", "service", 1));
+  EXPECT_FALSE(c.server().evaluate({.id = {9, 2}, .job = third}));
+  const tables::EvalTable& evals = c.server().store().current().evals;
+  const tables::StoredEvalRow row = c.server().store().find_eval(base::Uuid{9, 2});
+  ASSERT_NE(row, tables::kNoRow);
+  EXPECT_EQ(evals.status[row], tables::kEvalCanceled);
+  c.run();
+  EXPECT_EQ(c.allocs(), 2U);
+}
+
+/// The hooks of an entry bring more evaluations than there are rows: those beyond are cancelled, with the reason.
+TEST(EvaluationWay, ThatAnEntryBringsBeyondTheCapacityIsCancelled) {
+  Config config;
+  config.retain = true;
+  Control c(1, config, 2);
+  Server& server = c.server();
+  std::vector<model::Evaluation> evals(3);
+  for (std::size_t i = 0; i < evals.size(); ++i) {
+    const std::shared_ptr<model::Job> job = c.job("job-" + std::to_string(i), "service", 1);
+    server.register_job(job);
+    evals[i].id = base::to_text(base::Uuid{i + 1, 2});
+    evals[i].namespace_ = "default", evals[i].job_id = job->id, evals[i].type = "service";
+    evals[i].triggered_by = "job-register", evals[i].status = "pending", evals[i].priority = 50;
+  }
+  fsm::Hooks hooks;
+  ASSERT_EQ(server.log().apply(server.store().index() + 1, evals, hooks), "");
+  server.take(hooks);
+  const tables::EvalTable& table = server.store().current().evals;
+  const tables::StoredEvalRow last = server.store().find_eval(base::Uuid{3, 2});
+  EXPECT_EQ(table.status[last], tables::kEvalCanceled);
+  ASSERT_TRUE(table.more[last]);
+  EXPECT_EQ(table.more[last]->status_description, "the server knows as many evaluations as it can");
+  c.run();
+  EXPECT_EQ(c.allocs(), 2U);
 }
 
 TEST(FreeWorkers, ThatThrowLoseNothing) {
