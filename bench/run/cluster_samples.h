@@ -1,14 +1,15 @@
 // Samples of the nodes' usage during a run: a bounded number, each taken between two events.
 //
-// A sample costs one pass over the nodes (some 50 ns each) and no allocation. The run's clock excludes its time, unless
-// workers run meanwhile. Devices are counted again only on changed nodes. Threads: the run's thread, while no other
-// thread writes the tables.
+// Rule: by state. A sample costs some 50 ns per node that the state's logs name since the one before, and a pass over
+// the allocations of those with devices; the first one a pass over all nodes. The run's clock excludes its time, unless
+// workers run meanwhile. Threads: one at a time, while no other thread writes the tables.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "sched/source/node_feed.h"
 #include "sim/packing.h"
 #include "tables/state.h"
 
@@ -42,10 +43,6 @@ class ClusterSampler {
 
   /// True if a sample is due after `happened` events.
   [[nodiscard]] bool due(std::size_t happened) const { return happened >= next_; }
-  /// Allocations of this node changed.
-  void changed(tables::NodeRow node) {
-    if (node < changed_.size()) changed_[node] = 1;
-  }
   void look(const tables::Snapshot& state, double seconds, double workload_seconds, std::uint64_t placed,
             std::uint64_t refused, std::size_t happened);
 
@@ -54,12 +51,18 @@ class ClusterSampler {
   [[nodiscard]] NodeMap map() const;
 
  private:
-  std::vector<std::int64_t> cpu_usable_, cpu_used_, memory_usable_, memory_used_, disk_usable_, disk_used_,
-      devices_usable_, devices_used_;  ///< by node row; 0 for nodes that are not ready
-  std::vector<std::uint32_t> alloc_count_;
-  std::vector<std::uint8_t> changed_;  ///< empty: no node has devices
-  std::vector<std::int64_t> held_;     ///< used devices, for nodes in any state
-  sim::Amounts reference_;
+  struct Node {
+    bool counted = false;  // it was ready
+    std::uint8_t bin = 0;  // of nodes_by_use_
+    sim::NodePacking now;
+  };
+  void update(const tables::Snapshot& state, tables::NodeRow row);
+
+  std::vector<Node> nodes_;  // by row: those of the start
+  sim::PackingSums sums_;
+  std::array<std::uint32_t, kUseBins> nodes_by_use_{};
+  sched::NodePlace use_{sched::NodePlace::kUse}, ready_{sched::NodePlace::kReady};  // in the logs, of the last sample
+  std::vector<tables::NodeRow> changed_;
   std::vector<ClusterSample> samples_;
   std::size_t next_ = 0, room_ = 0;
   double stride_ = 1;

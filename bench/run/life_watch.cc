@@ -210,7 +210,6 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
   const Desired desired = change.removed ? Desired::stop : state().allocs.desired[row];
   const Client client = change.removed ? Client::complete : state().allocs.client[row];
   const bool wanted = desired == Desired::run, ends = tables::client_terminal(client);
-  if (!change.removed) measuring_.changed(state().allocs.node[row]);
 
   if (change.is_new) {
     ++result_.allocs;

@@ -128,14 +128,12 @@ void Measuring::applied(server::Lane& lane) {
   };
   for (const plan::PlannedStop& stop : lane.result.plan.stops) {
     const tables::NodeRow node = state.allocs.node[stop.alloc];
-    sampler_->changed(node);
     // Stops on a refused node did not happen: the next attempt plans them again.
     if (!stop.evict || stop.dropped || is_rejected(node)) continue;
     const tables::ResourceShape& held = state.allocs.shape_of(stop.alloc);
     ++result_.work.preempted_allocs;
     result_.work.preempted_cpu_mhz += held.cpu_mhz, result_.work.preempted_memory_mb += held.memory_mb;
   }
-  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) sampler_->changed(alloc.node);
   if (on_commit) on_commit(lane);
   measure_commit(lane, book);
   digest_.begin_evaluation(lane.record->tag);
@@ -396,8 +394,7 @@ void Measuring::finish(server::Server& server) {
   }
   result_.decisions_digest = digest_.text();
   result_.table_bytes = store_->bytes();
-  const sim::PackingTable packing(store_->current());
-  result_.packing = sim::measure_packing(packing.columns(), typical_ask(inputs_.jobs));
+  result_.packing = sim::measure_packing(store_->current(), typical_ask(inputs_.jobs));
   result_.over_time = sampler_->samples();
   result_.map = sampler_->map();
   if (hdr_log_) result_.hdr_log = hdr_log_->finish(result_.elapsed_s);

@@ -52,9 +52,6 @@ class Measuring final : public server::Listener {
   }
 
   // --- the run's own events ---
-  void changed(tables::NodeRow node) {
-    if (sampler_) sampler_->changed(node);
-  }
   /// Jobs whose first evaluation is settled.
   [[nodiscard]] std::uint64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool look_due(std::size_t happened) const { return sampler_->due(happened); }

@@ -51,6 +51,8 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
   measuring_.on_commit = [this](const server::Lane& lane) {
     end_stopped_later(lane);
     if (workload_.departures) depart_later(lane);
+    if (workload_.commits == sim::CommitOrder::free && measuring_.look_due(happened()))
+      measuring_.look(happened());  // not excluded, because workers use the clock
   };
   result_.nodes = inputs_.cluster.nodes.size();
   result_.load_allocs = inputs_.cluster.load.size();
@@ -110,6 +112,7 @@ void Replay::run(const RunOptions& options) {
   prepare();
   if (options.hdr_log) measuring_.keep_hdr_log();
   clock_ = sim::RunClock(workload_.arrivals.clock);
+  leave_out(measuring_.look(happened()));  // the cluster as it is before
   server_.start();
   if (workload_.commits == sim::CommitOrder::free)
     run_free(progress);
@@ -125,11 +128,8 @@ void Replay::run(const RunOptions& options) {
 /// Jobs with a decision, and joined nodes. A job that is only registered is not done.
 std::uint64_t Replay::done() const { return measuring_.jobs_done() + next_join_; }
 
-/// Number of events, over which samples of the cluster are spread. It grows after the last arrival too.
-std::size_t Replay::happened() const {
-  return next_arrival_ + next_join_ +
-         static_cast<std::size_t>(result_.evaluations - std::min(result_.evaluations, measuring_.jobs_done()));
-}
+/// Number of events, over which samples of the cluster are spread: evaluations that ended, and nodes that joined.
+std::size_t Replay::happened() const { return static_cast<std::size_t>(result_.evaluations) + next_join_; }
 
 /// Updates the progress; not while workers decide. After the last arrival, only evaluations waiting for room are left.
 void Replay::show(Progress& progress) {
@@ -264,7 +264,6 @@ void Replay::run_free(Progress& progress) {
     if (due_ns == next.arrival_ns) prepare();
     if (due_ns == next.arrival_ns && idle) ++result_.parallel.arrivals_when_idle;
     const server::Server::Turn turn(server_);
-    if (measuring_.look_due(happened())) measuring_.look(happened());  // not excluded, because workers use the clock
     happen_together(next, now);
     show(progress);
   }
@@ -354,9 +353,7 @@ void Replay::end_stopped_later(const server::Lane& lane) {
 
 void Replay::release(std::int64_t due_ns) {
   for (; !stopping_.empty() && stopping_.top().due_ns == due_ns; stopping_.pop()) {
-    const tables::AllocRow row = stopping_.top().alloc;
-    server_.end_allocs(row, 1, tables::Client::complete);
-    measuring_.changed(server_.store().current().allocs.node[row]);
+    server_.end_allocs(stopping_.top().alloc, 1, tables::Client::complete);
   }
   while (!departures_.empty() && departures_.top().due_ns == due_ns) {
     const Departure departure = departures_.top();
@@ -372,9 +369,6 @@ void Replay::release(std::int64_t due_ns) {
 void Replay::end_allocs(const Departure& departure) {
   result_.departed += server_.end_allocs(departure.first, departure.count,
                                          departure.fails ? tables::Client::failed : tables::Client::complete);
-  const tables::AllocTable& allocs = server_.store().current().allocs;
-  for (tables::AllocRow row = departure.first; row < departure.first + departure.count; ++row)
-    measuring_.changed(allocs.node[row]);
 }
 
 }  // namespace berth::run

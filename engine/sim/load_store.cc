@@ -84,30 +84,20 @@ void adopt_configuration(Workload& workload, const GeneratedCluster& cluster) {
                          .service = config.preemption_config.service_scheduler_enabled};
 }
 
-PackingTable::PackingTable(const tables::Snapshot& snapshot) {
-  for (tables::NodeRow row = 0; row < snapshot.nodes.size(); ++row) {
-    if (!snapshot.nodes.ready(row)) continue;
-    const tables::NodeCapacity& capacity = snapshot.nodes.capacity(row);
-    const tables::NodeUse& use = snapshot.nodes.use[row];
-    cpu_usable_mhz.push_back(capacity.cpu_mhz), cpu_used_mhz.push_back(use.cpu_mhz);
-    memory_usable_mb.push_back(capacity.memory_mb), memory_used_mb.push_back(use.memory_mb);
-    disk_usable_mb.push_back(capacity.disk_mb), disk_used_mb.push_back(use.disk_mb);
-    alloc_count.push_back(use.alloc_count);
-    devices_usable.push_back(healthy_instances(snapshot.nodes.spec(row).node));
-    devices_used.push_back(held_instances(snapshot, row));
-  }
+NodePacking packing_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
+  const tables::NodeCapacity& capacity = snapshot.nodes.capacity(node);
+  const tables::NodeUse& use = snapshot.nodes.use[node];
+  const std::int64_t devices = healthy_instances(snapshot.nodes.spec(node).node);
+  return {.usable = {capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb, devices},
+          .used = {use.cpu_mhz, use.memory_mb, use.disk_mb, devices == 0 ? 0 : held_instances(snapshot, node)},
+          .alloc_count = use.alloc_count};
 }
 
-PackingColumns PackingTable::columns() const {
-  return {.cpu_usable_mhz = cpu_usable_mhz,
-          .cpu_used_mhz = cpu_used_mhz,
-          .memory_usable_mb = memory_usable_mb,
-          .memory_used_mb = memory_used_mb,
-          .disk_usable_mb = disk_usable_mb,
-          .disk_used_mb = disk_used_mb,
-          .devices_usable = devices_usable,
-          .devices_used = devices_used,
-          .alloc_count = alloc_count};
+Packing measure_packing(const tables::Snapshot& snapshot, const Amounts& reference) {
+  PackingSums sums(reference);
+  for (tables::NodeRow row = 0; row < snapshot.nodes.size(); ++row)
+    if (snapshot.nodes.ready(row)) sums.add(packing_of(snapshot, row));
+  return sums.packing();
 }
 
 }  // namespace berth::sim

@@ -20,15 +20,9 @@ void adopt_configuration(Workload& workload, const GeneratedCluster& cluster);
 /// Device instances held by the allocations of a node. Iterates over them.
 [[nodiscard]] std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node);
 
-/// The columns of all ready nodes of a snapshot, for measure_packing. Cost: one pass over the nodes, and over the
-/// allocations of nodes with devices.
-struct PackingTable {
-  std::vector<std::int64_t> cpu_usable_mhz, cpu_used_mhz, memory_usable_mb, memory_used_mb, disk_usable_mb,
-      disk_used_mb, devices_usable, devices_used;
-  std::vector<std::uint32_t> alloc_count;
-
-  explicit PackingTable(const tables::Snapshot& snapshot);
-  [[nodiscard]] PackingColumns columns() const;
-};
+/// A node's amounts. Iterates over its allocations if it has devices.
+[[nodiscard]] NodePacking packing_of(const tables::Snapshot& snapshot, tables::NodeRow node);
+/// How well the ready nodes are packed. Cost: one pass over the nodes, and over the allocations of nodes with devices.
+[[nodiscard]] Packing measure_packing(const tables::Snapshot& snapshot, const Amounts& reference);
 
 }  // namespace berth::sim

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
-
 namespace berth::sim {
 namespace {
 
@@ -18,44 +16,35 @@ std::int64_t fits(const Amounts& free, const Amounts& ask) {
   return count == INT64_MAX ? 0 : count;
 }
 
-void add(Amounts& sum, const Amounts& amounts) {
-  sum.cpu_mhz += amounts.cpu_mhz, sum.memory_mb += amounts.memory_mb;
-  sum.disk_mb += amounts.disk_mb, sum.devices += amounts.devices;
+void accumulate(Amounts& sum, const Amounts& amounts, std::int64_t sign) {
+  sum.cpu_mhz += sign * amounts.cpu_mhz, sum.memory_mb += sign * amounts.memory_mb;
+  sum.disk_mb += sign * amounts.disk_mb, sum.devices += sign * amounts.devices;
 }
 
 }  // namespace
 
-Packing measure_packing(const PackingColumns& columns, const Amounts& reference) {
-  const std::size_t n = columns.cpu_usable_mhz.size();
-  BERTH_ASSERT(columns.cpu_used_mhz.size() == n && columns.memory_usable_mb.size() == n &&
-               columns.memory_used_mb.size() == n && columns.disk_usable_mb.size() == n &&
-               columns.disk_used_mb.size() == n && columns.devices_usable.size() == n &&
-               columns.devices_used.size() == n && columns.alloc_count.size() == n);
-  Packing out;
-  out.nodes = n;
-  out.reference = reference;
-  Amounts free_total;
-  std::int64_t fitting = 0;
-  for (std::size_t row = 0; row < n; ++row) {
-    const Amounts usable{std::max<std::int64_t>(0, columns.cpu_usable_mhz[row]),
-                         std::max<std::int64_t>(0, columns.memory_usable_mb[row]),
-                         std::max<std::int64_t>(0, columns.disk_usable_mb[row]), columns.devices_usable[row]};
-    // Reservations may exceed the total; then nothing is usable. Used amounts may exceed the usable ones: an evicted
-    // allocation counts until its client ends it, along with its successor, or a client returned with less. So used
-    // amounts are limited to the usable ones.
-    const Amounts used{
-        std::min(columns.cpu_used_mhz[row], usable.cpu_mhz), std::min(columns.memory_used_mb[row], usable.memory_mb),
-        std::min(columns.disk_used_mb[row], usable.disk_mb), std::min(columns.devices_used[row], usable.devices)};
-    const Amounts free{usable.cpu_mhz - used.cpu_mhz, usable.memory_mb - used.memory_mb, usable.disk_mb - used.disk_mb,
-                       usable.devices - used.devices};
-    add(out.usable, usable), add(out.used, used), add(free_total, free);
-    out.nodes_used += columns.alloc_count[row] > 0;
-    const std::int64_t here = fits(free, reference);
-    fitting += here;
-    if (here == 0) add(out.stranded, free);
-  }
-  const std::int64_t pooled = fits(free_total, reference);
-  out.fragmentation = pooled == 0 ? 0 : 1 - static_cast<double>(fitting) / static_cast<double>(pooled);
+void PackingSums::count(const NodePacking& node, std::int64_t sign) {
+  // Reservations may exceed the total; then nothing is usable. Used amounts may exceed the usable ones: an evicted
+  // allocation counts until its client ends it, along with its successor, or a client returned with less. So used
+  // amounts are limited to the usable ones.
+  const Amounts usable{std::max<std::int64_t>(0, node.usable.cpu_mhz), std::max<std::int64_t>(0, node.usable.memory_mb),
+                       std::max<std::int64_t>(0, node.usable.disk_mb), node.usable.devices};
+  const Amounts used{std::min(node.used.cpu_mhz, usable.cpu_mhz), std::min(node.used.memory_mb, usable.memory_mb),
+                     std::min(node.used.disk_mb, usable.disk_mb), std::min(node.used.devices, usable.devices)};
+  const Amounts free{usable.cpu_mhz - used.cpu_mhz, usable.memory_mb - used.memory_mb, usable.disk_mb - used.disk_mb,
+                     usable.devices - used.devices};
+  accumulate(sums_.usable, usable, sign), accumulate(sums_.used, used, sign), accumulate(free_, free, sign);
+  sums_.nodes += static_cast<std::uint64_t>(sign);
+  if (node.alloc_count > 0) sums_.nodes_used += static_cast<std::uint64_t>(sign);
+  const std::int64_t here = fits(free, sums_.reference);
+  fitting_ += sign * here;
+  if (here == 0) accumulate(sums_.stranded, free, sign);
+}
+
+Packing PackingSums::packing() const {
+  Packing out = sums_;
+  const std::int64_t pooled = fits(free_, out.reference);
+  out.fragmentation = pooled == 0 ? 0 : 1 - static_cast<double>(fitting_) / static_cast<double>(pooled);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Measures how well a cluster is packed, from columns of usable and used amounts.
+// Measures how well a cluster is packed, from usable and used amounts.
 //
 //   utilisation     used / usable, over all ready nodes; at most 1 per node
 //   stranded        free amounts on nodes that cannot hold the reference request: useless for a typical task
@@ -7,21 +7,18 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 namespace berth::sim {
 
-/// Read-only columns of equal length, one entry per ready node. Units: MHz, MiB, MiB, instances.
-struct PackingColumns {
-  std::span<const std::int64_t> cpu_usable_mhz, cpu_used_mhz;
-  std::span<const std::int64_t> memory_usable_mb, memory_used_mb;
-  std::span<const std::int64_t> disk_usable_mb, disk_used_mb;
-  std::span<const std::int64_t> devices_usable, devices_used;  ///< healthy instances of all groups
-  std::span<const std::uint32_t> alloc_count;                  ///< non-terminal allocations
-};
-
+/// Units: MHz, MiB, MiB, healthy instances of all groups.
 struct Amounts {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0, devices = 0;
+};
+
+/// A ready node.
+struct NodePacking {
+  Amounts usable, used;
+  std::uint32_t alloc_count = 0;  ///< non-terminal allocations
 };
 
 struct Packing {
@@ -41,7 +38,22 @@ struct Packing {
   }
 };
 
-/// One pass over the columns. `reference` is a typical request, e.g. the workload's mean; amounts of 0 are ignored.
-[[nodiscard]] Packing measure_packing(const PackingColumns& columns, const Amounts& reference);
+/// Sums over nodes. All are integers: a node that is removed as it was added leaves no trace.
+class PackingSums {
+ public:
+  /// `reference` is a typical request, e.g. the workload's mean; amounts of 0 are ignored.
+  explicit PackingSums(const Amounts& reference) { sums_.reference = reference; }
+
+  void add(const NodePacking& node) { count(node, 1); }
+  void remove(const NodePacking& node) { count(node, -1); }
+  [[nodiscard]] Packing packing() const;
+
+ private:
+  void count(const NodePacking& node, std::int64_t sign);
+
+  Packing sums_;  // all but fragmentation
+  Amounts free_;
+  std::int64_t fitting_ = 0;
+};
 
 }  // namespace berth::sim

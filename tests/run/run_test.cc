@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <numeric>
 #include <sstream>
 
 #include "base/build_info.h"
@@ -18,6 +19,7 @@
 #include "run/server_settings.h"
 #include "server/shadow.h"
 #include "sim/datasets.h"
+#include "sim/load_store.h"
 
 namespace berth::run {
 namespace {
@@ -587,6 +589,46 @@ TEST(ClusterSamples, StayRegularHoweverMuchHappens) {
       EXPECT_GE(samples.back().workload_seconds, static_cast<double>(all) - 2 * first - 2) << "to the end";
     }
   }
+}
+
+/// A sample is what one pass over all nodes gives, after placements, ends, nodes that fail and nodes that join.
+TEST(ClusterSamples, FollowTheLogsOfTheState) {
+  auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/contention.toml", "smoke");
+  ASSERT_TRUE(workload) << workload.error().line();
+  const auto from = state_at(*workload, -1), to = state_at(*workload, INT64_MAX - 1);
+  ASSERT_TRUE(from && to);
+  tables::StateStore store;
+  store.load(*from);
+  const sim::Amounts reference{.cpu_mhz = 500, .memory_mb = 256};
+  ClusterSampler sampler(store.current(), reference, 1000);
+  std::size_t happened = 0;
+  const auto look = [&] {
+    sampler.look(store.current(), 0, 0, 0, 0, ++happened);
+    const ClusterSample& sample = sampler.samples().back();
+    const sim::Packing packing = sim::measure_packing(store.current(), reference);
+    EXPECT_EQ(sample.cpu, packing.cpu_utilisation());
+    EXPECT_EQ(sample.memory, packing.memory_utilisation());
+    EXPECT_EQ(sample.disk, packing.disk_utilisation());
+    EXPECT_EQ(sample.fragmentation, packing.fragmentation);
+    EXPECT_EQ(sample.nodes_used, packing.nodes_used);
+    EXPECT_EQ(std::accumulate(sample.nodes_by_use.begin(), sample.nodes_by_use.end(), 0U), packing.nodes);
+  };
+  look();
+  const std::size_t nodes = store.current().nodes.size();
+  std::uint64_t changed = 0;
+  for (const model::Allocation& alloc : to->allocs) {
+    if (store.find_alloc(*base::parse_uuid(alloc.id)) != tables::kNoRow) continue;
+    store.begin_commit().insert_alloc(alloc);
+    if (++changed % 7 != 0) continue;
+    const auto row = static_cast<tables::AllocRow>(changed % store.current().allocs.size());
+    store.set_client_status(row, tables::Client::complete, store.index() + 1);
+    const tables::NodeRow node(changed % nodes);
+    const bool down = changed % 3 == 0;
+    store.set_node_state(node, down ? tables::NodeStatus::down : tables::NodeStatus::ready, true, false,
+                         store.index() + 1);
+    look();
+  }
+  EXPECT_GT(happened, 10U);
 }
 
 TEST(Run, TheStateAtATimeIsTheSameAtEveryAsking) {

@@ -2,27 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 namespace berth::sim {
 namespace {
 
-TEST(Packing, CountsByHand) {
-  // Three nodes of 1000 MHz, 1000 MiB, 1000 MiB disk, the last with two devices. Reference request: 400 MHz, 400 MiB.
-  // Free: (100, 900), (500, 500), (1000, 1000): 0, 1 and 2 requests. Pooled 1600 MHz, 2400 MiB: 4 requests.
-  const std::vector<std::int64_t> usable{1000, 1000, 1000}, cpu{900, 500, 0}, memory{100, 500, 0}, disk{0, 100, 0},
-      devices_usable{0, 0, 2}, devices{0, 0, 1};
-  const std::vector<std::uint32_t> allocs{3, 1, 0};
-  const Packing packing = measure_packing({.cpu_usable_mhz = usable,
-                                           .cpu_used_mhz = cpu,
-                                           .memory_usable_mb = usable,
-                                           .memory_used_mb = memory,
-                                           .disk_usable_mb = usable,
-                                           .disk_used_mb = disk,
-                                           .devices_usable = devices_usable,
-                                           .devices_used = devices,
-                                           .alloc_count = allocs},
-                                          {.cpu_mhz = 400, .memory_mb = 400});
+/// Three nodes of 1000 MHz, 1000 MiB, 1000 MiB disk, the last with two devices. Reference request: 400 MHz, 400 MiB.
+/// Free: (100, 900), (500, 500), (1000, 1000): 0, 1 and 2 requests. Pooled 1600 MHz, 2400 MiB: 4 requests.
+constexpr NodePacking kThreeNodes[] = {{{1000, 1000, 1000, 0}, {900, 100, 0, 0}, 3},
+                                       {{1000, 1000, 1000, 0}, {500, 500, 100, 0}, 1},
+                                       {{1000, 1000, 1000, 2}, {0, 0, 0, 1}, 0}};
+
+void expect_sums_of_three(const Packing& packing) {
   EXPECT_EQ(packing.nodes, 3U);
   EXPECT_EQ(packing.nodes_used, 2U);
   EXPECT_DOUBLE_EQ(packing.cpu_utilisation(), 1400.0 / 3000);
@@ -34,20 +23,27 @@ TEST(Packing, CountsByHand) {
   EXPECT_EQ(packing.stranded.memory_mb, 900);
 }
 
+TEST(Packing, CountsByHand) {
+  PackingSums sums({.cpu_mhz = 400, .memory_mb = 400});
+  for (const NodePacking& node : kThreeNodes) sums.add(node);
+  expect_sums_of_three(sums.packing());
+}
+
+TEST(Packing, ForgetsRemovedNodes) {
+  PackingSums sums({.cpu_mhz = 400, .memory_mb = 400});
+  const NodePacking overdrawn{{100, 100, -5, 0}, {150, 0, 0, 0}, 1};
+  sums.add(overdrawn);
+  for (const NodePacking& node : kThreeNodes) sums.add(node), sums.add(node);
+  for (const NodePacking& node : kThreeNodes) sums.remove(node);
+  sums.remove(overdrawn);
+  expect_sums_of_three(sums.packing());
+}
+
 TEST(Packing, EmptyClustersAndOverdrawnNodes) {
-  EXPECT_EQ(measure_packing({}, {.cpu_mhz = 1}).fragmentation, 0);
-  const std::vector<std::int64_t> usable{100}, used{150}, none{0};
-  const std::vector<std::uint32_t> allocs{1};
-  const Packing packing = measure_packing({.cpu_usable_mhz = usable,
-                                           .cpu_used_mhz = used,
-                                           .memory_usable_mb = usable,
-                                           .memory_used_mb = none,
-                                           .disk_usable_mb = none,
-                                           .disk_used_mb = none,
-                                           .devices_usable = none,
-                                           .devices_used = none,
-                                           .alloc_count = allocs},
-                                          {.cpu_mhz = 10});
+  EXPECT_EQ(PackingSums({.cpu_mhz = 1}).packing().fragmentation, 0);
+  PackingSums sums({.cpu_mhz = 10});
+  sums.add({{100, 100, 0, 0}, {150, 0, 0, 0}, 1});
+  const Packing packing = sums.packing();
   EXPECT_DOUBLE_EQ(packing.cpu_utilisation(), 1) << "never more than all";
   EXPECT_EQ(packing.stranded.cpu_mhz, 0);
   EXPECT_EQ(packing.stranded.memory_mb, 100);
