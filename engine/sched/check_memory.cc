@@ -38,7 +38,7 @@ class MemoryCheck {
     for (std::size_t i = 0; i < scratch_.by_state.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
     for (auto& table : Access::tables(scratch_.by_state.ask_scores)) check_scores(table);
     for (const FailureMemo& memo : Access::memos(scratch_.by_state.failures))
-      if (memo.key.group) check_memo(memo);
+      if (memo.key.number != 0) check_memo(memo);
     return std::move(problems_);
   }
 
@@ -178,10 +178,9 @@ class MemoryCheck {
     if (table.of_row.empty() || !list_changed(table.place)) return;
     any_group([&](const CompiledJob& job, std::uint32_t number) {
       const CompiledGroup& group = job.groups[number];
-      const AskScores::Ask ask{group.ask, table.ask.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
-      if (ask != table.ask) return false;
+      if (!group.ask || group.ask->number != table.ask) return false;
       const SelectOptions options;
-      GroupView& v = begin(job, number, options, ask.algorithm);
+      GroupView& v = begin(job, number, options, table.algorithm);
       if (!serves_now(Columns::kScoresServe)) return false;
       for (NodeRow row = 0; row < table.of_row.size(); ++row) {
         const std::uint64_t known = table.of_row[row];
@@ -213,9 +212,8 @@ class MemoryCheck {
     const FailureKey& key = memo.key;
     const bool evicts = key.evicts();
     any_group([&](const CompiledJob& job, std::uint32_t group) {
-      const bool answers = key.job ? job.spec.get() == key.job && group == key.position
-                                   : job.base_set == key.base_set && request_the_same(*key.group, job.groups[group]);
-      if (!answers) return false;
+      const tables::Ask* const ask = job.groups[group].ask.get();
+      if (job.group_number + group != key.number && (!ask || ask->number != key.number)) return false;
       SelectOptions options;
       options.evict = evicts;
       GroupView& v = begin(job, group, options);

@@ -19,7 +19,7 @@ bool GenericScheduler::fails_again() {
   if (!job_ || job_->groups.size() != 1 || !given_.eval->blocked || given_.eval->annotate ||
       !settings_.sources.has(Switch::failed_attempt) || !given_.eval->wait_until.is_zero())
     return false;
-  const RetryMemo* const kept = scratch_.by_state.failures.retry_of(job_->spec.get());
+  const RetryMemo* const kept = scratch_.by_state.failures.retry_of(*job_);
   if (!kept || !scratch_.passed_over.empty()) return false;
   const RetryMemo& before = *kept;
   FailureMemo* const memo = scratch_.by_state.failures.of_retry(before);
@@ -55,7 +55,7 @@ void GenericScheduler::keep_failure() {
   for (std::size_t g = 0; g < result.groups.size(); ++g)
     if (result.groups[g].failed) failed = g, ++failures;
   if (failures != 1) return;
-  RetryMemo& kept = scratch_.by_state.failures.add_retry(job_->spec, *memo);
+  RetryMemo& kept = scratch_.by_state.failures.add_retry(*job_, *memo);
   kept.job_changes = given_.state->jobs.keys[given_.eval->job].changes;
   kept.object = given_.state->jobs.objects[given_.eval->job];
   kept.surroundings = given_.state->cold;

@@ -1,6 +1,7 @@
 // Compiles a job version: strings become symbols, targets columns, requests numbers. Runs once, at registration.
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "base/text.h"
 #include "model/flatten.h"
@@ -91,7 +92,7 @@ Needs needs_of(const CompiledGroup& group) {
   out.add(Need::secrets, !group.secrets.empty());
   for (const std::int64_t amount : {group.cpu_mhz, group.memory_mb, group.disk_mb})
     out.add(Need::wide_amounts, amount < 0 || amount > std::numeric_limits<std::int32_t>::max());
-  out.add(Need::no_ask_number, group.ask == kNoRow);
+  out.add(Need::no_ask_number, !group.ask);
   return out;
 }
 
@@ -204,6 +205,8 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
     out->group_list = std::move(groups);
   }
   out->groups = *out->group_list;
+  out->group_number = numbers_ + 1;
+  numbers_ += out->groups.size();
   out->needs.add(Need::several_groups, out->groups.size() != 1);
   out->needs.add(Need::escapes, out->escapes);
   out->needs.add(Need::distinct_hosts, out->distinct_hosts);
@@ -250,14 +253,40 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
   sort_unique(group.drivers);
   for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
   sort_unique(group.secrets);
-  if (std::string ask = ask_text(job, group); !ask.empty())
-    group.ask = ask_ids_.try_emplace(std::move(ask), static_cast<std::uint32_t>(ask_ids_.size())).first->second;
+  if (std::string checks = checks_text(job, group); !checks.empty())
+    group.checks =
+        check_ids_.try_emplace(std::move(checks), static_cast<std::uint32_t>(check_ids_.size())).first->second;
   group.shape_id = shape_id(group.shape);
   group.shape_oversubscribed_id = shape_id(group.shape_oversubscribed);
   group.cpu_mhz = group.shape->cpu_mhz;
   group.memory_mb = group.shape->memory_mb;
   group.disk_mb = group.shape->disk_mb;
+  if (group.checks != kNoRow) group.ask = intern_ask(group);
   group.needs = needs_of(group);
+}
+
+std::shared_ptr<const Ask> StateStore::intern_ask(const CompiledGroup& group) {
+  Ask ask{0, group.checks, group.cpu_mhz, group.memory_mb, group.disk_mb, {}, {}};
+  if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) {
+    ask.networks = group.spec->networks;
+    for (const model::Task& task : group.spec->tasks) ask.tasks.emplace_back(task.resources, task.lifecycle);
+  }
+  const auto content = [](const Ask& a) {
+    return std::tie(a.checks, a.cpu_mhz, a.memory_mb, a.disk_mb, a.networks, a.tasks);
+  };
+  std::size_t hash = 0;
+  for (const std::int64_t part : {std::int64_t{ask.checks}, ask.cpu_mhz, ask.memory_mb, ask.disk_mb})
+    hash = base::BitHash()(hash ^ static_cast<std::uint64_t>(part));
+  for (auto [at, end] = asks_.equal_range(hash); at != end; ++at)
+    if (auto known = at->second.lock(); known && content(*known) == content(ask)) return known;
+  if (asks_.size() > 2 * asks_kept_ + 64) {  // those that ended are erased when they may be half of all
+    std::erase_if(asks_, [](const auto& entry) { return entry.second.expired(); });
+    asks_kept_ = asks_.size();
+  }
+  ask.number = ++numbers_;
+  auto out = std::make_shared<const Ask>(std::move(ask));
+  asks_.emplace(hash, out);
+  return out;
 }
 
 void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& group) {

@@ -4,7 +4,11 @@
 // ids. Rows are immutable; a job's key row has its current version and the chain of its allocations.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "match/operand.h"
 #include "match/target.h"
@@ -63,6 +67,17 @@ struct CompiledTask {
   bool network = false, devices = false;
 };
 
+/// What a group requests of a node, apart from volumes. Groups with the same Ask get the same answer from every node
+/// that neither the plan nor the job's own allocations touch. It ends with the last job version that has it.
+struct Ask {
+  std::uint64_t number = 0;  ///< never used again; not part of what is compared
+  std::uint32_t checks = kNoRow;
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
+  /// Where amounts do not say all: ports, devices and cores, as the group and its tasks list them.
+  std::vector<model::NetworkResource> networks;
+  std::vector<std::pair<std::optional<model::Resources>, std::optional<model::Lifecycle>>> tasks;
+};
+
 struct CompiledGroup {
   const model::TaskGroup* spec = nullptr;
   Symbol name = kEmptySymbol;
@@ -72,8 +87,10 @@ struct CompiledGroup {
   std::vector<CompiledSpread> spreads;       ///< group level; the job's are in the job
   std::vector<CompiledDistinctProperty> distinct_properties;
   bool distinct_hosts = false;
-  bool escapes = false;        ///< R-FEAS-406
-  std::uint32_t ask = kNoRow;  ///< equal for groups whose checks are equal per node kind (kinds.h); kNoRow: not by kind
+  bool escapes = false;  ///< R-FEAS-406
+  /// Equal for groups whose checks are equal per node kind (kinds.h); kNoRow: not by kind
+  std::uint32_t checks = kNoRow;
+  std::shared_ptr<const Ask> ask;  ///< null: without a number of its checks
   std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
@@ -106,6 +123,8 @@ struct CompiledJob {
   std::shared_ptr<const std::vector<CompiledGroup>> group_list;  ///< shared by versions with the same task groups
   std::span<const CompiledGroup> groups;                         ///< of group_list
   Needs needs;                                                   ///< needs of every group
+  /// Of the first group, those of the others follow: numbers like Ask::number, but of this version's groups alone.
+  std::uint64_t group_number = 0;
 
   /// Prefix of the names of its allocations: the job's Name for system and sysbatch, else its ID (R-MODEL-591, 592,
   /// R-SCHED-127).

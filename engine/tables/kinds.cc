@@ -49,7 +49,7 @@ void append_other_profile(const model::Node& node, std::string& out) {
   }
 }
 
-std::string ask_text(const CompiledJob& job, const CompiledGroup& group) {
+std::string checks_text(const CompiledJob& job, const CompiledGroup& group) {
   if (job.escapes || group.escapes) return {};
   std::string out;
   const auto numbers = [&](const std::vector<std::uint32_t>& list) {

@@ -1,8 +1,8 @@
 // Texts of what the checks of a node read besides its computed class, and of what the checks of a task group require: a
-// verdict of (group, node) is one of (ask, kind) and outlives evaluations.
+// verdict of (group, node) is one of (checks, kind) and outlives evaluations.
 //
-//   kind   number of (computed class, the two profiles): NodeCapacity::kind
-//   ask    number of ask_text(): CompiledGroup::ask
+//   kind     number of (computed class, the two profiles): NodeCapacity::kind
+//   checks   number of checks_text(): CompiledGroup::checks
 // Both are numbered in order of appearance, and numbers are never reused. So cached verdicts need no invalidation: a
 // node that changes gets another kind.
 #pragma once
@@ -21,6 +21,6 @@ void append_other_profile(const model::Node& node, std::string& out);
 /// The job's and group's requirements on a node's class, drivers, devices, network and secrets. Empty if the answer
 /// depends on more than the node's kind: constraints that escape the class, a device's ID, a host network that the node
 /// names.
-[[nodiscard]] std::string ask_text(const CompiledJob& job, const CompiledGroup& group);
+[[nodiscard]] std::string checks_text(const CompiledJob& job, const CompiledGroup& group);
 
 }  // namespace berth::tables

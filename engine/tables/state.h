@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bit_hash.h"
@@ -385,6 +386,7 @@ class StateStore {
   void set_object(JobKeyRow key, std::shared_ptr<const model::Job> job);
   void keep_alias(VersionRow row, std::shared_ptr<const model::Job> job);
   void compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group);
+  [[nodiscard]] std::shared_ptr<const Ask> intern_ask(const CompiledGroup& group);
   void compile_tasks(const model::TaskGroup& spec, CompiledGroup& group);
   void compile_constraints(const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes);
   void compile_affinities(const std::vector<model::Affinity>& list, std::vector<CompiledAffinity>& out);
@@ -425,7 +427,10 @@ class StateStore {
   tsl::robin_map<const ResourceShape*, ShapeId, base::BitHash> shape_ids_;
   std::vector<NodeRow> class_sample_;                                     // one node per computed class code
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles
-  tsl::robin_map<std::string, std::uint32_t> ask_ids_;                    // by ask_text()
+  tsl::robin_map<std::string, std::uint32_t> check_ids_;                  // by checks_text()
+  std::unordered_multimap<std::size_t, std::weak_ptr<const Ask>> asks_;   // by hash of the content
+  std::size_t asks_kept_ = 0;                                             // left when the ended ones were erased
+  std::uint64_t numbers_ = 0;                                             // Ask::number, CompiledJob::group_number
   std::vector<std::uint32_t> nodes_of_kind_;                              // by kind
   std::vector<std::uint32_t> kinds_of_class_;                             // number of those with nodes, by class
   std::size_t mixed_classes_ = 0;                                         // number of classes with several kinds

@@ -6,10 +6,10 @@
 namespace berth::sched {
 namespace {
 
-TEST(LooksPerNode, KeepsTheLastByAskAndVolumes) {
+TEST(LooksPerNode, KeepsTheLastByChecksAndVolumes) {
   LooksPerNode looks;
   tables::CompiledGroup plain, with_volumes, of_more;
-  plain.ask = with_volumes.ask = 3;
+  plain.checks = with_volumes.checks = 3;
   with_volumes.has_host_volumes = true;
   const double unknown = looks.of(plain);
   EXPECT_GT(unknown, 1);
@@ -21,7 +21,7 @@ TEST(LooksPerNode, KeepsTheLastByAskAndVolumes) {
   looks.note(plain, 5, 0);  // no Select
   EXPECT_EQ(looks.of(plain), 1);
   EXPECT_EQ(looks.of(with_volumes), 10);
-  looks.note(of_more, 50, 5);  // an ask that has no number
+  looks.note(of_more, 50, 5);  // checks without a number
   EXPECT_EQ(looks.of(of_more), unknown);
 }
 

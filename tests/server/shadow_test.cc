@@ -109,9 +109,8 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
   sched::Scratch& scratch = world.server->lane().scratch;
   const tables::Snapshot& state = world.server->store().current();
   const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
-  std::uint64_t* const known = scratch.by_state.ask_scores.find(
-      scratch.by_state.feed, state.nodes,
-      {group.ask, rank::FitAlgorithm::binpack, group.cpu_mhz, group.memory_mb, group.disk_mb}, 1000);
+  std::uint64_t* const known = scratch.by_state.ask_scores.find(scratch.by_state.feed, state.nodes, *group.ask,
+                                                                rank::FitAlgorithm::binpack, 1000);
   ASSERT_NE(known, nullptr);
   for (std::size_t row = 0; row < state.nodes.size(); ++row) known[row] = std::bit_cast<std::uint64_t>(0.25);
   world.place("four", 4);

@@ -250,6 +250,32 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));  // healthy alone: what was known of the class is not
 }
 
+TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // what results of nodes hang on (job_table.h)
+  StateStore store;
+  const auto group_of = [&](const model::Job& job) {
+    const VersionRow row = store.upsert_job(std::make_shared<const model::Job>(job), true);
+    return store.current().jobs.versions[row]->groups[0];
+  };
+  const auto number_of = [&](const model::Job& job) { return group_of(job).ask->number; };
+  const std::uint64_t plain = number_of(*job_of("a"));
+  model::Job same = *job_of("b"), other = *job_of("c", 200), ports = *job_of("d"), more = *job_of("e");
+  same.priority = 70;
+  same.task_groups[0].count = 3;
+  same.task_groups[0].tasks[0].name = "other";
+  EXPECT_EQ(number_of(same), plain);
+  EXPECT_NE(number_of(other), plain);
+  for (model::Job* job : {&ports, &more}) {
+    model::NetworkResource& network = job->task_groups[0].networks.emplace_back();
+    network.mode = "host";
+    network.reserved_ports.emplace_back() = {.label = "http", .value = 80};
+  }
+  more.task_groups[0].networks[0].reserved_ports[0].value = 81;
+  EXPECT_NE(number_of(ports), plain);
+  EXPECT_NE(number_of(more), number_of(ports));  // amounts and checks are the same
+  more.task_groups[0].constraints.emplace_back() = {"${node.unique.id}", "x", "="};
+  EXPECT_EQ(group_of(more).ask, nullptr);  // no number of checks tells which nodes pass
+}
+
 constexpr std::size_t kColumnsOfNodes = 512;  // of state_nodes.cc
 
 /// A node with so many attributes of its own kind: the last ones have no column before a job names them.

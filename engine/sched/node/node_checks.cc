@@ -210,13 +210,13 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
 
 /// More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
 bool NodeChecks::kind_tells(const GroupView& v) const {
-  return attempt_.snapshot->nodes.classes_exact && v.group->ask != kNoRow && (v.network || network().is_default());
+  return attempt_.snapshot->nodes.classes_exact && v.group->checks != kNoRow && (v.network || network().is_default());
 }
 
 std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
   if (!kind_tells(v)) return first_failing(row, v);
   std::uint32_t& known =
-      scratch_.by_content.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+      scratch_.by_content.kind_verdicts.of(v.group->checks, attempt_.snapshot->nodes.capacity(row).kind);
   if (known != KindVerdicts::kUnknown) return known;
   const std::uint32_t reason = first_failing(row, v);
   if (attempt_.error.empty()) known = reason;
@@ -226,24 +226,25 @@ std::uint32_t NodeChecks::first_failing_known(NodeRow row, GroupView& v) {
 std::uint32_t NodeChecks::first_failing_of_class(NodeRow row, std::uint32_t computed_class, GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!nodes.class_kinds_exact || !kind_tells(v)) return first_failing_known(row, v);
-  if (const std::uint32_t known = scratch_.by_content.kind_verdicts.of_class(nodes, v.group->ask, computed_class);
+  if (const std::uint32_t known = scratch_.by_content.kind_verdicts.of_class(nodes, v.group->checks, computed_class);
       known != KindVerdicts::kUnknown)
     return known;
   const std::uint32_t reason = first_failing_known(row, v);
-  if (attempt_.error.empty()) scratch_.by_content.kind_verdicts.of_class(nodes, v.group->ask, computed_class) = reason;
+  if (attempt_.error.empty())
+    scratch_.by_content.kind_verdicts.of_class(nodes, v.group->checks, computed_class) = reason;
   return reason;
 }
 
 std::span<const std::uint32_t> NodeChecks::known_of_classes(const GroupView& v) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (!nodes.class_kinds_exact || !kind_tells(v)) return {};
-  return scratch_.by_content.kind_verdicts.of_classes(nodes, v.group->ask);
+  return scratch_.by_content.kind_verdicts.of_classes(nodes, v.group->checks);
 }
 
 std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
   if (!kind_tells(v)) return kReasonNone;
   const std::uint32_t known =
-      scratch_.by_content.kind_verdicts.of(v.group->ask, attempt_.snapshot->nodes.capacity(row).kind);
+      scratch_.by_content.kind_verdicts.of(v.group->checks, attempt_.snapshot->nodes.capacity(row).kind);
   return known == KindVerdicts::kUnknown ? std::uint32_t{kReasonNone} : known;
 }
 

@@ -13,9 +13,12 @@ constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
 
 }  // namespace
 
-std::uint64_t* AskScores::find(NodeFeed& feed, const tables::NodeTable& nodes, const Ask& ask, std::size_t looks) {
+std::uint64_t* AskScores::find(NodeFeed& feed, const tables::NodeTable& nodes, const tables::Ask& ask,
+                               rank::FitAlgorithm algorithm, std::size_t looks) {
   ++finds_;
-  auto table = std::find_if(tables_.begin(), tables_.end(), [&](const Table& known) { return known.ask == ask; });
+  auto table = std::find_if(tables_.begin(), tables_.end(), [&](const Table& known) {
+    return known.ask == ask.number && known.algorithm == algorithm;
+  });
   if (table == tables_.end()) {
     const std::size_t most =
         std::clamp<std::size_t>(kBytesMost / (sizeof(std::uint64_t) * (nodes.size() + 1)), 1, kTablesMost);
@@ -24,7 +27,7 @@ std::uint64_t* AskScores::find(NodeFeed& feed, const tables::NodeTable& nodes, c
     else
       table = std::min_element(tables_.begin(), tables_.end(),
                                [](const Table& a, const Table& b) { return a.used < b.used; });
-    table->ask = ask;
+    table->ask = ask.number, table->algorithm = algorithm;
     table->used = finds_;
     table->place = NodePlace();
     table->of_row.clear();

@@ -19,21 +19,16 @@ namespace berth::sched {
 
 class AskScores {
  public:
-  /// Figures in MHz and MiB. Asks that are equal here are so to every node.
-  struct Ask {
-    std::uint32_t checks = 0;  ///< CompiledGroup::ask
-    rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
-    std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-    friend bool operator==(const Ask&, const Ask&) = default;
-  };
   /// What is known of the ask on such nodes, by row, to be read and written until the next call. Null: nothing, or to
   /// find out costs more than it saves on so many looks at nodes.
-  [[nodiscard]] std::uint64_t* find(NodeFeed& feed, const tables::NodeTable& nodes, const Ask& ask, std::size_t looks);
+  [[nodiscard]] std::uint64_t* find(NodeFeed& feed, const tables::NodeTable& nodes, const tables::Ask& ask,
+                                    rank::FitAlgorithm algorithm, std::size_t looks);
 
  private:
   friend struct MemoryAccess;
   struct Table {
-    Ask ask;
+    std::uint64_t ask = 0;  // Ask::number
+    rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
     std::uint64_t used = 0;  // the last time
     NodePlace place;
     std::vector<std::uint64_t> of_row;  // empty: the ask was met once

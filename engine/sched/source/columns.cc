@@ -84,10 +84,9 @@ void Columns::begin(GroupView& v) {
 
 /// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
 std::uint64_t* Columns::find_known(const GroupView& v) {
-  const CompiledGroup& group = *v.group;
   if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
-  const AskScores::Ask ask{group.ask, attempt_.config.algorithm, group.cpu_mhz, group.memory_mb, group.disk_mb};
-  return scratch_.by_state.ask_scores.find(scratch_.by_state.feed, attempt_.snapshot->nodes, ask, candidates_.expected);
+  return scratch_.by_state.ask_scores.find(scratch_.by_state.feed, attempt_.snapshot->nodes, *v.group->ask,
+                                           attempt_.config.algorithm, candidates_.expected);
 }
 
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.

@@ -22,11 +22,10 @@ constexpr std::size_t kChangesLeast = 64;
 /// a key of its own.
 FailureKey FailedBefore::key_of(const GroupView& v, bool evicts) const {
   const tables::CompiledJob& job = *attempt_.job;
+  const bool of_any_job = tables::serves(kOfAnyJob, v.needs) && (!evicts || scratch_.by_attempt.overlays.empty());
   FailureKey out;
-  out.group = v.group;
-  if (!tables::serves(kOfAnyJob, v.needs) || (evicts && !scratch_.by_attempt.overlays.empty()))
-    out.job = job.spec.get();
-  out.position = static_cast<std::uint32_t>(v.group - job.groups.data());
+  out.number =
+      of_any_job ? v.group->ask->number : job.group_number + static_cast<std::uint64_t>(v.group - job.groups.data());
   out.base_set = candidates_.base_set;
   if (evicts) out.evicted = fit_.victims.highest_evicted();
   return out;
@@ -289,7 +288,7 @@ void FailedBefore::remember(const GroupView& v) {
 /// The memo of the key, of this state, in which no node is entered yet.
 FailureMemo& FailedBefore::renew(const FailureKey& key) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  FailureMemo& memo = scratch_.by_state.failures.add(key, *attempt_.job, nodes.size());
+  FailureMemo& memo = scratch_.by_state.failures.add(key, nodes.size());
   memo.use.move_to(nodes), memo.ready.move_to(nodes);
   memo.job_changes = attempt_.snapshot->jobs.keys[attempt_.job->key].changes;
   memo.static_epoch = nodes.static_epoch;

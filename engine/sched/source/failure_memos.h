@@ -17,25 +17,15 @@
 
 namespace berth::sched {
 
-/// Whether the groups, which have the same number of checks, fail on the same nodes for the same reasons, as far as
-/// they request cpu, memory, disk, ports, devices and cores.
-[[nodiscard]] bool request_the_same(const tables::CompiledGroup& a, const tables::CompiledGroup& b);
-
-/// Which Selects a memo answers: those of one group of one job, or of every group that requests the same.
+/// Which Selects a memo answers: those of one group of one job version, or of every group with the same ask.
 struct FailureKey {
   static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::min();
-  const tables::CompiledGroup* group = nullptr;
-  const model::Job* job = nullptr;  ///< null: of any job
-  std::uint32_t position = 0;       ///< of the group in the job's list
+  std::uint64_t number = 0;  ///< Ask::number, or of the group alone (CompiledJob::group_number); 0: none
   std::uint32_t base_set = 0;
   std::int64_t evicted = kNobody;  ///< the highest priority that a pass may evict
 
   [[nodiscard]] bool evicts() const { return evicted != kNobody; }
-  friend bool operator==(const FailureKey& a, const FailureKey& b) {
-    return a.job == b.job && a.base_set == b.base_set && a.evicted == b.evicted &&
-           (a.job ? a.position == b.position : request_the_same(*a.group, *b.group));
-  }
-  [[nodiscard]] std::size_t hash() const;
+  friend bool operator==(const FailureKey&, const FailureKey&) = default;
 };
 
 struct FailureMemo {
@@ -50,10 +40,8 @@ struct FailureMemo {
     std::int32_t count = 0;
     bool by_job = false;  ///< by a constraint of the job
   };
-  FailureKey key;                         ///< no group: the memo is not in use
-  std::uint64_t number = 0;               ///< of what it was made for; never used again
-  std::shared_ptr<const model::Job> job;  ///< this and `groups` are pinned, so that the key stays its own
-  std::shared_ptr<const std::vector<tables::CompiledGroup>> groups;
+  FailureKey key;            ///< no number: the memo is not in use
+  std::uint64_t number = 0;  ///< of what it was made for; never used again
   NodePlace use{NodePlace::kUse}, ready{NodePlace::kReady};
   std::uint64_t job_changes = 0;     ///< JobKey::changes, whose allocations are in
   std::uint64_t static_epoch = 0;    ///< of the nodes' values that distinct properties compare
@@ -94,8 +82,8 @@ struct FailureMemo {
 /// What an attempt of a job came to that planned nothing, after one placement that failed: as long as the memo of the
 /// Select that failed last says so, and all else is as it was, another attempt comes to the same.
 struct RetryMemo {
-  std::shared_ptr<const model::Job> job;  ///< pinned, so that it stays its own; null: not in use
-  std::size_t memo = 0;                   ///< of FailureMemos
+  std::uint64_t group_number = 0;  ///< of the job version; 0: not in use
+  std::size_t memo = 0;            ///< of FailureMemos
   std::uint64_t memo_number = 0;
   std::uint64_t job_changes = 0;             ///< JobKey::changes
   std::shared_ptr<const model::Job> object;  ///< JobTable::objects
@@ -116,21 +104,20 @@ class FailureMemos {
     const auto at = of_key_.find(key);
     return at == of_key_.end() ? nullptr : &memos_[at->second];
   }
-  /// That of the key, or one to be filled in. The key's group is one of the job's.
-  FailureMemo& add(const FailureKey& key, const tables::CompiledJob& job, std::size_t nodes);
+  /// That of the key, or one to be filled in.
+  FailureMemo& add(const FailureKey& key, std::size_t nodes);
   void drop(FailureMemo& memo) {
-    if (memo.key.group) of_key_.erase(memo.key);
+    if (memo.key.number != 0) of_key_.erase(memo.key);
     memo.key = {}, memo.number = 0;
-    memo.job = nullptr, memo.groups = nullptr;
   }
 
   /// Null: none.
-  [[nodiscard]] const RetryMemo* retry_of(const model::Job* job) const {
-    const auto at = of_job_.find(job);
+  [[nodiscard]] const RetryMemo* retry_of(const tables::CompiledJob& job) const {
+    const auto at = of_job_.find(job.group_number);
     return at == of_job_.end() ? nullptr : &retries_[at->second];
   }
   /// That of the job, or one to be filled in, which fails again as `memo` says.
-  RetryMemo& add_retry(const std::shared_ptr<const model::Job>& job, const FailureMemo& memo);
+  RetryMemo& add_retry(const tables::CompiledJob& job, const FailureMemo& memo);
   /// Null: it is there no longer.
   [[nodiscard]] FailureMemo* of_retry(const RetryMemo& retry) {
     FailureMemo& memo = memos_[retry.memo];
@@ -140,7 +127,10 @@ class FailureMemos {
  private:
   friend struct MemoryAccess;
   struct KeyHash {
-    std::size_t operator()(const FailureKey& key) const noexcept { return key.hash(); }
+    std::size_t operator()(const FailureKey& key) const noexcept {
+      const base::BitHash hash;
+      return hash(hash(key.number) ^ static_cast<std::uint64_t>(key.evicted)) + key.base_set;
+    }
   };
   std::deque<FailureMemo> memos_;  // they stay where they are
   std::size_t next_ = 0;           // filled in last
@@ -148,7 +138,7 @@ class FailureMemos {
   tsl::robin_map<FailureKey, std::size_t, KeyHash> of_key_;
   std::deque<RetryMemo> retries_;
   std::size_t next_retry_ = 0;
-  tsl::robin_map<const model::Job*, std::size_t, base::BitHash> of_job_;
+  tsl::robin_map<std::uint64_t, std::size_t, base::BitHash> of_job_;  // by CompiledJob::group_number
 };
 
 }  // namespace berth::sched

@@ -2,7 +2,8 @@
 // Where few nodes fit, much of the order is wanted, and to order more later costs as much as all of it. One worker's
 // own.
 //
-//   looks   4 B   by ask (CompiledGroup::ask), without host volumes and with: nodes looked at for each that was to be
+//   looks   4 B   by number of checks (CompiledGroup::checks), without host volumes and with: nodes looked at for each
+//   that was to be
 //                 returned; 0: unknown
 #pragma once
 
@@ -22,7 +23,7 @@ class LooksPerNode {
   }
   /// Selects of the group looked at so many nodes, and might have returned so many.
   void note(const tables::CompiledGroup& group, std::uint64_t looked, std::uint64_t wanted) {
-    if (group.ask == tables::kNoRow || wanted == 0) return;
+    if (group.checks == tables::kNoRow || wanted == 0) return;
     const std::size_t at = place_of(group);
     if (at >= looks_.size()) looks_.resize(at + 1, 0);
     looks_[at] = static_cast<float>(looked) / static_cast<float>(wanted);
@@ -30,7 +31,7 @@ class LooksPerNode {
 
  private:
   static std::size_t place_of(const tables::CompiledGroup& group) {
-    return 2 * std::size_t{group.ask} + static_cast<std::size_t>(group.has_host_volumes);
+    return 2 * std::size_t{group.checks} + static_cast<std::size_t>(group.has_host_volumes);
   }
   std::vector<float> looks_;
 };
