@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "cli/html_output.h"
+#include "cli/log_options.h"
 #include "cli/outputs.h"
 #include "cli/slowed_stage.h"
 #include "cli/study_arguments.h"
@@ -31,6 +32,7 @@ struct RunArguments {
   bool list = false, stages = false, quiet = false;
   std::string slowdown, sources;
   std::uint64_t shadow = 0;
+  LogArguments log;
 };
 
 int list_workloads() {
@@ -111,6 +113,7 @@ int run_many(const RunArguments& arguments) {
                                                     {"--stages", arguments.stages},
                                                     {"--slowdown", !arguments.slowdown.empty()},
                                                     {"--sources", !arguments.sources.empty()},
+                                                    {"--log-json", arguments.log.json},
                                                     {"--shadow", arguments.shadow > 0}};
   for (const auto& [option, given] : kOfOneRun)
     if (given)
@@ -137,9 +140,13 @@ int run(const RunArguments& arguments) {
   const auto sources = enabled_sources("berth run", arguments.sources);
   if (!sources) return report_error(sources.error(), 2);
   workload->sources = *sources;
-  if (arguments.shadow > 0 && workload->cluster.source == sim::Source::nomad_grid)
-    return report_error({"berth run", "--shadow", "nomad-grid is compared with Nomad's own decisions", "leave it out"},
-                        2);
+  const auto level = log_level("berth run", arguments.log);
+  if (!level) return report_error(level.error(), 2);
+  const bool logs = *level && **level <= base::LogLevel::info;
+  for (const auto& [option, given] : {std::pair("--shadow", arguments.shadow > 0), std::pair("--log-level", logs)})
+    if (given && workload->cluster.source == sim::Source::nomad_grid)
+      return report_error({"berth run", option, "nomad-grid is compared with Nomad's own decisions", "leave it out"},
+                          2);
   if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
   if (!arguments.study.results.empty())
     if (auto fine = study::ResultsDb::check(arguments.study.results); !fine) return report_error(fine.error(), 2);
@@ -154,7 +161,8 @@ int run(const RunArguments& arguments) {
   if (arguments.stages) recorder.emplace(profile::calibrate(), profile::RecorderOptions{.detail_every = 1});
   if (recorder) options.observer = &*recorder;
   const auto shadow = make_shadow(run::server_settings(*workload), arguments.shadow);
-  options.beside = shadow.get();
+  EvaluationLog evaluation_log(arguments.log.json, shadow.get());
+  options.beside = logs ? &evaluation_log : static_cast<server::Listener*>(shadow.get());
   const auto slowed = slowed_stage(arguments.slowdown, options.observer);
   if (slowed) options.observer = slowed.get();
 
@@ -237,6 +245,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_slowdown(*command, arguments->slowdown);
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
+  add_log(*command, arguments->log, "a line per evaluation is at info");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(

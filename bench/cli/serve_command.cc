@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/log_options.h"
 #include "cli/outputs.h"
 #include "cli/workload_arguments.h"
 #include "http/endpoints/endpoints.h"
@@ -37,6 +38,7 @@ struct ServeArguments {
   std::uint64_t seed = 1, shadow = 0;
   std::string sources, order;
   std::optional<std::int64_t> workers;
+  LogArguments log;
   bool quiet = false;
 };
 
@@ -106,6 +108,8 @@ int serve(const ServeArguments& arguments) {
   const auto sources = enabled_sources("berth serve", arguments.sources);
   if (!sources) return report_error(sources.error(), 2);
   options.start.sources = *sources;
+  const auto level = log_level("berth serve", arguments.log);
+  if (!level) return report_error(level.error(), 2);
   options.start.workers = static_cast<std::uint32_t>(arguments.workers.value_or(1));
   options.start.free_order = arguments.order == "free";
   options.simulation.speed = *speed;
@@ -121,6 +125,7 @@ int serve(const ServeArguments& arguments) {
   auto service = serve::make_service(options);
   if (!service) return report_error(service.error(), 2);
   print_warnings((*service)->warnings());
+  if (*level) (*service)->simulation().monitor_log().print(**level, arguments.log.json, print_log);
   const std::size_t nodes = (*service)->simulation().state().nodes.size();
   const auto shadow = make_shadow((*service)->simulation().config().server, arguments.shadow);
   std::optional<ShadowListener> listener;
@@ -240,6 +245,10 @@ void add_serve(CLI::App& app, int& exit_code) {
   add_order(*command, arguments->order);
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
+  add_log(
+      *command, arguments->log,
+      "evaluations, allocations, nodes, drains and deployments are at info, requests at debug, log entries at trace, "
+      "all with the virtual time");
   command->add_flag("--refused", arguments->refused,
                     "print which requests are refused, with status and words, and end");
   command->add_flag("--quiet", arguments->quiet, "do not print the address");

@@ -100,6 +100,7 @@ void Measuring::attempt(server::Lane& lane) {
   if (book.began_ns < 0) book.began_ns = book.started_ns;
   if (observer_ && lane.stages)
     lane.stages->set_detailed(observer_->detailed(number_of(lane, result_.evaluations + 1), lane.record->round));
+  if (beside_) beside_->attempt(lane);
 }
 
 // ---------------------------------------------------------------- a plan
@@ -158,6 +159,7 @@ void Measuring::measure_commit(const server::Lane& lane, Book& book) {
 
 /// Records latency, failures and work of a finished evaluation.
 void Measuring::settled(server::Lane& lane) {
+  if (beside_) beside_->settled(lane);
   Book& book = *books_[lane.number];
   ++result_.evaluations;
   const std::uint64_t snapshots = std::exchange(book.snapshots, 0);

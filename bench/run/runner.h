@@ -17,7 +17,8 @@ struct RunOptions {
   AllocationCount (*allocations)() = nullptr;
   bool hdr_log = false;          ///< keep RunResult::hdr_log
   Observer* observer = nullptr;  ///< may be null
-  /// Another listener of lanes and decisions, such as a Shadow; may be null. Not for nomad-grid.
+  /// Another listener of lanes, attempts, decisions and ends of evaluations, such as a Shadow; may be null. Not for
+  /// nomad-grid.
   server::Listener* beside = nullptr;
   std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
 };

@@ -259,10 +259,11 @@ void Dispatcher::note(const Call& call, int status) {
   if (!simulation_.monitor_log().wants(LogLevel::debug)) return;
   const transport::Message& message = call.exchange->request();
   const auto microseconds = static_cast<std::int64_t>(call.watch.milliseconds() * 1000);
-  simulation_.monitor_log().write(LogLevel::debug, simulation_.recent_now(), "http",
-                                  "request complete: method=" + message.method + " path=" + message.target +
-                                      " status=" + std::to_string(status) +
-                                      " duration=" + base::duration_text(microseconds * 1000));
+  simulation_.monitor_log().write(LogLevel::debug, simulation_.recent_now(), "http", "request complete",
+                                  {{"method", message.method},
+                                   {"path", message.target},
+                                   {"status", std::to_string(status)},
+                                   {"duration", base::duration_text(microseconds * 1000)}});
 }
 
 void Dispatcher::send(const std::shared_ptr<Call>& call, Reply reply) {

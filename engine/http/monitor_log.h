@@ -1,14 +1,15 @@
-// The simulation's log, for readers with `nomad monitor` (R-STORE-323, 324). A line is made only while a reader
-// requests its level, and none are stored.
+// The simulation's log, for readers with `nomad monitor` (R-STORE-323, 324) and for the program's own output. A line is
+// made only while a reader requests its level, and none are stored.
 //
 //   if (log.wants(LogLevel::info))
-//     log.write(LogLevel::info, now, "nomad.heartbeat", "node is down: node_id=...", node);
+//     log.write(LogLevel::info, now, "nomad.heartbeat", "node is down", {{"node_id", node}}, node);
 //
 // Threads: any.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,23 +17,21 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log_line.h"
 #include "http/endpoint.h"
 
 namespace berth::http {
 
-enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
+using base::LogLevel;
 
 class MonitorLog {
  public:
-  /// "" is info; nullopt: not a level.
-  [[nodiscard]] static std::optional<LogLevel> parse_level(std::string_view text);
-
   [[nodiscard]] bool wants(LogLevel level) const {
     return static_cast<int>(level) >= lowest_.load(std::memory_order_relaxed);
   }
   /// `now_ns`: virtual. `node_id`: node whose client logs the line; "": the server.
-  void write(LogLevel level, std::int64_t now_ns, std::string_view name, std::string_view text,
-             std::string_view node_id = {});
+  void write(LogLevel level, std::int64_t now_ns, std::string_view module, std::string_view message,
+             base::LogFields fields, std::string_view node_id = {});
 
   struct Reader {
     LogLevel level = LogLevel::info;
@@ -41,6 +40,8 @@ class MonitorLog {
     std::shared_ptr<Channel> channel;
   };
   void add(Reader reader);
+  /// Hands every line from a level on to `print`, on the thread that logs it and under the log's mutex.
+  void print(LogLevel level, bool json, std::function<void(std::string_view line)> print);
   [[nodiscard]] std::size_t readers();
 
  private:
@@ -50,6 +51,11 @@ class MonitorLog {
   std::atomic<int> lowest_{kNone};  // lowest level requested by a reader
   std::mutex mutex_;
   std::vector<Reader> readers_;
+  struct {
+    LogLevel level = LogLevel::info;
+    bool json = false;
+    std::function<void(std::string_view)> print;  // none: nothing is printed
+  } printed_;
 };
 
 }  // namespace berth::http

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "server/lane.h"
+#include "server/eval_line.h"
 
 namespace berth::http {
 
@@ -19,7 +19,8 @@ std::string AgentObserver::node_text(tables::NodeRow node) const {
 
 // ---------------------------------------------------------------- evaluations and plans: times of berth's own work
 
-void AgentObserver::attempt(server::Lane&) {
+void AgentObserver::attempt(server::Lane& lane) {
+  if (lane.attempts == 1 && simulation_ && logs(LogLevel::info)) lane.scratch.source_counts = {};
   attempt_ = Stopwatch();
   if (std::exchange(is_first_attempt_, false)) whole_ = Stopwatch();
 }
@@ -47,9 +48,8 @@ void AgentObserver::settled(server::Lane&) { is_first_attempt_ = true; }
 
 void AgentObserver::failed(const server::EvalRecord& record, std::string_view why) {
   if (simulation_ && logs(LogLevel::warn))
-    log(LogLevel::warn, "worker",
-        "evaluation reached the delivery limit: eval_id=" + base::to_text(record.id) + " reason=\"" + std::string(why) +
-            "\"");
+    log(LogLevel::warn, "worker", "evaluation reached the delivery limit",
+        {{"eval_id", base::to_text(record.id)}, {"reason", std::string(why)}});
 }
 
 void AgentObserver::evaluation_decided(const living::DecidedEval& what) {
@@ -71,19 +71,17 @@ void AgentObserver::evaluation_decided(const living::DecidedEval& what) {
   telemetry.sample("nomad.nomad.broker.process_time", process, labels);
   telemetry.sample("nomad.nomad.broker.response_time", wait + process, labels);
   for (const char* name : {"nomad.nomad.eval.ack", "nomad.nomad.worker.send_ack"}) telemetry.sample(name, 0);
-  if (logs(LogLevel::debug))
-    log(LogLevel::debug, "worker",
-        "evaluation processed: eval_id=" + base::to_text(record.id) + " type=" + labels[0].second +
-            " namespace=" + name_space + " job_id=" + job + " triggered_by=" + labels[3].second);
+  if (logs(LogLevel::info))
+    log(LogLevel::info, "worker", server::kEvalMessage,
+        server::eval_fields(what.lane, what.trigger, static_cast<std::int64_t>(process * 1e6)));
 }
 
 void AgentObserver::entry_written(const living::WrittenEntry& what) {
   if (!simulation_) return;
   simulation_->telemetry().count("nomad.raft.apply");
   if (logs(LogLevel::trace))
-    log(LogLevel::trace, "fsm",
-        "entry applied: index=" + std::to_string(what.index) + " type=" + what.kind +
-            (what.error.empty() ? "" : " error=\"" + std::string(what.error) + "\""));
+    log(LogLevel::trace, "fsm", "entry applied",
+        {{"index", std::to_string(what.index)}, {"type", what.kind}, {"error", std::string(what.error)}});
 }
 
 // ---------------------------------------------------------------- nodes, allocations
@@ -109,15 +107,17 @@ void AgentObserver::alloc_changed(const living::AllocChange& what) {
   }
   if (!logs(LogLevel::info)) return;
   const std::string node = allocs.node[what.row] == tables::kNoRow ? "" : node_text(allocs.node[what.row]);
-  const std::string text = "alloc_id=" + base::to_text(allocs.id[what.row]) + " node_id=" + node +
-                           " desired_status=" + tables::to_text(allocs.desired[what.row]) +
-                           " client_status=" + tables::to_text(client);
-  if (what.is_new)
-    log(LogLevel::info, "client.alloc_runner", "allocation placed: " + text, node);
-  else if (client_changed)
-    log(LogLevel::info, "client.alloc_runner", "allocation changed: " + text, node);
-  else if (allocs.desired[what.row] != what.desired_before)
-    log(LogLevel::info, "client.alloc_runner", "allocation is to change: " + text, node);
+  const char* const message = what.is_new                                       ? "allocation placed"
+                              : client_changed                                  ? "allocation changed"
+                              : allocs.desired[what.row] != what.desired_before ? "allocation is to change"
+                                                                                : nullptr;
+  if (message)
+    log(LogLevel::info, "client.alloc_runner", message,
+        {{"alloc_id", base::to_text(allocs.id[what.row])},
+         {"node_id", node},
+         {"desired_status", tables::to_text(allocs.desired[what.row])},
+         {"client_status", tables::to_text(client)}},
+        node);
 }
 
 void AgentObserver::node_changed(const living::NodeChange& what) {
@@ -130,23 +130,21 @@ void AgentObserver::node_changed(const living::NodeChange& what) {
   const LogLevel level = missed ? LogLevel::warn : LogLevel::info;
   if (!logs(level)) return;
   const std::string node = node_text(what.row);
-  log(level, "nomad.heartbeat",
-      std::string(missed ? "node TTL expired" : "node status changed") + ": node_id=" + node +
-          " status=" + tables::to_text(status),
-      node);
+  log(level, "nomad.heartbeat", missed ? "node TTL expired" : "node status changed",
+      {{"node_id", node}, {"status", tables::to_text(status)}}, node);
 }
 
 void AgentObserver::deployment_ended(const model::Deployment& what) {
   if (simulation_ && logs(LogLevel::info))
-    log(LogLevel::info, "deployments_watcher",
-        "deployment ended: deployment_id=" + what.id + " job_id=" + what.job_id + " status=" + what.status);
+    log(LogLevel::info, "deployments_watcher", "deployment ended",
+        {{"deployment_id", what.id}, {"job_id", what.job_id}, {"status", what.status}});
 }
 
 void AgentObserver::drain_ended(const living::DrainEnd& what) {
   if (!simulation_ || !logs(LogLevel::info)) return;
   const std::string node = node_text(what.node);
-  log(LogLevel::info, "nomad.drain",
-      std::string(what.completed ? "node drain complete" : "node drain ended") + ": node_id=" + node, node);
+  log(LogLevel::info, "nomad.drain", what.completed ? "node drain complete" : "node drain ended", {{"node_id", node}},
+      node);
 }
 
 }  // namespace berth::http

@@ -26,8 +26,9 @@ class AgentObserver final : public living::Listener {
 
  private:
   [[nodiscard]] bool logs(LogLevel level) const { return simulation_->monitor_log().wants(level); }
-  void log(LogLevel level, std::string_view name, std::string_view text, std::string_view node_id = {}) const {
-    simulation_->monitor_log().write(level, simulation_->now(), name, text, node_id);
+  void log(LogLevel level, std::string_view module, std::string_view message, base::LogFields fields,
+           std::string_view node_id = {}) const {
+    simulation_->monitor_log().write(level, simulation_->now(), module, message, std::move(fields), node_id);
   }
   [[nodiscard]] std::string node_text(tables::NodeRow node) const;
 

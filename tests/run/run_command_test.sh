@@ -164,6 +164,18 @@ echo '{"Nodes": []}' > "$scratch/empty.json"
 expect 2 'empty.json: ' "$scratch/empty.json" --json "$scratch/none.json"
 [ ! -e "$scratch/none.json" ] || broken "a report was written in spite of a bad cluster"
 
+# A line per evaluation, as text and as JSON.
+"$berth" run --quiet "$small" --log-level info > /dev/null 2> "$scratch/log" || broken "--log-level failed with $?"
+evaluations=$("$berth" run --quiet "$small" --json "$scratch/log.json" > /dev/null && grep -oE '"evaluations": [0-9]+' "$scratch/log.json" | head -1)
+[ "$(grep -cE '^20.*Z \[INFO\]  worker: evaluation processed: eval_id=.* status=complete attempts=1 placed=[0-9]+ failed=0 refused=0 sources=[a-z_]+:[0-9]+.* took=' "$scratch/log")" = "${evaluations#*: }" ] ||
+  broken "--log-level info does not write a line for each of ${evaluations#*: } evaluations: $(head -2 "$scratch/log")"
+BERTH_LOG=info "$berth" run --quiet "$small" --log-json > /dev/null 2> "$scratch/log" || broken "BERTH_LOG failed with $?"
+python3 -c 'import json, sys; assert all(json.loads(line)["status"] == "complete" for line in open(sys.argv[1]))' "$scratch/log" ||
+  broken "--log-json does not write JSON"
+"$berth" run --quiet "$small" --log-level warn > /dev/null 2> "$scratch/log"
+[ ! -s "$scratch/log" ] || broken "--log-level warn writes of evaluations"
+expect 2 "'loud' is no level; write trace" "$small" --log-level loud
+
 # Own traces.
 printf 'submit_s,run_s,count,cpu_mhz,memory_mb\n0,,3,500,256\n2.5,60,1,2000,1024\n4,30,8,1000,512\n' > "$scratch/trace.csv"
 "$berth" trace check "$scratch/trace.csv" > "$scratch/out" || broken "berth trace check failed with $?"

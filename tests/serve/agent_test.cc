@@ -135,6 +135,35 @@ TEST_F(AgentTest, SendsItsLog) {  // R-STORE-323, 324
   EXPECT_EQ(lines.find("[DEBUG]"), std::string::npos);
   EXPECT_NE(lines.find("[INFO]  client.alloc_runner: allocation placed: alloc_id=" + alloc_of("web")),
             std::string::npos);
+  EXPECT_NE(lines.find("[INFO]  worker: evaluation processed: eval_id="), std::string::npos) << lines;
+}
+
+TEST_F(AgentTest, PrintsItsLog) {
+  begin();
+  std::mutex mutex;
+  std::vector<json::Value> lines;
+  service_->simulation().monitor_log().print(http::LogLevel::info, true, [&](std::string_view line) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(io::parse_json(line).value());
+  });
+  EXPECT_EQ(register_job("web").status, 200);
+  advance(30);
+  const std::lock_guard lock(mutex);
+  const auto with = [&](const char* message) {
+    return std::find_if(lines.begin(), lines.end(),
+                        [&](const json::Value& line) { return line["@message"].as_string() == message; });
+  };
+  const auto decided = with("evaluation processed"), placed = with("allocation placed");
+  ASSERT_TRUE(decided != lines.end() && placed != lines.end());
+  EXPECT_EQ((*decided)["job_id"].as_string(), "web");
+  EXPECT_EQ((*decided)["triggered_by"].as_string(), "job-register");
+  EXPECT_EQ((*decided)["status"].as_string(), "complete");
+  EXPECT_EQ((*decided)["attempts"].as_string(), "1");
+  EXPECT_NE((*decided)["placed"].as_string(), "0");
+  EXPECT_EQ((*decided)["failed"].as_string(), "0");
+  EXPECT_NE((*decided)["sources"].as_string(), "none");
+  EXPECT_EQ((*placed)["alloc_id"].as_string(), alloc_of("web"));
+  EXPECT_TRUE(with("request complete") == lines.end());  // debug
 }
 
 TEST_F(AgentTest, PublishesCountersSamplesAndGauges) {  // R-STORE-400 to 404

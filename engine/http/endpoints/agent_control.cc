@@ -131,8 +131,9 @@ std::optional<bool> log_option(const Request& request, const char* name, const s
 }
 
 void monitor(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-323, 324
-  const auto level = MonitorLog::parse_level(request.parameter("log_level"));
-  if (!level) return reply.fail(400, "Unknown log level: " + request.parameter("log_level"));
+  const std::string asked = request.parameter("log_level");
+  const auto level = asked.empty() ? LogLevel::info : base::parse_log_level(asked);
+  if (!level) return reply.fail(400, "Unknown log level: " + asked);
   const std::string as_bool = ": strconv.ParseBool: parsing ";
   const auto as_json = log_option(request, "log_json", "Unknown option for log json" + as_bool, reply);
   const auto plain =

@@ -1,0 +1,47 @@
+// --log-level and --log-json: what happens, as lines on stderr.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log_line.h"
+#include "berth/result.h"
+#include "server/server.h"
+
+namespace berth::cli {
+
+struct LogArguments {
+  std::string level;
+  bool json = false;
+};
+/// Adds the options; `what` is what each line tells of. Without the option BERTH_LOG gives the level.
+void add_log(CLI::App& command, LogArguments& arguments, const std::string& what);
+/// The level; nullopt: no log. Error: not a level.
+[[nodiscard]] Result<std::optional<base::LogLevel>> log_level(const std::string& command,
+                                                              const LogArguments& arguments);
+
+/// Writes a line to stderr.
+void print_log(std::string_view line);
+
+/// A line per evaluation of a run, at the real time. `next` hears what a run tells a listener beside it; may be null.
+class EvaluationLog final : public server::Listener {
+ public:
+  EvaluationLog(bool json, server::Listener* next) : json_(json), next_(next) {}
+  void lane_made(server::Lane& lane) override;
+  void attempt(server::Lane& lane) override;
+  void decided(server::Lane& lane) override {
+    if (next_) next_->decided(lane);
+  }
+  void settled(server::Lane& lane) override;
+
+ private:
+  const bool json_;
+  server::Listener* const next_;
+  std::deque<std::chrono::steady_clock::time_point> began_;  // by the lane's number
+};
+
+}  // namespace berth::cli
