@@ -139,6 +139,11 @@ class Reading {
     return tl::unexpected(InputError{connection_.address(), path, std::move(problem), std::move(remedy)});
   }
 
+  tl::unexpected<InputError> too_large(const std::string& path) const {
+    return error(path, "the cluster has more than " + io::size_words(io::read_limit()) + " of answers",
+                 "--max-input 4G allows more; a snapshot needs less: nomad operator snapshot save FILE.snap");
+  }
+
   /// One line for an answer that is none.
   tl::unexpected<InputError> refused(const std::string& path, const Answer& answer) const {
     const std::string text = answer.body.substr(0, answer.body.find('\n')).substr(0, 200);
@@ -162,9 +167,7 @@ class Reading {
   Result<void> keep(const std::string& path, std::string body) {
     std::string& kept = bodies_[path];
     bytes_ += body.size() - kept.size();
-    if (bytes_ > io::read_limit())
-      return error(path, "the cluster has more than " + io::size_words(io::read_limit()) + " of answers",
-                   "--max-input 4G allows more; a snapshot needs less: nomad operator snapshot save FILE.snap");
+    if (bytes_ > io::read_limit()) return too_large(path);
     kept = std::move(body);
     return {};
   }
@@ -175,6 +178,7 @@ class Reading {
     json::Array all;
     std::string token;
     std::set<std::string> tokens;
+    std::uint64_t list_bytes = 0;
     bool is_list = true;
     do {
       std::string path = list.path + (list.path.find('?') == std::string::npos ? "?" : "&");
@@ -187,6 +191,8 @@ class Reading {
         if (!list.required && (absent || options_.import.allow_partial)) return {};
         return refused(path, *answer);
       }
+      list_bytes += answer->body.size();
+      if (list_bytes > io::read_limit()) return too_large(path);
       auto page = io::parse_json(answer->body, connection_.address() + path);
       if (!page) return tl::unexpected(page.error());
       is_list = page->is_array();
@@ -198,6 +204,8 @@ class Reading {
       else
         all.assign(1, std::move(*page));
       token = is_list ? std::move(answer->next_token) : "";
+      if (!token.empty() && page->size() == 0)  // else a list without an end would take no memory
+        return error(path, "names a further page after an empty one", "check that this is an agent of Nomad");
       if (!token.empty() && !tokens.insert(token).second)
         return error(path, "names the same page twice", "check that this is an agent of Nomad");
     } while (!token.empty());

@@ -115,6 +115,8 @@ class Agent:
             if self.faults.get("same page"):
                 token = "0"
             answer = answer[at:at + self.pages]
+            if self.faults.get("endless"):
+                token, answer = str(at + 1), []
         self.send(request, 200, json.dumps(answer).encode(), token)
 
     def send(self, request, status, body, token="", length=None):
@@ -221,6 +223,8 @@ with Agent(answers, {"/v1/nodes": "slow"}) as agent:
     refused("slow", agent, r"/v1/nodes.*no answer within 0.2 s, 3 times", "--timeout", "0.2")
 with Agent(answers, {"same page": True}, pages=3) as agent:
     refused("same page", agent, "names the same page twice")
+with Agent(answers, {"endless": True}, pages=3) as agent:
+    refused("endless", agent, "names a further page after an empty one")
 with Agent(answers) as agent:
     refused("large", agent, "more than", before=("--max-input", "100K"))
 refused("nothing there", "http://127.0.0.1:9", "127.0.0.1:9.*check the address")
