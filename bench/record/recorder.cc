@@ -255,6 +255,7 @@ class Recorder {
     if (is_silent_ && !out_.interrupted) read_config();
     writer_->write(End{out_.interrupted ? "interrupted" : "the time was over", out_.last_index, out_.frames},
                    unix_ns());
+    writer_->close();
     out_.bytes = writer_->bytes(), out_.write_error = writer_->error();
     writer_.reset();
     run::stopped();  // the stream's thread may take a second to notice

@@ -35,8 +35,11 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path) {
   return std::unique_ptr<Writer>(new Writer(file, true));
 }
 
-Writer::~Writer() {
-  if (owned_) std::fclose(file_);
+Writer::~Writer() { close(); }
+
+void Writer::close() {
+  std::FILE* const file = std::exchange(file_, nullptr);
+  if (file && owned_ && std::fclose(file) != 0 && error_.empty()) error_ = std::strerror(errno);
 }
 
 void Writer::line(json::Value value, std::int64_t time_ns) {

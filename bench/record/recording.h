@@ -61,16 +61,19 @@ class Writer {
   void write(const Gap& gap, std::int64_t time_ns);
   void write(const End& end, std::int64_t time_ns);
   void write_skipped(std::uint64_t index, const std::string& problem);
+  /// Ends the file. Some file systems report only now that its content could not be stored: see error().
+  void close();
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  /// Why a line could not be written; empty: all were. Nothing is written after the first error.
+  /// Why a line could not be written or the file not closed; empty: all is well. Nothing is written after the first
+  /// error.
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   Writer(std::FILE* file, bool owned) : file_(file), owned_(owned) {}
   void line(json::Value value, std::int64_t time_ns);
 
-  std::FILE* const file_;
+  std::FILE* file_;  ///< null: closed
   const bool owned_;
   std::uint64_t bytes_ = 0;
   std::string error_;
