@@ -1,5 +1,7 @@
 // Implements PackingWorlds of include/berth/packing.h. One fleet has the rows of all worlds, world by world, so that
 // their states are one array; an episode per world knows its tasks.
+#include <limits>
+
 #include "api/packing_trial.h"
 #include "base/assert.h"
 #include "sim/packing_episode.h"
@@ -104,7 +106,11 @@ struct PackingWorlds::Impl {
 };
 
 PackingWorlds::PackingWorlds(const PackingTrial& trial, std::size_t count)
-    : impl_(std::make_unique<Impl>(trial, std::max<std::size_t>(1, count))) {}
+    : impl_((BERTH_ASSERT(count <= count_max(trial)), std::make_unique<Impl>(trial, std::max<std::size_t>(1, count)))) {
+}
+std::size_t PackingWorlds::count_max(const PackingTrial& trial) {
+  return std::numeric_limits<Row>::max() / std::max<std::size_t>(1, trial.prepared_->order.size());
+}
 PackingWorlds::PackingWorlds(PackingWorlds&&) noexcept = default;
 PackingWorlds& PackingWorlds::operator=(PackingWorlds&&) noexcept = default;
 PackingWorlds::~PackingWorlds() = default;

@@ -83,8 +83,10 @@ class PackingWorlds {
     std::string digest;  ///< of the choices so far; after the last step as that of PackingResult for the same choices
   };
 
-  /// All worlds at their first task. `count` is at least 1.
+  /// All worlds at their first task. `count` is 1 to count_max(trial).
   PackingWorlds(const PackingTrial& trial, std::size_t count);
+  /// Rows of all worlds are numbered by 32 bits.
+  [[nodiscard]] static std::size_t count_max(const PackingTrial& trial);
   PackingWorlds(PackingWorlds&&) noexcept;
   PackingWorlds& operator=(PackingWorlds&&) noexcept;
   ~PackingWorlds();

@@ -1,4 +1,5 @@
 // Worlds that Python packs step by step (berth/packing.h): their arrays as NumPy views of the engine's memory.
+#include <algorithm>
 #include <cstddef>
 
 #include "berth/packing.h"
@@ -68,7 +69,9 @@ std::size_t checked(const PackingWorlds& worlds, std::size_t world) {
 void bind_worlds(py::module_& module) {
   py::class_<PackingWorlds>(module, "PackingWorlds")
       .def(py::init([](const PackingTrial& trial, std::size_t count) {
-             if (count < 1 || count > 65'536) throw py::value_error("count: use 1 to 65536 worlds");
+             const std::size_t most = std::min<std::size_t>(65'536, PackingWorlds::count_max(trial));
+             if (count < 1 || count > most)
+               throw py::value_error("count: use 1 to " + std::to_string(most) + " worlds");
              return PackingWorlds(trial, count);
            }),
            py::arg("trial"), py::arg("count") = 1)
