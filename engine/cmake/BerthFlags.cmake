@@ -51,6 +51,10 @@ if(BERTH_SANITIZE)
   endif()
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
 endif()
+if(BERTH_FUZZ)  # edges and comparisons are counted; tests/fuzz links the fuzzer itself
+  target_compile_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_include_directories(berth_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/engine> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated> $<INSTALL_INTERFACE:include>)

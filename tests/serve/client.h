@@ -45,6 +45,8 @@ class Client {
     socket_ = -1;
   }
   [[nodiscard]] bool open() const { return open_; }
+  /// Nothing more will be sent.
+  void end() { ::shutdown(socket_, SHUT_WR); }
 
   void send(const std::string& text) {
     for (std::size_t at = 0; at < text.size();) {

@@ -1,0 +1,47 @@
+// A border is a function for one kind of input from outside. It hands any bytes to the entry that the program uses, and
+// checks what must hold for every input. `libfuzzer.cc` runs one of them on generated inputs, `replay.cc` runs all of
+// them on the recorded ones.
+//
+// It ends normally whether or not the input is accepted, and throws Finding if a check fails.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::fuzz {
+
+struct Finding : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws Finding unless `holds`.
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw Finding(what);
+}
+/// Throws Finding unless both texts are equal.
+inline void require_equal(const std::string& first, const std::string& second, const std::string& what) {
+  if (first != second) throw Finding(what + "\n--- first\n" + first + "\n--- second\n" + second);
+}
+/// Throws Finding unless an error message is one line.
+inline void require_line(const std::string& message) {
+  require(!message.empty() && message.find('\n') == std::string::npos, "an error is not one line: " + message);
+}
+
+/// Writes a file of that name into a folder of this process, and returns its path. The folder is removed at the end.
+[[nodiscard]] std::string scratch_file(const std::string& name, std::string_view content);
+
+/// The lines of an input that is a script.
+[[nodiscard]] std::vector<std::string> lines_of(std::string_view input);
+
+struct Border {
+  /// Adds itself to borders(); for constants at namespace scope.
+  Border(const char* name, void (*run)(std::string_view input));
+  const char* name;
+  void (*run)(std::string_view input);
+};
+/// All borders of this program.
+[[nodiscard]] const std::vector<Border>& borders();
+
+}  // namespace berth::fuzz

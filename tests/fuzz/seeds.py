@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Writes inputs from the recorded vectors into a folder, to begin with. Borders that are not named here begin with corpus/.
+
+    seeds.py BORDER FOLDER
+"""
+import glob
+import gzip
+import hashlib
+import json
+import pathlib
+import sys
+
+tests = pathlib.Path(__file__).resolve().parent.parent
+BYTES_MOST = 16_384
+LINES_MOST = 8  # of a file of vectors
+
+
+def texts(pattern):
+    for path in sorted(glob.glob(str(tests / pattern))):
+        with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as file:
+            yield pathlib.Path(path).name.split(".")[0], file.read()
+
+
+def requests():
+    """Steps of recorded conversations, five at a time: a request line, then its body."""
+    for _, text in texts("golden/http/*.json.gz"):
+        steps = []
+        for step in json.loads(text)["steps"]:
+            for call in step.get("calls", [step] if "path" in step else []):
+                target = call["path"]
+                if not target.startswith("/v1/event/stream") and call.get("method"):
+                    body = call.get("request")
+                    steps.append("%s %s\n%s" % (call["method"], target, "" if body is None else json.dumps(body, separators=(",", ":"))))
+        for at in range(0, len(steps), 5):
+            yield "\n".join(steps[at:at + 5])
+    for _, text in texts("golden/registration/*.json.gz"):
+        for case in json.loads(text):
+            lines = [step["request"] for step in case["steps"] if "request" in step]
+            yield "\n".join("%s %s\n%s" % (each["method"], each["path"], json.dumps(each["body"], separators=(",", ":"))) for each in lines)
+
+
+def vectors():
+    for pattern in ("golden/components/*.gz", "golden/control/*.gz", "golden/evals/*/*.gz"):
+        for name, text in texts(pattern):
+            for line in sorted(text.splitlines(), key=len)[:LINES_MOST]:
+                yield name + "\n" + line
+    for name, text in texts("golden/streams/*.gz"):
+        yield name + "\n" + text[:BYTES_MOST]
+
+
+def periodic():
+    for _, text in texts("golden/control/periodic_next.jsonl.gz"):
+        for line in text.splitlines():
+            given = json.loads(line)["in"]
+            if "spec" in given:
+                yield given["spec"] + "\n" + given["time_zone"]
+    yield "@daily\nEurope"  # a folder of time zones
+
+
+def recording():
+    for _, text in texts("record/recorded/*.gz"):
+        lines = text.splitlines()
+        for count in (2, 4, 6, 8, len(lines)):
+            yield "\n".join(lines[:count]) + "\n"
+
+
+def results():
+    for _, text in texts("gate/reports/*.json"):
+        yield text
+
+
+borders = {"requests": requests, "vectors": vectors, "periodic": periodic, "recording": recording, "gate": results, "report": results}
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+folder = pathlib.Path(sys.argv[2])
+folder.mkdir(parents=True, exist_ok=True)
+for text in borders.get(sys.argv[1], lambda: ())():
+    data = text.encode()[:BYTES_MOST]
+    (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
