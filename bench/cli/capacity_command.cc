@@ -150,6 +150,7 @@ class CapacityRun {
             InputError{"berth capacity", "", fmt::format("'{}': {}", base::shown(step.words), report.error()), ""});
     start_.state = cluster.state_now();
     start_.config.start_ns = cluster.now();
+    settings_.strategy = cluster.strategy();
     return {};
   }
 

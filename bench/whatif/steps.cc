@@ -7,6 +7,7 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
+#include "berth/strategy.h"
 #include "io/files.h"
 
 namespace berth::whatif {
@@ -87,6 +88,20 @@ Result<void, std::string> read_config(const std::string& text, Step& step) {
   return wrong(fmt::format("'{}' is no algorithm; they are binpack and spread", base::shown(step.value)));
 }
 
+std::string problem_and_remedy(const InputError& error) {
+  return error.problem + (error.remedy.empty() ? "" : "; " + error.remedy);
+}
+
+Result<void, std::string> read_strategy(const std::string& text, Step& step) {
+  step.value = text;
+  if (text == kNomadStrategy) return {};
+  const auto spec = strategy::registry().parse(text);
+  if (!spec) return wrong(problem_and_remedy(spec.error()));
+  const auto fit = strategy::registry().make_fit(*spec, {});
+  if (!fit) return wrong(problem_and_remedy(fit.error()));
+  return {};
+}
+
 Result<void, std::string> read_words(const std::vector<std::string>& words, Step& step) {
   switch (step.change) {
     case Change::drain:
@@ -115,6 +130,8 @@ Result<void, std::string> read_words(const std::vector<std::string>& words, Step
       return read_config(words[0], step);
     case Change::preemption:
       return read_preemption(words[0], step);
+    case Change::strategy:
+      return read_strategy(words[0], step);
   }
   return {};
 }
@@ -168,7 +185,12 @@ const std::vector<StepName>& step_names() {
       {"stop", "JOB", "stop a job", Change::stop},
       {"register", "FILE", "a new job, or a new version of one", Change::submit},
       {"config", "algorithm=NAME", "binpack or spread, for the whole cluster", Change::config},
-      {"preempt", "SCHEDULER=on|off", "preemption for service, batch, system or sysbatch jobs", Change::preemption},
+      {"preemption", "SCHEDULER=on|off", "preemption for service, batch, system or sysbatch jobs", Change::preemption},
+      {"strategy", "STRATEGY",
+       "ranking strategy that scores the fit of nodes from then on, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth "
+       "compare "
+       "--list-strategies); nomad: Nomad's",
+       Change::strategy},
   };
   return kNames;
 }

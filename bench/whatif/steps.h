@@ -15,6 +15,9 @@ namespace berth::whatif {
 /// Maximum count of a group: Nomad's job_max_count.
 inline constexpr std::int64_t kCountMost = 50'000;
 
+/// Names the score of Nomad's algorithm among the strategies.
+inline constexpr std::string_view kNomadStrategy = "nomad";
+
 /// An error with this text.
 [[nodiscard]] inline tl::unexpected<std::string> wrong(std::string text) { return tl::unexpected(std::move(text)); }
 
@@ -29,6 +32,7 @@ enum class Change : std::uint8_t {
   submit,      ///< FILE of a job
   config,      ///< algorithm=binpack or algorithm=spread
   preemption,  ///< SCHEDULER=on or SCHEDULER=off
+  strategy,    ///< NAME or expr:FORMULA: of the registry, or "nomad"
   upgrade,     ///< SELECTOR: drained in batches; each returns before the next begins
 };
 

@@ -11,6 +11,7 @@
 #include "io/files.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "server/surroundings.h"
 
 namespace berth::whatif {
 namespace {
@@ -64,6 +65,7 @@ WhatIf::WhatIf(serve::Start start, Settings settings) : settings_(std::move(sett
   cluster_->load(start.state);
   watch_.take_state();
   watch_.begin_step();
+  static_cast<void>(rank_by(settings_.strategy));
   settle();  // finishes pending work of the state before the first step
 }
 
@@ -218,6 +220,22 @@ Result<void, std::string> WhatIf::configure(const Step& step) {
   return apply(event);
 }
 
+/// `strategy` was checked by make_step().
+Result<void, std::string> WhatIf::rank_by(const std::string& strategy) {
+  settings_.strategy = strategy == kNomadStrategy ? "" : strategy;
+  sched::StrategyFit& fit = cluster_->server().lane().scratch.strategy_fit;
+  if (settings_.strategy.empty()) {
+    fit.use({});
+    return {};
+  }
+  server::Surroundings around = server::surroundings_of(state());
+  auto ranker = strategy::registry().make_fit(*strategy::registry().parse(strategy), around.context);
+  if (!ranker) return wrong(ranker.error().problem);
+  fit.use((*ranker)->fit(), std::move(around.models));
+  ranker_ = std::move(*ranker);
+  return {};
+}
+
 Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
   std::vector<const model::Node*> nodes;
   const bool names_nodes = step.change == Change::drain || step.change == Change::remove ||
@@ -242,6 +260,8 @@ Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
     case Change::config:
     case Change::preemption:
       return configure(step);
+    case Change::strategy:
+      return rank_by(step.value);
     case Change::scale: {
       living::JobScale event;
       event.name_space = step.job.name_space, event.job_id = step.job.id, event.group = step.group;

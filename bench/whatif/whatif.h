@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/strategy.h"
 #include "serve/start.h"
 #include "whatif/steps.h"
 #include "whatif/watch.h"
@@ -25,6 +26,7 @@ struct Settings {
   std::int64_t step_most_ns = 4 * 3600 * base::kSecond;   ///< maximum virtual time of a step
   std::int64_t at_once = 1;                               ///< nodes upgraded at a time
   std::vector<std::pair<Selector, double>> prices;        ///< per hour; the first that matches a node counts
+  std::string strategy;                                   ///< scores the fit of nodes; "": Nomad's
 };
 
 /// An allocation placed in this step that has not ended at its end.
@@ -89,6 +91,8 @@ class WhatIf {
 
   [[nodiscard]] Packing packing() const;
   [[nodiscard]] std::vector<Waiting> waiting() const;  ///< `before` is not set
+  /// Of Settings, as steps changed it.
+  [[nodiscard]] const std::string& strategy() const { return settings_.strategy; }
   /// The present state, as the start of another simulation.
   [[nodiscard]] model::ClusterState state_now() const;
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
@@ -119,6 +123,7 @@ class WhatIf {
   Result<void, std::string> edit(const Step& step, const std::vector<const model::Node*>& nodes);
   Result<void, std::string> submit(const Step& step);
   Result<void, std::string> configure(const Step& step);
+  Result<void, std::string> rank_by(const std::string& strategy);
   Result<void, std::string> apply(const living::Event& event);
   void settle();
   [[nodiscard]] bool at_rest() const;
@@ -131,6 +136,7 @@ class WhatIf {
   std::map<std::string, model::Node> machines_;  // by ID: as registered
   std::uint64_t added_ = 0, seed_ = 1;
   Watch watch_;
+  std::unique_ptr<strategy::Ranker> ranker_;  // outlives the cluster, which calls its fit()
   std::unique_ptr<living::Cluster> cluster_;
   std::set<tables::NodeRow> silent_;  // lost machines, not yet detected by the servers
   bool settled_ = true;

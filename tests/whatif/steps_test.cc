@@ -68,6 +68,9 @@ TEST(Steps, RefuseWordsThatMeanNothing) {
       {Change::config, {"speed=1"}},
       {Change::preemption, {"service=yes"}},
       {Change::preemption, {"jobs=on"}},
+      {Change::strategy, {"best-fti"}},
+      {Change::strategy, {"random"}},  // no score of each node
+      {Change::strategy, {"expr:cpu +"}},
   };
   for (const auto& [change, words] : wrong) EXPECT_FALSE(make_step(change, words)) << (words.empty() ? "" : words[0]);
   auto add = make_step(Change::add, {"1"});

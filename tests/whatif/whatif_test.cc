@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 namespace berth::whatif {
 namespace {
@@ -128,6 +129,25 @@ TEST_F(WhatIfTest, PreemptionNamesWhatIsEvictedForWhat) {
     EXPECT_EQ(one.job, "web");
     EXPECT_EQ(one.by, "large");
   }
+}
+
+/// A part of the 60 nodes have allocations of web; of the 6 nodes in the sample some have, some have not.
+TEST_F(WhatIfTest, AStrategyRanksFromThenOn) {
+  std::ofstream("whatif_one.json") << R"({"Job": {"ID": "one", "Name": "one", "Type": "service", "Datacenters": ["*"],
+    "TaskGroups": [{"Name": "g", "Tasks": [{"Name": "main", "Driver": "exec", "Config": {"command": "x"},
+      "Resources": {"CPU": 100, "MemoryMB": 64}}]}]}})";
+  std::set<std::string> of_web;
+  for (const Placement& one : take(Change::submit, {"whatif_web.json"}).placements) of_web.insert(one.node);
+  ASSERT_LT(of_web.size(), 40u);
+  for (const auto& [strategy, beside_web] : {std::pair("worst-fit", false), std::pair("best-fit", true),
+                                             std::pair("expr:left_cpu", false), std::pair("nomad", true)}) {
+    take(Change::strategy, {strategy});
+    const StepReport report = take(Change::submit, {"whatif_one.json"});
+    ASSERT_EQ(report.placements.size(), 1u) << strategy;
+    EXPECT_EQ(of_web.contains(report.placements[0].node), beside_web) << strategy;
+    take(Change::stop, {"one"});
+  }
+  std::remove("whatif_one.json");
 }
 
 TEST_F(WhatIfTest, UpgradeBringsEachNodeBack) {
