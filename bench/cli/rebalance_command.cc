@@ -31,7 +31,9 @@ int run_rebalance(const RebalanceArguments& arguments) {
   if (!start) return report_error(start.error(), 2);
   print_warnings(start->warnings);
   print_notes(start->notes);
-  const rebalance::Plan plan = rebalance::make_plan(std::move(*start), arguments.settings);
+  rebalance::Settings settings = arguments.settings;
+  if (settings.fragmentation) *settings.fragmentation /= 100;
+  const rebalance::Plan plan = rebalance::make_plan(std::move(*start), settings);
   print("{}", rebalance::to_text(plan, arguments.verbose));
   json::Value document = json::Value::object();
   document.set("format", "berth-rebalance"), document.set("version", kRebalanceVersion);
@@ -57,6 +59,11 @@ void add_rebalance(CLI::App& app, int& exit_code) {
   command->add_option("--empty", arguments->settings.limits.nodes, "stop when so many nodes are emptied")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command
+      ->add_option("--fragmentation", arguments->settings.fragmentation,
+                   "stop as soon as the fragmentation of free capacity is at most X percent")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 100.0));
   command->add_flag("--batch", arguments->settings.move_batch,
                     "allocations of batch jobs may move; they restart from the beginning");
   command->add_option("--seed", arguments->seed, "seed of the order in which the scheduler visits nodes")

@@ -15,11 +15,13 @@ constexpr int kTries = 64;
 /// A trial of one order: empties machines one after the other, each completely or not at all.
 class Trial {
  public:
-  Trial(const Fleet& fleet, const Limits& limits) : fleet_(fleet), limits_(limits), targets_(fleet.parts) {
+  Trial(const Fleet& fleet, const Limits& limits)
+      : fleet_(fleet), limits_(limits), sums_(fleet.mean_request()), targets_(fleet.parts) {
     free_.reserve(fleet.machines.size());
     for (std::uint32_t at = 0; at < fleet.machines.size(); ++at) {
       const Machine& machine = fleet.machines[at];
       free_.push_back(machine.free);
+      sums_.add(packing_of(machine, machine.free));
       if (machine.accepts && machine.occupied()) targets_[machine.part].emplace(key(at), at);
     }
     received_.resize(fleet.machines.size());
@@ -38,6 +40,8 @@ class Trial {
 
   std::vector<std::uint32_t> emptied;
   std::int64_t moves = 0;
+
+  [[nodiscard]] double fragmentation() const { return sums_.packing().fragmentation; }
 
  private:
   /// Smallest free share of any resource: a load fits only if none of its shares is larger.
@@ -77,8 +81,13 @@ class Trial {
 
   void take(std::uint32_t at, std::uint32_t part, const Amounts& asked, int sign) {
     targets_[part].erase({key(at), at});
-    for (std::size_t r = 0; r < kResources; ++r) free_[at][r] -= sign * asked[r];
+    hold(at, asked, sign);
     targets_[part].emplace(key(at), at);
+  }
+  void hold(std::uint32_t at, const Amounts& asked, int sign) {
+    sums_.remove(packing_of(fleet_.machines[at], free_[at]));
+    for (std::size_t r = 0; r < kResources; ++r) free_[at][r] -= sign * asked[r];
+    sums_.add(packing_of(fleet_.machines[at], free_[at]));
   }
 
   bool empty(std::uint32_t source) {
@@ -96,11 +105,13 @@ class Trial {
       taken.push_back(to);
     }
     for (const std::uint32_t to : taken) received_[to] = true;
+    for (const Load& load : machine.loads) hold(source, load.least, -1);
     return true;
   }
 
   const Fleet& fleet_;
   const Limits& limits_;
+  sim::PackingSums sums_;                                            // of all machines, by free_
   std::vector<Amounts> free_;                                        // by machine
   std::vector<std::set<std::pair<double, std::uint32_t>>> targets_;  // by part: machines that accept loads, by key()
   std::vector<bool> received_;
@@ -132,6 +143,16 @@ std::vector<std::uint32_t> choose(const Fleet& fleet, const Limits& limits) {
       best = std::move(trial.emptied), best_moves = trial.moves;
   }
   return best;
+}
+
+std::size_t enough(const Fleet& fleet, const std::vector<std::uint32_t>& sources, double fragmentation) {
+  const Limits none;
+  Trial trial(fleet, none);
+  for (std::size_t count = 0; count < sources.size(); ++count) {
+    if (trial.fragmentation() <= fragmentation) return count;
+    trial.run({sources[count]});
+  }
+  return sources.size();
 }
 
 }  // namespace berth::rebalance

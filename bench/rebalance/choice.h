@@ -18,4 +18,8 @@ struct Limits {
 /// datacenters and pools. Best fit decreasing; the best of three orders.
 [[nodiscard]] std::vector<std::uint32_t> choose(const Fleet& fleet, const Limits& limits);
 
+/// How many of the machines to empty, in this order, until the fragmentation (sim/packing.h) is at most so much by
+/// amounts; all of them where it stays above.
+[[nodiscard]] std::size_t enough(const Fleet& fleet, const std::vector<std::uint32_t>& sources, double fragmentation);
+
 }  // namespace berth::rebalance

@@ -175,4 +175,23 @@ Fleet read_fleet(const tables::Snapshot& state, bool move_batch, AllocRow known)
   return fleet;
 }
 
+sim::Amounts Fleet::mean_request() const {
+  Amounts sum{};
+  std::int64_t loads = 0;
+  for (const Machine& machine : machines)
+    for (const Load& load : machine.loads) {
+      for (std::size_t r = 0; r < kResources; ++r) sum[r] += load.asked[r];
+      ++loads;
+    }
+  for (std::int64_t& amount : sum) amount = loads == 0 ? 0 : (amount + loads - 1) / loads;
+  return {sum[0], sum[1], sum[2], 0};
+}
+
+sim::NodePacking packing_of(const Machine& machine, const Amounts& free) {
+  const Amounts& room = machine.room;
+  return {.usable = {room[0], room[1], room[2], 0},
+          .used = {room[0] - free[0], room[1] - free[1], room[2] - free[2], 0},
+          .alloc_count = 0};
+}
+
 }  // namespace berth::rebalance

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/packing.h"
 #include "tables/state.h"
 
 namespace berth::rebalance {
@@ -63,7 +64,12 @@ struct Fleet {
   Amounts total{};  ///< capacity of all machines
 
   [[nodiscard]] std::int64_t occupied() const;
+  /// Mean request of the allocations that may move, rounded up.
+  [[nodiscard]] sim::Amounts mean_request() const;
 };
+
+/// The machine as fragmentation counts it, if so much of its room is free.
+[[nodiscard]] sim::NodePacking packing_of(const Machine& machine, const Amounts& free);
 
 /// `known`: rows from this one on are Stays::is_new. Cost: O(nodes x base sets + allocations).
 [[nodiscard]] Fleet read_fleet(const tables::Snapshot& state, bool move_batch, tables::AllocRow known);

@@ -32,6 +32,15 @@ std::string reasons_text(const model::AllocMetric& metric) {
   return out.empty() ? "no node is a candidate" : out;
 }
 
+/// A machine that is no longer occupied is free, though stopped allocations hold its resources until the clock
+/// advances.
+double fragmentation_of(const Fleet& fleet, const sim::Amounts& request) {
+  sim::PackingSums sums(request);
+  for (const Machine& machine : fleet.machines)
+    sums.add(packing_of(machine, machine.occupied() ? machine.free : machine.room));
+  return sums.packing().fragmentation;
+}
+
 /// One pass: a fresh cluster on which the nodes are emptied.
 class Pass final : public living::Listener {
  public:
@@ -74,7 +83,9 @@ class Pass final : public living::Listener {
         break;
       }
     }
-    plan.occupied_after = read_fleet(state(), move_batch_, known_).occupied();
+    const Fleet after = read_fleet(state(), move_batch_, known_);
+    plan.occupied_after = after.occupied();
+    plan.fragmentation_after = fragmentation_of(after, plan.mean_request);
     return refused;
   }
 
@@ -161,7 +172,8 @@ Plan make_plan(serve::Start start, const Settings& settings) {
     model::PreemptionConfig& may_evict = start.state.scheduler_config->preemption_config;
     may_evict = {may_evict.system_scheduler_enabled, false, false, false};
   }
-  std::vector<std::uint32_t> sources;
+  std::vector<std::uint32_t> chosen, sources;  // those of a pass: the first `begun` chosen ones that were not refused
+  std::size_t begun = 0;
   std::vector<Refusal> refusals;
   for (std::int64_t pass_number = 1;; ++pass_number) {
     Pass pass(start, settings);
@@ -169,21 +181,33 @@ Plan make_plan(serve::Start start, const Settings& settings) {
     plan.passes = pass_number;
     plan.nodes = static_cast<std::int64_t>(pass.fleet.machines.size());
     plan.occupied_before = pass.fleet.occupied();
+    plan.mean_request = pass.fleet.mean_request();
+    plan.fragmentation_before = fragmentation_of(pass.fleet, plan.mean_request);
     plan.stays = pass.fleet.stays;
     for (const Machine& machine : pass.fleet.machines) plan.movable += static_cast<std::int64_t>(machine.loads.size());
     plan.bound = lower_bound(pass.fleet, settings.limits.moves);
-    if (pass_number == 1) sources = choose(pass.fleet, settings.limits);
+    if (pass_number == 1) {
+      chosen = choose(pass.fleet, settings.limits);
+      begun = settings.fragmentation ? enough(pass.fleet, chosen, *settings.fragmentation) : chosen.size();
+      sources.assign(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(begun));
+    }
     const std::vector<std::size_t> refused = pass.empty(sources, plan);
     refusals.insert(refusals.end(), plan.refusals.begin(), plan.refusals.end());
-    if (refused.empty()) {
+    if (!refused.empty()) {
+      std::vector<std::uint32_t> remaining;
+      for (std::size_t i = 0; i < sources.size(); ++i)
+        if (!std::binary_search(refused.begin(), refused.end(), i)) remaining.push_back(sources[i]);
+      if (pass_number >= kPatientPasses) remaining.resize(remaining.size() / 2);
+      sources = std::move(remaining);
+    } else if (settings.fragmentation && plan.fragmentation_after > *settings.fragmentation && begun < chosen.size()) {
+      const std::size_t more = std::min(chosen.size() - begun, std::max<std::size_t>(1, begun / 4));
+      sources.insert(sources.end(), chosen.begin() + static_cast<std::ptrdiff_t>(begun),
+                     chosen.begin() + static_cast<std::ptrdiff_t>(begun + more));
+      begun += more;
+    } else {
       plan.refusals = std::move(refusals);
       return plan;
     }
-    std::vector<std::uint32_t> remaining;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-      if (!std::binary_search(refused.begin(), refused.end(), i)) remaining.push_back(sources[i]);
-    if (pass_number >= kPatientPasses) remaining.resize(remaining.size() / 2);
-    sources = std::move(remaining);
   }
 }
 

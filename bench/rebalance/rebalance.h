@@ -5,9 +5,9 @@
 //                 ineligible, then allocations are stopped one after the other, and the scheduler places each again
 //   lower_bound() number of nodes that stay occupied under any moves (bound.h)
 //
-// A pass with refused moves is repeated on a fresh cluster without their nodes, so that the result is always one
-// complete pass without refusals. The clock does not advance in a pass: a stopped allocation still holds its resources,
-// on a node that accepts nothing.
+// A pass with refused moves is repeated on a fresh cluster without their nodes, and one that leaves more fragmentation
+// than wanted with more nodes. So the result is always one complete pass without refusals. The clock does not advance
+// in a pass: a stopped allocation still holds its resources, on a node that accepts nothing.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ namespace berth::rebalance {
 
 struct Settings {
   Limits limits;
+  std::optional<double> fragmentation;  ///< empty no more nodes once it is at most so much (sim/packing.h)
   bool move_batch = false;
 };
 
@@ -42,6 +43,8 @@ struct Plan {
   std::int64_t nodes = 0, occupied_before = 0, occupied_after = 0;
   std::int64_t movable = 0;
   std::array<std::int64_t, kStaysNames.size()> stays{};
+  double fragmentation_before = 0, fragmentation_after = 0;  ///< of the mean request (sim/packing.h), system jobs apart
+  sim::Amounts mean_request;                                 ///< of the allocations that may move
   Bound bound;
   std::vector<NodeName> emptied;  ///< in order
   std::vector<NodeName> idle;     ///< empty before and eligible; made ineligible first, so that they stay empty

@@ -53,6 +53,9 @@ std::string to_text(const Plan& plan, bool all) {
                      resources_text(plan.bound), plan.bound.by_resources, plan.bound.pinned);
   if (plan.bound.by_moves) out += fmt::format("; the limit of moves {}", *plan.bound.by_moves);
   out += fmt::format("): the plan is within {:.1f} %\n", plan.gap() * 100);
+  out += fmt::format("Fragmentation {:.1f} %, then {:.1f} %, of requests of {} MHz, {} MiB, {} MiB disk\n",
+                     plan.fragmentation_before * 100, plan.fragmentation_after * 100, plan.mean_request.cpu_mhz,
+                     plan.mean_request.memory_mb, plan.mean_request.disk_mb);
   std::string stays;
   for (std::size_t at = 0; at < kStaysNames.size(); ++at)
     if (plan.stays[at] > 0) stays += fmt::format("; {} {}", plan.stays[at], kStaysNames[at]);
@@ -73,6 +76,11 @@ json::Value to_json(const Plan& plan) {
   json::Value out = json::Value::object();
   out.set("nodes", plan.nodes), out.set("occupied_before", plan.occupied_before);
   out.set("occupied_after", plan.occupied_after), out.set("movable", plan.movable), out.set("passes", plan.passes);
+  out.set("fragmentation_before", plan.fragmentation_before);
+  out.set("fragmentation_after", plan.fragmentation_after);
+  json::Value& request = out.set("mean_request", json::Value::object());
+  request.set("cpu_mhz", plan.mean_request.cpu_mhz), request.set("memory_mb", plan.mean_request.memory_mb);
+  request.set("disk_mb", plan.mean_request.disk_mb);
   json::Value& bound = out.set("bound", json::Value::object());
   bound.set("nodes", plan.bound.nodes), bound.set("pinned", plan.bound.pinned);
   bound.set("by_resources", plan.bound.by_resources);

@@ -23,7 +23,7 @@ refuses() { # PATTERN ARGUMENTS...
   grep -qE -- "$pattern" "$scratch/err" || broken "berth rebalance $*: '$(cat "$scratch/err")' does not match '$pattern'"
 }
 
-for limit in "" "--moves 3" "--empty 1" "--batch"; do
+for limit in "" "--moves 3" "--empty 1" "--batch" "--fragmentation 100"; do
   # shellcheck disable=SC2086
   expect 0 "$cluster" $limit --json "$scratch/plan.json" --script "$scratch/moves.sh"
   grep -qE '^8 nodes: [0-9]+ occupied, [0-9]+ with [0-9]+ moves?$' "$scratch/out" || broken "no summary: $(cat "$scratch/out")"
@@ -40,6 +40,7 @@ assert all(move["from"] in plan["emptied"] and move["to"] not in plan["emptied"]
 assert round(sum(move["gain"] for move in plan["moves"])) == len(plan["emptied"]), plan
 if sys.argv[4] == "--moves 3": assert len(plan["moves"]) <= 3, plan
 if sys.argv[4] == "--empty 1": assert len(plan["emptied"]) <= 1, plan
+if sys.argv[4] == "--fragmentation 100": assert not plan["moves"], plan
 stops = [line.split("#")[0].split()[-1] for line in open(sys.argv[3]) if line.startswith("nomad alloc stop ")]
 assert stops == [move["id"] for move in plan["moves"]], stops
 PYTHON
@@ -47,6 +48,7 @@ done
 refuses '--moves' "$cluster" --moves -1
 refuses '--moves' "$cluster" --moves many
 refuses '--empty' "$cluster" --empty 0
+refuses '--fragmentation' "$cluster" --fragmentation 101
 refuses 'missing.snap' "$scratch/missing.snap"
 head -c 2000 "$cluster" > "$scratch/cut.snap"
 refuses 'cut.snap' "$scratch/cut.snap"

@@ -103,11 +103,32 @@ TEST(Rebalance, KeepsToItsLimits) {
   replay(start, few);
   settings.limits.moves = 0;
   EXPECT_TRUE(make_plan(start, settings).moves.empty());
-  settings.limits = {std::nullopt, 1};
+  settings.limits = {.nodes = 1};
   const Plan one = make_plan(start, settings);
   EXPECT_EQ(one.emptied.size(), 1u);
   EXPECT_EQ(one.occupied_after, 5);
   replay(start, one);
+}
+
+// Six nodes of 20,000 MHz: three hold 4,000 and 11,000, three hold 4,000. The mean request is 6,334: none fits on the
+// former, two on each of the latter, and nine on all that is free as one node. Each of the latter that is emptied onto
+// one of the former takes three.
+TEST(Rebalance, StopsWhenFragmentationIsLowEnough) {
+  const serve::Start start = running({job("small", 6, 4000), job("large", 3, 11000)});
+  const Plan all = make_plan(start, {});
+  SCOPED_TRACE(to_text(all, true));
+  EXPECT_EQ(all.mean_request.cpu_mhz, 6334);
+  EXPECT_DOUBLE_EQ(all.fragmentation_before, 1 - 6.0 / 9);
+  EXPECT_EQ(all.moves.size(), 3u);
+  EXPECT_DOUBLE_EQ(all.fragmentation_after, 0);
+  Settings settings;
+  for (const double limit : {0.0, 0.2, 0.3, 0.34, 1.0}) {
+    settings.fragmentation = limit;
+    const Plan plan = make_plan(start, settings);
+    EXPECT_LE(plan.fragmentation_after, limit);
+    EXPECT_EQ(plan.moves.empty(), limit > all.fragmentation_before) << limit;
+    replay(start, plan);
+  }
 }
 
 TEST(Rebalance, WhatTheSchedulerRefusesIsNotPrinted) {
