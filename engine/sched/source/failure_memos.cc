@@ -4,7 +4,7 @@ namespace berth::sched {
 
 namespace {
 
-constexpr std::size_t kMost = 16384;
+constexpr std::size_t kMemosMost = 16384;
 
 /// The place of the next one of at most `most`, in turn.
 template <class List>
@@ -19,7 +19,7 @@ std::size_t next_place(List& list, std::size_t last, std::size_t most) {
 FailureMemo& FailureMemos::add(const FailureKey& key, std::size_t nodes) {
   if (FailureMemo* known = find(key)) return *known;
   constexpr std::size_t kBytes = std::size_t{32} << 20, kLeast = 4;
-  next_ = next_place(memos_, next_, std::clamp(kBytes / (nodes + 1), kLeast, kMost));
+  next_ = next_place(memos_, next_, std::clamp(kBytes / (nodes + 1), kLeast, kMemosMost));
   FailureMemo& memo = memos_[next_];
   drop(memo);
   memo.key = key;
@@ -33,7 +33,7 @@ RetryMemo& FailureMemos::add_retry(const tables::CompiledJob& job, const Failure
   if (const auto known = of_job_.find(job.group_number); known != of_job_.end()) {
     place = known->second;
   } else {
-    place = next_retry_ = next_place(retries_, next_retry_, kMost);
+    place = next_retry_ = next_place(retries_, next_retry_, kMemosMost);
     of_job_.erase(retries_[place].group_number);
     of_job_[job.group_number] = place;
   }
