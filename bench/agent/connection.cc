@@ -149,6 +149,9 @@ struct Connection::State {
   }
 
   tl::unexpected<InputError> refuse(const std::string& path, CURLcode code) const {
+    if (too_large)
+      return tl::unexpected(InputError{settings.address, path, "answers more than " + io::size_words(io::read_limit()),
+                                       "--max-input 4G allows more"});
     return tl::unexpected(InputError{settings.address, path,
                                      error[0] ? base::shown(error.data()) : std::string(curl_easy_strerror(code)),
                                      remedy_for(code)});
@@ -270,8 +273,7 @@ Result<Answer> Connection::get(const std::string& path) {
     const auto refuse = [&](std::string problem, std::string remedy) {
       return tl::unexpected(InputError{s.settings.address, path, std::move(problem), std::move(remedy)});
     };
-    if (s.too_large)
-      return refuse("answers more than " + io::size_words(io::read_limit()), "--max-input 4G allows more");
+    if (s.too_large) return s.refuse(path, code);
     const bool busy = code == CURLE_OK ? s.answer.status == 429 || s.answer.status >= 500
                                        : code == CURLE_OPERATION_TIMEDOUT || code == CURLE_GOT_NOTHING ||
                                              code == CURLE_RECV_ERROR || code == CURLE_PARTIAL_FILE;
