@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace berth {
 namespace {
@@ -77,6 +78,15 @@ TEST(PackingWorlds, ChoicesHaveTheDigestOfTheStrategyThatMakesThem) {
     EXPECT_DOUBLE_EQ(100.0 * static_cast<double>(outcome.placed) / static_cast<double>(outcome.asked),
                      emptiest->placed_percent);
   }
+}
+
+TEST(PackingWorlds, RowsOfAllWorldsAreNumberedByThirtyTwoBits) {
+  const auto trial = PackingTrial::prepare("openb-like", "smoke", 1);
+  ASSERT_TRUE(trial);
+  const std::uint64_t nodes = PackingWorlds(*trial, 1).nodes(), most = PackingWorlds::count_max(*trial);
+  ASSERT_GT(nodes, 1U);
+  EXPECT_LE(most * nodes, std::uint64_t{UINT32_MAX});
+  EXPECT_GT((most + 1) * nodes, std::uint64_t{UINT32_MAX});
 }
 
 TEST(PackingWorlds, RowsOutsideTheMaskMissTheTask) {
