@@ -53,13 +53,26 @@ void operands_border(std::string_view input) {
   static const model::Node node = sample_node();
   (void)match::resolve(match::parse_target(left), node);
   match::Patterns patterns;
-  for (int i = 0; i <= static_cast<int>(match::Operand::unknown); ++i) {
-    const auto operand = static_cast<match::Operand>(i);
-    for (const match::Side a : {match::Side{left, true}, match::Side{}}) {
-      const match::Side b{right, true};
-      require(match::evaluate(operand, a, b, patterns) == match::Matcher(operand, b, patterns)(a),
-              "the two ways to apply operand " + std::to_string(i) + " differ");
-    }
+  const auto holds = [&](match::Operand operand, match::Side a) {
+    const match::Side b{right, true};
+    match::Patterns fresh;
+    const bool out = match::evaluate(operand, a, b, fresh);
+    for (int i = 0; i < 2; ++i)
+      require(match::evaluate(operand, a, b, patterns) == out, "operand " + std::to_string(static_cast<int>(operand)) +
+                                                                   " differs with a pattern that was compiled before");
+    return out;
+  };
+  using match::Operand;
+  for (const match::Side a : {match::Side{left, true}, match::Side{}}) {
+    for (int i = 0; i <= static_cast<int>(Operand::unknown); ++i) (void)holds(static_cast<Operand>(i), a);
+    require(holds(Operand::is_set, a) != holds(Operand::is_not_set, a), "a value is set and is not set");
+    require(!a.found || holds(Operand::equal, a) != holds(Operand::not_equal, a), "two texts are equal and not equal");
+    require(!holds(Operand::less, a) || (holds(Operand::less_equal, a) && !holds(Operand::greater_equal, a)),
+            "a value is less and not less");
+    require(!holds(Operand::greater, a) || (holds(Operand::greater_equal, a) && !holds(Operand::less_equal, a)),
+            "a value is greater and not greater");
+    require(!holds(Operand::set_contains_all, a) || holds(Operand::set_contains_any, a),
+            "a set contains all elements and not any");
   }
   if (const auto version = match::parse_version(left))
     require(match::compare(*version, *version) == 0, "a version is not equal to itself");

@@ -2,7 +2,7 @@
 """Packs a folder of fuzz inputs into a file of corpus/, one JSON string per line whose characters are the input's bytes,
 and unpacks it.
 
-    pack.py pack FOLDER FILE [BYTES]    the smallest inputs first, as long as FILE has at most BYTES (18,000)
+    pack.py pack FOLDER FILE [BYTES]    the smallest inputs first, as long as FILE has at most BYTES (40,000)
     pack.py unpack FILE FOLDER
 """
 import hashlib
@@ -33,7 +33,7 @@ def unpack(file, folder):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["pack"] and len(sys.argv) in (4, 5):
-        pack(sys.argv[2], sys.argv[3], int(sys.argv[4]) if len(sys.argv) == 5 else 18_000)
+        pack(sys.argv[2], sys.argv[3], int(sys.argv[4]) if len(sys.argv) == 5 else 40_000)
     elif sys.argv[1:2] == ["unpack"] and len(sys.argv) == 4:
         unpack(sys.argv[2], sys.argv[3])
     else:

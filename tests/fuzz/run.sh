@@ -51,7 +51,7 @@ for border in $borders; do
   [ ! -f "$here/corpus/$border.jsonl" ] || python3 "$here/pack.py" unpack "$here/corpus/$border.jsonl" "$corpus"
   log=$build/corpus/$border.log
   most=16384
-  case $border in archive | gate | report | results) most=65536 ;; esac
+  case $border in cluster | snapshot | archive | recording | gate | report | results) most=65536 ;; esac
   dictionary "$border" "$build/corpus/$border.dict"
   before=$(find "$findings" -type f | wc -l)
   # -timeout: s of real time, for a run that hangs; libfuzzer.cc judges processor time. -malloc_limit_mb: of one block.
@@ -72,7 +72,7 @@ for border in $borders; do
   [ -z "${BERTH_FUZZ_KEEP:-}" ] || continue
   rm -rf "$TMPDIR/merged" && mkdir "$TMPDIR/merged"
   # Edges alone, without how often they were passed: few inputs, which tests replay in seconds.
-  "$program" -merge=1 -use_counters=0 -use_cmp=0 -max_len=4096 -timeout=60 "$TMPDIR/merged" "$corpus" > "$log.merge" 2>&1 ||
+  "$program" -merge=1 -use_counters=0 -use_cmp=0 -max_len="$most" -timeout=60 "$TMPDIR/merged" "$corpus" > "$log.merge" 2>&1 ||
     { tail -n 3 "$log.merge" >&2; exit 2; }
   python3 "$here/pack.py" pack "$TMPDIR/merged" "$here/corpus/$border.jsonl" | sed 's/^/  /'
 done

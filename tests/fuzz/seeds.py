@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Writes inputs from the recorded vectors into a folder, to begin with. Borders that are not named here begin with corpus/.
+"""Writes inputs from recorded vectors and from files of the tests into a folder, to begin with. Borders that are not named here
+begin with corpus/.
 
     seeds.py BORDER FOLDER
 """
 import glob
 import gzip
 import hashlib
+import io
 import json
 import pathlib
 import sys
+import tarfile
 
 tests = pathlib.Path(__file__).resolve().parent.parent
-BYTES_MOST = 16_384
+BYTES_MOST = 65_536
 LINES_MOST = 8  # of a file of vectors
+BYTES_DEEP = 16_000
 
 
 def texts(pattern):
@@ -64,16 +68,78 @@ def recording():
             yield "\n".join(lines[:count]) + "\n"
 
 
+def deep(*parts):
+    """Inputs that nest deeper than any parser allows."""
+    def inputs():
+        for part in parts:
+            yield part * (BYTES_DEEP // len(part))
+    return inputs
+
+
+def jobs():
+    """Bodies that register a job."""
+    for _, text in texts("golden/registration/*.json.gz"):
+        for case in json.loads(text):
+            for step in case["steps"]:
+                body = step.get("request", {}).get("body")
+                if isinstance(body, dict) and "Job" in body:
+                    yield json.dumps(body, separators=(",", ":"))
+    for _, text in texts("golden/hcl/files/*.json"):
+        yield text
+    yield from deep("[", '{"a":')()
+
+
+def job_files():
+    for _, text in texts("golden/hcl/files/*.hcl"):
+        yield text
+    for _, text in texts("golden/hcl/job_files.jsonl.gz"):
+        for line in text.splitlines():
+            yield json.loads(line)["source"]
+    yield from deep("a {", "a=[", "a=(", 'a="${')()
+
+
+def clusters():
+    for pattern in ("dryrun/cases/*/cluster.json", "serve/replay/cluster.json", "dryrun/recorded/*.json.gz"):
+        for _, text in texts(pattern):
+            yield text
+
+
+def snapshots():
+    """The records of snapshots."""
+    for path in sorted(glob.glob(str(tests / "d*/recorded/*.snap"))):
+        with tarfile.open(path) as archive:
+            yield archive.extractfile("state.bin").read()
+
+
+def archives():
+    for pattern in ("d*/recorded/*.snap", "dryrun/recorded/*.json.gz"):
+        for path in sorted(glob.glob(str(tests / pattern))):
+            yield pathlib.Path(path).read_bytes()
+
+
+def workloads():
+    for pattern in ("*/*.toml", "*/*/*.toml", "../bench/macro/*.toml"):
+        for _, text in texts(pattern):
+            yield text
+
+
+def traces():
+    yield "submit_s,run_s,count,cpu_mhz,memory_mb,disk_mb,type,priority,failed\n0,10,2,100,64,300,batch,50,0\n1.5,,3,200,128,,service,70,\n"
+
+
 def results():
     for _, text in texts("gate/reports/*.json"):
         yield text
 
 
-borders = {"requests": requests, "vectors": vectors, "periodic": periodic, "recording": recording, "gate": results, "report": results}
+borders = {
+    "job_json": jobs, "job_hcl": job_files, "cluster": clusters, "snapshot": snapshots, "archive": archives, "workload": workloads,
+    "trace": traces, "periodic": periodic, "requests": requests, "vectors": vectors, "recording": recording, "gate": results,
+    "report": results, "filter": deep("(", "not ", "any a as b {"), "formula": deep("(", "-", "abs("), "policy": deep("[", "{", "a {")}
 if len(sys.argv) != 3:
     sys.exit(__doc__)
 folder = pathlib.Path(sys.argv[2])
 folder.mkdir(parents=True, exist_ok=True)
 for text in borders.get(sys.argv[1], lambda: ())():
-    data = text.encode()[:BYTES_MOST]
+    data = (text.encode() if isinstance(text, str) else text)[:BYTES_MOST]
     (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)

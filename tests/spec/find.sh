@@ -12,7 +12,7 @@ rules() { awk -f "$spec/rules.awk" "$spec"/[01]*.md; }
 citations() { awk -f "$spec/citations.awk" <(rules) "$@"; }  # FILE...
 all_citations() {
   cd "$spec/../.." || exit 1
-  mapfile -t files < <(grep -rlIE 'R-[A-Z]+-[0-9]' --exclude-dir=spec engine bench include tests README.md CHANGELOG.md)
+  mapfile -t files < <(grep -rlIE 'R-[A-Z]+-[0-9]' --exclude-dir=spec --exclude-dir=corpus engine bench include tests README.md CHANGELOG.md)
   citations "${files[@]}"
 }
 
