@@ -36,9 +36,8 @@ class MemoryCheck {
     check_volumes();
     if (!scratch_.by_state.feed.holds(nodes_)) problem("NodeFeed: free amounts of a node are not those gathered");
     for (std::size_t i = 0; i < scratch_.by_state.indexes.size(); ++i) check_index(static_cast<std::uint32_t>(i));
-    for (auto& table : Access::tables(scratch_.by_state.ask_scores)) check_scores(table);
-    for (const FailureMemo& memo : Access::memos(scratch_.by_state.failures))
-      if (memo.key.number != 0) check_memo(memo);
+    for (const AskTable& table : Access::tables(scratch_.by_state.ask_tables))
+      if (!table.of_row.empty()) check_table(table);
     return std::move(problems_);
   }
 
@@ -144,7 +143,7 @@ class MemoryCheck {
         return false;
       const SelectOptions options;
       begin(job, group, options);
-      if (!serves_now(FailedBefore::kServes)) return false;
+      if (!serves_now(ByTable::kServes)) return false;
       for (NodeRow row = 0; row < nodes_.size(); ++row) {
         if (answers.of_row[row] == kUnknown || !nodes_.exists(row)) continue;
         const bool has = Access::parts(stack_).checks.volumes.node_has(row);
@@ -173,95 +172,75 @@ class MemoryCheck {
   /// A reason as text, because reason IDs differ between workers.
   static std::string text(const Scratch& of, std::uint32_t reason) { return "'" + of.reasons.text(reason) + "'"; }
 
-  template <class Table>
-  void check_scores(const Table& table) {
-    if (table.of_row.empty() || !list_changed(table.place)) return;
-    any_group([&](const CompiledJob& job, std::uint32_t number) {
-      const CompiledGroup& group = job.groups[number];
-      if (!group.ask || group.ask->number != table.ask) return false;
-      const SelectOptions options;
-      GroupView& v = begin(job, number, options, table.algorithm);
-      if (!serves_now(Columns::kScoresServe)) return false;
-      for (NodeRow row = 0; row < table.of_row.size(); ++row) {
-        const std::uint64_t known = table.of_row[row];
-        if (known == Known::kUnknown || !must_hold(row) || fresh_.overlay(row)) continue;
-        const std::string cached = Known::is_component(known) ? score_text(std::bit_cast<double>(known))
-                                   : Known::fails(known)      ? "a failed check"
-                                                              : text(scratch_, Known::detail(known));
-        const std::string found = fresh_score(row, v);
-        if (cached != found) problem("AskScores", row, cached, found);
-      }
-      return true;
-    });
-  }
-  static std::string score_text(double score) { return fmt::format("{:a}", score); }
-  std::string fresh_score(NodeRow row, GroupView& v) {
-    SelectParts& parts = Access::parts(stack_);
-    if (parts.checks.first_failing(row, v) != kReasonNone) return "a failed check";
-    Cell cell;
-    parts.fit.decide(row, v, cell);
-    return cell.fit == kPass ? score_text(cell.score.sum()) : text(fresh_, cell.dimension);
-  }
-
-  void check_memo(const FailureMemo& memo) {
-    std::vector<std::int32_t> counts(memo.counts.size(), 0);
-    for (const std::uint8_t at : memo.shorts)
-      if (at != 0 && at != FailureMemo::kRoomy) ++counts[at];
-    for (std::size_t at = 1; at < counts.size(); ++at)
-      if (counts[at] != memo.counts[at].count) problem("FailureMemo: a count is not that of its nodes");
-    const FailureKey& key = memo.key;
-    const bool evicts = key.evicts();
+  void check_table(const AskTable& table) {
+    std::vector<std::int32_t> counts(table.counts.size(), 0);
+    std::vector<bool> open(table.of_row.size(), false);
+    for (const NodeRow row : table.open) open[row] = true;
+    for (NodeRow row = 0; row < table.of_row.size(); ++row) {
+      const std::uint64_t known = table.of_row[row];
+      if (Known::is_short(known)) ++counts[Known::detail(known)];
+      if (table.lists_open && Known::may_have_room(known) && !open[row])
+        problem("AskTable", row, "no place among the open ones", "one");
+    }
+    for (std::size_t at = 0; at < counts.size(); ++at)
+      if (counts[at] != table.counts[at].count) problem("AskTable: a count is not that of its nodes");
+    const AskKey& key = table.key;
     any_group([&](const CompiledJob& job, std::uint32_t group) {
       const tables::Ask* const ask = job.groups[group].ask.get();
       if (job.group_number + group != key.number && (!ask || ask->number != key.number)) return false;
       SelectOptions options;
-      options.evict = evicts;
-      GroupView& v = begin(job, group, options);
-      if (!(Access::key_of(stack_, v, evicts) == key)) return false;  // of a job with another key
-      if (!serves_now(evicts ? FailedBefore::kServesEvicting : FailedBefore::kServes)) return true;  // not used there
-      check_filtered(memo, v);
+      options.evict = key.evicts();
+      GroupView& v = begin(job, group, options, key.algorithm);
+      if (!(Access::key_of(stack_, v, key.evicts()) == key)) return false;  // of a job with another key
+      if (!serves_now(key.evicts() ? ByTable::kServesEvicting : ByTable::kServes)) return false;
+      if (table.lists_open) check_filtered(table, v);
       const bool distinct = v.needs.has(Need::distinct_hosts) || v.needs.has(Need::distinct_property);
       if (distinct &&
-          (memo.job_changes != snapshot_.jobs.keys[job.key].changes || memo.static_epoch != nodes_.static_epoch))
-        return true;  // the memo or its distinct nodes are computed again
-      if (list_changed(memo.use, memo.ready)) check_shorts(memo, v, evicts);
-      return true;
+          (table.job_changes != snapshot_.jobs.keys[job.key].changes || table.static_epoch != nodes_.static_epoch))
+        return true;  // the table or its distinct nodes are computed again
+      const bool scores = serves_now(Columns::kScoresServe);
+      if (list_changed(table.use, table.ready)) check_rows(table, v, scores);
+      return scores;
     });
   }
-  void check_shorts(const FailureMemo& memo, GroupView& v, bool evicts) {
+  /// `scores`: the group's scores are those of the table as well.
+  void check_rows(const AskTable& table, GroupView& v, bool scores) {
     SelectParts& parts = Access::parts(stack_);
-    for (NodeRow row = 0; row < memo.shorts.size(); ++row) {
-      const std::uint8_t at = memo.shorts[row];
-      if (at == FailureMemo::kRoomy || !must_hold(row)) continue;  // kRoomy: it may have room
+    for (NodeRow row = 0; row < table.of_row.size(); ++row) {
+      const std::uint64_t known = table.of_row[row];
+      if (!must_hold(row) || known >= Known::kPasses || (Known::is_component(known) && fresh_.overlay(row))) continue;
       const auto words = [&](const Scratch& of, bool filtered, std::uint32_t why, std::uint32_t node_class) {
         return fmt::format("{} {} of class {}", filtered ? "filtered" : "short", text(of, why), node_class);
       };
-      const FailureMemo::Short& s = memo.counts[at];
-      const std::string cached = at == 0 ? "no part" : words(scratch_, s.filtered, s.why, s.node_class);
-      std::string found = "no part";
+      const auto score_text = [&](double score) { return scores ? fmt::format("{:a}", score) : "room"; };
+      std::string cached = "no part", found = cached;
+      if (Known::is_component(known))
+        cached = score_text(std::bit_cast<double>(known));
+      else if (Known::is_short(known))
+        cached = words(scratch_, table.why(known).filtered, table.why(known).why, table.why(known).node_class);
       if (parts.candidates.nodes->has(row) && parts.checks.first_failing(row, v) == kReasonNone) {
-        const FailedBefore::Few node = Access::decide(stack_, row, v, evicts);
+        const ByTable::Few node = Access::decide(stack_, row, v, table.key.evicts());
         found = node.cell.fit == kPass
-                    ? "room"
+                    ? score_text(node.cell.score.sum())
                     : words(fresh_, node.filtered, node.cell.dimension, nodes_.capacity(row).class_code);
       }
-      if (cached != found) problem(evicts ? "FailureMemo, evicting" : "FailureMemo", row, cached, found);
+      if (cached != found) problem(table.key.evicts() ? "AskTable, evicting" : "AskTable", row, cached, found);
     }
   }
-  void check_filtered(const FailureMemo& memo, GroupView& v) {
-    const auto& cached = memo.filtered;
+  void check_filtered(const AskTable& table, GroupView& v) {
+    const auto& cached = table.filtered;
     if (cached.evaluated == 0 || cached.epoch != nodes_.epoch || cached.kinds_left != nodes_.kinds_left) return;
-    FailureMemo fresh;
+    AskTable fresh;
     Access::list_filtered(stack_, fresh, v);
     const auto words = [](const Scratch& of, const auto& filtered) {
       std::vector<std::string> out{std::to_string(filtered.evaluated)};
-      for (const FailureMemo::Filtered& f : filtered.counts)
+      for (const AskTable::Filtered& f : filtered.counts)
         out.push_back(fmt::format("{} {} {} {}", f.node_class, text(of, f.reason), f.count, f.by_job));
       std::sort(out.begin() + 1, out.end());
       return fmt::format("{}", fmt::join(out, ", "));
     };
     const std::string lived = words(scratch_, cached), found = words(fresh_, fresh.filtered);
-    if (lived != found) problem(fmt::format("FailureMemo: filtered are {}, by a fresh fill {}", lived, found));
+    if (lived != found) problem(fmt::format("AskTable: filtered are {}, by a fresh fill {}", lived, found));
   }
 
   const Snapshot& snapshot_;

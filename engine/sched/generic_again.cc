@@ -4,8 +4,8 @@
 // An attempt that planned nothing after one failed placement depends on the job, its allocations and deployments, their
 // nodes, the cluster's settings, and on whether any node has room, with eviction if allowed. All but the last are
 // compared by JobKey::changes, by the RowLog of the nodes and by pointers to immutable objects. If they are unchanged
-// and nothing depends on time, the memo of the last Select (source/failure_memos.h) answers: only changed nodes are
-// examined, and nothing is reconciled.
+// and nothing depends on time, the table of the last Select's request (source/ask_table.h) answers: only changed nodes
+// are examined, and nothing is reconciled.
 #include "model/predicates.h"
 #include "sched/generic.h"
 
@@ -19,15 +19,14 @@ bool GenericScheduler::fails_again() {
   if (!job_ || job_->groups.size() != 1 || !given_.eval->blocked || given_.eval->annotate ||
       !settings_.sources.has(Switch::failed_attempt) || !given_.eval->wait_until.is_zero())
     return false;
-  const RetryMemo* const kept = scratch_.by_state.failures.retry_of(*job_);
+  const RetryMemo* const kept = scratch_.by_state.retries.find(*job_);
   if (!kept || !scratch_.passed_over.empty()) return false;
   const RetryMemo& before = *kept;
-  FailureMemo* const memo = scratch_.by_state.failures.of_retry(before);
   const tables::NodeTable& nodes = given_.state->nodes;
-  if (!memo || before.job_changes != given_.state->jobs.keys[given_.eval->job].changes ||
+  if (before.job_changes != given_.state->jobs.keys[given_.eval->job].changes ||
       before.object != given_.state->jobs.objects[given_.eval->job] || before.surroundings != given_.state->cold ||
       !before.ready.is_at(nodes) || before.epoch != nodes.epoch || before.kinds_left != nodes.kinds_left ||
-      !stack_.fails_again(*memo, *job_))
+      !stack_.fails_again(before.table, *job_))
     return false;
   EvalResult& result = *given_.result;
   result.groups = before.groups;
@@ -46,8 +45,8 @@ bool GenericScheduler::fails_again() {
 /// Stores the outcome of an attempt that planned nothing, if it is nothing but one failed placement.
 void GenericScheduler::keep_failure() {
   const EvalResult& result = *given_.result;
-  const FailureMemo* const memo = stack_.only_failure();
-  if (!memo || !job_ || !result.plan.followups.empty() || !written_followups_.empty() ||
+  const AskTable* const table = stack_.only_failure();
+  if (!table || !job_ || !result.plan.followups.empty() || !written_followups_.empty() ||
       !given_.eval->wait_until.is_zero() || !result.plan.stops.empty() || !result.deployment_groups.empty() ||
       !scratch_.passed_over.empty() || !settings_.sources.has(Switch::failed_attempt) || !nothing_gets_due())
     return;
@@ -55,7 +54,8 @@ void GenericScheduler::keep_failure() {
   for (std::size_t g = 0; g < result.groups.size(); ++g)
     if (result.groups[g].failed) failed = g, ++failures;
   if (failures != 1) return;
-  RetryMemo& kept = scratch_.by_state.failures.add_retry(*job_, *memo);
+  RetryMemo& kept = scratch_.by_state.retries.add(*job_);
+  kept.table = table->key;
   kept.job_changes = given_.state->jobs.keys[given_.eval->job].changes;
   kept.object = given_.state->jobs.objects[given_.eval->job];
   kept.surroundings = given_.state->cold;

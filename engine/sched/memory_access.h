@@ -9,12 +9,11 @@ namespace berth::sched {
 struct MemoryAccess {
   static auto& ready(Scratch& scratch) { return scratch.ready_; }
   static auto& mirrors(Scratch& scratch) { return scratch.mirrors_; }
-  static auto& tables(AskScores& scores) { return scores.tables_; }
+  static auto& tables(AskTables& tables) { return tables.tables_; }
   static auto& by_class(KindVerdicts& verdicts) { return verdicts.classes_.asks; }
   static auto& by_kind(KindVerdicts& verdicts) { return verdicts.kinds_.asks; }
   static std::uint64_t kinds_left(const KindVerdicts& verdicts) { return verdicts.kinds_left_; }
-  static auto& memos(FailureMemos& failures) { return failures.memos_; }
-  static auto& retries(FailureMemos& failures) { return failures.retries_; }
+  static auto& retries(RetryMemos& retries) { return retries.of_job_; }
   static auto& gathered(NodeFeed& feed) { return feed.known_; }
   static bool is_served(const NodeIndex& index, const tables::NodeTable& nodes) {
     return index.served_ && index.epoch_ == nodes.epoch;
@@ -31,17 +30,17 @@ struct MemoryAccess {
   static GroupView& begin_select(GenericStack& stack, std::uint32_t group, const SelectOptions& options) {
     return stack.begin_select(group, options);
   }
-  static void list_filtered(GenericStack& stack, FailureMemo& memo, GroupView& view) {
-    stack.failed_before_.list_filtered(memo, view);
+  static void list_filtered(GenericStack& stack, AskTable& table, GroupView& view) {
+    stack.table_.list_filtered(table, view);
   }
-  static FailedBefore::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view, bool evicts) {
-    MemoryAccess::parts(stack).checks.distinct.properties(view, stack.failed_before_.properties_);
-    FailedBefore::Few out{row, {}};
-    stack.failed_before_.decide(row, view, evicts, out);
+  static ByTable::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view, bool evicts) {
+    MemoryAccess::parts(stack).checks.distinct.properties(view, stack.table_.properties_);
+    ByTable::Few out{row, {}};
+    stack.table_.decide(row, view, evicts, out);
     return out;
   }
-  static FailureKey key_of(const GenericStack& stack, const GroupView& view, bool evicts) {
-    return stack.failed_before_.key_of(view, evicts);
+  static AskKey key_of(const GenericStack& stack, const GroupView& view, bool evicts) {
+    return stack.table_.key_of(view, evicts);
   }
 };
 

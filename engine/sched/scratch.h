@@ -9,7 +9,8 @@
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per group request and kind of node: the check that fails first
 //   NodeFeed      node rows that changed since a state, which by-state caches refresh
-//   AskScores     per request for cpu, memory and disk: the fit score of nodes that no plan touches
+//   AskTables     per request: fit score of nodes that no plan touches, or why they have no room
+//   RetryMemos    per job: result of an attempt that planned nothing
 //   LooksPerNode  per group request: how many nodes Selects had to visit
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
 //   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
@@ -36,12 +37,11 @@
 #include "sched/node/resource_kind.h"
 #include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
-#include "sched/source/ask_scores.h"
 #include "sched/source/core_use.h"
-#include "sched/source/failure_memos.h"
 #include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
 #include "sched/source/port_profiles.h"
+#include "sched/source/retry_memo.h"
 #include "sched/source/sources.h"
 #include "tables/shape_pool.h"
 
@@ -287,8 +287,8 @@ struct Scratch {
   struct {
     NodeFeed feed;
     std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
-    FailureMemos failures;
-    AskScores ask_scores;
+    AskTables ask_tables;
+    RetryMemos retries;
     /// Whether each node has the host volumes that a group requested last, as CheckState by row.
     struct {
       std::uint64_t epoch = 0;

@@ -75,18 +75,20 @@ struct Planted {
       node.host_volumes["data"].emplace().name = "data";
     }
     const auto placed = job("placed", 2, 100), full = job("full", 1, 5000), ports = job("ports", 2, 100);
-    const auto volume = job("volume", 1, 100), spread = job("spread", 2, 100);
+    const auto volume = job("volume", 1, 100), large = job("large", 1, 5000), spread = job("spread", 2, 100);
     model::NetworkResource& network = ports->task_groups[0].networks.emplace_back();
     network.mode = "host";
     network.dynamic_ports.emplace_back() = {.label = "http", .host_network = "default"};
-    model::VolumeRequest& request = volume->task_groups[0].volumes["data"].emplace();
-    request.name = request.source = "data", request.type = "host";
+    for (const auto& one : {volume, large}) {
+      model::VolumeRequest& request = one->task_groups[0].volumes["data"].emplace();
+      request.name = request.source = "data", request.type = "host";
+    }
     model::Spread& over = spread->spreads.emplace_back();
     over.attribute = "${node.class}", over.weight = 50;
-    for (const auto& one : {placed, full, ports, volume, spread}) world.store(one);
+    for (const auto& one : {placed, full, ports, large, volume, spread}) world.store(one);
     store.load(world.state);
     for (int round = 0; round < 3; ++round)
-      for (const char* id : {"placed", "full", "ports", "volume", "spread"}) decide(id);
+      for (const char* id : {"placed", "full", "ports", "large", "volume", "spread"}) decide(id);
     EXPECT_EQ(first_of(problems()), "");
   }
   void decide(const char* id, bool commits = false) {
@@ -169,40 +171,56 @@ TEST(CheckMemory, FindsAStaleAmountOfTheIndex) {
 TEST(CheckMemory, FindsAStaleScore) {
   Planted worker;
   bool planted = false;
-  for (auto& table : Access::tables(worker.scratch.by_state.ask_scores))
+  for (AskTable& table : Access::tables(worker.scratch.by_state.ask_tables))
     for (std::uint64_t& known : table.of_row)
       if (!planted && rank::Known::is_component(known)) known ^= 1, planted = true;  // the last bit of a score
   ASSERT_TRUE(planted);
-  EXPECT_TRUE(worker.finds("AskScores")) << worker.all();
+  EXPECT_TRUE(worker.finds("AskTable: node")) << worker.all();
+}
+
+/// The table of the job that fits nowhere.
+AskTable& table_of_failure(Planted& worker, bool evicts) {
+  auto& tables = Access::tables(worker.scratch.by_state.ask_tables);
+  const auto found = std::ranges::find_if(
+      tables, [&](const AskTable& table) { return table.lists_open && table.key.evicts() == evicts; });
+  EXPECT_NE(found, tables.end());
+  return *found;
 }
 
 TEST(CheckMemory, FindsAStaleFailure) {
-  Planted worker;
-  auto& memos = Access::memos(worker.scratch.by_state.failures);
-  ASSERT_FALSE(memos.empty());
-  FailureMemo& memo = memos.front();
-  --memo.counts[memo.shorts[4]].count;
-  memo.shorts[4] = 0;  // as if the node failed a check
-  EXPECT_TRUE(worker.finds("FailureMemo: node n4 has no part")) << worker.all();
+  for (const bool evicts : {false, true}) {
+    Planted worker(evicts);
+    AskTable& table = table_of_failure(worker, evicts);
+    --table.counts[rank::Known::detail(table.of_row[4])].count;
+    table.of_row[4] = rank::Known::kFails;
+    const std::string name = evicts ? "AskTable, evicting" : "AskTable";
+    EXPECT_TRUE(worker.finds(name + ": node n4 has no part")) << worker.all();
+  }
 }
 
-TEST(CheckMemory, FindsAStaleFailureWhereEvictionIsAllowed) {
-  Planted worker(true);
-  auto& memos = Access::memos(worker.scratch.by_state.failures);
-  const auto memo = std::ranges::find_if(memos, [](const FailureMemo& m) { return m.key.evicts(); });
-  ASSERT_NE(memo, memos.end());
-  --memo->counts[memo->shorts[4]].count;
-  memo->shorts[4] = 0;  // as if the node failed a check
-  EXPECT_TRUE(worker.finds("FailureMemo, evicting: node n4 has no part")) << worker.all();
+TEST(CheckMemory, FindsNothingWhereANodeWithoutRoomLosesAVolume) {
+  Planted worker;
+  model::Node node = worker.store.current().nodes.spec(3).node;
+  node.host_volumes.clear();
+  worker.store.begin_commit(worker.store.index() + 1).upsert_node(node);
+  worker.decide("large");
+  EXPECT_EQ(worker.all(), "");
+}
+
+TEST(CheckMemory, FindsANodeThatMayHaveRoomAndIsNotListed) {
+  Planted worker;
+  AskTable& table = table_of_failure(worker, false);
+  --table.counts[rank::Known::detail(table.of_row[4])].count;
+  table.of_row[4] = rank::Known::kPasses;
+  EXPECT_TRUE(worker.finds("AskTable: node n4 has no place among the open ones")) << worker.all();
 }
 
 TEST(CheckMemory, FindsAStaleCountOfFilteredNodes) {
   Planted worker;
-  auto& memos = Access::memos(worker.scratch.by_state.failures);
-  ASSERT_FALSE(memos.empty());
-  ASSERT_NE(memos.front().filtered.evaluated, 0);
-  ++memos.front().filtered.evaluated;
-  EXPECT_TRUE(worker.finds("FailureMemo: filtered are 9, by a fresh fill 8")) << worker.all();
+  AskTable& table = table_of_failure(worker, false);
+  ASSERT_NE(table.filtered.evaluated, 0);
+  ++table.filtered.evaluated;
+  EXPECT_TRUE(worker.finds("AskTable: filtered are 9, by a fresh fill 8")) << worker.all();
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       IdStream ids_a(seed), ids_b(seed);
       const std::uint64_t options = scratch.source_counts.options;
       const auto remembered = [&] {
-        return scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_before)] +
+        return scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::nobody)] +
                scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
       };
       const std::uint64_t before = remembered();
@@ -285,7 +285,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class gets stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
-    again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_before)];
+    again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::nobody)];
     whole += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_attempt)];
     few += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
     by_columns += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::columns)];
@@ -480,10 +480,10 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
       decide(false);
     }
     attempts_again += by_source[static_cast<std::size_t>(SourceKind::failed_attempt)];
-    for (const FailureMemo& memo : MemoryAccess::memos(fast.scratch.by_state.failures)) {
+    for (const AskTable& table : MemoryAccess::tables(fast.scratch.by_state.ask_tables)) {
       const auto jobs = std::ranges::count_if(
-          MemoryAccess::retries(fast.scratch.by_state.failures),
-          [&](const RetryMemo& retry) { return retry.memo_number == memo.number && memo.key.evicts(); });
+          MemoryAccess::retries(fast.scratch.by_state.retries),
+          [&](const auto& retry) { return retry.second.table == table.key && table.key.evicts(); });
       shared += jobs > 1;
     }
   }

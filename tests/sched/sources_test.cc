@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "plan/apply.h"
 #include "sched/select_world.h"
 #include "sched/small_world.h"
@@ -20,7 +22,7 @@ TEST(Sources, AreSwitchedByName) {
   EXPECT_EQ(text("all"), "all");
   EXPECT_EQ(text("none"), "none");
   EXPECT_EQ(text("no-columns"), "no-columns");
-  EXPECT_EQ(text("no-few,no-full"), "no-full,no-few");
+  EXPECT_EQ(text("no-table,no-full"), "no-full,no-table");
   EXPECT_EQ(text("columns"), "columns");
   EXPECT_EQ(text("columns,amounts"), "columns,amounts");
   EXPECT_EQ(text("mixed:7"), "mixed:7");
@@ -131,9 +133,47 @@ TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410
       ASSERT_EQ(result.eligibility.classes.size(), 3U);
       for (const auto& [computed_class, eligible] : result.eligibility.classes) EXPECT_TRUE(eligible) << again;
     }
-    const auto memos = static_cast<std::size_t>(SourceKind::failed_before);
-    EXPECT_EQ(way.scratch.source_counts.selects[memos], general ? 0U : 4U);
+    const auto nobody = static_cast<std::size_t>(SourceKind::nobody);
+    EXPECT_EQ(way.scratch.source_counts.selects[nobody], general ? 0U : 4U);
   }
+}
+
+/// A request that failed before fails again after more changed than its table follows.
+TEST(ClassLedger, VerdictsOfAFailureAreThoseOfTheNodesNow) {  // R-FEAS-1701
+  SmallWorld w;
+  for (int i = 0; i < 2; ++i) w.add_node();
+  const auto job = SmallWorld::job("service", 1);
+  job->task_groups[0].tasks[0].resources->memory_mb = 100'000;
+  w.store(job);
+  tables::StateStore store;
+  store.load(w.state);
+  OtherWay fast(model::Quirks{}), general(model::Quirks{});
+  general.scheduler.set_sources(EnabledSources::none());
+  const auto classes_of = [&](OtherWay& way) {
+    EvalFacts facts;
+    facts.id_text = "00000000-0000-0000-0000-000000000001";
+    facts.job = store.job_key("default", "j");
+    facts.priority = 50;
+    facts.triggered_by = "job-register";
+    facts.now_ns = SmallWorld::kNow;
+    EvalResult result;
+    IdStream ids(1);
+    way.scheduler.process(*store.snapshot(), facts, rank::OrderProvider::nomad, ids, result);
+    EXPECT_TRUE(result.any_failed());
+    std::map<tables::Symbol, bool> classes;
+    for (const auto& [computed_class, eligible] : result.eligibility.classes) classes[computed_class] = eligible;
+    return classes;
+  };
+  const auto before = classes_of(fast);
+  EXPECT_EQ(before, classes_of(general));
+  EXPECT_EQ(before, classes_of(fast));  // from its table
+  model::Node node = w.state.nodes[0];
+  node.computed_class = "v1:new";
+  for (int i = 0; i < 200; ++i) store.begin_commit(store.index() + 1).upsert_node(node);
+  const auto after = classes_of(fast);
+  EXPECT_NE(after, before);
+  EXPECT_EQ(after, classes_of(general));
+  EXPECT_EQ(after, classes_of(fast));  // from its table again
 }
 
 /// Results of a node's checks under one network are not reused under another.

@@ -109,10 +109,11 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
   sched::Scratch& scratch = world.server->lane().scratch;
   const tables::Snapshot& state = world.server->store().current();
   const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
-  std::uint64_t* const known = scratch.by_state.ask_scores.find(scratch.by_state.feed, state.nodes, *group.ask,
-                                                                rank::FitAlgorithm::binpack, 1000);
-  ASSERT_NE(known, nullptr);
-  for (std::size_t row = 0; row < state.nodes.size(); ++row) known[row] = std::bit_cast<std::uint64_t>(0.25);
+  sched::AskTable* const table =
+      scratch.by_state.ask_tables.find({group.ask->number, state.jobs.versions[0]->base_set});
+  ASSERT_NE(table, nullptr);
+  ASSERT_TRUE(table->follow(scratch.by_state.feed, state.nodes, group, false, 1000));
+  table->of_row.assign(state.nodes.size(), std::bit_cast<std::uint64_t>(0.25));
   world.place("four", 4);
   EXPECT_NE(world.problem().find("the general source"), std::string::npos) << world.problem();
 }

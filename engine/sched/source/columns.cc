@@ -22,6 +22,12 @@ namespace {
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
 constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // at first, and beyond what is known of the order
 constexpr int kUnknownMost = 8;                                // of a block, that are found one by one
+/// A look at a node that is known saves as much as it costs to forget so many others, one by one or in a row.
+constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
+
+AskKey key_of(const GroupView& v, const Candidates& candidates, const Attempt& attempt) {
+  return {v.group->ask->number, candidates.base_set, attempt.config.algorithm};
+}
 
 }  // namespace
 
@@ -79,14 +85,19 @@ void Columns::begin(GroupView& v) {
   asks_.is_settled = asks_.spread_sets == 0 && asks_.properties.empty();
   fit_.scorer.begin_affinities(*v.group);
   take_columns(v);
-  asks_.known = find_known(v);
+  asks_.table = find_table(v);
 }
 
 /// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
-std::uint64_t* Columns::find_known(const GroupView& v) {
+AskTable* Columns::find_table(const GroupView& v) {
   if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
-  return scratch_.by_state.ask_scores.find(scratch_.by_state.feed, attempt_.snapshot->nodes, *v.group->ask,
-                                           attempt_.config.algorithm, candidates_.expected);
+  const tables::NodeTable& nodes = attempt_.snapshot->nodes;
+  AskTable* const table = scratch_.by_state.ask_tables.find_or_note(key_of(v, candidates_, attempt_), nodes.size());
+  const std::size_t looks = candidates_.expected;
+  if (!table || table->follow(scratch_.by_state.feed, nodes, *v.group, false, kForgetPerLook * looks)) return table;
+  if (nodes.size() > kClearPerLook * looks) return nullptr;
+  table->fill(nodes, Known::kUnknown);
+  return table;
 }
 
 /// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
@@ -200,7 +211,8 @@ void Columns::prepare_block(GroupView& v) {
   const std::uint32_t first = extent_.prepared, end = std::min(candidates_.size, first + block);
   const std::uint32_t first_entry = entries_.count;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
-  const bool knows = asks_.known && !resumed_;
+  const bool knows =
+      asks_.table && !resumed_ && asks_.table->key == key_of(v, candidates_, attempt_);  // it may have gone
   if (knows && enter_known(end, v)) {
     extent_.prepared = end;
     return read_codes(first_entry);
@@ -254,30 +266,36 @@ void Columns::read_codes(std::uint32_t first_entry) {
 
 /// Keeps what was found of the nodes from position `first` to `end`, of which the entries from `first_entry` pass.
 void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry) {
-  for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place)) {
-    if (passes_[index] != kFails) continue;
-    const ReadyNodes::Candidate& candidate = candidates_.nodes->candidates[candidates_.order.at(place)];
-    asks_.known[candidate.row] = Known::kFails | candidate.computed_class;
-  }
+  AskTable& table = *asks_.table;
+  for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place))
+    if (passes_[index] == kFails)
+      table.of_row[candidates_.nodes->candidates[candidates_.order.at(place)].row] = Known::kFails;
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     const NodeRow row = entries_.row[entry];
     if (!untouched_ && scratch_.overlay(row)) continue;
     BERTH_ASSERT(entries_.appended[entry] <= 1);
-    asks_.known[row] = entries_.appended[entry] == 0 ? Known::kExhausted | entries_.dimension[entry]
-                                                     : std::bit_cast<std::uint64_t>(entries_.sum[entry]);
+    if (entries_.appended[entry] == 0)
+      table.enter(row, class_of_[entries_.position[entry]], entries_.dimension[entry], false);
+    else
+      table.of_row[row] = std::bit_cast<std::uint64_t>(entries_.sum[entry]);
   }
 }
 
-/// What is known of a node that the plan does not touch, found where it is not.
-std::uint64_t Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
-  std::uint64_t& known = asks_.known[candidate.row];
-  if (known != Known::kUnknown) return known;
-  if (checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) != kReasonNone)
-    return known = Known::kFails | candidate.computed_class;
+/// Finds out about a node that the plan does not touch; after an error nothing is known of it.
+void Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
+  std::uint64_t& known = asks_.table->of_row[candidate.row];
+  if (known == Known::kUnknown &&
+      checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) != kReasonNone) {
+    known = Known::kFails;
+    return;
+  }
   Cell cell;
   fit_.decide(candidate.row, v, cell);
-  return known =
-             cell.fit == kFail ? Known::kExhausted | cell.dimension : std::bit_cast<std::uint64_t>(cell.score.sum());
+  if (!attempt_.error.empty()) return;
+  if (cell.fit == kFail)
+    asks_.table->enter(candidate.row, candidate.node_class, cell.dimension, false);
+  else
+    known = std::bit_cast<std::uint64_t>(cell.score.sum());
 }
 
 /// find_entries() and score_block() of what is known from earlier evaluations. False, and nothing is entered: too much
@@ -295,8 +313,8 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
     const std::uint64_t bit = std::uint64_t{1} << i;
     if (Known::fails(known[i])) {
       failing |= bit;
-      if (states[Known::detail(known[i])] != kClassFails) fresh |= bit;
-    } else if (known[i] == Known::kUnknown) {
+      if (states[of[i]->computed_class] != kClassFails) fresh |= bit;
+    } else if (!Known::is_short(known[i])) {
       unknown |= bit;
     }
   };
@@ -306,17 +324,15 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
     const int i = std::countr_zero(rest);
     const NodeRow row = of[i]->row;
     if (!untouched_ && scratch_.overlay(row)) return false;
-    known[i] = know(*of[i], v);
-    if (!attempt_.error.empty()) {
-      asks_.known[row] = Known::kUnknown;
-      return false;
-    }
+    know(*of[i], v);
+    known[i] = asks_.table->of_row[row];
+    if (!attempt_.error.empty() || known[i] >= Known::kPasses) return false;
     if (Known::is_component(known[i])) tagged &= ~(std::uint64_t{1} << i);
     sort_tag(i);
   }
   for (std::uint64_t rest = fresh; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
-    if (std::exchange(class_state_[Known::detail(known[i])], kClassFails) == kClassFails) continue;
+    if (std::exchange(class_state_[of[i]->computed_class], kClassFails) == kClassFails) continue;
     failing_.first_reasons.push_back(
         {first + static_cast<std::uint32_t>(i), checks_.first_failing_of_class(of[i]->row, of[i]->computed_class, v)});
   }
@@ -325,7 +341,7 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   append_passing(first, size, failing, of.data(), known.data());
   for (std::uint64_t rest = tagged & ~failing; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest), failing_before = std::popcount(failing << (63 - i));
-    exhaust_entry(first_entry + static_cast<std::uint32_t>(i - failing_before), Known::detail(known[i]));
+    exhaust_entry(first_entry + static_cast<std::uint32_t>(i - failing_before), asks_.table->why(known[i]).why);
   }
   if (!untouched_)
     for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
@@ -340,7 +356,7 @@ std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const Re
   const ReadyNodes::Candidate* const candidates = candidates_.nodes->candidates.data();
   const std::uint32_t* const order =
       candidates_.order.first(std::min(extent_.base + first + size, candidates_.size)).data();
-  const std::uint64_t* const by_row = asks_.known;
+  const std::uint64_t* const by_row = asks_.table->of_row.data();
   std::uint32_t* const class_of = class_of_.data() + first;
   const std::uint32_t a_class = first == 0 ? candidates[order[place_of(0)]].node_class : class_of_[0];
   std::uint32_t other_classes = 0;

@@ -24,7 +24,7 @@
 // where the cursor has been, which each Select notes in the class ledger when it ends. The columns are of one group and
 // of consecutive Selects: after a Select of another group or by another source they begin again where the cursor is,
 // with the class verdicts of the ledger. A node that the plan changes is decided again when a Select comes back to it.
-// Where an ask for figures was met before, most of a block is read from AskScores instead of being decided. How often a
+// Where an ask for amounts was met before, most of a block is read from its table instead of being decided. How often a
 // value of a distinct_property is used changes from Select to Select, so who fails it is decided at each visit. Where
 // every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
 #pragma once
@@ -73,7 +73,7 @@ class Columns : Source {
                                  Need::ports_or_cores_held,
                                  Need::invalid_nodes,
                                  Need::classes_by_node};
-  /// What cached results of earlier evaluations serve (ask_scores.h): checks by kind, fit by amounts alone.
+  /// What cached results of earlier evaluations serve (ask_table.h): checks by kind, fit by amounts alone.
   static constexpr Needs kScoresServe{
       Need::distinct_hosts, Need::distinct_property,   Need::spread,        Need::secrets,
       Need::several_groups, Need::wide_amounts,        Need::evict_follows, Need::plan_stops,
@@ -152,13 +152,13 @@ class Columns : Source {
   void find_entries(std::uint32_t end, GroupView& view);
   void drop_without_volumes(std::uint32_t first_entry);
   // With what earlier evaluations found.
-  [[nodiscard]] std::uint64_t* find_known(const GroupView& view);
+  [[nodiscard]] AskTable* find_table(const GroupView& view);
   bool enter_known(std::uint32_t end, GroupView& view);
   std::uint64_t look_up(std::uint32_t first, std::uint32_t size, const ReadyNodes::Candidate** of,
                         std::uint64_t* known);
   void append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
                       const ReadyNodes::Candidate* const* of, const std::uint64_t* known);
-  std::uint64_t know(const ReadyNodes::Candidate& candidate, GroupView& view);
+  void know(const ReadyNodes::Candidate& candidate, GroupView& view);
   void learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
   void ask_core_tables(std::uint32_t first_entry) const;
   void read_codes(std::uint32_t first_entry);
@@ -236,9 +236,9 @@ class Columns : Source {
   /// What their group asks besides amounts, and what helps to answer it.
   struct Asks {
     bool distinct_hosts = false, volumes = false;
-    bool is_settled = false;         // no spread and no property
-    std::uint64_t* known = nullptr;  // by row, of AskScores; null: no help from earlier evaluations
-    PortFit::Figures ports;          // of the block under way
+    bool is_settled = false;    // no spread and no property
+    AskTable* table = nullptr;  // null: no help from earlier evaluations
+    PortFit::Figures ports;     // of the block under way
     std::vector<const feasible::PropertySet*> properties;
     std::vector<std::vector<double>> spread_tables;
     std::size_t spread_sets = 0;

@@ -16,6 +16,17 @@ constexpr std::int32_t kUntoldMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
+std::optional<NodeFeed::Rows> NodeFeed::crossing(const NodePlace& place, const NodeTable& nodes,
+                                                 const rank::LeftAsk& ask) {
+  Changes changes;
+  if (!amounts_since(place, nodes, changes)) return std::nullopt;
+  if (crossing_.size() < changes.rows.size()) crossing_.resize(changes.rows.size());
+  const std::size_t count = rank::crossings(changes.ranges, changes.rows.size(), ask, crossing_.data());
+  changed_.clear();
+  for (std::size_t i = 0; i < count; ++i) changed_.push_back(changes.rows[crossing_[i]]);
+  return changed_;
+}
+
 bool NodeFeed::amounts_since(const NodePlace& place, const NodeTable& nodes, Changes& out) {
   gather(nodes);
   const std::uint64_t from = place.changes();

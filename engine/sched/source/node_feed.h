@@ -92,8 +92,11 @@ class NodeFeed {
     return out;
   }
 
-  /// The changes of use from `place` to `nodes` with what was free. False: they are not kept, or gather() was not
-  /// called there.
+  /// Of the changes of use from `place` to `nodes`, the rows that may no longer fail the ask for lack of the same
+  /// amount; until the next call. None: changes are not kept from there, or gather() was not called there.
+  [[nodiscard]] std::optional<Rows> crossing(const NodePlace& place, const tables::NodeTable& nodes,
+                                             const rank::LeftAsk& ask);
+  /// Those changes with what was free. False: as above.
   [[nodiscard]] bool amounts_since(const NodePlace& place, const tables::NodeTable& nodes, Changes& out);
   /// Amounts of changes from the state on can be asked for later.
   void gather(const tables::NodeTable& nodes);
@@ -115,7 +118,8 @@ class NodeFeed {
   void append(const tables::NodeTable& nodes, tables::NodeRow row);
   [[nodiscard]] Known known_of(const tables::NodeTable& nodes, tables::NodeRow row) const;
 
-  std::vector<tables::NodeRow> changed_;  // since()
+  std::vector<tables::NodeRow> changed_;  // since(), crossing()
+  std::vector<std::uint32_t> crossing_;   // positions of changes
   // What was gathered.
   NodePlace end_;
   std::uint64_t first_ = 0;                      // of the log, that is kept

@@ -15,24 +15,23 @@ namespace berth::sched {
 using tables::Need;
 using tables::Needs;
 
-enum class SourceKind : std::uint8_t { index, full, failed_before, failed_attempt, few, bounds, columns, general };
+enum class SourceKind : std::uint8_t { index, full, nobody, few, failed_attempt, bounds, columns, general };
 inline constexpr std::array<const char*, 8> kSourceNames = {
-    "index", "full", "failed before", "attempt failed before", "few with room", "bounds", "columns", "general"};
+    "index", "full", "nobody has room", "few with room", "attempt failed before", "bounds", "columns", "general"};
 
 /// Sources that can be switched off, as kSourceNames has them, and two helpers of sources.
 enum class Switch : std::uint8_t {
   index,
   full,
-  failed_before,
+  table,  ///< who has room, from the table of the request (by_table.h)
   failed_attempt,
-  few,
   bounds,
   columns,
-  scores,   ///< results of requests on untouched nodes, cached from evaluation to evaluation (ask_scores.h)
+  scores,   ///< results of requests on untouched nodes, for the columns, from the same table (ask_table.h)
   amounts,  ///< fit of nodes with ports, devices or cores from numeric columns, and bounds of evictions
 };
-inline constexpr std::array<const char*, 9> kSwitchNames = {
-    "index", "full", "failed-before", "failed-attempt", "few", "bounds", "columns", "scores", "amounts"};
+inline constexpr std::array<const char*, 8> kSwitchNames = {"index",  "full",    "table",  "failed-attempt",
+                                                            "bounds", "columns", "scores", "amounts"};
 
 class EnabledSources {
  public:
@@ -71,7 +70,7 @@ struct SourceCounts {
   /// Selects of the general source by a need that the columns do not serve; the last place: columns switched off.
   std::array<std::uint64_t, Needs::kBits + 1> unmet{};
   std::uint64_t options = 0;  ///< visits of nodes that had to build what the group would hold there
-  std::uint64_t known = 0;    ///< visits of nodes whose result was cached (ask_scores.h)
+  std::uint64_t known = 0;    ///< visits of nodes whose result was cached (ask_table.h)
 
   void add(SourceKind source) { ++selects[static_cast<std::size_t>(source)]; }
   void add_unmet(Needs needs) {

@@ -18,7 +18,7 @@ void GenericStack::start(const Snapshot& snapshot, PlanRows& plan) {
   parts_.start(snapshot, plan, false);
   columns_.start();
   index_.forget();
-  failed_before_.start();
+  table_.start();
   run_ = {};
 }
 
@@ -98,7 +98,7 @@ std::optional<Selected> GenericStack::select_again(const SelectOptions& options)
   use(SourceKind::columns);
   if (const std::optional<Found> found = columns_.select(v)) return parts_.fit.select(*found, v);
   run_.repeats = false;
-  if (parts_.attempt.error.empty()) failed_before_.remember(v);
+  if (parts_.attempt.error.empty()) table_.remember(v);
   return std::nullopt;
 }
 
@@ -112,7 +112,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   if ((parts_.options.evict || parts_.options.then_evict) && fails_evicting_again(v)) return std::nullopt;
   const Room room = known_room(v, before.source == SourceKind::few);
   if (room == Room::nobody) return std::nullopt;
-  if (room == Room::few) return few_.select(failed_before_.few());
+  if (room == Room::few) return table_.select_of_few();
   const bool was_full = before.source == SourceKind::full && before.group == v.group;
   if (was_full && may(Switch::bounds, BestByBounds::kServes) && bounds_.is_ready()) {
     use(SourceKind::bounds);
@@ -127,7 +127,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
     auto found = columns_.select(v);
     run_.repeats = found && columns_.settled() && parts_.attempt.config.sources.seed() == 0;
     if (found || !parts_.attempt.error.empty()) return found;
-    failed_before_.remember(v);
+    table_.remember(v);
     return found;
   }
   use(SourceKind::general);
@@ -136,7 +136,7 @@ std::optional<Found> GenericStack::find(GroupView& v) {
   auto found = walk_.select(v);
   if (found || !parts_.attempt.error.empty() || !parts_.options.evict) return found;
   if (parts_.attempt.quirks.reasons_of_evicting_pass)
-    failed_before_.remember_evicting(v);
+    table_.remember_evicting(v);
   else
     parts_.counts.reasons.swap(first_pass_reasons_);
   return found;
@@ -145,10 +145,10 @@ std::optional<Found> GenericStack::find(GroupView& v) {
 /// True if a pass that may evict is known to find no node, from an earlier failure. Then it is recorded as a pass over
 /// all nodes.
 bool GenericStack::fails_evicting_again(GroupView& v) {
-  if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::failed_before, FailedBefore::kServesEvicting) ||
-      !failed_before_.fails_evicting(v))
+  if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::table, ByTable::kServesEvicting) ||
+      !table_.fails_evicting(v))
     return false;
-  use(SourceKind::failed_before);
+  use(SourceKind::nobody);
   parts_.checks.note_all(v);
   return true;
 }
@@ -161,40 +161,35 @@ GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
     parts_.checks.note_all(v);
     return Room::nobody;
   }
-  // Counts depend on the class verdicts so far, so memos are exact only if each earlier Select visited all nodes.
-  if (!may(Switch::failed_before, FailedBefore::kServes)) return Room::unknown;
+  // Counts depend on the class verdicts so far, so tables are exact only if each earlier Select visited all nodes.
+  if (!may(Switch::table, ByTable::kServes)) return Room::unknown;
   const ClassLedger& ledger = parts_.checks.ledger();
   const bool first = !parts_.checks.noted_all(v);
   if (ledger.has_partial() || (first ? !attempt.plan->allocs.empty() : !was_few)) return Room::unknown;
-  const std::uint32_t port_events = parts_.counts.port_events;
-  const Room room = failed_before_.look(v, ledger.selects() == 0, first);
+  const Room room = table_.look(v, ledger.selects() == 0, first);
   if (room == Room::unknown) return room;
-  if (room == Room::few && !attempt.enabled.has(Switch::few)) {  // the next source counts from the start
-    parts_.counts.clear();
-    parts_.counts.port_events = port_events;
-    return Room::unknown;
-  }
-  use(room == Room::few ? SourceKind::few : SourceKind::failed_before);
+  use(room == Room::few ? SourceKind::few : SourceKind::nobody);
   parts_.checks.note_all(v);
   return room;
 }
 
-bool GenericStack::fails_again(FailureMemo& memo, const CompiledJob& job) {
+bool GenericStack::fails_again(const AskKey& key, const CompiledJob& job) {
   parts_.counts.clear();
   parts_.top.clear();
-  if (!failed_before_.holds_by_figures(memo, job)) return false;
+  AskTable* const table = parts_.attempt.scratch.by_state.ask_tables.find(key);
+  if (!table || !table_.fails_again(*table, job)) return false;
   use(SourceKind::failed_attempt);
   parts_.candidates.size = static_cast<std::uint32_t>(parts_.counts.evaluated);
   parts_.candidates.base_set = job.base_set;
   return true;
 }
 
-const FailureMemo* GenericStack::only_failure() const {
+const AskTable* GenericStack::only_failure() const {
   const Attempt& attempt = parts_.attempt;
   const bool evicts = parts_.options.evict;  // then it is the second pass of one placement
   const bool alone = parts_.checks.ledger().selects() == (evicts ? 2 : 1) && run_.source != SourceKind::few &&
                      attempt.given.size() == 1 && attempt.job && attempt.job->groups.size() == 1;
-  const FailureMemo* const last = failed_before_.last();
+  const AskTable* const last = table_.last();
   return alone && last && last->key.evicts() == evicts ? last : nullptr;
 }
 
@@ -224,8 +219,8 @@ void GenericStack::take_metrics(SelectMetrics& out) {
       node.first = stored;
       node.norm = best[i].score;
       const bool few = run_.source == SourceKind::few;
-      node.node = few ? few_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
-      node.log(few ? few_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, kLoggedAlways, values,
+      node.node = few ? table_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
+      node.log(few ? table_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, kLoggedAlways, values,
                stored);
     }
   }
@@ -237,20 +232,20 @@ void GenericStack::take_metrics(SelectMetrics& out) {
 void GenericStack::class_verdicts(tables::ClassVerdicts& out) {
   // Selects over all nodes leave the same verdicts while the nodes do not change.
   const ClassLedger& ledger = parts_.checks.ledger();
-  FailureMemo* const memo = !ledger.full_groups().empty() && !ledger.has_partial() && parts_.attempt.given.size() == 1
-                                ? failed_before_.last()
-                                : nullptr;
-  if (memo && !memo->filtered.classes.empty() && memo->filtered.classes_groups == ledger.full_groups()) {
-    out = memo->filtered.classes;
+  AskTable* const table = !ledger.full_groups().empty() && !ledger.has_partial() && parts_.attempt.given.size() == 1
+                              ? table_.last()
+                              : nullptr;
+  if (table && !table->filtered.classes.empty() && table->filtered.classes_groups == ledger.full_groups()) {
+    out = table->filtered.classes;
     return;
   }
-  if (memo) memo->filtered.classes_groups = ledger.full_groups();
+  if (table) table->filtered.classes_groups = ledger.full_groups();
   parts_.checks.class_map(class_codes_);
   const tables::NodeTable& nodes = parts_.attempt.snapshot->nodes;
   out.clear();
   out.reserve(class_codes_.size());
   for (const auto& [code, eligible] : class_codes_) out.push_back({nodes.computed_class(code), eligible});
-  if (memo) memo->filtered.classes = out;
+  if (table) table->filtered.classes = out;
 }
 
 /// Drops what this attempt has computed for the node.

@@ -1,14 +1,14 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
-// select() tries the sources of candidates in turn: the index, memos of failures, the bounds if the full check answered
-// the previous pass, the columns, and the Walk, which serves every Select. Only the cursor, the limit and the class
-// ledger (node/class_ledger.h) carry over to the next Select, whichever source answered. Threads: a stack belongs to
-// one worker and one attempt at a time.
+// select() tries the sources of candidates in turn: the index, the table of who has room, the bounds if the full check
+// answered the previous pass, the columns, and the Walk, which serves every Select. Only the cursor, the limit and the
+// class ledger (node/class_ledger.h) carry over to the next Select, whichever source answered. Threads: a stack belongs
+// to one worker and one attempt at a time.
 #pragma once
 
 #include "sched/source/best_by_bounds.h"
 #include "sched/source/best_by_index.h"
-#include "sched/source/few_with_room.h"
+#include "sched/source/by_table.h"
 #include "sched/source/full_check.h"
 
 namespace berth::sched {
@@ -32,11 +32,11 @@ class GenericStack {
   /// cursor does not move; a caller that prefers a node must rewind() it.
   [[nodiscard]] std::optional<Selected> select_one(tables::NodeRow row, std::uint32_t group,
                                                    const SelectOptions& options);
-  /// True if a new attempt, whose only Select `memo` recorded, is certain to fail again on this state; the Select then
-  /// counts as made. Call right after start(), without job or candidates. False: undecided.
-  [[nodiscard]] bool fails_again(FailureMemo& memo, const tables::CompiledJob& job);
-  /// The memo of the last Select, if this attempt made a single placement and it failed; otherwise null.
-  [[nodiscard]] const FailureMemo* only_failure() const;
+  /// True if a new attempt, whose only Select this table answers, is certain to fail again on this state; the Select
+  /// then counts as made. Call right after start(), without job or candidates. False: undecided.
+  [[nodiscard]] bool fails_again(const AskKey& table, const tables::CompiledJob& job);
+  /// The table of the last Select, if this attempt made a single placement and it failed; otherwise null.
+  [[nodiscard]] const AskTable* only_failure() const;
   void rewind() { parts_.candidates.offset = 0; }  ///< R-FEAS-212
   /// Copies the metrics of the last Select to the attempt's arena and into `out`, which must be empty.
   void take_metrics(SelectMetrics& out);
@@ -72,7 +72,7 @@ class GenericStack {
   GroupView& begin_select(std::uint32_t group, const SelectOptions& options);
   [[nodiscard]] std::optional<Found> find(GroupView& view);
   [[nodiscard]] std::optional<Selected> select_again(const SelectOptions& options);
-  using Room = FailedBefore::Room;
+  using Room = ByTable::Room;
   /// State of consecutive Selects of one group, which the next one may reuse.
   struct Run {
     const tables::CompiledGroup* group = nullptr;
@@ -101,8 +101,7 @@ class GenericStack {
   SelectParts parts_;
   Walk walk_{parts_};
   Columns columns_{parts_};
-  FailedBefore failed_before_{parts_, columns_};
-  FewWithRoom few_{parts_};
+  ByTable table_{parts_, columns_};
   BestByIndex index_{parts_};
   BestByBounds bounds_{parts_, walk_};
   FullCheck full_{parts_};
