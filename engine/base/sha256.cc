@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include <array>
 #include <iterator>
 #include <new>
 
@@ -18,11 +17,15 @@ Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
 
 void Sha256::add(std::string_view data) { EVP_DigestUpdate(context_.get(), data.data(), data.size()); }
 
+std::string Sha256::bytes() {
+  std::string digest(32, '\0');
+  EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  return digest;
+}
+
 std::string Sha256::hex() {
-  std::array<unsigned char, 32> digest{};
-  EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr);
   std::string out;
-  for (const unsigned char byte : digest) fmt::format_to(std::back_inserter(out), "{:02x}", byte);
+  for (const char byte : bytes()) fmt::format_to(std::back_inserter(out), "{:02x}", static_cast<unsigned char>(byte));
   return out;
 }
 

@@ -14,7 +14,9 @@ class Sha256 {
  public:
   Sha256();
   void add(std::string_view data);
-  /// The digest as 64 hex digits. Nothing may be added afterwards.
+  /// The digest, 32 bytes. Nothing may be added afterwards.
+  [[nodiscard]] std::string bytes();
+  /// The same as 64 hex digits.
   [[nodiscard]] std::string hex();
 
  private:

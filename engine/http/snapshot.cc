@@ -8,6 +8,7 @@
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "io/snapshot/snapshot_export.h"
 #include "tables/export.h"
 
 namespace berth::http {
@@ -120,26 +121,39 @@ SnapshotParts take_parts(Simulation& simulation) {
   for (std::size_t table = 0; table < fsm::kTables; ++table)
     out.tables[table] = simulation.log().table_index(static_cast<fsm::Table>(table));
   out.stores = simulation.stores().copy();
+  out.log_index = simulation.log().next_index() - 1;
   out.now_ns = simulation.now();
   return out;
 }
 
-json::Value snapshot_json(const SnapshotParts& parts) {
+model::ClusterState cluster_of(const SnapshotParts& parts) {
   model::ClusterState state = tables::to_cluster(*parts.state);
   state.nodes = parts.nodes;
   state.jobs.clear(), state.job_versions.clear();
-  json::Value jobs = json::Value::array(), tables = json::Value::object();
   for (const fsm::JobRecord& record : parts.jobs) {
     state.jobs.push_back(record.current);
     state.job_versions.insert(state.job_versions.end(), record.versions.begin(), record.versions.end());
-    jobs.push(record_json(record));
   }
+  return state;
+}
+
+json::Value snapshot_json(const SnapshotParts& parts) {
+  json::Value jobs = json::Value::array(), tables = json::Value::object();
+  for (const fsm::JobRecord& record : parts.jobs) jobs.push(record_json(record));
   for (std::size_t table = 0; table < fsm::kTables; ++table) tables.set(fsm::kTableNames[table], parts.tables[table]);
   json::Value out = json::Value::object();
   out.set("Format", kSnapshotFormat), out.set("Version", kSnapshotVersion), out.set("Now", parts.now_ns);
   out.set("Tables", std::move(tables)), out.set("Jobs", std::move(jobs)), out.set("Stores", parts.stores());
-  out.set("Cluster", io::cluster_to_json(state));
+  out.set("Cluster", io::cluster_to_json(cluster_of(parts)));
   return out;
+}
+
+std::string nomad_snapshot(const SnapshotParts& parts) {
+  io::SnapshotHead head;
+  head.applied_index = parts.log_index, head.now_ns = parts.now_ns;
+  for (std::size_t table = 0; table < fsm::kTables; ++table)
+    if (parts.tables[table] > 0) head.indexes.emplace_back(fsm::kTableNames[table], parts.tables[table]);
+  return io::snapshot_file(cluster_of(parts), head);
 }
 
 Result<Restored> read_snapshot(const std::string& path) {

@@ -26,10 +26,14 @@ struct SnapshotParts {
   std::vector<fsm::JobRecord> jobs;
   std::array<std::uint64_t, fsm::kTables> tables{};
   std::function<json::Value()> stores;  ///< makes the JSON of the stores
+  std::uint64_t log_index = 0;  ///< of the newest log entry; at least the state's
   std::int64_t now_ns = 0;
 };
 [[nodiscard]] SnapshotParts take_parts(Simulation& simulation);
+[[nodiscard]] model::ClusterState cluster_of(const SnapshotParts& parts);
 [[nodiscard]] json::Value snapshot_json(const SnapshotParts& parts);
+/// The cluster as the file that `nomad operator snapshot save` writes: without the stores, summaries and submissions.
+[[nodiscard]] std::string nomad_snapshot(const SnapshotParts& parts);
 
 struct Restored {
   model::ClusterState state;

@@ -6,6 +6,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/base64.h"
+#include "base/sha256.h"
+#include "io/export_import.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
 #include "serve/start.h"
@@ -393,6 +396,38 @@ TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
   EXPECT_NE(broken.body.find("broken.json"), std::string::npos);
   EXPECT_EQ(get("/v1/job/web")["ID"].as_string(), "web") << "a file that is refused changes nothing";
   EXPECT_EQ(ask("PUT", "/v1/berth/restore", R"({"Name": "missing"})").status, 400);
+}
+
+TEST_F(WritesTest, ACommandSavesTheClusterAsNomadDoes) {  // R-STORE-335
+  run(job_text("web", 2, 100));
+  running("web", 2);
+  done("PUT", "/v1/var/secret", R"({"Items": {"password": "hidden-away"}})");  // takes an index, and is not in the file
+  done("POST", "/v1/berth/speed", R"({"Speed": "step"})");
+  const Answer answer = ask("GET", "/v1/operator/snapshot?stale");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.headers.at("content-type"), "application/x-gzip");
+  base::Sha256 sum;
+  sum.add(answer.body);
+  EXPECT_EQ(answer.headers.at("digest"), "sha-256=" + base::to_base64(sum.bytes()));
+  const std::string path = (folder_ / "saved.snap").string();
+  std::ofstream(path, std::ios::binary) << answer.body;
+  const auto saved = io::import_cluster(path);
+  ASSERT_TRUE(saved) << saved.error().line();
+  EXPECT_TRUE(saved->warnings.empty()) << saved->warnings.front();
+  EXPECT_TRUE(saved->notes.empty()) << saved->notes.front();
+  EXPECT_EQ(saved->state.nodes.size(), 3U);
+  EXPECT_EQ(saved->state.jobs.size(), 1U);
+  EXPECT_EQ(saved->state.evals.size(), get("/v1/evaluations").size());
+  EXPECT_GT(saved->state.index, get("/v1/job/web")["JobModifyIndex"].as_uint());
+  ASSERT_EQ(saved->state.allocs.size(), 2U);
+  for (const model::Allocation& alloc : saved->state.allocs) {
+    json::Value stored = get("/v1/allocation/" + alloc.id);
+    EXPECT_EQ(alloc.name, stored["Name"].as_string());
+    EXPECT_EQ(alloc.modify_index, stored["ModifyIndex"].as_uint());
+    EXPECT_EQ(alloc.task_states.begin()->second->state, "running");
+  }
+  EXPECT_EQ(ask("PUT", "/v1/operator/snapshot").status, 501);
+  EXPECT_EQ(ask("DELETE", "/v1/operator/snapshot").status, 405);
 }
 
 }  // namespace

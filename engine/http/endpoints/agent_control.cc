@@ -331,8 +331,6 @@ void add_agent_control_routes(Router& router) {
       });
   add("/v1/operator/autopilot/configuration", kPost | kDelete, refusal(404, "Invalid method"));
   router.read("/v1/operator/upgrade-check/vault-workload-identity", upgrade_check);
-  add("/v1/operator/snapshot", kGet | kPut,
-      refusal(501, "snapshots are not supported by this server; use POST /v1/berth/snapshot"));
   add("/v1/operator/utilization", kWrites, refusal(501, kEnterpriseOnly));
 }
 

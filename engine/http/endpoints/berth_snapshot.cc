@@ -1,10 +1,16 @@
 // Stores the whole state in a file and restores it (/v1/berth/snapshot, restore). Files have simple names in one
-// folder, which the command line determines, so that no request chooses where to write.
+// folder, which the command line determines, so that no request chooses where to write. `nomad operator snapshot save`
+// gets the cluster in Nomad's own format (/v1/operator/snapshot).
 #include <algorithm>
 #include <filesystem>
+#include <new>
 
+#include "base/base64.h"
+#include "base/sha256.h"
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
+#include "http/endpoints/objects.h"
+#include "http/simulation.h"
 #include "http/snapshot.h"
 #include "io/output.h"
 
@@ -74,9 +80,34 @@ void read_back(Simulation& simulation, const Request& request, Reply& reply) {
   reply.json(answer);
 }
 
+/// R-STORE-335. The file is made by another thread, and whole before its first byte is sent: its digest precedes it.
+void save_for_nomad(Simulation& simulation, const Request&, Reply& reply) {
+  auto parts = std::make_shared<const SnapshotParts>(take_parts(simulation));
+  simulation.post_question([&simulation, parts = std::move(parts), deliver = reply.later()] {
+    auto answer = std::make_shared<Reply>();
+    try {
+      std::string file = nomad_snapshot(*parts);
+      base::Sha256 sum;
+      sum.add(file);
+      answer->header("Digest", "sha-256=" + base::to_base64(sum.bytes()));
+      answer->text(200, std::move(file), "application/x-gzip");
+      answer->never_compress();
+    } catch (const std::bad_alloc&) {
+      answer->fail(500, "out of memory: the snapshot of this cluster is too large");
+    }
+    simulation.post_read([deliver, answer](Simulation&) { deliver(std::move(*answer)); });
+  });
+}
+
 }  // namespace
 
 void add_berth_snapshot_routes(Router& router) {
+  router.add({"/v1/operator/snapshot", kGet, RouteKind::plain, save_for_nomad, {}});
+  router.add({"/v1/operator/snapshot",
+              kPut,
+              RouteKind::plain,
+              refusal(501, "restoring is not supported; start berth serve with the snapshot as its cluster"),
+              {}});
   router.add({"/v1/berth/snapshot", kPut | kPost, RouteKind::plain, write_snapshot, {}});
   router.add({"/v1/berth/restore", kPut | kPost, RouteKind::plain, read_back, {}});
 }

@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/time.h"
 #include "io/snapshot/msgpack.h"
+#include "io/snapshot/record_shape.h"
 
 namespace berth::io {
 namespace {
@@ -21,8 +22,8 @@ std::uint64_t big_endian(std::string_view bytes) {
   return out;
 }
 
-/// Seconds from 1 January of year 1 to 1970, and to the end of year 9999 (R-SNAP-36, 130).
-constexpr std::int64_t kUnixSeconds = 62135596800, kSecondsMax = 315537897600;
+/// Seconds from 1 January of year 1 to the end of year 9999 (R-SNAP-130).
+constexpr std::int64_t kSecondsMax = 315537897600;
 /// Seconds before and after 1970 that fit into 64 bits of ns, with room for an offset: 1677 to 2262.
 constexpr std::int64_t kNsSeconds = 9'220'000'000;
 
@@ -98,142 +99,6 @@ EmbeddedJobs::Content hash_value(std::string_view bytes, std::size_t& at, bool i
 
 }  // namespace
 
-// Types of the values under an object's keys, for those that their bytes do not show. The elements of a list have the
-// shape of the list.
-struct RecordReader::Shape {
-  enum class Leaf : std::uint8_t {
-    plain,
-    time,        ///< a time that the model stores as ns
-    time_text,   ///< a time within retained JSON, as text
-    bytes,       ///< a byte string, base64 in JSON
-    numbers,     ///< a byte string, a list of numbers in JSON
-    dropped,     ///< a secret, or a value that the API does not show
-    unless_nil,  ///< omitted if nil
-    job,         ///< the job of an allocation
-    free,        ///< the user's own map, whose keys have no meaning here
-  };
-  Leaf leaf = Leaf::plain;
-  std::vector<std::pair<std::string_view, const Shape*>> keys = {};
-  const Shape* any = nullptr;  ///< shape of every other key
-
-  [[nodiscard]] const Shape* under(std::string_view key) const {
-    for (const auto& [name, shape] : keys)
-      if (name == key) return shape;
-    return any;
-  }
-};
-
-const RecordReader::Shape& RecordReader::shape_of(std::uint8_t type) {
-  using Leaf = Shape::Leaf;
-  static const Shape time{Leaf::time}, time_text{Leaf::time_text}, bytes{Leaf::bytes}, numbers{Leaf::numbers},
-      dropped{Leaf::dropped}, unless_nil{Leaf::unless_nil}, embedded{Leaf::job}, free{Leaf::free};
-  static const Shape plain;
-
-  static const Shape driver{Leaf::plain, {{"UpdateTime", &time}, {"Attributes", &free}}};
-  static const Shape drivers{Leaf::plain, {}, &driver};
-  static const Shape csi_info{Leaf::plain, {{"UpdateTime", &time}}};
-  static const Shape csi_infos{Leaf::plain, {}, &csi_info};
-  static const Shape csi_info_text{Leaf::plain, {{"UpdateTime", &time_text}}};
-  static const Shape csi_infos_text{Leaf::plain, {}, &csi_info_text};
-  static const Shape event{Leaf::plain, {{"Timestamp", &time_text}, {"Details", &free}}};
-  static const Shape drain{Leaf::plain, {{"ForceDeadline", &time}, {"StartedAt", &time}}};
-  static const Shape last_drain{Leaf::plain, {{"StartedAt", &time_text}, {"UpdatedAt", &time_text}, {"Meta", &free}}};
-  static const Shape topology{Leaf::plain, {{"Nodes", &numbers}, {"BusAssociativity", &dropped}}};
-  static const Shape processors{Leaf::plain, {{"Topology", &topology}}};
-  static const Shape node_resources{Leaf::plain, {{"Processors", &processors}}};
-  static const Shape node{Leaf::plain,
-                          {{"SecretID", &dropped},
-                           {"Attributes", &free},
-                           {"Meta", &free},
-                           {"Links", &free},
-                           {"Events", &event},
-                           {"Drivers", &drivers},
-                           {"CSIControllerPlugins", &csi_infos},
-                           {"CSINodePlugins", &csi_infos},
-                           {"DrainStrategy", &drain},
-                           {"LastDrain", &last_drain},
-                           {"NodeResources", &node_resources}}};
-
-  static const Shape service{Leaf::plain, {{"VaultToken", &dropped}, {"ConsulToken", &dropped}, {"Meta", &free}}};
-  static const Shape task{Leaf::plain,
-                          {{"Config", &free},
-                           {"Env", &free},
-                           {"Meta", &free},
-                           {"Services", &service},
-                           {"VaultToken", &dropped},
-                           {"ConsulToken", &dropped}}};
-  static const Shape group{Leaf::plain,
-                           {{"Tasks", &task}, {"Services", &service}, {"Meta", &free}, {"ConsulToken", &dropped}}};
-  static const Shape job{Leaf::plain,
-                         {{"Payload", &bytes},
-                          {"Meta", &free},
-                          {"TaskGroups", &group},
-                          {"VaultToken", &dropped},
-                          {"ConsulToken", &dropped}}};
-
-  static const Shape task_state{Leaf::plain, {{"StartedAt", &time}, {"FinishedAt", &time}, {"LastRestart", &time}}};
-  static const Shape task_states{Leaf::plain, {}, &task_state};
-  static const Shape health{Leaf::plain, {{"Timestamp", &time}}};
-  static const Shape alloc_state{Leaf::plain, {{"Time", &time}}};
-  static const Shape allocation{Leaf::plain,
-                                {{"Job", &embedded},
-                                 {"SignedIdentities", &dropped},
-                                 {"TaskStates", &task_states},
-                                 {"DeploymentStatus", &health},
-                                 {"AllocStates", &alloc_state}}};
-
-  static const Shape stub_state{Leaf::plain,
-                                {{"StartedAt", &time_text}, {"FinishedAt", &time_text}, {"LastRestart", &time_text}}};
-  static const Shape stub_states{Leaf::plain, {}, &stub_state};
-  static const Shape stub_health{Leaf::plain, {{"Timestamp", &time_text}}};
-  static const Shape stub{
-      Leaf::plain,
-      {{"TaskStates", &stub_states}, {"DeploymentStatus", &stub_health}, {"AllocatedResources", &unless_nil}}};
-  static const Shape annotations{Leaf::plain, {{"PreemptedAllocs", &stub}}};
-  static const Shape evaluation{Leaf::plain,
-                                {{"WaitUntil", &time}, {"LeaderACL", &dropped}, {"PlanAnnotations", &annotations}}};
-
-  static const Shape deployment_state{Leaf::plain, {{"RequireProgressBy", &time}}};
-  static const Shape deployment_states{Leaf::plain, {}, &deployment_state};
-  static const Shape deployment{Leaf::plain, {{"TaskGroups", &deployment_states}}};
-
-  static const Shape mount_options{Leaf::plain, {{"MountFlags", &dropped}}};
-  static const Shape csi_volume{Leaf::plain,
-                                {{"Secrets", &dropped},
-                                 {"Parameters", &dropped},
-                                 {"Context", &dropped},
-                                 {"MountOptions", &mount_options},
-                                 {"ResourceExhausted", &time}}};
-  static const Shape csi_plugin{Leaf::plain, {{"Controllers", &csi_infos_text}, {"Nodes", &csi_infos_text}}};
-  static const Shape hashed{Leaf::plain, {{"Hash", &bytes}, {"Meta", &free}}};
-  static const Shape host_volume{Leaf::plain, {{"Parameters", &free}, {"Secrets", &dropped}}};
-
-  switch (type) {
-    case 0:
-      return node;
-    case 1:
-    case 9:
-      return job;
-    case 3:
-      return evaluation;
-    case 4:
-      return allocation;
-    case 10:
-      return deployment;
-    case 17:
-      return csi_plugin;
-    case 18:
-      return csi_volume;
-    case 28:
-    case 64:
-      return hashed;
-    case 31:
-      return host_volume;
-    default:
-      return plain;
-  }
-}
-
 RecordType record_type(std::uint8_t type) {
   using Use = RecordType::Use;
   switch (type) {
@@ -286,7 +151,7 @@ std::size_t EmbeddedJobs::add(const Content& content, std::shared_ptr<const mode
 }
 
 json::Value RecordReader::read() {
-  json::Value out = value(&shape_of(type_));
+  json::Value out = value(&record_shape(type_));
   if (!bad_key_.empty()) return {};
   if (!out.is_object()) {
     bad_key_ = "the object";
@@ -313,8 +178,8 @@ void RecordReader::skip() {
   at_ += walk.position();
 }
 
-json::Value RecordReader::value(const Shape* shape) {
-  using Leaf = Shape::Leaf;
+json::Value RecordReader::value(const RecordShape* shape) {
+  using Leaf = RecordShape::Leaf;
   if (!bad_key_.empty()) return {};
   if (shape && shape->leaf == Leaf::job) return embedded_job(shape);
   const Head head = msgpack::read_head(bytes_.substr(at_));
@@ -367,18 +232,19 @@ json::Value RecordReader::value(const Shape* shape) {
   }
 }
 
-json::Value RecordReader::map(const Shape* shape, std::uint64_t entries) {
+json::Value RecordReader::map(const RecordShape* shape, std::uint64_t entries) {
   json::Object members;
   members.reserve(std::min<std::uint64_t>(entries, 4096));
-  const bool is_free = shape && shape->leaf == Shape::Leaf::free;
+  const bool is_free = shape && shape->leaf == RecordShape::Leaf::free;
   for (std::uint64_t i = 0; i < entries && bad_key_.empty(); ++i) {
     const Head head = msgpack::read_head(bytes_.substr(at_));
     if (head.kind != msgpack::Kind::text) return bad();  // R-SNAP-40
     const std::string_view key = bytes_.substr(at_ + head.bytes, head.size);
     at_ += head.bytes + head.size;
-    const Shape* under = is_free ? shape : shape ? shape->under(key) : nullptr;
+    const RecordShape* under = is_free ? shape : shape ? shape->under(key) : nullptr;
     const bool is_nil = msgpack::read_head(bytes_.substr(at_)).kind == msgpack::Kind::nil;
-    if (under && (under->leaf == Shape::Leaf::dropped || (under->leaf == Shape::Leaf::unless_nil && is_nil))) {
+    if (under &&
+        (under->leaf == RecordShape::Leaf::dropped || (under->leaf == RecordShape::Leaf::unless_nil && is_nil))) {
       skip();
       continue;
     }
@@ -390,8 +256,8 @@ json::Value RecordReader::map(const Shape* shape, std::uint64_t entries) {
   return json::Value(std::move(members));
 }
 
-json::Value RecordReader::text(std::string_view bytes, const Shape* shape) {
-  using Leaf = Shape::Leaf;
+json::Value RecordReader::text(std::string_view bytes, const RecordShape* shape) {
+  using Leaf = RecordShape::Leaf;
   switch (shape ? shape->leaf : Leaf::plain) {
     case Leaf::time:
     case Leaf::time_text:
@@ -408,8 +274,8 @@ json::Value RecordReader::text(std::string_view bytes, const Shape* shape) {
   }
 }
 
-json::Value RecordReader::time(std::string_view bytes, const Shape* shape) {
-  const bool as_text = shape->leaf == Shape::Leaf::time_text;
+json::Value RecordReader::time(std::string_view bytes, const RecordShape* shape) {
+  const bool as_text = shape->leaf == RecordShape::Leaf::time_text;
   if (bytes.empty()) return {};
   const bool second_form = bytes.size() == 16 && bytes[0] == 2;
   if ((bytes.size() == 15 && bytes[0] == 1) || second_form) {
@@ -418,7 +284,7 @@ json::Value RecordReader::time(std::string_view bytes, const Shape* shape) {
     const auto offset = static_cast<std::int16_t>(big_endian(bytes.substr(13, 2)));
     if (seconds < 0 || seconds >= kSecondsMax || ns >= base::kSecond) return bad();
     if (seconds == 0 && ns == 0) return {};
-    const std::int64_t unix_seconds = seconds - kUnixSeconds;
+    const std::int64_t unix_seconds = seconds - kSecondsBefore1970;
     if (unix_seconds < -kNsSeconds || unix_seconds > kNsSeconds) return bad();
     const std::int64_t at = unix_seconds * base::kSecond + ns;
     return as_text ? json::Value(text_of(at, offset == -1 ? 0 : offset)) : json::Value(at);
@@ -428,7 +294,7 @@ json::Value RecordReader::time(std::string_view bytes, const Shape* shape) {
   return as_text ? json::Value(bytes) : json::Value(parsed->ns);
 }
 
-json::Value RecordReader::embedded_job(const Shape*) {
+json::Value RecordReader::embedded_job(const RecordShape*) {
   const std::size_t begin = at_;
   const Head head = msgpack::read_head(bytes_.substr(at_));
   if (head.kind == msgpack::Kind::nil) {

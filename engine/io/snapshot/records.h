@@ -13,6 +13,8 @@
 
 namespace berth::io {
 
+struct RecordShape;  // record_shape.h
+
 /// How records are treated, by their type byte.
 struct RecordType {
   enum class Use : std::uint8_t { unknown, skip, index_entry, job, job_version, object };
@@ -58,14 +60,11 @@ class RecordReader {
   [[nodiscard]] const std::string& bad_key() const { return bad_key_; }
 
  private:
-  struct Shape;
-  static const Shape& shape_of(std::uint8_t type);
-
-  [[nodiscard]] json::Value value(const Shape* shape);
-  [[nodiscard]] json::Value map(const Shape* shape, std::uint64_t entries);
-  [[nodiscard]] json::Value text(std::string_view bytes, const Shape* shape);
-  [[nodiscard]] json::Value time(std::string_view bytes, const Shape* shape);
-  [[nodiscard]] json::Value embedded_job(const Shape* shape);
+  [[nodiscard]] json::Value value(const RecordShape* shape);
+  [[nodiscard]] json::Value map(const RecordShape* shape, std::uint64_t entries);
+  [[nodiscard]] json::Value text(std::string_view bytes, const RecordShape* shape);
+  [[nodiscard]] json::Value time(std::string_view bytes, const RecordShape* shape);
+  [[nodiscard]] json::Value embedded_job(const RecordShape* shape);
   void skip();
   json::Value bad();
 

@@ -1,7 +1,10 @@
 package clients
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -194,6 +197,26 @@ func TestOperator(t *testing.T) {
 	regions, err := c.Regions().List()
 	must(t, err)
 	want(t, "region", regions[0], "global")
+}
+
+func TestSnapshot(t *testing.T) {
+	c := startOpen(t)
+	run(t, c, "web", 3)
+	file, err := c.Operator().Snapshot(nil) // checks the digest as it is read
+	must(t, err)
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	must(t, err)
+	names, archive := "", tar.NewReader(unpacked)
+	for {
+		member, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		must(t, err)
+		names += member.Name + " "
+	}
+	want(t, "members", names, "meta.json state.bin SHA256SUMS ")
 }
 
 func TestAgent(t *testing.T) {
