@@ -16,6 +16,12 @@ struct Partly {
   std::string_view when, answer;
 };
 constexpr Partly kPartly[] = {
+    {"/v1/acl/login", kPut, "a method whose keys a provider of identities has",
+     "401 `unable to validate provided token: ...`"},
+    {"/v1/acl/oidc/auth-url", kPut, "a complete request: no provider of identities is asked",
+     "500 `failed to generate OIDC provider: ...`"},
+    {"/v1/acl/oidc/complete-auth", kPut, "a complete request: no provider of identities is asked",
+     "500 `failed to generate OIDC provider: ...`"},
     {"/v1/agent/join", kPut, "an address that is not this server's", "200, with `error`"},
     {"/v1/agent/monitor/export", kGet, "always: no log is kept",
      "501 `not available: the log of this server is not kept; use \"nomad monitor\"`"},

@@ -28,6 +28,9 @@ namespace berth::http {
 /// Sets the index of the table and adds the event to the event stream. `type`: of the log entry, a string literal.
 void acl_written(Simulation& simulation, StoreTable table, std::uint64_t index, const char* type, StoreEvent event);
 
+/// Stores the token, whose indexes and secrets are set, and replies with it, including its secret.
+void store_token(Simulation& simulation, AclToken token, Reply& reply);
+
 /// Sends a list of objects given as JSON, after applying the request's filter. `tokens`: the page token of each.
 void send_values(Simulation& simulation, const Request& request, Reply& reply, std::vector<json::Value> values,
                  std::vector<std::string> tokens, TokenKind kind = TokenKind::text);

@@ -1,5 +1,4 @@
-// Auth methods, binding rules and logins (R-STORE-111 to 117). Methods are stored, but no identity provider is
-// contacted and no signature checked, so every login is refused.
+// Auth methods and binding rules (R-STORE-111 to 116).
 #include <algorithm>
 
 #include "http/endpoints/acl.h"
@@ -265,64 +264,6 @@ void list_rules(Simulation& simulation, const Request& request, Reply& reply) {
   send_values(simulation, request, reply, std::move(values), std::move(tokens));
 }
 
-// ---------------------------------------------------------------- logins
-
-/// A login's body with all required members. `members`: pairs of key and error text if it is missing.
-std::optional<json::Value> login_body(const Request& request, const std::string& what,
-                                      std::initializer_list<std::pair<const char*, const char*>> members,
-                                      Reply& reply) {
-  auto body = object_body(request, "ACLLoginRequest", reply);
-  if (!body) return std::nullopt;
-  model::ErrorList errors;
-  for (const auto& [key, missing] : members)
-    if (body_member(*body, key).as_string().empty()) errors.add(missing);
-  if (refuse_invalid("invalid " + what + " request: ", errors, reply)) return std::nullopt;
-  return body;
-}
-
-/// The method that a login names; null: the reply contains the error.
-const AclMethod* login_method(Simulation& simulation, const json::Value& body, Reply& reply) {
-  const std::string& name = body_member(body, "AuthMethodName").as_string();
-  const auto& methods = simulation.stores().access().methods();
-  const auto found = methods.find(name);
-  if (found != methods.end()) return found->second.get();
-  return reply.fail(400, "auth-method \"" + name + "\" not found"), nullptr;
-}
-
-constexpr const char* kNoProvider = "this server is simulated and asks no provider of identities";
-
-void log_in(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = login_body(
-      request, "login", {{"AuthMethodName", "missing auth method name"}, {"LoginToken", "missing login token"}}, reply);
-  if (!body) return;
-  const AclMethod* method = login_method(simulation, *body, reply);
-  if (!method) return;
-  if (method->type != "JWT") return reply.fail(400, "unsupported auth-method type: " + method->type);
-  reply.fail(401, std::string("unable to validate provided token: ") + kNoProvider);
-}
-
-void auth_url(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = login_body(request, "OIDC auth-url",
-                               {{"AuthMethodName", "missing auth method name"},
-                                {"ClientNonce", "missing client nonce"},
-                                {"RedirectURI", "missing redirect URI"}},
-                               reply);
-  if (body && login_method(simulation, *body, reply))
-    reply.fail(500, std::string("failed to generate OIDC provider: ") + kNoProvider);
-}
-
-void complete_auth(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = login_body(request, "OIDC complete-auth",
-                               {{"AuthMethodName", "missing auth method name"},
-                                {"ClientNonce", "missing client nonce"},
-                                {"State", "missing state"},
-                                {"Code", "missing code"},
-                                {"RedirectURI", "missing redirect URI"}},
-                               reply);
-  if (body && login_method(simulation, *body, reply))
-    reply.fail(500, std::string("failed to generate OIDC provider: ") + kNoProvider);
-}
-
 }  // namespace
 
 void add_acl_method_routes(Router& router) {
@@ -338,9 +279,6 @@ void add_acl_method_routes(Router& router) {
   router.read("/v1/acl/binding-rule/*", with_acl(read_rule), {rule_index, rules.tables});
   router.write("/v1/acl/binding-rule/*", with_acl(write_rule));
   router.remove("/v1/acl/binding-rule/*", with_acl(delete_rule));
-  router.write("/v1/acl/login", with_acl(log_in));
-  router.write("/v1/acl/oidc/auth-url", with_acl(auth_url));
-  router.write("/v1/acl/oidc/complete-auth", with_acl(complete_auth));
 }
 
 }  // namespace berth::http

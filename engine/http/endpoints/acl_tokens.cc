@@ -39,18 +39,6 @@ StoreEvent token_event(Simulation& simulation, const AclToken& token) {
   return {"ACLToken", token.accessor, "", {}, std::move(payload)};
 }
 
-/// Stores the token and replies with it, including its secret.
-void store_token(Simulation& simulation, AclToken token, Reply& reply) {
-  const std::string accessor = token.accessor;
-  const std::uint64_t index = token.modify_index;
-  set_hash(token);
-  simulation.stores().access().put(std::move(token));
-  const AclToken& stored = *token_of(simulation, accessor);
-  acl_written(simulation, StoreTable::acl_tokens, index, "ACLTokenUpserted", token_event(simulation, stored));
-  reply.index(index);
-  reply.json(token_json(stored, simulation.stores().access(), true));
-}
-
 void bootstrap(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-71, 72
   std::string secret;
   if (!request.body.empty()) {
@@ -324,6 +312,17 @@ void exchange_one_time(Simulation& simulation, const Request& request, Reply& re
 }
 
 }  // namespace
+
+void store_token(Simulation& simulation, AclToken token, Reply& reply) {
+  const std::string accessor = token.accessor;
+  const std::uint64_t index = token.modify_index;
+  set_hash(token);
+  simulation.stores().access().put(std::move(token));
+  const AclToken& stored = *token_of(simulation, accessor);
+  acl_written(simulation, StoreTable::acl_tokens, index, "ACLTokenUpserted", token_event(simulation, stored));
+  reply.index(index);
+  reply.json(token_json(stored, simulation.stores().access(), true));
+}
 
 void add_acl_token_routes(Router& router) {
   router.write("/v1/acl/bootstrap", with_acl(bootstrap));

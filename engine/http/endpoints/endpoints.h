@@ -6,6 +6,7 @@
 
 namespace berth::http {
 
+void add_acl_login_routes(Router& router);
 void add_acl_method_routes(Router& router);
 void add_acl_policy_routes(Router& router);
 void add_acl_token_routes(Router& router);

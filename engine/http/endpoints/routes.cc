@@ -25,6 +25,7 @@ Router make_router() {
       [observer = std::make_shared<AgentObserver>()](Simulation& simulation) { observer->attach(simulation); });
   for (const char* path : {"/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment", "/v1/var"})
     lead_below(path, router);
+  add_acl_login_routes(router);
   add_acl_method_routes(router);
   add_acl_policy_routes(router);
   add_acl_token_routes(router);

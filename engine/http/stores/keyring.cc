@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/base64.h"
 #include "base/text.h"
 #include "http/stores/fresh.h"
+#include "http/stores/web_token.h"
 #include "io/json_parse.h"
 
 namespace berth::http {
@@ -31,21 +31,6 @@ struct FreeNumber {
 };
 
 [[noreturn]] void fail_key(const char* what) { throw std::runtime_error(std::string("OpenSSL cannot ") + what); }
-
-/// Base64 for URLs, without padding (RFC 7515).
-std::string to_base64url(std::string_view bytes) {
-  std::string out = base::to_base64(bytes);
-  for (char& c : out) c = c == '+' ? '-' : c == '/' ? '_' : c;
-  while (out.ends_with('=')) out.pop_back();
-  return out;
-}
-
-std::optional<std::string> from_base64url(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c == '-' ? '+' : c == '_' ? '/' : c;
-  while (out.size() % 4 != 0) out += '=';
-  return base::from_base64(out);
-}
 
 }  // namespace
 

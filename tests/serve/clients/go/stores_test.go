@@ -1,6 +1,14 @@
 package clients
 
 import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
 	"strings"
 	"testing"
 	"time"
@@ -227,4 +235,58 @@ func TestAccess(t *testing.T) {
 	must(t, err)
 	_, err = c.ACLPolicies().Delete("readers", nil)
 	must(t, err)
+}
+
+// webToken signs claims as a provider of identities does (RFC 7515, RS256).
+func webToken(t *testing.T, key *rsa.PrivateKey, claims map[string]any) string {
+	t.Helper()
+	text, err := json.Marshal(claims)
+	must(t, err)
+	encode := base64.RawURLEncoding.EncodeToString
+	signed := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(text)
+	sum := sha256.Sum256([]byte(signed))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+	must(t, err)
+	return signed + "." + encode(signature)
+}
+
+func TestLogin(t *testing.T) {
+	c := startServer(t, "--nodes", "3", "--acl")
+	boot, _, err := c.ACLTokens().Bootstrap(nil)
+	must(t, err)
+	c.SetSecretID(boot.SecretID)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	must(t, err)
+	public := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	_, _, err = c.ACLAuthMethods().Create(&api.ACLAuthMethod{Name: "ci", Type: "JWT", TokenLocality: "local",
+		MaxTokenTTL: time.Hour, Config: &api.ACLAuthMethodConfig{JWTValidationPubKeys: []string{public},
+			BoundIssuer: []string{"https://ci.test"}, ListClaimMappings: map[string]string{"groups": "groups"}}}, nil)
+	must(t, err)
+	_, err = c.ACLPolicies().Upsert(&api.ACLPolicy{Name: "readers", Rules: `namespace "default" { policy = "read" }`}, nil)
+	must(t, err)
+	_, _, err = c.ACLBindingRules().Create(&api.ACLBindingRule{AuthMethod: "ci", BindType: "policy", BindName: "readers",
+		Selector: "eng in list.groups"}, nil)
+	must(t, err)
+
+	c.SetSecretID("")
+	now := time.Now().Unix()
+	claims := map[string]any{"iss": "https://ci.test", "iat": now, "exp": now + 3600, "groups": []string{"eng", "ops"}}
+	token, _, err := c.ACLAuth().Login(&api.ACLLoginRequest{AuthMethodName: "ci", LoginToken: webToken(t, key, claims)}, nil)
+	must(t, err)
+	want(t, "name", token.Name, "JWT-ci")
+	want(t, "policy", token.Policies[0], "readers")
+	c.SetSecretID(token.SecretID)
+	_, _, err = c.Jobs().List(nil)
+	must(t, err)
+	_, _, err = c.Nodes().List(nil)
+	refused(t, err, "Permission denied")
+
+	claims["groups"] = []string{"ops"}
+	_, _, err = c.ACLAuth().Login(&api.ACLLoginRequest{AuthMethodName: "ci", LoginToken: webToken(t, key, claims)}, nil)
+	refused(t, err, "no role or policy bindings matched")
+	claims["iss"] = "https://other.test"
+	_, _, err = c.ACLAuth().Login(&api.ACLLoginRequest{AuthMethodName: "ci", LoginToken: webToken(t, key, claims)}, nil)
+	refused(t, err, "unable to validate provided token")
 }
