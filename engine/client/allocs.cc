@@ -290,6 +290,8 @@ void Clients::restore_tasks(std::uint32_t run, Recovery recovery, std::int64_t n
     t.kill_at = kNever;
     if (recovery == Recovery::all || (recovery == Recovery::by_model && t.recovered)) {
       t.phase = TaskPhase::running, t.reattached = true;
+      const Outcome outcome = config_.tasks.outcome(config_.tasks.context, start_of(t, task));
+      t.kill_ns = std::max(t.kill_ns, outcome.recovered_kill_ns);
       t.detached |= detaches(a, task);                                    // R-SEED-20
       if (t.exit_at != kNever) arm_task(task, std::max(now, t.exit_at));  // exits during the downtime are seen now
       continue;

@@ -211,9 +211,9 @@ void Clients::on_heartbeat(NodeRow node, std::int64_t now, Outbox& out) {
   out.heartbeats.push_back(node);
 }
 
-void Clients::heartbeat_soon(NodeRow node, std::int64_t now) {
+void Clients::heartbeat_at(NodeRow node, std::int64_t at) {
   ClientRow& c = clients_[node];
-  if (c.present && c.registered && !c.awaits_heartbeat) arm(c.beat, now, kHeartbeat, node);
+  if (c.present && c.registered && !c.awaits_heartbeat) arm(c.beat, at, kHeartbeat, node);
 }
 
 void Clients::heartbeat_answered(NodeRow node, Answer answer, std::int64_t ttl_ns, std::int64_t now) {

@@ -93,8 +93,8 @@ class Clients {
   void deliver(NodeRow node, const ServerAllocs& allocs, std::int64_t now);
   void pull_failed(NodeRow node, std::int64_t now);
   void report_answered(NodeRow node, bool ok, std::int64_t now);
-  /// The client sends a heartbeat now instead of when its TTL is over.
-  void heartbeat_soon(NodeRow node, std::int64_t now);
+  /// The client sends a heartbeat at this time instead of when its TTL is over.
+  void heartbeat_at(NodeRow node, std::int64_t at);
 
   // --- notices: results of a server's long polls ---
   void allocs_changed(NodeRow node, std::int64_t now);  ///< the node's allocations: the client pulls (R-CTRL-1501)

@@ -32,9 +32,10 @@ enum class CheckOutcome : std::uint8_t {
 inline constexpr std::int64_t kEndless = kNever;
 
 struct Outcome {
-  std::int64_t start_delay_ns = 0;  ///< from the decision to start until the task runs, or fails to start
-  std::int64_t run_ns = kEndless;   ///< until it exits by itself
-  std::int64_t kill_ns = 0;         ///< from the kill signal until it ends, at most the kill timeout
+  std::int64_t start_delay_ns = 0;     ///< from the decision to start until the task runs, or fails to start
+  std::int64_t run_ns = kEndless;      ///< until it exits by itself
+  std::int64_t kill_ns = 0;            ///< from the kill signal until it ends, at most the kill timeout
+  std::int64_t recovered_kill_ns = 0;  ///< the least of that if a restarted client found the task again
   std::int32_t exit_code = 0;
   StartError start_error = StartError::none;
   CheckOutcome checks = CheckOutcome::automatic;

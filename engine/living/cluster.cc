@@ -256,9 +256,11 @@ bool Cluster::step() {
   } else if (is_free()) {
     if (!let_work()) return false;
     recorder_->evaluation_over();
+    greet_returning();
   } else {
     if (!server_->step()) return false;
     recorder_->evaluation_over();
+    greet_returning();
   }
   return true;
 }

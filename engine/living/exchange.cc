@@ -40,14 +40,35 @@ void Cluster::answer_registration(NodeRow node) {
   ++counts_.registrations;
   if (!has_leader()) return clients_->registered(node, Answer::no_leader, now());
   bool ok = true;
+  const bool restarted = is_restarted_[node];
   if (!is_registered_[node] || !state().nodes.exists(node)) {
-    const fsm::NodeAnswer answer = watchers_->nodes().register_node(*machines_[node], now(), is_restarted_[node]);
+    const fsm::NodeAnswer answer = watchers_->nodes().register_node(*machines_[node], now(), restarted);
     ok = answer.error.empty();
     if (ok) is_restarted_[node] = false;
     take(answer);
   }
   is_registered_[node] = false;
   clients_->registered(node, ok ? Answer::ok : Answer::failed, now());
+  // Recorded clients that start again send their first heartbeat some 30 ms after they registered, not at a random time
+  // of the first 10 s (R-CTRL-1540).
+  if (ok && restarted) clients_->heartbeat_at(node, next_request());
+}
+
+/// When a client that was answered now sends its next request: some milliseconds later, unless intervals collapse
+/// (R-CTRL-1707).
+std::int64_t Cluster::next_request() const {
+  constexpr std::int64_t kRequestNs = 10'000'000;
+  return config_.clients.report_tick_ns == 0 ? now() : now() + kRequestNs;
+}
+
+/// Recorded nodes that return are ready 8 to 13 ms after their report, which is as long as an evaluation with five
+/// attempts takes: the first evaluation after the report finds such a node not ready, and its plan is refused
+/// (R-CTRL-610). Evaluations take no virtual time here, so the end of one stands for that time.
+void Cluster::greet_returning() {
+  for (const NodeRow node : returning_)
+    if (state().nodes.exists(node) && state().nodes.status(node) == tables::NodeStatus::initializing)
+      clients_->heartbeat_at(node, now());
+  returning_.clear();
 }
 
 void Cluster::answer_heartbeat(NodeRow node) {
@@ -127,9 +148,10 @@ void Cluster::write_logs() {
 void Cluster::answer_senders(bool ok) {
   for (const NodeRow node : senders_) {
     clients_->report_answered(node, ok, now());
-    // A returning node waits only for this (R-CTRL-922, 931): in recorded clusters it is ready within a second.
-    if (ok && state().nodes.exists(node) && state().nodes.status(node) == tables::NodeStatus::initializing)
-      clients_->heartbeat_soon(node, now());
+    // A returning node waits only for this (R-CTRL-922, 931).
+    if (!ok || !state().nodes.exists(node) || state().nodes.status(node) != tables::NodeStatus::initializing) continue;
+    clients_->heartbeat_at(node, next_request());
+    returning_.push_back(node);
   }
   senders_.clear();
 }

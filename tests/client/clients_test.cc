@@ -231,6 +231,22 @@ TEST_F(Tasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
   EXPECT_EQ(status(4), Client::running);
 }
 
+TEST_F(Tasks, ATaskThatIsFoundAgainMayTakeLongerToKill) {
+  TestJob job;
+  job.task("a"), job.task("b");
+  otherwise.kill_ns = kSecond, otherwise.recovered_kill_ns = 3 * kSecond;
+  place(1, 0, job), place(2, 0, job);
+  run_for(5 * kSecond);
+  stop(2);
+  run_for(2 * kSecond);
+  EXPECT_EQ(since(last(2)->tasks[0].finished_at), 6 * kSecond) << "it has not been restarted";
+  clients.restart(0, now, 0, Recovery::all);
+  run_for(kSecond);
+  stop(1);
+  run_for(5 * kSecond);
+  EXPECT_EQ(since(last(1)->tasks[0].finished_at), 11 * kSecond);
+}
+
 TEST_F(Tasks, StartErrors) {  // R-CTRL-1522, 1527
   TestJob job;
   job.task("a").restart_policy = model::RestartPolicy{5, 300 * kSecond, kSecond, "fail"};

@@ -47,6 +47,7 @@ TEST(Drivers, MockDriverDoesWhatItsConfigurationSays) {
   EXPECT_EQ(out.exit_signal, 9);
   EXPECT_EQ(out.exit_message, "killed by test");
   EXPECT_EQ(out.kill_ns, kSecond);
+  EXPECT_EQ(out.recovered_kill_ns, 3 * kSecond);
   EXPECT_EQ(out.start_delay_ns, kSecond / 4);
   EXPECT_EQ(out.start_error, StartError::none);
 }

@@ -171,6 +171,21 @@ TEST(Living, AReturningNodeIsReadyWithItsReport) {  // R-CTRL-922, 924, 931
   };
   for (int i = 0; i < 2400 && !reported(); ++i) w.run_for(0.05);
   EXPECT_LT(wait_for("ready"), 0.2) << "with the report, not with the next heartbeat";
+  // The evaluation that the report made found the node not ready (R-CTRL-610), so a blocked one did its work.
+  EXPECT_NE(w.triggers("web").find(" reconnect max-plan-attempts node-update"), std::string::npos) << w.triggers("web");
+}
+
+TEST(Living, ARestartedClientReportsAtOnce) {  // as recorded, unlike R-CTRL-1540
+  SmallWorld w(2);
+  w.run(small_job("web", "service", 4, R"("Disconnect":{"LostAfter":600000000000})"));
+  w.run_for(5);
+  w.apply(ClientRestart{node_id(1), 60 * kSecond, client::Recovery::all});
+  w.run_for(59);
+  ASSERT_EQ(w.node_status(1), "disconnected");
+  w.run_for(1.02);
+  EXPECT_EQ(w.node_status(1), "initializing") << "its first heartbeat follows the registration";
+  w.run_for(1.5);
+  EXPECT_EQ(w.node_status(1), "ready");
 }
 
 TEST(Living, ANodeChangesItsPool) {  // R-CTRL-907, 908, 822, R-CTRL-1543
