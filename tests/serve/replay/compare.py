@@ -9,11 +9,13 @@ A `Matching` belongs to one scenario. It maps identifiers of the recording to th
   nodes             which of the nodes of one pool an allocation is on; a node of the recording that a step picked stands
                     for the node that was picked here
   ports, addresses  any dynamic port, any node's address
+  batches           of evaluations for failed or healthy allocations of a job, one more or less
   placement         which nodes were looked at and what they scored; the names of what was scored are compared
   order             of lists whose elements are named by random identifiers
 
 Everything else must be equal: every key, every text, every number.
 """
+import collections
 import json
 import re
 
@@ -47,6 +49,9 @@ POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", 
            "client-7": "default", "client-5": "batch", "client-6": "edge"}
 
 
+# Evaluations of what clients and deployments report, which is batched for 50 to 250 ms: whether two allocations that fail
+# or become healthy at about the same time make one evaluation or two is random.
+BATCHED = {"alloc-failure", "deployment-watcher"}
 # A delay carries up to a quarter more by chance.
 # Objects that change at the same time are numbered in any order; so are the indexes of a node's watchers.
 AT_ONCE = 8
@@ -221,6 +226,13 @@ class Matching:
         if key == "JobModifyIndex" and isinstance(value, int) and value in self.indexes:
             return self.indexes[value]
         return value
+
+
+def batch_of(value):
+    """Job and trigger of an evaluation that stands for all reports of a fifth of a second."""
+    if value.get("TriggeredBy") in BATCHED and value.get("Status") == "complete":
+        return value.get("JobID"), value["TriggeredBy"]
+    return None
 
 
 def masked_text(text):
@@ -472,13 +484,23 @@ class Comparison:
             self.values(recorded[i], here[j], where, "")
             candidates = [pair for pair in candidates if pair[0] != i and pair[1] != j and self.may_pair(
                 recorded[pair[0]], here[pair[1]])]
-        self.ages_in_list([(recorded[i], here[j]) for i, j in pairs], where)
-        for i, left in enumerate(recorded):
-            if i not in taken_left:
+        missing = [x for i, x in enumerate(recorded) if i not in taken_left]
+        extra = [x for j, x in enumerate(here) if j not in taken_right]
+        split = self.split_batches(missing + extra, [recorded[i] for i, _ in pairs])
+        self.ages_in_list([(recorded[i], here[j]) for i, j in pairs if batch_of(recorded[i]) not in split], where)
+        for left in missing:
+            if batch_of(left) not in split:
                 self.differ(where, "missing", self.in_short(left))
-        for j, right in enumerate(here):
-            if j not in taken_right:
+        for right in extra:
+            if batch_of(right) not in split:
                 self.differ(where, "extra", here=self.in_short(right))
+
+    @staticmethod
+    def split_batches(unpaired, paired):
+        """Kinds of evaluations that one side has once more than the other, because what was reported together there was
+        reported apart here; both sides have such evaluations."""
+        kinds = collections.Counter(batch_of(x) for x in unpaired)
+        return {kind for kind, count in kinds.items() if kind and count == 1 and kind in map(batch_of, paired)}
 
     def may_pair(self, recorded, here):
         left, right = recorded.get("ID"), here.get("ID")

@@ -244,11 +244,12 @@ class Player:
                 break
             self.advance(STEP)
             waited += STEP
-        self.drift = max(0.0, self.now - end)
         if step["what"] == "node has these field values":
             self.drift = self.now - end  # when a node is missed is drawn: what follows is as long after that as recorded
-        elif step["what"] != "settled":
-            self.advance_to(end)
+        else:
+            self.drift = max(min(self.drift, 0.0), self.now - end)
+            if step["what"] != "settled":
+                self.advance_to(end)
 
     LISTS = ("allocations", "evaluations", "deployments", "nodes", "jobs")
 
