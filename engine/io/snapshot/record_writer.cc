@@ -1,6 +1,8 @@
 #include "io/snapshot/record_writer.h"
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "base/base64.h"
 #include "base/time.h"
