@@ -373,9 +373,9 @@ struct ExportCollector::Tables {
       if (!version) return tl::unexpected(version.error());
       if (*version) stub_versions[alloc.id] = {**version, alloc.create_index};
       if (kind == Kind::alloc_stub) alloc_stubs.insert(alloc.id);
-      for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
-      if (alloc.extra.size() == 0) alloc.extra = json::Value();
     }
+    for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
+    if (alloc.extra.size() == 0) alloc.extra = json::Value();
     if (kind == Kind::alloc_single) drop_made_up_ports(alloc);
     note(std::max(alloc.modify_index, alloc.alloc_modify_index));
     return put_value<Allocation>(allocs, std::move(alloc), options, rank, "allocation", &Allocation::id, nullptr);

@@ -77,6 +77,15 @@ TEST(Import, SharesJobVersions) {
   EXPECT_EQ(alloc_of(state, kAlloc3)->job, state.job_versions[0]);  // a list entry: found by its JobVersion
 }
 
+TEST(Import, AllocationsWithTheirJobNeedNoVersionBeside) {  // it would be in the CLUSTER.json, and not in the next one
+  json::Value document = small_export();
+  document.find(kAllocPath)->set("JobVersion", 7);
+  const model::Allocation* alloc = nullptr;
+  const model::ClusterState state = imported(document).state;
+  ASSERT_TRUE((alloc = alloc_of(state, kAlloc2)) && alloc->job);
+  EXPECT_TRUE(alloc->extra.is_null()) << json::to_text(alloc->extra);
+}
+
 TEST(Import, DropsPortMappingsThatOnlyTheSingleEndpointShows) {  // R-MODEL-612
   const model::ClusterState state = imported(small_export()).state;
   EXPECT_TRUE(alloc_of(state, kAlloc2)->allocated_resources->shared.ports.empty());
