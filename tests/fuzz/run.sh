@@ -14,7 +14,8 @@ TMPDIR=$(mktemp -d -p /dev/shm 2> /dev/null || mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# dictionary BORDER FILE: the short string literals of the sources that read its inputs: keys, names, operators.
+# dictionary BORDER FILE: the short string literals of the sources that read its inputs (keys, names, operators), numbers at
+# limits, and escapes.
 dictionary() {
   local sources
   case $1 in
@@ -35,8 +36,9 @@ dictionary() {
     results) sources='bench/study' ;;
     *) sources='engine/model engine/strategy' ;;
   esac
+  printf '"%s"\n' 2147483648 4294967296 9223372036854775807 18446744073709551616 1e308 '\\u0000' '\\u001f' '\\ud83d\\ude00' > "$2"
   # shellcheck disable=SC2086  # several folders
-  (cd "$here/../.." && grep -rhoE --include='*.cc' --include='*.h' --include='*.json' '"[][A-Za-z0-9_./{}$:=<>!~-]{2,32}"' $sources) | sort -u > "$2"
+  (cd "$here/../.." && grep -rhoE --include='*.cc' --include='*.h' --include='*.json' '"[][A-Za-z0-9_./{}$:=<>!~-]{2,32}"' $sources) | sort -u >> "$2"
 }
 
 status=0

@@ -20,7 +20,7 @@ using namespace http;
 constexpr std::size_t kRequestsMost = 12;
 constexpr int kPiecesMost = 64;  // of a streamed answer
 /// A piece of an answer is made by another thread; if none comes in this time, the client disconnects.
-constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::milliseconds kPatience{20};
 
 /// An exchange without a connection.
 class Recorded final : public transport::Exchange {
@@ -37,7 +37,8 @@ class Recorded final : public transport::Exchange {
   void begin(transport::Head head, std::function<void()> wants_more) override {
     const std::lock_guard lock(mutex_);
     require(!begun_, "a request is answered twice");
-    head_ = std::move(head), wants_more_ = std::move(wants_more), begun_ = true;
+    head_ = std::move(head), begun_ = true;
+    if (!closed()) wants_more_ = std::move(wants_more);
     changed_.notify_all();
   }
   void write(std::string text) override {
@@ -62,6 +63,7 @@ class Recorded final : public transport::Exchange {
       if (!changed_.wait_for(lock, kPatience, [&] { return ended_ || pieces_ != before; })) break;
     }
     closed_.store(true, std::memory_order_release);
+    wants_more_ = nullptr;  // it owns the request, which owns this exchange
     if (!begun_) return;
     require(head_.status >= 100 && head_.status < 600, "the status is " + std::to_string(head_.status));
     require(head_.status != 500 || !body_.starts_with("berth failed"), body_);
@@ -144,6 +146,7 @@ void requests_border(std::string_view input) {
 
 void policy_border(std::string_view input) {
   const std::string text(input);
+  if (!io::parse_json(json::to_text(json::Value(text)))) return;  // rules come as a text of JSON, so they are UTF-8
   const auto rules = AclRules::parse(text);
   if (!rules) return require(!rules.error().empty(), "a policy is refused without a reason");
   require(io::parse_json(json::to_text(policy_rules_json(*rules, text))).has_value(), "a policy's JSON cannot be read");
