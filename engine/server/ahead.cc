@@ -9,7 +9,7 @@ namespace berth::server {
 
 namespace {
 
-// Decided ahead: what the threads work on and one more. A longer queue would be decided on older state.
+// Posted evaluations: one per thread and one spare. A longer queue would be decided on older state.
 constexpr std::uint32_t kSpareSlots = 1;
 
 }  // namespace
@@ -31,7 +31,7 @@ void Pace::count(std::int64_t ns) {
       const bool is_slow = count_ >= kFew && mean_ns > 1.5 * in_turn_ns_;
       if (count_ < kTrial && !is_slow) return;
       const bool is_better = mean_ns < in_turn_ns_;
-      length_ = is_better == was_better_ ? std::min(2 * length_, kMost) : kLeast;  // less often while it stays so
+      length_ = is_better == was_better_ ? std::min(2 * length_, kMost) : kLeast;  // tried less often while it stays
       was_better_ = is_better;
       return begin(Phase::chosen, is_better);
     }
@@ -54,7 +54,7 @@ Ahead::Ahead(tables::StateStore& store, std::uint32_t threads, const std::functi
 
 Ahead::~Ahead() {
   stopping_.store(true, std::memory_order_release);
-  posted_.fetch_add(1, std::memory_order_release);  // wakes; nobody looks at the slot any more
+  posted_.fetch_add(1, std::memory_order_release);  // wakes the threads; the slot is no longer read
   posted_.notify_all();
   team_.reset();
 }
@@ -105,7 +105,7 @@ void Ahead::run(Thread& thread, Slot& slot) {
   slot.reads.all = false;
   // Read before the state is taken: a commit between the two counts as a change that was not seen.
   slot.change = change_.load(std::memory_order_acquire);
-  tables::SnapshotRef held;  // where the view would be too large
+  tables::SnapshotRef held;  // if the view would be too large
   const bool views = store_.bring_up(thread.view, kViewBytes / threads_.size());
   if (!views) held = store_.snapshot();
   const tables::Snapshot& state = views ? thread.view.state() : *held;
@@ -113,7 +113,7 @@ void Ahead::run(Thread& thread, Slot& slot) {
   try {
     decide_(state, slot.order_index, *slot.lane, slot.reads);
   } catch (...) {
-    slot.failed = true;  // its turn finds out
+    slot.failed = true;  // reported in its turn
   }
   thread.view.release();
 }
@@ -128,7 +128,7 @@ bool Ahead::valid(const Slot& slot, std::uint64_t order_index, const Circumstanc
   return true;
 }
 
-/// False: no thread has begun with the oldest one, and none will. Waits for a thread that has.
+/// False if no thread has started on the oldest evaluation, and none will. Waits for a thread that has.
 bool Ahead::begun(Slot& slot) {
   std::uint64_t n = taken_;
   if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) return false;
@@ -156,7 +156,7 @@ void Ahead::skip() {
 }
 
 void Ahead::changed(tables::NodeRow row) {
-  // One number per call is enough: a decision is valid if no row it read has a number above the one it saw.
+  // One number per call is enough: a decision is valid if no row it read has a higher number than the one it read.
   const std::uint64_t change = change_.load(std::memory_order_relaxed) + 1;
   if (row >= last_change_.size()) last_change_.resize(store_.current().nodes.size());
   last_change_[row] = change;

@@ -1,4 +1,4 @@
-// What a driver hands to the server: settings, a clock, and who looks on.
+// What a driver passes to the server: settings, a clock and a listener.
 #pragma once
 
 #include <atomic>
@@ -18,39 +18,42 @@ namespace berth::server {
 struct Lane;
 struct EvalRecord;
 
-/// Who decides evaluations, and when.
+/// Which threads decide evaluations, and in which order.
 enum class Execution : std::uint8_t {
-  inline_,  ///< the driver's thread, one after the other: step()
+  inline_,  ///< the driver's thread, one evaluation after another: step()
   ahead,    ///< the same decisions: other threads decide ahead, the driver's thread commits in turn
-  free,     ///< workers that take evaluations as they come and submit plans: Nomad's optimistic concurrency
+  free,     ///< workers take evaluations as they come and submit plans: Nomad's optimistic concurrency
 };
 
 struct Config {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::nomad;
-  sched::EnabledSources sources;  ///< that may answer Selects; decisions do not depend on them
+  sched::EnabledSources sources;  ///< sources that may answer Selects; decisions do not depend on it
   bool exhaustive = false;        ///< the best of all nodes instead of the best of a sample
-  bool keep_details = false;      ///< objects: placements keep their time and their metrics, for whoever shows them
-  bool defer_metrics = false;     ///< nobody reads the metrics of placements (GenericScheduler::set_defer_metrics)
-  std::uint64_t seed = 1;         ///< of the IDs of allocations and evaluations that are created
-  std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no evaluation creates; none: from the seed
+  bool keep_details = false;      ///< placements record their time and their metrics, for drivers that show them
+  bool defer_metrics = false;     ///< the driver does not read placement metrics (GenericScheduler::set_defer_metrics)
+  std::uint64_t seed = 1;         ///< of the IDs of new allocations and evaluations
+  std::function<base::Uuid()> draw_id;  ///< IDs of evaluations that no other evaluation creates; none: from the seed
   Execution execution = Execution::inline_;
   std::uint32_t workers = 1;  ///< threads that decide, unless inline
-  /// Finished evaluations stay in the state until garbage collection removes them, with what the API shows of them, and
-  /// the log records jobs, deployments and the history of the tables. False, for measuring decisions: they are gone at
-  /// once, and an evaluation takes one log index, its plan's or else that of its end.
+  /// True: finished evaluations stay in the state until garbage collection removes them, with everything the API shows
+  /// of them, and the log records jobs, deployments and the history of the tables. False, for measuring decisions: a
+  /// finished evaluation is removed at once and takes one log index, that of its plan or, without a plan, of its end.
   bool retain = false;
-  broker::Config broker;  ///< its `evals` and `jobs` bound how many the server knows at a time; `order`, `quirks`: ours
-  /// So many plans an evaluation may submit; it is given back then (R-SCHED-5), as Nomad's would time out that are
-  /// refused in part for ever (R-SCHED-10).
+  /// `evals`, `jobs`: most that the server holds at a time; it sets `order` and `quirks` itself
+  broker::Config broker;
+  /// Plans that one evaluation may submit; then it is nacked (R-SCHED-5). Nomad would time out an evaluation whose
+  /// plans are refused in part for ever (R-SCHED-10).
   std::uint32_t plans_max = UINT32_MAX;
-  std::int64_t client_batch_ns = 50'000'000;        ///< client reports are merged over so long (R-CTRL-749)
-  bool evaluate_evicted = true;                     ///< the jobs of evicted allocations (R-CTRL-627)
-  bool follow_up_failed = true;                     ///< evaluations that reached the delivery limit (R-SCHED-21)
-  std::optional<plan::RejectionLimits> rejections;  ///< none: nodes are never marked (R-CTRL-629)
+  std::int64_t client_batch_ns = 50'000'000;  ///< client reports within this time are merged (R-CTRL-749)
+  /// create evaluations for the jobs of evicted allocations (R-CTRL-627)
+  bool evaluate_evicted = true;
+  /// follow up evaluations that reached the delivery limit (R-SCHED-21)
+  bool follow_up_failed = true;
+  std::optional<plan::RejectionLimits> rejections;  ///< none: nodes are never marked ineligible (R-CTRL-629)
 };
 
-/// Time, in ns; any thread may ask. A simulation's stands still while berth works.
+/// Time in ns. Any thread may call it. The clock of a simulation stands still while berth computes.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -67,23 +70,23 @@ class ManualClock final : public Clock {
   std::atomic<std::int64_t> now_ns_{0};
 };
 
-/// Who looks on: measures, counts, tells. A call is on the thread that does what it tells of. "In turn": one such call
-/// at a time, and the tables do not change meanwhile.
+/// Observer of the server: for measuring, counting and reporting. Each function is called on the thread that does the
+/// work. "In turn": calls do not overlap, and the tables do not change during the call.
 class Listener {
  public:
   virtual ~Listener() = default;
-  virtual void lane_made(Lane&) {}  ///< before it is used; the driver's thread
-  virtual void attempt(Lane&) {}    ///< a state was taken to decide on
-  virtual void waiting(Lane&) {}    ///< its turn has come; it may be decided elsewhere still
-  virtual void decided(Lane&) {}    ///< an attempt ended: with a plan, or with nothing
-  /// From now on, until it is called with false, the driver's thread only reads the tables: it decides an evaluation,
-  /// or waits for one that is decided ahead.
+  virtual void lane_made(Lane&) {}  ///< before the lane is used; on the driver's thread
+  virtual void attempt(Lane&) {}    ///< an attempt starts: its state has been taken
+  virtual void waiting(Lane&) {}    ///< its turn has come; a thread may still be deciding it ahead
+  virtual void decided(Lane&) {}    ///< an attempt ended, with or without a plan
+  /// true: from now on the driver's thread only reads the tables, because it decides an evaluation or waits for one
+  /// that is decided ahead. false: no longer.
   virtual void only_reads(bool) {}
-  virtual void applying(Lane&) {}                              ///< its plan is checked now; in turn
-  virtual void applied(Lane&) {}                               ///< and committed as far as it fits; in turn
+  virtual void applying(Lane&) {}                              ///< its plan is about to be checked; in turn
+  virtual void applied(Lane&) {}                               ///< its plan is committed as far as it fits; in turn
   virtual void settled(Lane&) {}                               ///< the evaluation is over; in turn
-  virtual void released(EvalRecord&) {}                        ///< a blocked one may run again; in turn
-  virtual void failed(const EvalRecord&, std::string_view) {}  ///< at the delivery limit: why; in turn
+  virtual void released(EvalRecord&) {}                        ///< a blocked evaluation may run again; in turn
+  virtual void failed(const EvalRecord&, std::string_view) {}  ///< delivery limit reached, with the reason; in turn
 };
 
 }  // namespace berth::server

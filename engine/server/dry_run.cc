@@ -41,7 +41,7 @@ Config config_of(const model::Options& options) {
   return out;
 }
 
-/// Writes down what becomes of an evaluation that is served.
+/// Records what becomes of a served evaluation.
 class Rehearsing final : public Listener {
  public:
   Rehearsing(std::uint64_t order, Rehearsal& out) : order_(order), out_(out) {}
@@ -73,7 +73,7 @@ bool DryRunAnswer::changes_allocs() const {
   });
 }
 
-/// Takes the plan down and commits nothing (R-SCHED-45).
+/// Records the plan and commits nothing (R-SCHED-45).
 class DryRun::Recorder final : public sched::Planner {
  public:
   Recorder(Server& server, const model::Evaluation& eval, std::int64_t now, DryRunAnswer& answer)
@@ -143,7 +143,7 @@ void DryRun::instead(const model::Registration& registration) {
 model::Evaluation DryRun::evaluation(std::uint64_t order) const {
   model::Evaluation eval;
   sched::IdStream ids(order);
-  do {  // a state that a dry run was carried out on has its evaluation
+  do {  // a state that a dry run has been applied to already contains its evaluation
     eval.id = base::to_text(ids.next());
   } while (std::any_of(state_.evals.begin(), state_.evals.end(),
                        [&](const model::Evaluation& other) { return other.id == eval.id; }));
@@ -178,7 +178,7 @@ DryRunAnswer DryRun::decide(std::uint64_t order) {
     out.error = "scheduler resulted in an unexpected number of eval updates: 0";
   if (!out.error.empty()) return out;
   out.failed = sched::updated_eval(recorder.naming(result), result, eval).failed_tg_allocs;
-  // The failures of a blocked evaluation are those of the evaluation itself, also what came after it was created.
+  // A blocked evaluation reports the failures of the evaluation itself, including later ones.
   for (model::Evaluation& created : out.created)
     if (created.status == "blocked") created.failed_tg_allocs = out.failed;
   if (out.plan.annotations) out.annotations = *out.plan.annotations;
@@ -214,7 +214,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) cons
   Config config;
   config.options = options();
   config.retain = true;
-  config.evaluate_evicted = false;  // nobody serves them
+  config.evaluate_evicted = false;  // they would not be served
   config.plans_max = kPlansMax;
   config.broker.jobs = static_cast<std::uint32_t>(state.jobs.size() + state.job_versions.size() + state.allocs.size() +
                                                   state.evals.size() + state.deployments.size());
@@ -278,7 +278,7 @@ bool DryRun::restrict_to(std::string_view node_id) {
         set_eligible(other, false);
         made_ineligible_.push_back(other);
       }
-  } else if (only_node_ != row) {  // two nodes change places, the others stay as they are
+  } else if (only_node_ != row) {  // two nodes swap; the others stay unchanged
     const auto was = std::find(made_ineligible_.begin(), made_ineligible_.end(), row);
     if (was != made_ineligible_.end()) set_eligible(row, true), made_ineligible_.erase(was);
     if ((server_.store().current().nodes.state[only_node_] & tables::kEligible) != 0) {

@@ -1,14 +1,13 @@
-// An evaluation's way, top to bottom: dequeued, decided on a state, its plan checked and committed, decided again where
-// it was refused, and acked, blocked, failed or given back.
+// The path of an evaluation, from top to bottom: dequeued, decided on a state, its plan checked and committed, decided
+// again after a refusal, and acked, blocked, failed or nacked.
 //
 //   evaluate(), take(), release()      events.cc, stored_evals.cc, unblocking.cc: into the broker (R-CTRL-202, 316)
 //   step() / a worker                  dequeue (R-CTRL-402)
 //     serve()
-//       begin(), put_facts()           the one place where an evaluation's facts are put together
-//       take_state(), decide()         the scheduler: R-SCHED-4 to 45; its attempts are its own (R-SCHED-6, 7)
+//       begin(), put_facts()           the only place where the facts of an evaluation are put together
+//       take_state(), decide()         the scheduler: R-SCHED-4 to 45; it counts its own attempts (R-SCHED-6, 7)
 //         create()                     blocked and follow-up evaluations (R-SCHED-17, 51 to 56)
-//         submit()                     plan queue, check_and_commit(), newer state after a refusal (R-CTRL-407, 501
-//         ff.)
+//         submit()                     plan queue, check_and_commit(), newer state after a refusal (R-CTRL-407, 501)
 //       settle()                       status (R-SCHED-12 to 20), blocked again (R-CTRL-408), or nack (R-SCHED-5)
 //       end()                          ack; the row is free
 //     give_up()                        the delivery limit (R-SCHED-21, R-CTRL-341)
@@ -36,7 +35,8 @@ broker::Queue queue_of(std::string_view type) {
   return broker::Queue::service;
 }
 
-/// While it lives, an evaluation only reads the tables, or writes for a moment: the listener is told of both ends.
+/// During its lifetime the evaluation only reads the tables, apart from short writes. Reports both ends to the
+/// listener.
 class Reads {
  public:
   Reads(Listener* listener, bool only_reads) : listener_(listener), only_reads_(only_reads) {
@@ -55,7 +55,7 @@ class Reads {
 
 }  // namespace
 
-/// Writes what the scheduler hands out at once.
+/// Writes the scheduler's output at once.
 class Server::Planner final : public sched::Planner {
  public:
   Planner(Server& server, Lane& lane) : server_(server), lane_(lane) {}
@@ -73,7 +73,7 @@ class Server::Planner final : public sched::Planner {
   Lane& lane_;
 };
 
-/// Keeps what a decision made ahead hands out; its turn comes later.
+/// Stores the output of a decision made ahead; it is written in its turn.
 class Server::Later final : public sched::Planner {
  public:
   explicit Later(Lane& lane) : lane_(lane) {}
@@ -143,8 +143,8 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   facts.node_order = 0;
 }
 
-/// R-CTRL-402, 407. On the only thread that writes, the tables as they are: nobody changes them but this evaluation.
-/// What it writes itself before its plan is of the job's status alone, see commit().
+/// R-CTRL-402, 407. On the only writing thread this is the current state itself: only this evaluation changes it, and
+/// before its plan it changes only the job's status, see commit().
 const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;
@@ -154,8 +154,8 @@ const tables::Snapshot& Server::take_state(Lane& lane) {
   return state;
 }
 
-/// The newest state for a worker beside others: its view, brought up to date. Of the attempt before, job versions and
-/// resource shapes are still read.
+/// The newest state for one of several workers: its view, brought up to date. Job versions and resource shapes of the
+/// previous attempt are still read.
 const tables::Snapshot& Server::look(Lane& lane) {
   if (lane.attempts > 0) lane.view.keep();
   if (store_.bring_up(lane.view, kViewBytes / config_.workers)) return lane.view.state();
@@ -170,8 +170,8 @@ void Server::decide(Lane& lane, const tables::Snapshot& state, std::uint64_t ord
   scheduler.generic.set_sources(config_.sources);
   scheduler.generic.set_defer_metrics(config_.defer_metrics);
   scheduler.generic.set_order_index(order_index);
-  // A stream per evaluation and state: what an evaluation draws does not depend on which ran before it. Evaluations
-  // that are decided in turn have states of their own; those of free workers may share one.
+  // One random stream per evaluation and state, so that draws do not depend on the evaluations before. Evaluations
+  // decided in turn each see a different state index; those of free workers may share one.
   const std::uint64_t at = order_index != 0 ? order_index : state.index;
   const std::uint64_t own = team_ ? mix(lane.record->id.hi ^ mix(lane.record->id.lo)) : 0;
   lane.order_index = order_index;
@@ -223,7 +223,7 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
     put_facts(*lane.record, lane);
     Planner planner(*this, lane);
     try {
-      const tables::Snapshot& state = take_state(lane);  // a listener may throw there
+      const tables::Snapshot& state = take_state(lane);  // a listener may throw here
       const Reads reads(driver_listener(), true);
       decide(lane, state, 0, planner);
     } catch (const std::exception& problem) {  // R-SCHED-5
@@ -234,7 +234,7 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
   if (lane.plans == 0 && listener_) {
     try {
       listener_->decided(lane);
-    } catch (const std::exception& problem) {  // out of memory: it is given back, as above
+    } catch (const std::exception& problem) {  // out of memory: nacked, as above
       lane.result.status = sched::EvalStatus::error;
       lane.result.description = std::string("failed to process eval: ") + problem.what();
     }
@@ -246,9 +246,9 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
 
 // ---------------------------------------------------------------- decided ahead of its turn
 
-/// Where the driver announces nothing: `next` has its turn, and threads may decide what comes after it meanwhile. Most
-/// evaluations make two log entries: their plan and their status. What was foreseen and did not come is dropped with
-/// all after it, which would be decided for another index.
+/// For drivers that do not announce evaluations: `next` has its turn, and threads may decide its successors meanwhile.
+/// Most evaluations make two log entries: their plan and their status. A predicted evaluation that did not come is
+/// dropped together with all after it, because those assumed another index.
 void Server::foresee(broker::EvalRow next) {
   while (!expected_.empty() && expected_.front() != next) expected_.pop_front(), ahead_->skip();
   if (!ahead_->wants_more()) return;
@@ -271,7 +271,7 @@ void Server::foresee_nothing() {
 
 Circumstances Server::circumstances() const { return {store_.index() - inside_, clock_.now_ns()}; }
 
-/// On a thread that only reads: what the evaluation would come to on `state`, if its turn came at `order_index`.
+/// On a thread that only reads: decides the evaluation on `state`, as if its turn came at `order_index`.
 void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_index, Lane& lane, Ahead::Reads& reads) {
   lane.attempts = 1, lane.plans = 0;
   lane.created.clear(), lane.created_first = false;
@@ -283,7 +283,7 @@ void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_ind
   reads.all = !lane.scheduler.rows_read(reads.rows);
 }
 
-/// Whether the decision that was made ahead holds: it is in ahead_->next(), its plan committed as a whole. Else the
+/// True if the decision made ahead, in ahead_->next(), is valid and its plan committed as a whole. Otherwise the
 /// evaluation is decided there again, in its turn.
 bool Server::take_decision(const broker::Delivery& delivery) {
   expected_.pop_front();
@@ -296,17 +296,17 @@ bool Server::take_decision(const broker::Delivery& delivery) {
     valid = ahead_->take(delivery.row, store_.index(), circumstances()) &&
             lane.result.status != sched::EvalStatus::error && !is_terminal(book_[delivery.row].status);
   }
-  // What comes before the plan is written before it; but only a plan that fits as a whole is taken.
+  // Evaluations created before the plan would be written first; but only a plan that fits as a whole is taken.
   if (lane.created_first) valid = false;
-  for (const sched::CreatedEval& eval : lane.created)  // else it refers to what the next decision overwrites
-    valid = valid && eval.eligibility == &lane.result.eligibility;
+  // otherwise it would refer to memory that the next decision overwrites
+  for (const sched::CreatedEval& eval : lane.created) valid = valid && eval.eligibility == &lane.result.eligibility;
   if (valid) {
     const std::vector<sched::CreatedEval> created = std::move(lane.created);
     const std::uint32_t plans = lane.plans;
     begin(delivery, lane);
     lane.plans = plans, lane.attempts = 1;
     lane.record->snapshot_index = lane.state_index = store_.index();
-    lane.result.state = &store_.current();  // names the same as the one it was decided on
+    lane.result.state = &store_.current();  // the names are those of the state it was decided on
     lane.job_modify_index = job_modify_index(store_.current(), lane.record->job);
     if (listener_) listener_->decided(lane);
     if (plans == 0 || check_and_commit(lane, true)) {
@@ -323,7 +323,7 @@ bool Server::take_decision(const broker::Delivery& delivery) {
   return false;
 }
 
-// ---------------------------------------------------------------- its plans
+// ---------------------------------------------------------------- plans
 
 sched::Submission Server::submit(Lane& lane) {
   sched::Submission out;
@@ -346,7 +346,7 @@ sched::Submission Server::submit(Lane& lane) {
 }
 
 /// Checks the lane's plan against the newest state and commits what fits (R-CTRL-601 ff.). In turn. `only_whole`:
-/// nothing at all unless everything fits; false then, and nobody has heard of it.
+/// commits nothing unless everything fits, and then returns false without notifying the listener.
 bool Server::check_and_commit(Lane& lane, bool only_whole) {
   plan::ApplyResult& applied = lane.applied;
   const tables::Snapshot& state = store_.current();
@@ -385,7 +385,7 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
   return true;
 }
 
-// ---------------------------------------------------------------- its end
+// ---------------------------------------------------------------- end
 
 /// Why the evaluation is no longer the lane's, "" while it is: a free worker may be slower than the nack timer, and
 /// another one has it then, or its row of the book is another evaluation's. Restarts the timer (R-CTRL-234, 331).
@@ -410,7 +410,7 @@ void Server::settle(Lane& lane) {
   stats_.retried += record.round > 0;
   stats_.gave_up += lane.exhausted();
   if (!config_.retain && lane.commit_index == 0) store_.set_index(next_index());
-  if (result.reblocked) {  // R-SCHED-18, R-CTRL-408: the stored evaluation stays as it is
+  if (result.reblocked) {  // R-SCHED-18, R-CTRL-408: the stored evaluation stays unchanged
     ++stats_.reblocked;
     record.status = EvalState::blocked;
     if (listener_) listener_->settled(lane);
@@ -429,11 +429,11 @@ void Server::settle(Lane& lane) {
 void Server::end(Lane& lane) {
   const EvalRecord& record = *lane.record;
   const bool over = is_terminal(record.status) && !tracks(record);
-  // A fault means that its nack timer was faster: it is on its way again.
+  // An error means that its nack timer fired first: it is being redelivered.
   if (broker_.ack(record.row, lane.token, clock_.now_ns()) && over) forget(record.row);
 }
 
-/// A processing error: the evaluation comes again, at last through the failed queue (R-SCHED-5, R-CTRL-337).
+/// A processing error: the evaluation is redelivered, in the end through the failed queue (R-SCHED-5, R-CTRL-337).
 void Server::nack(Lane& lane) {
   {
     const Turn turn(*this);
@@ -445,7 +445,7 @@ void Server::nack(Lane& lane) {
   static_cast<void>(broker_.nack(lane.record->row, lane.token, clock_.now_ns()));
 }
 
-/// An evaluation that reached the delivery limit (R-CTRL-341): failed, and another one of its job later (R-SCHED-21).
+/// Handles an evaluation at the delivery limit (R-CTRL-341): it fails, and one follows for its job (R-SCHED-21).
 void Server::give_up(const broker::Delivery& delivery) {
   {
     const Turn turn(*this);
@@ -469,11 +469,11 @@ void Server::give_up(const broker::Delivery& delivery) {
   }
   if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
   const Turn turn(*this);
-  if (!tracks(book_[delivery.row])) forget(delivery.row);  // a system job's waits for its node all the same
+  if (!tracks(book_[delivery.row])) forget(delivery.row);  // a system job's still waits for its node
 }
 
-/// Evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker goes on knowing them, so
-/// their rows are not used again (R-CTRL-335).
+/// Ends evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker keeps their entries, so
+/// their rows are not reused (R-CTRL-335).
 void Server::cancel_superfluous() {
   rows_scratch_.clear();
   broker_.take_cancelable(1U << 16, rows_scratch_);
@@ -487,7 +487,7 @@ void Server::cancel_superfluous() {
   }
 }
 
-/// Its row of the book is free. In turn.
+/// Frees its row of the book. In turn.
 void Server::forget(broker::EvalRow row) {
   const EvalRecord& record = book_[row];
   if (record.stored != kNoRow) {

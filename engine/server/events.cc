@@ -1,4 +1,4 @@
-// What happens to the server from outside, in rows, and its timers.
+// External events as rows, and the server's timers.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -78,7 +78,7 @@ tables::JobKeyRow Server::register_job(const std::shared_ptr<const model::Job>& 
 void Server::fill(EvalRecord& record, const NewEval& eval, const tables::Snapshot& state) {
   const tables::VersionRow version = state.jobs.keys[eval.job].current;
   const tables::CompiledJob* const job =
-      version == kNoRow ? nullptr : state.jobs.versions[version].get();  // it is gone
+      version == kNoRow ? nullptr : state.jobs.versions[version].get();  // null: the version was removed
   record.id = eval.id;
   record.job = eval.job;
   record.tag = eval.tag;
@@ -136,7 +136,7 @@ void Server::expect(const NewEval& eval) {
   EvalRecord& record = book_[*row];
   fill(record, eval, store_.current());
   record.trigger = store_.symbols().intern(eval.trigger);
-  // The state index that it will see if no allocation ends before: each job and each evaluation takes one.
+  // The state index that it will see unless an allocation ends before: each job and each evaluation takes one.
   const std::uint64_t order_index = store_.index() + 2 * ahead_->posted() + 1;
   expected_.push_back(*row);
   announced_.push_back(*row);
@@ -146,8 +146,8 @@ void Server::expect(const NewEval& eval) {
 
 // ---------------------------------------------------------------- allocations and nodes
 
-/// The state learns of an end at once, the tracker with the batch (R-CTRL-749, 826): an evaluation that comes in
-/// between finds the room.
+/// The state records an end at once, the tracker with the batch (R-CTRL-749, 826): an evaluation that comes in between
+/// can use the room.
 std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status) {
   const std::uint64_t index = next_index();
   const tables::Snapshot& state = store_.current();
@@ -155,7 +155,8 @@ std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, ta
   for (tables::AllocRow row = first; row < first + count; ++row) {
     if (tables::client_terminal(state.allocs.client[row])) continue;
     const tables::NodeRow node = state.allocs.node[row];
-    const bool killed = tables::server_terminal(state.allocs.desired[row]);  // however its tasks exit (R-CTRL-1517)
+    // whatever the exit code of its tasks (R-CTRL-1517)
+    const bool killed = tables::server_terminal(state.allocs.desired[row]);
     store_.set_client_status(row, killed ? tables::Client::complete : status, index);
     if (ahead_) ahead_->changed(node);
     if (reported_.empty()) batch_due_ns_ = clock_.now_ns() + config_.client_batch_ns;
@@ -172,7 +173,7 @@ void Server::flush_reports() {
   classes_scratch_.clear();
   for (const tables::NodeRow node : reported_) {
     if (!state.nodes.exists(node)) break;  // R-CTRL-770
-    // Nothing blocks within a batch: the same class once more would find nobody.
+    // Nothing blocks within a batch, so unblocking the same class again would find nothing.
     const tables::Symbol node_class = class_of(node);
     if (std::find(classes_scratch_.begin(), classes_scratch_.end(), node_class) == classes_scratch_.end()) {
       classes_scratch_.push_back(node_class);
@@ -195,7 +196,7 @@ void Server::node_ready(tables::NodeRow node) {  // R-CTRL-823
 std::optional<std::int64_t> Server::next_deadline(bool periodic) {
   std::int64_t at = INT64_MAX;
   if (!reported_.empty()) at = batch_due_ns_;
-  if (timers_) {  // the broker's is a lower bound: it may be that of a delivery which was acked since
+  if (timers_) {  // the broker's is a lower bound: it may belong to a delivery that was acked since
     const broker::Stats stats = broker_.stats();
     std::int64_t waiting = stats.waiting;
     for (const auto& queue : stats.queues) waiting += queue.unacked;

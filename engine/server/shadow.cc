@@ -14,7 +14,7 @@ namespace berth::server {
 
 using tables::Snapshot;
 
-// ---------------------------------------------------------------- in words
+// ---------------------------------------------------------------- output as text
 
 template <class Object>
 void Words::line(std::string_view what, const Object& object) {
@@ -101,9 +101,9 @@ std::string difference(const model::Evaluation& eval, std::string_view one_way, 
                      other_way, around(other));
 }
 
-// ---------------------------------------------------------------- decided again
+// ---------------------------------------------------------------- the second decision
 
-/// A scheduler of its own, by the general source.
+/// A separate scheduler that uses the general source only.
 struct Shadow::Second {
   sched::Scratch scratch;
   sched::Scheduler scheduler{scratch};
@@ -111,7 +111,7 @@ struct Shadow::Second {
 
 namespace {
 
-/// Writes the first plan as Words does and ends there, as nothing of it is committed.
+/// Writes the first plan as Words does and then stops, because nothing of it is committed.
 class FirstPlan final : public sched::Planner {
  public:
   explicit FirstPlan(Words& words) : words_(words) {}
@@ -185,7 +185,7 @@ void Shadow::decided(Lane& lane) {
   Words own(lane.scratch, eval, lane.facts.now_ns, false, !deferred);
   own.write(lane.result), own.write_failures(lane.result);
   const std::string lived = own.take();
-  if (lane.number >= seconds_.size() || !seconds_[lane.number]) lane_made(lane);  // of a driver that came later
+  if (lane.number >= seconds_.size() || !seconds_[lane.number]) lane_made(lane);  // a driver that was attached later
   Second& general = *seconds_[lane.number];
   if (const std::string again = words_of(state, lane.facts, general); again != lived)
     report(difference(eval, "this worker", lived, "the general source", again));

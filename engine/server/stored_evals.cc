@@ -1,5 +1,5 @@
-// Evaluations as rows of the state: each is written through the log and comes back as the hooks of its entry. What the
-// book holds of it is what broker, tracker and scheduler need. Writing one makes no API object.
+// Evaluations as rows of the state: each is written through the log and returns as the hooks of its entry. The book
+// holds what broker, tracker and scheduler need of it. Writing one creates no API object.
 #include <algorithm>
 
 #include "sched/planned.h"
@@ -26,7 +26,7 @@ EvalState state_of(std::uint8_t status) {
   }
 }
 
-/// A copy of an EvalMore that is made when something is written to it. It is in place when the MoreEdit ends.
+/// An EvalMore that is copied on the first write. The copy is stored when the MoreEdit is destroyed.
 class MoreEdit {
  public:
   explicit MoreEdit(tables::EvalMoreRef& more) : more_(more) {}
@@ -40,12 +40,12 @@ class MoreEdit {
     if (!edited_) edited_ = more_ ? std::make_shared<tables::EvalMore>(*more_) : std::make_shared<tables::EvalMore>();
     return *edited_;
   }
-  /// Writes a member unless it is empty and stays so.
+  /// Writes a member unless it is empty and stays empty.
   template <class T>
   void set(T tables::EvalMore::*member, T value) {
     if (more_ || edited_ || value != T{}) get().*member = std::move(value);
   }
-  /// The member's new value is in the columns: a text that was kept of the old one goes.
+  /// The member's new value is in the columns: a text stored for the old value is removed.
   void forget_text(std::string model::Evaluation::*member) {
     if (more_ && !more_->texts.empty())
       std::erase_if(get().texts, [&](const auto& kept) { return kept.first == member; });
@@ -58,7 +58,7 @@ class MoreEdit {
 
 constexpr const char* kTooMany = "the server knows as many evaluations as it can";
 
-// The types of evaluations and the queues of the broker have the same numbers.
+// Evaluation types and broker queues have the same numbers.
 static_assert(tables::kEvalTypes[static_cast<std::size_t>(broker::Queue::core)] == std::string_view("_core"));
 
 }  // namespace
@@ -68,7 +68,7 @@ std::uint64_t Server::job_modify_index(const tables::Snapshot& state, tables::Jo
   return job ? job->modify_index : 0;
 }
 
-/// Reads the row of an evaluation.
+/// Fills the record from the stored evaluation's row.
 void Server::fill(EvalRecord& record, tables::StoredEvalRow row) {
   const tables::EvalTable& evals = store_.current().evals;
   const tables::PackedEval& packed = evals.packed[row];
@@ -99,7 +99,7 @@ EvalRecord* Server::known_record(tables::StoredEvalRow row) {
   return row < rows_.size() && rows_[row] != kNoBookRow ? &book_[rows_[row]] : nullptr;
 }
 
-/// From now on the book's row is that of the stored evaluation.
+/// Makes the book's row refer to the stored evaluation.
 EvalRecord& Server::know(tables::StoredEvalRow row, broker::EvalRow known) {
   if (row >= rows_.size()) rows_.resize(row + std::size_t{1}, kNoBookRow);
   rows_[row] = known;
@@ -108,8 +108,9 @@ EvalRecord& Server::know(tables::StoredEvalRow row, broker::EvalRow known) {
   return book_[known];
 }
 
-/// The book's record of a stored evaluation; a new one unless it is under way already, null if the book is full. One
-/// that was handed out to a free worker belongs to it. `from` created it; null: none did.
+/// The book's record of a stored evaluation; a new record unless the evaluation is under way already; null if the book is
+/// full. A record that was delivered to a free worker belongs to that worker. `from` created the evaluation; null: none
+/// did.
 EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from) {
   EvalRecord* record = known_record(row);
   if (!record) {
@@ -168,7 +169,7 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
   if (!broker_.enabled()) return;
   const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
   for (const fsm::Hook& hook : hooks) {
-    if (hook.eval != kNoRow && !store_.current().evals.exists(hook.eval)) continue;  // removed meanwhile
+    if (hook.eval != kNoRow && !store_.current().evals.exists(hook.eval)) continue;  // removed since
     switch (hook.kind) {
       case fsm::HookKind::enqueue: {
         EvalRecord* record = record_of(hook.eval, from);
@@ -218,7 +219,7 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
   }
 }
 
-/// Writes evaluations, which is one entry of the log; `hooks`: those that it leaves.
+/// Writes evaluations as one log entry. `hooks` receives the entry's hooks.
 fsm::Hooks& Server::put(std::span<tables::EvalWrite> evals, fsm::Hooks& hooks) {
   hooks.clear();
   const std::string error = log_.apply(config_.retain ? next_index() : store_.index(), evals, hooks);
@@ -226,7 +227,7 @@ fsm::Hooks& Server::put(std::span<tables::EvalWrite> evals, fsm::Hooks& hooks) {
   return hooks;
 }
 
-/// The stored evaluation of a record, to be changed. One that was removed meanwhile is written to a new row.
+/// The stored evaluation of a record, for changing it. One that was removed meanwhile is written to a new row.
 tables::EvalWrite Server::stored(const EvalRecord& record) const {
   const tables::EvalTable& evals = store_.current().evals;
   const tables::StoredEvalRow row = record.stored;
@@ -234,7 +235,7 @@ tables::EvalWrite Server::stored(const EvalRecord& record) const {
           {evals.packed[row], evals.more[row]}};
 }
 
-/// A new evaluation.
+/// The row of a new evaluation.
 tables::EvalWrite Server::pending(const NewEval& eval) {
   EvalRecord facts;
   facts.id = eval.id, facts.job = eval.job;
@@ -254,7 +255,7 @@ tables::EvalWrite Server::pending(const NewEval& eval) {
   return out;
 }
 
-/// A blocked evaluation or one for later (R-SCHED-17, 52, 54); the error, or "".
+/// Writes a blocked or delayed evaluation (R-SCHED-17, 52, 54). Returns the error, or "".
 std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
   const Turn turn(*this);
   if (std::string why = taken_away(lane); !why.empty()) return why;  // R-CTRL-233
@@ -286,8 +287,8 @@ std::string Server::create(Lane& lane, const sched::CreatedEval& created) {
   }
   eval.id = created.id, eval.job = from.job;
   packed.snapshot_index = from.snapshot_index;  // R-CTRL-235
-  // Recorded follow-ups of a delayed reschedule carry the time at which they were written, though the reconciler gives
-  // none.
+  // In recordings, follow-ups of a delayed reschedule carry the time at which they were written, though the reconciler
+  // sets none.
   if (packed.create_time == 0) packed.create_time = packed.modify_time = clock_.now_ns();
   {
     MoreEdit edit(eval.contents.more);
@@ -313,7 +314,7 @@ void Server::write_failures(const Lane& lane, tables::PackedEval& packed, tables
   packed.failed_groups = !more.failed_tg_allocs.empty();
 }
 
-/// The final update (R-SCHED-12 to 15).
+/// Writes the final update (R-SCHED-12 to 15).
 void Server::write_status(Lane& lane) {
   const sched::EvalResult& result = lane.result;
   tables::EvalWrite eval = stored(*lane.record);
@@ -326,7 +327,7 @@ void Server::write_status(Lane& lane) {
   take(put({&eval, 1}, hooks_), lane.record);
 }
 
-/// What only the API shows of it.
+/// Fills in the fields that only the API shows.
 void Server::write_contents(const Lane& lane, tables::EvalContents& contents) {
   using model::Evaluation;
   using tables::EvalMore;
@@ -362,7 +363,7 @@ void Server::write_contents(const Lane& lane, tables::EvalContents& contents) {
   if (!result.next_eval.is_nil()) more.forget_text(&Evaluation::next_eval), more.get().next = result.next_eval;
 }
 
-/// The end of a stored evaluation that no result gives it.
+/// Ends a stored evaluation that has no scheduler result.
 tables::EvalWrite Server::ended(const EvalRecord& record, std::uint8_t status, std::string why) const {
   tables::EvalWrite eval = stored(record);
   eval.status = status;
@@ -382,7 +383,7 @@ void Server::write_cancelled(const EvalRecord& record, std::string why) {
   take(put({&eval, 1}, hooks));
 }
 
-/// R-SCHED-21: the failed one, and the one that follows it up.
+/// R-SCHED-21: writes the failed evaluation and its follow-up.
 void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>& later) {
   if (!store_.current().evals.exists(record.stored)) return;
   std::vector<tables::EvalWrite> evals;
@@ -401,15 +402,15 @@ void Server::write_failed(const EvalRecord& record, const std::optional<NewEval>
   take(put(evals, hooks), &record);
 }
 
-/// Commits the lane's plan as a log entry: its evaluation, times and deployment go with it, and the evaluations of the
-/// jobs that it evicts from (R-CTRL-625, 627, 704).
+/// Commits the lane's plan as a log entry, together with its evaluation, times and deployment, and the evaluations of
+/// jobs from which it evicts (R-CTRL-625, 627, 704).
 void Server::commit(Lane& lane, plan::CommitFacts& facts) {
   std::optional<model::Deployment> deployment;
   if (config_.retain) {
     const base::StageScope committing(lane.stages, base::Stage::commit);
     deployment = sched::planned_deployment({*lane.result.state, lane.scratch}, lane.result, lane.record->priority,
                                            clock_.now_ns());
-    // Evaluations that it created meanwhile may have changed the job's status (R-CTRL-720).
+    // Evaluations created by this one meanwhile may have changed the job's status (R-CTRL-720).
     if (deployment) deployment->job_modify_index = lane.job_modify_index;
   }
   const std::function<base::Uuid()> draw = [this] { return draw_id(); };

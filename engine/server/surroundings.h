@@ -1,4 +1,4 @@
-// What a ranking strategy in place of the fit component (R-STRAT-007) compares with: a cluster as it is.
+// Input of a ranking strategy that replaces the fit component (R-STRAT-007): the cluster it compares with.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace berth::server {
 
-/// What strategies compare with, and the names of device groups behind NodeState::model. Which models of devices a job
-/// accepts is not looked at.
+/// The cluster that strategies compare with, and the device group names behind NodeState::model. Does not consider
+/// which device models a job accepts.
 struct Surroundings {
   strategy::Context context;
   std::vector<std::string> models{""};

@@ -19,7 +19,7 @@ namespace berth::server {
 
 namespace {
 
-/// Makes as many threads at once, and ends them. oneTBB would wait for ever for those that the system refuses.
+/// Creates and ends as many threads. oneTBB would wait for ever for threads that the system refuses.
 void make_sure_of(std::uint32_t threads) {
   static std::mutex busy;
   static std::uint32_t proven = 0;
@@ -56,7 +56,7 @@ void make_sure_of(std::uint32_t threads) {
 
 #ifdef __SANITIZE_THREAD__
 
-// The packaged oneTBB is not instrumented: the thread sanitizer would not see what its queues order.
+// The packaged oneTBB is not instrumented, so the thread sanitizer does not see the ordering its queues give.
 struct Team::Threads {
   std::function<void(std::uint32_t)> body;
   std::vector<std::jthread> threads;
@@ -78,8 +78,8 @@ struct Team::Threads {
         arena(static_cast<int>(threads), 0),
         body(std::move(f)),
         running(threads) {}
-  tbb::global_control limit;  // more threads than cores are allowed: each call gets one
-  tbb::task_arena arena;      // without a place for the caller, who must not end up in a worker's loop
+  tbb::global_control limit;  // allow more threads than cores: each call gets one
+  tbb::task_arena arena;      // no slot for the caller, which must not run a worker's loop
   tbb::task_group group;
   std::function<void(std::uint32_t)> body;
   std::atomic<std::uint32_t> running;

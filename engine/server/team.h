@@ -1,4 +1,4 @@
-// N threads that run one function each, on a oneTBB arena of their own; more than cores are allowed.
+// N threads that run one function each, on their own oneTBB arena. N may exceed the number of cores.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace berth::server {
 
 class Team {
  public:
-  /// Starts `threads` calls of `body`, each with its number, each on a thread of its own, and returns. `body` must not
-  /// throw. Throws std::system_error, before any call, where the system makes fewer threads.
+  /// Starts `threads` calls of `body`, each with its number and on its own thread, and returns. `body` must not throw.
+  /// Throws std::system_error, before any call, if the system cannot create the threads.
   Team(std::uint32_t threads, std::function<void(std::uint32_t)> body);
   /// Waits until every call has returned.
   ~Team();

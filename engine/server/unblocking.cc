@@ -1,4 +1,4 @@
-// Who waits for capacity, and what lets them run again: the server's side of the tracker (R-CTRL-801 to 831).
+// Blocked evaluations and what unblocks them: the server's calls of the tracker (R-CTRL-801 to 831).
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ using tables::kNoRow;
 
 namespace {
 
-/// The tracker's name of a node; 0 names none.
+/// The tracker's key of a node; 0 means no node.
 tables::Symbol node_key(tables::NodeRow node) { return node + 1; }
 
 }  // namespace
@@ -20,7 +20,7 @@ tables::Symbol Server::class_of(tables::NodeRow node) const {
   return nodes.computed_class(nodes.capacity(node).computed_class_code);
 }
 
-/// What the tracker is told of the feasibility checks of an evaluation that is blocked again (R-SCHED-18).
+/// What the tracker needs about the feasibility checks of an evaluation that is blocked again (R-SCHED-18).
 broker::BlockedEval Server::blocked_by(const sched::Eligibility& eligibility) {
   broker::BlockedEval out;
   out.escaped = eligibility.escaped;
@@ -57,7 +57,7 @@ void Server::unblock_node(tables::NodeRow node) {
   release(Cause::node);
 }
 
-/// What the tracker let go of goes into the broker, ascending (create index, ID) (R-CTRL-320, 818).
+/// Puts the evaluations that the tracker released into the broker, ascending (create index, ID) (R-CTRL-320, 818).
 void Server::release(Cause cause) {
   if (released_.empty()) return;
   std::sort(released_.begin(), released_.end(), [&](const broker::Eval& a, const broker::Eval& b) {
@@ -65,7 +65,7 @@ void Server::release(Cause cause) {
   });
   for (const broker::Eval& eval : released_) {
     EvalRecord& record = book_[eval.row];
-    record.status = EvalState::blocked;  // also one that was cancelled as a duplicate (R-CTRL-808)
+    record.status = EvalState::blocked;  // including one that was cancelled as a duplicate (R-CTRL-808)
     record.was_blocked = true;
     record.cause = cause;
     record.queued = true;
@@ -79,7 +79,7 @@ void Server::release(Cause cause) {
   released_.clear();
 }
 
-/// An evaluation of the job placed everything: blocked evaluations of the job end (R-CTRL-733, 820).
+/// An evaluation of the job placed everything: ends the job's blocked evaluations (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
   const broker::JobKeyRow key{job};
   rows_scratch_.clear();
@@ -104,10 +104,10 @@ void Server::cancel_duplicates() {  // R-CTRL-807
   }
 }
 
-/// A blocked evaluation is cancelled. Its row is free unless the broker or the tracker still refers to it.
+/// Cancels a blocked evaluation. Its row is free unless the broker or the tracker still refers to it.
 void Server::drop(EvalRecord& record) {
   if (record.status != EvalState::blocked) return;
-  // Pairs with status_now() of a worker that was just handed it; one that looked before decides it all the same.
+  // Pairs with status_now() of a worker that received it just now; one that read the status before decides it anyway.
   std::atomic_ref(record.status).store(EvalState::canceled, std::memory_order_release);
   const bool outstanding = broker_.outstanding(record.row).has_value();
   if (!record.queued && !outstanding && !tracks(record)) forget(record.row);

@@ -6,12 +6,12 @@
 //             ^--- ack, nack ---'  ^------ answer, refresh ------'
 //
 // The applier is a role, not a thread: a worker that submits a plan takes the Turn if it is free and serves the queue,
-// its own plan included; if it is taken, whoever holds it serves the plan. So a plan needs no second thread to be
-// woken, and there is one applier at a time (R-CTRL-506).
+// its own plan included; if it is taken, the thread that holds it serves the plan. So a plan needs no second thread to
+// be woken, and there is one applier at a time (R-CTRL-506).
 //
-// What makes several workers pay: each decides on a view of its own (tables/worker_view.h), so that commits copy
-// nothing; a thread that finds the Turn or the tables taken spins before it sleeps; one worker is woken per
-// evaluation that became ready, and the driver when nothing is ready any more.
+// Why several workers pay off: each decides on its own view (tables/worker_view.h), so that commits copy nothing; a
+// thread that finds the Turn or the tables taken spins before it sleeps; one worker is woken per evaluation that became
+// ready, and the driver when nothing is ready any more.
 #include <utility>
 
 #include "base/relax.h"
@@ -22,7 +22,7 @@ namespace berth::server {
 void Server::start() {
   if (config_.execution == Execution::inline_ || team_ || ahead_) return;
   if (config_.execution == Execution::ahead) {
-    const std::uint32_t threads = std::max(config_.workers, 2U) - 1;  // this one decides as well
+    const std::uint32_t threads = std::max(config_.workers, 2U) - 1;  // the calling thread decides as well
     stats_.busy_ns.resize(threads);
     ahead_ = std::make_unique<Ahead>(
         store_, threads, [this] { return make_lane(); },
@@ -40,7 +40,7 @@ void Server::start() {
   }
   team_ = std::move(workers);
   stopping_.store(false, std::memory_order_release);
-  woken_ = 0;  // workers look before they sleep
+  woken_ = 0;  // workers poll before they sleep
   team_->threads.emplace(config_.workers, [this](std::uint32_t i) { work(*team_->workers[i]); });
 }
 
@@ -66,14 +66,14 @@ void Server::stop() {
   team_.reset();
 }
 
-/// One worker per evaluation: the others would find nothing.
+/// Wakes one worker per evaluation: the others would find nothing.
 void Server::wake_workers(std::size_t evals) {
   work_.fetch_add(1, std::memory_order_release);
   if (evals >= config_.workers) return work_.notify_all();
   for (std::size_t i = 0; i < evals; ++i) work_.notify_one();
 }
 
-/// The Turn is mostly held for microseconds: less than it takes to put a thread to sleep and to wake it.
+/// The Turn is mostly held for microseconds, which is less than putting a thread to sleep and waking it takes.
 void Server::lock_turn() {
   if (turn_.try_lock()) return turn_begins();
   waiting_.fetch_add(1, std::memory_order_relaxed);
@@ -104,9 +104,9 @@ void Server::work(Worker& worker) {
     busy_.fetch_add(1, std::memory_order_seq_cst);
     std::uint32_t seen = work_.load(std::memory_order_acquire);
     while (!stopping_.load(std::memory_order_acquire) && serve_next(worker))
-      seen = work_.load(std::memory_order_acquire);  // before the look that finds nothing
-    // The driver waits for all of them to find nothing, not for one to be between two evaluations. One that only looked
-    // wakes it too: the driver may have seen it do so.
+      seen = work_.load(std::memory_order_acquire);  // before the poll that finds nothing
+    // The driver waits until all workers find nothing, not until one is between two evaluations. A worker that only
+    // polled must wake it too: the driver may have counted it as busy.
     if (busy_.fetch_sub(1, std::memory_order_seq_cst) == 1 && awaited_.exchange(false, std::memory_order_seq_cst)) {
       driver_woken_.fetch_add(1, std::memory_order_relaxed);
       { const std::lock_guard lock(idle_mutex_); }
@@ -117,7 +117,7 @@ void Server::work(Worker& worker) {
   }
 }
 
-/// False: nothing is ready.
+/// False if nothing is ready.
 bool Server::serve_next(Worker& worker) {
   const base::StageScope dequeuing(worker.lane->stages, base::Stage::dequeue);
   const auto delivery = broker_.dequeue(served_queues_.load(std::memory_order_relaxed), clock_.now_ns());
@@ -132,7 +132,7 @@ bool Server::serve_next(Worker& worker) {
 // ---------------------------------------------------------------- the plan queue and its applier
 
 void Server::queue_plan(Lane& lane) {
-  // Entered before the plan can be seen: from then on to its answer the lane's clock is read by whoever applies it.
+  // Entered before the plan is visible: from then until the answer the thread that applies it reads the lane's clock.
   const base::StageScope waiting(lane.stages, base::Stage::wait);
   plan::Submission& submission = lane.submission;
   submission.reset();
@@ -147,17 +147,17 @@ void Server::queue_plan(Lane& lane) {
   if (!submission.error.empty()) lane.applied.error = submission.error;
 }
 
-/// Serves the plan queue unless somebody else does. Whoever leaves looks once more: a plan that came while the Turn was
-/// held and whose worker found it taken is never left behind.
+/// Serves the plan queue unless another thread does. The thread that stops checks the queue once more, so that a plan
+/// whose worker found the Turn taken is never left behind.
 void Server::serve_plans() {
   while (plans_.depth() > 0) {
-    if (!turn_.try_lock()) return;  // its holder looks again after letting go
+    if (!turn_.try_lock()) return;  // its holder checks the queue again after releasing
     turn_begins();
     while (plan::Submission* next = plans_.dequeue().plan) {
       const std::int64_t began = measured_ns();
       try {
         check_and_commit(*static_cast<decltype(Lane::submission)*>(next)->lane, false);
-      } catch (const std::exception& problem) {  // the plan's worker must hear of it, or it waits for ever
+      } catch (const std::exception& problem) {  // the plan's worker must get an answer, or it waits for ever
         next->error = problem.what();
       } catch (...) {
         next->error = "the applier threw";
@@ -169,7 +169,7 @@ void Server::serve_plans() {
   }
 }
 
-// ---------------------------------------------------------------- is there anything to do?
+// ---------------------------------------------------------------- is work left?
 
 void Server::tick() {
   advance();
@@ -182,8 +182,8 @@ void Server::tick() {
   cancel_superfluous();
 }
 
-/// Nobody serves anything and nothing is ready. The broker's numbers are exact while no worker has an evaluation: none
-/// had one before they were read, and none was handed out meanwhile.
+/// Number of evaluations left to serve; 1 if that is not certain. The broker's numbers are exact while no worker has an
+/// evaluation: none had one before they were read, and none was delivered meanwhile.
 std::int64_t Server::left_of(bool waits) {
   constexpr std::int64_t kUnknown = 1;
   const std::uint64_t before = deliveries_.load(std::memory_order_seq_cst);
@@ -201,7 +201,7 @@ std::int64_t Server::left_of(bool waits) {
 bool Server::wait_until_left(bool waits, std::int64_t timeout_ns) {
   std::unique_lock lock(idle_mutex_);
   return idle_changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [&] {
-    // Before it reads busy_: a worker that it sees busy sees this at its end.
+    // Before reading busy_: a worker counted as busy sees this flag when it finishes.
     awaited_.store(true, std::memory_order_seq_cst);
     return left_of(waits) == 0;
   });

@@ -1,4 +1,4 @@
-// The free workers of a server, for its own files.
+// The free workers of a server; internal to this folder.
 #pragma once
 
 #include "server/server.h"

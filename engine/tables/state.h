@@ -241,8 +241,8 @@ class StateStore {
   void let_go();
   /// After ask_for_rows(): prefetches what removing the row touches next. Requires a history.
   void ask_to_remove(AllocRow row) const;
-  /// `on`: the evaluation's row is not reused until `on` is false. If the evaluation is removed meanwhile, the row
-  /// keeps its contents except for the job. Without a history nothing but its server removes an evaluation.
+  /// While `on`, the evaluation's row is not reused. If the evaluation is removed meanwhile, the row keeps its contents
+  /// except for the job. Without a history only the server removes evaluations.
   void hold_eval(StoredEvalRow row, bool on);
   /// For users that store row numbers for some time. Requires a history.
   [[nodiscard]] RowHold hold_rows() const { return current_.hold; }
