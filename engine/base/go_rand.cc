@@ -162,7 +162,7 @@ std::uint32_t reduce_draws(const std::uint64_t* HWY_RESTRICT draws, std::size_t 
     most = hn::Max(most, v);
     const auto q =
         quotient<kByReciprocal>(df, hn::ConvertTo(df, hn::BitCast(di, v)), hn::ConvertTo(df, hn::BitCast(di, m)));
-    // In [-m, 2m); adding or subtracting m where the unsigned minimum says so ends in [0, m). m < 2^30 keeps 3m below
+    // v is in [-m, 2m); adding or subtracting m, selected by an unsigned minimum, gives [0, m). m < 2^30 keeps 3m below
     // 2^32.
     auto r = hn::Sub(v, hn::Mul(q, m));
     r = hn::Min(r, hn::Add(r, m));

@@ -28,7 +28,7 @@ class Shared {
   using value_type = T;
 
   Shared() = default;
-  Shared(T value) { *this = std::move(value); }  // implicit: it stands for a T
+  Shared(T value) { *this = std::move(value); }  // implicit: used like a T
   Shared& operator=(T value) {
     item_ = value == T{} ? Ref<SharedItem<T>>() : Ref<SharedItem<T>>(new SharedItem<T>{1, std::move(value)});
     return *this;

@@ -27,7 +27,7 @@ class SharedVector {
 
   SharedVector() = default;
   SharedVector(std::initializer_list<T> items) { own().assign(items); }
-  SharedVector(std::vector<T> items) { *this = std::move(items); }  // implicit: it stands for a list
+  SharedVector(std::vector<T> items) { *this = std::move(items); }  // implicit: used like a list
   SharedVector& operator=(std::initializer_list<T> items) { return *this = std::vector<T>(items); }
   SharedVector& operator=(std::vector<T> items) {
     list_ = items.empty() ? Ref<List>() : Ref<List>(new List{1, std::move(items)});

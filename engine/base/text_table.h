@@ -12,8 +12,8 @@ namespace berth::base {
 
 /// Most rows of a headed_table(), unless all are requested.
 inline constexpr std::size_t kTableRowsShown = 20;
-/// A table under a heading; the first of `rows` names the columns. "" without further rows. Cut off after
-/// kTableRowsShown rows unless `all`, with a last line that says how many are left out.
+/// A table under a heading; the first of `rows` names the columns. "" without further rows. Unless `all`, cut off after
+/// kTableRowsShown rows, with a last line that counts the omitted ones.
 [[nodiscard]] std::string headed_table(const std::string& heading, std::vector<std::vector<std::string>> rows,
                                        bool all);
 

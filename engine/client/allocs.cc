@@ -55,7 +55,7 @@ std::uint32_t Clients::take_tasks(std::size_t count) {
   return first;
 }
 
-/// Takes over what the server wants of an allocation and its status there.
+/// Copies the server's desired state of an allocation, and its status there.
 void Clients::take(AllocRun& a, const ServerAlloc& s) {
   a.alloc_modify_index = s.alloc_modify_index;
   a.server_terminal = s.terminal();

@@ -31,8 +31,8 @@ struct GroupSpec {
   bool watched_in_deployment = false;  ///< health of allocations with one
   HealthPolicy migration, deployment;  ///< R-CTRL-1571
   std::uint32_t holders = 0;           ///< allocations that use it
-  /// The version that it was read from. Kept while allocations use it: the state may drop the version before a client
-  /// learns of the next one.
+  /// The version that it was read from. Held while allocations use it: the state may drop the version before a client
+  /// receives the next one.
   std::shared_ptr<const model::Job> job;
   std::pair<std::uint64_t, std::uint64_t> made_of;  ///< CreateIndex and version of the job
 };

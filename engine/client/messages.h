@@ -8,8 +8,8 @@
 
 namespace berth::client {
 
-/// A remote task's handle. It is opaque to all but the driver, and contains everything that the driver needs to know of
-/// the work: no other record exists while no client is attached (R-SEED-12, 21).
+/// A remote task's handle. Only the driver can read it. It contains everything that the driver needs about the work:
+/// there is no other record while no client is attached (R-SEED-12, 21).
 struct Handle {
   std::uint64_t work = 0;           ///< 0: no handle
   std::int64_t exit_at = kEndless;  ///< time at which the work ends by itself

@@ -176,8 +176,8 @@ void Clients::die(std::uint32_t task, bool failed, TaskEvent event, std::int64_t
   if (event != TaskEvent::none) mark(task, event, now);
 }
 
-/// Kills in order: the leader, other tasks, sidecars, each after the previous ones are dead (R-CTRL-1516). Returns
-/// whether anything changed.
+/// Kills in order: the leader, other tasks, sidecars, each after the previous ones are dead (R-CTRL-1516). True if
+/// anything changed.
 bool Clients::kill_step(std::uint32_t run, std::int64_t now) {
   const AllocRun& a = runs_[run];
   const GroupSpec& spec = specs_[a.spec];

@@ -156,7 +156,7 @@ void Cluster::answer_senders(bool ok) {
   senders_.clear();
 }
 
-/// Tells clients about changed allocations, as a server's long polls do.
+/// Notifies clients of changed allocations, as a server's long polls do.
 void Cluster::tell_clients(const tables::Changes& changes) {
   const tables::AllocTable& allocs = state().allocs;
   if (!by_clients_ && changes.allocs.size() > 1)

@@ -52,7 +52,7 @@ struct PlannedUpdate {
   tables::AllocRow alloc = tables::kNoRow;
   Kind kind = Kind::in_place;
   enum class Note : std::uint8_t { none, ok, no_placement };
-  Note note = Note::none;      ///< for its tracker: whether a replacement was placed (R-SCHED-94, 96)
+  Note note = Note::none;      ///< for its tracker: was a replacement placed? (R-SCHED-94, 96)
   bool to_deployment = false;  ///< in place: joins deployment 0 of the plan, and its health is reset (R-SCHED-48)
   bool dropped = false;        ///< withdrawn
   bool came_back = false;      ///< in place, system jobs: back from a disconnect, which its states record

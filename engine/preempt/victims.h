@@ -53,8 +53,8 @@ struct Scratch {
 
 /// Victims for cpu, memory, disk and cores. `ask` is the new allocation's peak use. `room` is the node's capacity minus
 /// its reservation, candidates not yet subtracted (R-PREEMPT-401 to 424). At least `fewest` are evicted if any can be.
-/// Nomad evicts at least one, needed or not (R-PREEMPT-406); with 0, none if `room` without the candidates covers
-/// `ask`.
+/// Nomad evicts at least one, even if none is needed (R-PREEMPT-406). With `fewest` 0 none is evicted if `room` covers
+/// `ask` together with the candidates.
 void choose_for_resources(std::int64_t job_priority, const model::FlatResources& room, const model::FlatResources& ask,
                           std::span<const Candidate> candidates, Scratch& scratch, Victims& victims,
                           std::int64_t fewest = 1);

@@ -1,4 +1,4 @@
-// A client's report on one allocation, on its way to the log.
+// A client's report on one allocation, before it is written to the log.
 #pragma once
 
 #include "tables/state.h"

@@ -1,7 +1,7 @@
-// Facts of a node that amounts do not tell: whether the ports held there collide, and whether the cores held there are
-// usable. NodeUse::irregular has one bit for each; the writer updates it in the commit that starts or ends an
+// Facts of a node that do not follow from amounts: whether the ports held there collide, and whether the cores held
+// there are usable. NodeUse::irregular has one bit for each; the writer updates it in the commit that starts or ends an
 // allocation with ports or cores, or registers the node. These functions are the general way: they read the node's
-// allocations. The writer reads HeldPorts and HeldCores instead where these list everything.
+// allocations. The writer reads HeldPorts and HeldCores instead if these are complete.
 #pragma once
 
 #include "network/network_index.h"

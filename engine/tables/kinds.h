@@ -1,5 +1,5 @@
-// Texts of what the checks of a node read besides its computed class, and of what the checks of a task group require: a
-// verdict of (group, node) is one of (checks, kind) and outlives evaluations.
+// Text keys for caching verdicts: what the checks of a node read besides its computed class, and what the checks of a
+// task group require. A verdict of (group, node) is cached by (checks, kind) and outlives evaluations.
 //
 //   kind     number of (computed class, the two profiles): NodeCapacity::kind
 //   checks   number of checks_text(): CompiledGroup::checks

@@ -1,7 +1,6 @@
 // The requirements of a Select, as a set of bits. A source of candidates lists the needs that it serves, and may answer
-// a Select that has no others. A feature that a source does not know is a bit that it does not list, so a forgotten
-// feature costs time but never correctness. The needs of a group and its job are computed once, when a job version is
-// compiled.
+// only Selects without others. A source that predates a feature does not list its bit, so a forgotten feature costs
+// time but never correctness. The needs of a group and its job are computed once, when a job version is compiled.
 #pragma once
 
 #include <array>
@@ -64,7 +63,7 @@ class Needs {
   constexpr Needs(std::initializer_list<Need> list) {
     for (const Need need : list) add(need);
   }
-  /// The need of this bit alone, named or not: lets a test add a feature that no source knows.
+  /// The need with this bit alone, named or not: lets a test add a feature that no source supports.
   [[nodiscard]] static constexpr Needs of_bit(std::uint32_t bit) {
     Needs out;
     out.bits_ = std::uint64_t{1} << bit;

@@ -14,8 +14,8 @@
 //   keyed columns   code            4  constraints, spread, ...   node upsert
 //
 // `capacity` and `use` are rows of one cache line on purpose, not columns: Nomad's sampled mode visits a dozen nodes in
-// random order and needs every amount of each. At 1,000,000 nodes a column per amount costs eight misses a node, a row
-// two. The scan for nodes with room reads nodes in order and has columns of its own (FreeBlock).
+// random order and needs every amount of each. At 1,000,000 nodes, a column per amount costs eight misses per node, a
+// row two. The scan for nodes with room reads nodes in order and has separate columns (FreeBlock).
 //
 // A keyed column is one attribute, meta key, or node field (datacenter, pool, class, computed class) as dictionary
 // codes: 0 = missing, code c = the c-th distinct value seen. Constraints, affinities and spreads are evaluated per
@@ -92,7 +92,7 @@ inline constexpr std::uint32_t kCoresIrregular = 2;  ///< a core is held twice, 
 /// Node data that placement rarely reads. Shared by all nodes of one shape in generated clusters.
 struct NodeSpec {
   model::Node node;     ///< canonical; for a shared spec, fields that differ per node are the first node's
-  std::string profile;  ///< what checks read of it besides its class, as text (kinds.h)
+  std::string profile;  ///< the part besides its class that checks read, as text (kinds.h)
   std::size_t check_profile_size = 0;  ///< its first part: drivers, driver attributes and network modes
   bool shared = false;                 ///< id, name and keyed columns of the row override `node`
   std::vector<std::uint16_t> cores;    ///< usable core ids minus reserved, ascending

@@ -30,7 +30,7 @@ class MoreMaker {
   void keep(T EvalMore::*to, T& from) {
     if (from != T{}) get().*to = std::move(from);
   }
-  /// Keeps a text as it is if it differs from `known`.
+  /// Stores the text if it differs from `known`.
   void keep_text(std::string model::Evaluation::*member, std::string& text, std::string_view known) {
     if (text != known) get().texts.emplace_back(member, std::move(text));
   }

@@ -8,7 +8,7 @@
 namespace berth::tables {
 namespace {
 
-/// If more than one in so many nodes changed, visiting all nodes costs less than finding each.
+/// If more than 1 in 16 nodes changed, visiting all nodes costs less than finding each.
 constexpr std::size_t kNodesPerChange = 16;
 constexpr std::size_t kAhead = 8;  ///< nodes to prefetch ahead
 

@@ -9,7 +9,7 @@ namespace {
 
 /// Copying a row alone costs about three times as much as within a column.
 constexpr std::size_t kRowsOfAll = 3;
-/// Debug builds compare a view of up to so many nodes with the state after each bring_up().
+/// Debug builds compare views of up to this many nodes with the state after each bring_up().
 [[maybe_unused]] constexpr std::size_t kComparedMax = 4096;
 
 /// In the order of NodeUseColumns::each_pair().

@@ -66,7 +66,7 @@ std::string path_key(const Value& path) {
          std::to_string(path["LocalPathPort"].as_int());
 }
 
-/// Exposes each check of one service that wants it; returns the text of the first failure.
+/// Exposes each check of a service that requests it; returns the text of the first failure.
 std::string expose_checks(TaskGroup& group, Value& service) {
   Value* checks = service.find("Checks");
   if (!checks || !checks->is_array()) return "";

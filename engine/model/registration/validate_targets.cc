@@ -29,8 +29,7 @@ std::string regexp_problem(const std::string& text) {
   std::string problem = compiled.error();
   const std::string& part = compiled.error_arg();
   if (!part.empty() && problem.ends_with(": " + part)) problem.resize(problem.size() - part.size() - 2);
-  if (problem == "missing ]" || problem == "missing )")
-    problem.insert(problem.size() - 1, "closing ");  // as Go says it
+  if (problem == "missing ]" || problem == "missing )") problem.insert(problem.size() - 1, "closing ");  // Go's wording
   return "error parsing regexp: " + problem + ": `" + part + "`";
 }
 
