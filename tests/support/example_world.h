@@ -1,5 +1,5 @@
-// Names that the examples in the comments of include/berth use: a cluster of three nodes with a job, and files of them
-// in the current folder.
+// Names used by the examples in the comments of include/berth: a cluster of three nodes with a job, and their files in
+// the current folder.
 #pragma once
 
 #include <unistd.h>
@@ -44,7 +44,7 @@ struct ExampleWorld {
   std::string node_json = node(4), node_id;
 };
 
-/// In a folder of its own.
+/// Runs the example in a new folder.
 inline void run_example(const char* name, void (*example)(ExampleWorld&)) {
   std::string folder = (std::filesystem::temp_directory_path() / "berth-example-XXXXXX").string();
   if (!mkdtemp(folder.data())) std::abort();

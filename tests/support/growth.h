@@ -1,8 +1,8 @@
 // Checks that a cost grows at most linearly with the size of its input.
 //
-// CPU time of the calling thread, the least of several runs: other work on the machine only ever adds to it. A linear
-// cost is 8 times as high at 8 times the size, a quadratic one 64 times; sorting and caches make 8 to 14 of a linear
-// one.
+// Measures CPU time of the calling thread, the least of several runs: other work on the machine can only add to it. If
+// the size is 8 times as large, a linear cost is 8 times as high and a quadratic one 64 times. Sorting and caches can
+// raise the 8 of a linear cost to 14.
 #pragma once
 
 #include <time.h>
@@ -15,7 +15,7 @@ namespace berth::testing {
 
 inline constexpr std::size_t kGrowth = 8;       ///< times as large
 inline constexpr double kLinearAtMost = 24.0;   ///< times as expensive, with room for caches and noise
-inline constexpr double kTooShortNs = 200'000;  ///< less is not told from noise: counted as so much
+inline constexpr double kTooShortNs = 200'000;  ///< shorter times are noise and count as this much
 
 template <class Work>
 double least_cpu_ns(Work work, int runs = 3) {
@@ -31,7 +31,7 @@ double least_cpu_ns(Work work, int runs = 3) {
   return std::max(least, kTooShortNs);
 }
 
-/// Cost of `work(kGrowth * size)` in costs of `work(size)`.
+/// Cost of `work(kGrowth * size)` divided by the cost of `work(size)`.
 template <class Work>
 double growth_of(Work work, std::size_t size) {
   const double small = least_cpu_ns([&] { work(size); });

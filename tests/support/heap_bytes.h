@@ -35,7 +35,7 @@ std::int64_t heap_used_by(Work work) {
 
 }  // namespace berth::testing
 
-// Not inlined, or the compiler takes malloc() and operator delete for a mismatch.
+// Not inlined, because the compiler would report malloc() and operator delete as a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   if (void* memory = berth::testing::count_heap(std::malloc(size))) return memory;
   throw std::bad_alloc();

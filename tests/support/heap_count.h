@@ -12,7 +12,7 @@ inline std::atomic<std::uint64_t> heap_allocations{0};
 
 }  // namespace berth::testing
 
-// Not inlined, or the compiler takes malloc() and operator delete for a mismatch.
+// Not inlined, because the compiler would report malloc() and operator delete as a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   berth::testing::heap_allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size)) return memory;

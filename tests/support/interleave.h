@@ -1,6 +1,6 @@
 // Seeded interleavings of lock-free code: several bodies run as fibers of one thread, and every access to a StepAtomic
-// is a place where the next one may take over. The same seed gives the same interleaving, so a failure can be replayed.
-// Not covered: reorderings that only weaker memory orders allow; the thread sanitizer checks those.
+// may switch to another fiber. The same seed gives the same interleaving, so a failure can be replayed. Not covered:
+// reorderings that only weaker memory orders allow; the thread sanitizer checks those.
 #pragma once
 
 #include <ucontext.h>
@@ -21,10 +21,10 @@ namespace berth::testing {
 class Interleaver {
  public:
   struct Options {
-    std::uint32_t stay = 2;               ///< a fiber goes on with probability 1 - 1/stay at each step
-    std::int32_t frozen = -1;             ///< this body stops for good ...
+    std::uint32_t stay = 2;               ///< a fiber continues with probability 1 - 1/stay at each step
+    std::int32_t frozen = -1;             ///< this body stops ...
     std::uint64_t frozen_at = 0;          ///< ... at its step of this number, until all others are done
-    std::uint64_t steps_max = 1'000'000;  ///< of a whole run; more means that nobody makes progress
+    std::uint64_t steps_max = 1'000'000;  ///< of a whole run; more means a livelock
   };
 
   /// Runs all bodies to their end. False when they needed more than `steps_max` steps: a livelock, or a body waits
@@ -36,11 +36,11 @@ class Interleaver {
     active() = nullptr;
     return done;
   }
-  /// Called before every access of a StepAtomic.
+  /// To be called before every access of a StepAtomic.
   static void step() {
     if (Interleaver* const me = active()) me->one_step();
   }
-  /// A number that grows with every call: the moments of a history.
+  /// A number that grows with every call: the time stamps of a history.
   static std::uint64_t moment() {
     static std::uint64_t last = 0;
     return ++last;
@@ -63,7 +63,7 @@ class Interleaver {
     static Interleaver* current = nullptr;
     return current;
   }
-  static std::vector<std::unique_ptr<char[]>>& stacks() {  // kept from run to run
+  static std::vector<std::unique_ptr<char[]>>& stacks() {  // reused from run to run
     static std::vector<std::unique_ptr<char[]>> all;
     return all;
   }
@@ -92,7 +92,7 @@ class Interleaver {
         if (!fibers_[i].done && !is_frozen(i)) ready.push_back(i);
       if (ready.empty()) {
         if (options_.frozen < 0 || fibers_[static_cast<std::size_t>(options_.frozen)].done) return true;
-        options_.frozen = -1;  // all others are done: now it may go on
+        options_.frozen = -1;  // all others are done: now it may continue
         continue;
       }
       if (steps_ > options_.steps_max) return false;
@@ -181,7 +181,7 @@ class StepAtomic {
   }
   bool compare_exchange_weak(T& expected, T value, std::memory_order = std::memory_order_seq_cst,
                              std::memory_order = std::memory_order_seq_cst) {
-    if (Interleaver::rarely(20)) {  // the weak form may fail for no reason
+    if (Interleaver::rarely(20)) {  // the weak form may fail spuriously
       Interleaver::step();
       expected = value_;
       return false;

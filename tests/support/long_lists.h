@@ -1,5 +1,5 @@
-// Jobs and nodes in which one list has any length: every list of a job file and of a node, by name. For tests that
-// readers of these lists take linear time and memory.
+// Jobs and nodes in which one list has any length, for every list of a job file and of a node. For tests that reading
+// these lists takes linear time and memory.
 #pragma once
 
 #include <string>
@@ -75,7 +75,7 @@ json::Value with(Set set) {
   set(out);
   return out;
 }
-/// A job of so many groups with one allocation each; `set` adds to a group.
+/// A job of `count` groups with one allocation each; `set` changes each group.
 template <class Set>
 json::Value with_groups(std::size_t count, Set set) {
   return with([&](json::Value& j) {
@@ -348,7 +348,7 @@ inline const Lists& job_lists() {
   return kLists;
 }
 
-/// Nodes by the name of their long list, as the API gives them.
+/// Nodes by the name of their long list, in the API's form.
 inline const Lists& node_lists() {
   using namespace long_lists;
   static const auto node = [] {

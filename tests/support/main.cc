@@ -1,6 +1,5 @@
-// Where every test program begins. Of a test that fails it also prints the rules that the test is about: those that its
-// name, its parameter or its message cites, and those cited nearest above the line that failed (tests/spec/find.sh
-// --of).
+// main() of every test program. For a failing test it also prints the rules that the test is about: those cited by its
+// name, its parameter or its message, and those cited nearest above the failing line (tests/spec/find.sh --of).
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -26,7 +25,7 @@ class RuleListener : public testing::EmptyTestEventListener {
     }
     if (failed_lines.empty()) failed_lines.insert(test.line());
 
-    // The compiler was given paths relative to the build.
+    // The compiler received paths relative to the build folder.
     std::string command = "cd '" BERTH_BINARY_DIR "' && bash '" BERTH_SOURCE_DIR "/tests/spec/find.sh' --of '" +
                           std::string(test.file()) + "' " + std::to_string(test.line());
     for (const int line : failed_lines) command.append(1, ' ').append(std::to_string(line));

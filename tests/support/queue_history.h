@@ -1,4 +1,4 @@
-// Histories of a priority queue, and a check whether one order of its operations explains all answers.
+// Histories of a priority queue, and a check whether some order of the operations explains all results.
 #pragma once
 
 #include <algorithm>
@@ -12,23 +12,23 @@
 
 namespace berth::testing {
 
-/// One operation: called at `begin`, over at `end` (moments of one clock).
+/// One operation: called at `begin`, returned at `end` (time stamps of one clock).
 struct QueueOp {
   std::uint64_t begin = 0, end = 0;
   bool is_push = false;
   std::uint32_t level = 0;             ///< push
-  std::optional<std::uint32_t> value;  ///< push: what; pop: what came, or nothing
+  std::optional<std::uint32_t> value;  ///< pushed or popped value; none: the queue was empty
   std::uint32_t thread = 0;
 };
 
-/// True if the operations have an order that respects time (one that ended before another began comes before
-/// it) and in which a plain priority queue, first in first out within a level, gives exactly these answers. Exhaustive
-/// search that caches failed states; meant for some 20 operations, at most 64.
+/// True if the operations have an order that respects time (an operation that ended before another began comes first)
+/// and in which a priority queue, first in first out within a level, gives exactly these results. Exhaustive search
+/// that caches failed states; meant for about 20 operations, at most 64.
 class Linearizer {
  public:
   explicit Linearizer(const std::vector<QueueOp>& ops) : ops_(ops) {
-    // The search tries operations in this order: pops as they came, pushes as their values came out, which is nearly
-    // always the answer. It changes how long a search takes and never what it finds.
+    // The search tries operations in this order: pops as called, pushes in the order of their pops, which is nearly
+    // always the answer. The order changes only how long a search takes.
     std::map<std::uint32_t, std::uint64_t> popped;
     for (const QueueOp& op : ops)
       if (!op.is_push && op.value) popped[*op.value] = op.begin;

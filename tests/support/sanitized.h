@@ -1,4 +1,4 @@
-// Instrumented code runs many times slower: there, loops over seeds do a share of their rounds.
+// Instrumented code is many times slower, so loops over seeds run a fraction of their rounds there.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// `all` rounds, or one in `share` of them under a sanitizer.
+/// `all` rounds, or `all / share` under a sanitizer.
 constexpr std::uint64_t rounds(std::uint64_t all, std::uint64_t share = 10) { return kSanitized ? all / share : all; }
 
 }  // namespace berth::testing

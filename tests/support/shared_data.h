@@ -7,14 +7,14 @@
 
 namespace berth::testing {
 
-/// The checkout.
+/// Root of the checkout.
 inline std::filesystem::path source_dir() { return BERTH_SOURCE_DIR; }
 
 /// tests/golden: the recorded decisions that are part of the project.
 inline std::filesystem::path golden_dir() { return source_dir() / "tests" / "golden"; }
 
-/// A folder of further data: $BERTH_SHARED, or `shared` next to the checkout or next to its parent. None is
-/// no error; what needs it skips and says so.
+/// A folder of further data: $BERTH_SHARED, or `shared` next to the checkout or next to its parent. It may be missing;
+/// tests that need it are then skipped with a message.
 inline std::optional<std::filesystem::path> shared_dir() {
   std::error_code error;
   if (const char* named = std::getenv("BERTH_SHARED"); named && *named) return std::filesystem::path(named);

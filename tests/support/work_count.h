@@ -1,5 +1,5 @@
 // Work of a call: instructions of this thread if the kernel counts them, else the least CPU time of several calls. For
-// tests of how work grows, which a busy machine must not disturb.
+// tests of how work grows, which must not depend on other load of the machine.
 #pragma once
 
 #include <linux/perf_event.h>
