@@ -20,7 +20,7 @@
 namespace berth::agent {
 namespace {
 
-// The functions of libcurl, under their own names.
+// The functions of libcurl by name, loaded on first use.
 constexpr base::LateLibrary kCurl = {BERTH_CURL_LIBRARY, "libcurl4"};
 BERTH_LATE(kCurl, curl_easy_cleanup);
 BERTH_LATE(kCurl, curl_easy_escape);
@@ -41,7 +41,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// What libcurl says, and what to do about it.
+/// libcurl's error text and the remedy.
 std::string remedy_for(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -63,7 +63,7 @@ std::string remedy_for(CURLcode code) {
 
 struct Connection::State {
   Settings settings;
-  std::string base;  ///< before the path of a request
+  std::string base;  ///< precedes the path of every request
   CURL* curl = nullptr;
   curl_slist *headers = nullptr, *connect_to = nullptr;
   std::array<char, CURL_ERROR_SIZE> error{};
@@ -71,7 +71,7 @@ struct Connection::State {
   std::chrono::steady_clock::time_point next{};
   Answer answer;
   bool too_large = false;
-  // While an answer is streamed.
+  // Used while an answer is streamed.
   const std::function<bool(std::string_view)>* take = nullptr;
   const std::function<bool()>* wanted = nullptr;
   bool unwanted = false, silent = false;
@@ -88,7 +88,7 @@ struct Connection::State {
     auto& state = *static_cast<State*>(self);
     if (state.take && state.status() == 200) {
       const bool taken = (*state.take)({data, bytes});
-      state.last_byte = std::chrono::steady_clock::now();  // time that the taker waits is not silence
+      state.last_byte = std::chrono::steady_clock::now();  // the time that the receiver needs does not count as silence
       if (taken) return bytes;
       state.unwanted = true;
       return 0;
@@ -231,7 +231,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
       return refuse("is no address of an agent", "write for example http://127.0.0.1:4646");
     s.base = address;
     if (!settings.server_name.empty() && address.starts_with("https://")) {
-      // The certificate is checked for this name, and the connection still goes to the address.
+      // The certificate is checked for the host name, while the connection goes to the address.
       std::string place = address.substr(host, address.find('/', host) - host);
       if (place.rfind(':') == place.npos || place.ends_with(']')) place += ":443";
       const std::string port = place.substr(place.rfind(':'));
@@ -250,7 +250,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
   s.set_text(CURLOPT_SSLKEY, settings.key);
   if (settings.skip_verify) s.set(CURLOPT_SSL_VERIFYPEER, 0L), s.set(CURLOPT_SSL_VERIFYHOST, 0L);
   s.set(CURLOPT_PROTOCOLS_STR, "http,https");
-  s.set(CURLOPT_FOLLOWLOCATION, 0L);  // a token goes nowhere else
+  s.set(CURLOPT_FOLLOWLOCATION, 0L);  // the token must not be sent to another host
   s.set(CURLOPT_NOSIGNAL, 1L);
   s.set(CURLOPT_ACCEPT_ENCODING, "");
   s.set(CURLOPT_CONNECTTIMEOUT_MS, 5'000L);

@@ -15,19 +15,19 @@
 namespace berth::agent {
 namespace {
 
-/// Entries of a page of a list.
+/// Entries per page of a list.
 constexpr int kPageEntries = 1000;
-/// Passes over the lists until nothing has changed. Each reads again only what changed in the one before.
+/// Most passes over the lists until nothing has changed. Each pass reads only what changed since the previous one.
 constexpr int kPassesMax = 6;
 
-/// One list of the agent, and how its entries lead to objects.
+/// A list of the agent, and how to read the objects of its entries.
 struct List {
   std::string path;  ///< with its query
   const char* what;  ///< in messages
-  bool required;     ///< false: an older server does not have it, or a cluster has none
+  bool required;     ///< false: older servers may lack it
 };
 
-/// A read of one agent's cluster: the bodies of all answers by their path, the newest of each.
+/// Reads one agent's cluster: stores the newest body of every answer by its path.
 class Reading {
  public:
   Reading(Connection& connection, const SourceOptions& options)
@@ -36,7 +36,7 @@ class Reading {
   Result<void> read() {
     static const List kNodes{"/v1/nodes", "nodes", true}, kJobs{"/v1/jobs?namespace=*", "jobs", true},
         kAllocs{"/v1/allocations?namespace=*&task_states=false", "allocations", true};
-    // Full objects in the list itself.
+    // Lists that contain full objects.
     static const std::vector<List> kWhole = {
         {"/v1/node/pools", "node pools", false},
         {"/v1/namespaces", "namespaces", true},
@@ -50,7 +50,7 @@ class Reading {
 
     for (pass_ = 1; pass_ <= kPassesMax; ++pass_) {
       changed_ = 0;
-      std::set<std::string> wanted;  // requests of this pass
+      std::set<std::string> wanted;  // requests of the current pass
       for (const List& list : kWhole)
         if (auto done = take_list(list, [](const json::Value&) {}); !done) return done;
       std::set<std::string> nodes, moved_nodes;
@@ -111,13 +111,13 @@ class Reading {
     return {};
   }
 
-  /// Hands the answers on, and names what they are.
+  /// Passes the answers to the importer.
   Result<void> hand_to(io::Importer& importer) {
     for (auto& [path, body] : bodies_) {
       if (const bool list =
               path == "/v1/nodes" || path.starts_with("/v1/jobs?") || path.starts_with("/v1/allocations?");
           list)
-        continue;  // entries of objects that are there in full
+        continue;  // entries of objects that were read in full
       const std::string name = connection_.address() + path;
       auto answer = io::parse_json(body, name);
       if (!answer) return tl::unexpected(answer.error());
@@ -172,7 +172,7 @@ class Reading {
     return {};
   }
 
-  /// All pages of a list; each entry is handed to `each`.
+  /// Reads all pages of a list; passes each entry to `each`.
   template <class Each>
   Result<void> take_list(const List& list, const Each& each) {
     json::Array all;
@@ -215,7 +215,7 @@ class Reading {
     return keep(list.path, std::move(text));
   }
 
-  /// An object of a list. One that is gone meanwhile is left out; the next pass over the lists does not name it.
+  /// Reads an object of a list. One removed meanwhile is left out; the next pass over the lists does not list it.
   Result<void> take_object(const std::string& path) {
     progress_.update(connection_.requests(), true);
     auto answer = ask(path);
@@ -228,7 +228,7 @@ class Reading {
     return keep(path, std::move(answer->body));
   }
 
-  /// True if the entry is of an object that was not read yet, or that changed since.
+  /// True if the entry's object was not read yet, or changed since.
   bool is_new(const char* kind, const std::string& id, const json::Value& entry) {
     std::uint64_t index = entry["ModifyIndex"].as_uint();
     if (const json::Value* job = entry.find("JobModifyIndex")) index = std::max(index, job->as_uint());
@@ -238,7 +238,7 @@ class Reading {
     return true;
   }
 
-  /// Objects that the lists do not name any more.
+  /// Drops objects that are no longer in the lists.
   void drop_gone(const char* kind, const std::set<std::string>& there) {
     for (auto it = versions_.lower_bound({kind, ""}); it != versions_.end() && it->first.first == kind;) {
       const std::string& id = it->first.second;

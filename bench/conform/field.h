@@ -24,10 +24,10 @@ struct Malformed {
 
 class Field {
  public:
-  Field(const json::Value& value) : value_(&value) {}  // NOLINT: a view of it
+  Field(const json::Value& value) : value_(&value) {}  // NOLINT: a view of the value
 
   /// The value itself, for comparing or printing it.
-  operator const json::Value&() const { return *value_; }  // NOLINT: a view of it
+  operator const json::Value&() const { return *value_; }  // NOLINT: a view of the value
   [[nodiscard]] const json::Value& value() const { return *value_; }
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }

@@ -15,7 +15,7 @@ struct RunOptions {
   std::vector<std::string> paths;   ///< files, or folders searched for .jsonl and .jsonl.gz
   std::optional<std::string> step;  ///< only vectors of that step (evaluation vectors)
   std::string name;                 ///< only vectors whose name contains this text
-  std::size_t every = 1;            ///< only one in so many vectors of a file
+  std::size_t every = 1;            ///< replay every n-th vector of a file
   sched::EnabledSources sources;    ///< sources that may serve the Selects of evaluations
   std::size_t diff_count = 0;       ///< number of differing vectors to keep completely
 };

@@ -38,7 +38,7 @@ bool is_json(const std::filesystem::path& path, std::string_view text) {
 
 /// The other language that the line of a syntax error is written in, as of a template; empty if it looks like HCL.
 std::string_view template_language(std::string_view line, std::size_t column) {
-  // `[[ .name ]]`, `[[ template "x" . ]]`: not the list of lists that HCL knows.
+  // `[[ .name ]]`, `[[ template "x" . ]]`: a template, not HCL's list of lists.
   static const re2::RE2 kDoubleBrackets(R"(\[\[-?\s*([.$/]|(else|end)\b|[a-z]\w*\s+[."$(\w]))");
   static const re2::RE2 kBraces(R"(\{%|\{\{)");
   if (re2::RE2::PartialMatch(line, kDoubleBrackets)) return "[[ ]] is a template of Levant or Nomad Pack";

@@ -25,7 +25,7 @@ class Command {
 
 struct MeasureOptions {
   double timeout_seconds = 600;
-  bool pin = true;  ///< to as many cores as the workload has workers, if the machine has so many
+  bool pin = true;  ///< to as many cores as the workload has workers, if available
 };
 
 /// Runs a case once. Errors (kOwnFailure unless the program does not exist): it crashed, took too long, or wrote no

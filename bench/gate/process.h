@@ -13,7 +13,7 @@ struct ProcessOptions {
   std::string log;             ///< file for its standard output and error; "": dropped
   bool errors = true;          ///< false: its standard error is dropped
   double timeout_seconds = 0;  ///< 0: none
-  std::size_t cores = 0;       ///< pins it to the last so many cores of this process; 0: all
+  std::size_t cores = 0;       ///< pin to the last `cores` cores of this process; 0: all
 };
 
 struct ProcessEnd {

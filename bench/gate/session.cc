@@ -145,7 +145,7 @@ Outcome<Session> run_session(const std::vector<Case>& cases, const SessionOption
       for (std::size_t i = 0; i < suspects.size(); ++i)
         again.push_back({out.cases[suspects[i]].what, {}, {}}), all[i] = i;
       measuring.say(fmt::format("{} suspect{} again", suspects.size(), suspects.size() == 1 ? "" : "s"));
-      // As many repetitions as the first time, so that a real regression has the same chance to show again.
+      // As many repetitions as the first time, so that a real regression is as likely to be found.
       std::size_t fresh_count = first;
       for (const std::size_t c : suspects) fresh_count = std::max(fresh_count, out.cases[c].base.repetitions());
       Rules rules = options.rules;

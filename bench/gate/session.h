@@ -11,7 +11,7 @@ enum class Side : std::uint8_t { base, head };
 
 struct SessionOptions {
   Rules rules;
-  std::size_t repetitions = 0;       ///< initial; 0: as many as the test needs
+  std::size_t repetitions = 0;       ///< initial number; 0: as many as the test needs
   std::size_t repetitions_max = 40;  ///< per side and case
   double seconds_max = 300;
   std::uint64_t seed = 1;  ///< of the order

@@ -54,7 +54,7 @@ struct MutexFifo {
   }
 };
 
-/// Every thread pushes 64 values and pops as many.
+/// Every thread pushes 64 values and pops 64.
 template <class Queue>
 void BM_Fifo(benchmark::State& state) {
   constexpr std::uint32_t kBurst = 64;

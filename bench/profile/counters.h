@@ -17,7 +17,7 @@ struct CounterValues {
   std::string named_by;                                       ///< "libpfm (Intel Icelake)"; "the kernel" without it
 };
 
-/// Checks that libpfm knows the events on this processor: "CYCLE_ACTIVITY:STALLS_L3_MISS", "perf::DTLB-LOAD-MISSES".
+/// Checks that libpfm supports the events on this processor: "CYCLE_ACTIVITY:STALLS_L3_MISS", "perf::DTLB-LOAD-MISSES".
 /// Errors: an unknown event, or any event in a build without libpfm.
 [[nodiscard]] Result<void, InputError> check_events(const std::vector<std::string>& names);
 

@@ -17,7 +17,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::int64_t kJobsLeast = 200, kJobsMost = 50'000;  // per trial: minimum for p99, maximum for memory
-constexpr double kPatience = 3;                               // a trial ends after so many times its arrivals
+// a trial ends after this multiple of the time of its arrivals
+constexpr double kPatience = 3;
 
 /// Records due and done times of evaluations, without marking stages.
 class Watch final : public run::Observer {

@@ -52,7 +52,7 @@ struct Sample {
 };
 
 struct RecorderOptions {
-  std::uint32_t detail_every = 32;  ///< one in so many evaluations is detailed, drawn by its number; 1: all
+  std::uint32_t detail_every = 32;  ///< one in this many evaluations is detailed, chosen by its number; 1: all
   std::size_t slowest = 0;          ///< number of slowest evaluations to keep
   bool keep_samples = false;        ///< for a trace
   std::optional<std::pair<std::uint64_t, std::uint32_t>> only =

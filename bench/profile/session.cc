@@ -16,7 +16,7 @@ using base::Stage;
 
 namespace {
 
-/// Approximate number of evaluations of a workload; 0: as many as its data.
+/// Approximate number of evaluations of a workload; 0: depends on its data.
 std::uint64_t expected_evaluations(const sim::Workload& w) {
   if (w.cluster.source == sim::Source::nomad_grid)
     return static_cast<std::uint64_t>((w.grid.last_cell - w.grid.first_cell + 1) * w.grid.repetitions);

@@ -16,7 +16,7 @@ using Stacks = std::map<std::string, std::uint64_t>;  ///< frames from the root,
 
 struct Options {
   bool quiet = false;
-  std::uint32_t detail_every = 0;  ///< one in so many evaluations is detailed; 0: chosen by the number of evaluations
+  std::uint32_t detail_every = 0;  ///< one in this many evaluations is detailed; 0: chosen automatically
   std::size_t slowest = 10;
   int overhead_rounds = 3;  ///< runs per side; 0: not measured
   bool roofline = false;

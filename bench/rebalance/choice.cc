@@ -12,7 +12,7 @@ namespace {
 /// Nodes examined for a load before the search continues with those that fit in any case.
 constexpr int kTries = 64;
 
-/// A trial of one order: empties machines one after the other, each completely or not at all.
+/// A trial of one order: empties nodes one after the other, each completely or not at all.
 class Trial {
  public:
   Trial(const Fleet& fleet, const Limits& limits)

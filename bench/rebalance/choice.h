@@ -11,7 +11,7 @@ namespace berth::rebalance {
 
 struct Limits {
   std::optional<std::int64_t> moves;  ///< maximum number of moves
-  std::optional<std::int64_t> nodes;  ///< stop after emptying so many
+  std::optional<std::int64_t> nodes;  ///< stop after emptying this many
 };
 
 /// Positions of machines to empty, in order, such that their loads fit on the remaining occupied nodes by amounts,

@@ -16,7 +16,7 @@ struct Finished {
   std::uint64_t done_index = 0;      ///< of the entry that finished it
   std::uint64_t plan_index = 0;      ///< of its plan; 0: it had none
   std::size_t state = 0;             ///< number of the last State before its end
-  std::int64_t now_ns = 0;           ///< when it was decided, as well as the recording tells
+  std::int64_t now_ns = 0;           ///< time of the decision, as precisely as recorded
   std::size_t plans = 0;             ///< committed ones
   bool ran_out = false;              ///< of attempts, as its plans were refused
   Outcome outcome;
@@ -34,7 +34,7 @@ class Outline final : public Reader {
   [[nodiscard]] std::vector<Finished> take_finished();
   /// Configurations that came after the states, by ModifyIndex.
   [[nodiscard]] std::vector<model::SchedulerConfiguration> take_configs();
-  /// Evaluations that ended otherwise or not at all, by reason.
+  /// Evaluations that ended in another way or not at all, by reason.
   [[nodiscard]] std::map<std::string, std::uint64_t> others() const;
   /// Fills the numbers of the recording.
   void describe(Report& report) const;

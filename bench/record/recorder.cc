@@ -153,8 +153,7 @@ class Recorder {
     wait_longer();
   }
 
-  /// A line that stays unreadable when it is asked for again is passed over: a gap, and the newest events from there
-  /// on.
+  /// Handles a line that is unreadable even when requested again: records a gap and continues with the newest events.
   void cannot_read(const std::string& why) {
     constexpr int kTries = 3;
     if (std::exchange(unread_why_, why) != why) unreadable_ = 0;
@@ -274,7 +273,7 @@ class Recorder {
   Clock::time_point next_try_{}, next_config_{};
   std::chrono::milliseconds delay_ = kFirstDelay, config_wait_ = kConfigEvery;
   int unreadable_ = 0;                // times that one line was sent which cannot be read
-  std::string unread_why_;            // what is wrong with it
+  std::string unread_why_;            // why the line is unreadable
   std::uint64_t last_ = 0;            // index of the last frame; 0: none yet
   std::uint64_t frames_at_last_ = 0;  // recorded with that index
   std::uint64_t repeated_ = 0;        // of these, still to come again on this connection

@@ -31,8 +31,8 @@ struct Summary {
   std::string write_error;  ///< the file could not be written to its end; "" if it could
 };
 
-/// Records until the time is over or the program is interrupted. `say` gets a line about each event of the connection.
-/// Error: the agent cannot be reached, or refuses, before anything was recorded.
+/// Records until the time is over or the program is interrupted. `say` receives a line per event of the connection.
+/// Error: the agent cannot be reached or refuses before anything was recorded.
 [[nodiscard]] Result<Summary> record(const Settings& settings, const std::function<void(const std::string&)>& say);
 
 }  // namespace berth::record

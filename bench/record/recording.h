@@ -90,7 +90,7 @@ class Reader {
   virtual void take_skipped(std::uint64_t index) = 0;
 };
 
-/// A recording, to be read as often as wanted. It is read from the file each time, a line at a time.
+/// A recording. Can be read any number of times; each time it is read from the file line by line.
 class Recording {
  public:
   /// Checks the first line of the file. Error: it is no recording, or one of a later version.

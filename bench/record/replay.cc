@@ -30,7 +30,7 @@ std::vector<std::string> only_in(const std::vector<std::string>& these, const st
   return out;
 }
 
-/// Takes the first plan as it was submitted, and commits nothing.
+/// Records the first plan as submitted, and commits nothing.
 class FirstPlan final : public sched::Planner {
  public:
   FirstPlan(server::Server& server, const model::Evaluation& eval, std::int64_t now_ns)
@@ -314,7 +314,8 @@ class Replay final : public Reader {
       out.push_back(fmt::format("only {} leaves a blocked evaluation", nomad.blocked ? "Nomad" : "berth"));
   }
 
-  /// Scores of both nodes; what berth says of Nomad's, if that is not among the best that berth lists.
+  /// Prints the scores of both nodes. If Nomad's node is not among the best that berth lists, also berth's verdict on
+  /// it.
   void explain(const Finished& one, const Decision& decision, const model::Evaluation& eval, const std::string& name,
                const std::string& nomad_node, const std::string& berth_node) {
     Explanation& out = report_.first.emplace();

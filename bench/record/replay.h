@@ -28,7 +28,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// How the decisions of a replay differ from the recorded cluster's; empty: not at all.
+/// Settings that differ from the recorded cluster's; empty: none.
 struct OtherSettings {
   std::string algorithm;                ///< binpack or spread
   std::vector<std::string> preemption;  ///< KIND=on or KIND=off

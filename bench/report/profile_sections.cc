@@ -34,7 +34,7 @@ Chart stages_chart(const std::string& title) {
   return out;
 }
 
-/// Adds a series of stages. `who`: its name; "" if it is the only one.
+/// Adds a series of stages. `who`: label of the series; "" if it is the only one.
 void add_stages(const json::Value& stages, const std::string& who, Chart& chart) {
   Series series{who.empty() ? "time" : who, {}};
   const json::Value* most = nullptr;

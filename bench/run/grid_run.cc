@@ -61,7 +61,7 @@ class Cell {
  private:
   static server::Config config() {
     server::Config out;
-    out.broker.evals = out.broker.jobs = 1;  // nothing is ever queued
+    out.broker.evals = out.broker.jobs = 1;  // nothing is ever enqueued
     return out;
   }
 

@@ -1,7 +1,7 @@
-// Handles Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). While a guard exists, the first signal asks a run to
-// stop and report its results so far. The program ends if the run does not stop within kPatienceMs, at a second signal,
-// and at any signal without a guard: set-up and short commands have nothing to report. It then exits with code 4 and
-// one line on standard error, after files being written are complete.
+// Handles Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). While a guard exists, the first signal makes a run stop
+// and report its results so far. The program ends if the run does not stop within kPatienceMs, at a second signal, and
+// at any signal without a guard: set-up and short commands have nothing to report. It then exits with code 4 and one
+// line on standard error, after files being written are complete.
 #pragma once
 
 namespace berth::run {

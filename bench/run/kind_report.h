@@ -13,8 +13,8 @@ namespace berth::run {
 /// The version of Nomad whose times are in datasets/.
 inline constexpr const char* kNomadCommit = "aa026cc99c";
 
-/// Nomad's times compared with berth's; if Nomad's were recorded with other decisions, one line that says so. `paced`:
-/// berth waited for the workload's arrivals in real time.
+/// Nomad's times compared with berth's, or one line if Nomad's were recorded with other decisions. `paced`: berth
+/// waited for the workload's arrivals in real time.
 [[nodiscard]] std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest, bool paced);
 [[nodiscard]] json::Value nomad_json(const NomadTimes& times);
 

@@ -22,7 +22,7 @@ struct Outage {
 
 struct FaultResult {
   std::string what;
-  double at_s = 0, until_s = -1;  ///< until_s < 0: for good
+  double at_s = 0, until_s = -1;  ///< until_s < 0: until the end
   std::uint64_t nodes = 0, hit = 0, unharmed = 0, recovered = 0, ended = 0, away = 0;
   /// Per allocation of a service or batch job: from the fault until it or its replacement ran. recovery() makes a
   /// histogram on demand, because one takes 440 KiB and there may be hundreds of faults.

@@ -42,7 +42,7 @@ struct OtherRuns {
                        RunResult& result) = nullptr;
 };
 
-/// The parts of a run of a workload other than nomad-grid. `arrivals_max`: only the first so many jobs; 0: all.
+/// The parts of a run of a workload other than nomad-grid. `arrivals_max`: most jobs to play; 0: all.
 [[nodiscard]] Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& others,
                                          std::size_t arrivals_max = 0);
 /// Like run_workload().

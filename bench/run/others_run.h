@@ -15,7 +15,7 @@ struct OtherCase {
   std::string name;
   std::int64_t nomad_ns = 0, berth_ns = 0;  ///< of one evaluation, from its snapshot to the committed plan
   std::string answer;                       ///< the decision as text
-  bool as_nomad = true;                     ///< as many placements and plans as Nomad had
+  bool as_nomad = true;                     ///< with the same number of placements and plans as Nomad
 
   [[nodiscard]] double ratio() const { return static_cast<double>(nomad_ns) / static_cast<double>(berth_ns); }
 };

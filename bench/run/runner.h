@@ -20,7 +20,7 @@ struct RunOptions {
   /// Another listener of lanes, attempts, decisions and ends of evaluations, such as a Shadow; may be null. Not for
   /// nomad-grid.
   server::Listener* beside = nullptr;
-  std::size_t arrivals_max = 0;  ///< only the first so many jobs; 0: all
+  std::size_t arrivals_max = 0;  ///< most jobs to play; 0: all
 };
 
 /// The state of a workload's cluster after all events due by `at_ns` of its time, in turn and by one worker, so that it

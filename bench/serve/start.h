@@ -26,11 +26,12 @@ struct StartOptions {
   std::uint64_t seed = 1;
   sched::EnabledSources sources;  ///< sources that may serve Selects
   std::uint32_t workers = 1;      ///< threads that decide evaluations
-  bool free_order = false;        ///< they commit in any order, like Nomad's; else in turn, with one worker's decisions
-  std::int64_t now_ns = 0;        ///< the real time, unix
-  std::int64_t begin_ns = 0;      ///< initial virtual time; 0: the latest time in `source`, or now_ns if it has none
-  bool keep_addresses = false;    ///< addresses of `source` are served unchanged (addresses.h)
-  bool paused = false;            ///< serves only the initial state of a workload, without its events
+  /// workers commit in any order, like Nomad's; false: in turn, with the decisions of one worker
+  bool free_order = false;
+  std::int64_t now_ns = 0;      ///< the real time, unix
+  std::int64_t begin_ns = 0;    ///< initial virtual time; 0: the latest time in `source`, or now_ns if it has none
+  bool keep_addresses = false;  ///< addresses of `source` are served unchanged (addresses.h)
+  bool paused = false;          ///< serves only the initial state of a workload, without its events
   /// Template of made-up nodes: a file with a node, or the name or ID of a node of `source`.
   std::string node_template;
   MadeUpSettings made_up;

@@ -25,7 +25,7 @@ struct ArrayJob {
 
 /// A script for sbatch: an array job that Slurm may requeue.
 [[nodiscard]] std::string slurm_script(const ArrayJob& job);
-/// A batch job for `nomad job run -json`: a group of as many allocations as there are elements.
+/// A batch job for `nomad job run -json`: a group with one allocation per array element.
 [[nodiscard]] std::string nomad_job(const ArrayJob& job);
 /// An indexed Job for `kubectl apply -f`, as JSON; plan and folder are on the volume claim `berth`.
 [[nodiscard]] std::string kubernetes_job(const ArrayJob& job);

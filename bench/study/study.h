@@ -56,7 +56,7 @@ struct Comparison {
   std::vector<std::size_t> measures;  ///< indices into run::measures()
   std::vector<std::vector<Cell>> cells;
   std::size_t tests = 0;
-  double smallest_p = 1;  ///< smallest possible p with so many runs, adjusted for all tests
+  double smallest_p = 1;  ///< smallest possible p with this number of runs, adjusted for all tests
 };
 [[nodiscard]] Comparison compare_settings(const Study& study);
 

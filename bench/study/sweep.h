@@ -51,7 +51,7 @@ class Sweep {
 };
 
 struct LocalOptions {
-  std::size_t processes = 0;  ///< in parallel; 0: as many as cores
+  std::size_t processes = 0;  ///< in parallel; 0: the number of cores
   bool retry = false, quiet = false;
   run::RunOptions run;
 };
@@ -65,7 +65,7 @@ struct SweepEnd {
   double runs_processor_s = 0;  ///< processor time of set-up and replay in all runs
 };
 
-/// Runs `tasks` in processes on this machine, as many as cores and memory allow.
+/// Runs `tasks` in processes on this machine, limited by cores and memory.
 [[nodiscard]] Result<SweepEnd> run_local(const Sweep& sweep, const std::vector<std::size_t>& tasks,
                                          const LocalOptions& options);
 
@@ -87,7 +87,7 @@ struct Estimate {
   std::size_t runs = 0, done = 0, samples = 0;
   double seconds_each = 0, seconds_all = 0;  ///< per process; for all runs on all cores
   std::uint64_t peak_bytes = 0;              ///< of the largest sample
-  std::size_t processes = 0;                 ///< as many as cores and memory allow
+  std::size_t processes = 0;                 ///< 0: limited by cores and memory
 };
 /// Runs a few tasks, spread over the missing ones, without storing their records.
 [[nodiscard]] Result<Estimate> estimate(const Sweep& sweep, const LocalOptions& options);

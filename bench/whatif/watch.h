@@ -45,7 +45,7 @@ class Watch final : public living::Listener {
   void take_state();
 
   void begin_step();
-  /// The machine of this node is lost: its allocations no longer count as running, even if the servers do not know yet.
+  /// The node's machine is lost: its allocations no longer count as running, even before the servers notice.
   void machine_gone(tables::NodeRow node);
   /// Ends the step: updates the integrals to now.
   void end_step();

@@ -28,7 +28,7 @@ namespace berth {
 struct LifeConfig {
   std::uint64_t seed = 1;
   std::int64_t start_ns = 1'700'000'000'000'000'000;  ///< initial clock, unix ns
-  std::int64_t batch_run_ns = 60'000'000'000;  ///< run time of tasks of batch and sysbatch jobs; others run for ever
+  std::int64_t batch_run_ns = 60'000'000'000;  ///< run time of batch and sysbatch tasks; other tasks run for ever
 };
 
 /// Counters of the simulation so far.

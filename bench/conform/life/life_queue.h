@@ -14,8 +14,8 @@ using living::Problems;
 [[nodiscard]] std::set<tables::JobKeyRow> given_back(server::Server& server);
 /// True if an evaluation of the job waits for capacity, for a time, or for its turn.
 [[nodiscard]] bool waits(server::Server& server, tables::JobKeyRow job);
-/// The evaluation as it is stored in the writer's current state. One that garbage collection removed meanwhile is as it
-/// was before, because its row is held. Requires EvalRecord::stored.
+/// The evaluation as stored in the writer's current state, or as it was before garbage collection removed it: its row
+/// is held. Requires EvalRecord::stored.
 [[nodiscard]] model::Evaluation stored_eval(const tables::Snapshot& state, const server::EvalRecord& record);
 
 }  // namespace berth::conform

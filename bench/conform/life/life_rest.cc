@@ -96,8 +96,8 @@ void LifeLedger::note(tables::JobKeyRow job, const plan::PlanRows& plan, const p
   exceptions.note(plan, after);
 }
 
-/// A refused plan is retried until all of it was committed, or given up. In that case a replacement and an allocation
-/// that was not stopped both exist (R-CTRL-615).
+/// A refused plan is retried until all of it was committed or the evaluation was nacked. After a nack, a replacement
+/// and an allocation that was not stopped may both exist (R-CTRL-615).
 void LifeLedger::settle(const server::EvalRecord& eval) {
   if (refused.erase(eval.job) > 0 && eval.status != server::EvalState::complete) renamed.insert(eval.job);
 }
@@ -154,8 +154,8 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     // First does remaining work, such as rules that depend on the time.
     server.ask(*job, "job-register", id);
     server.evaluate_all();
-    // A plan that the applier always refuses, such as a preemption that ignores the job's own usage (R-PREEMPT-403),
-    // never comes to rest: the evaluation fails.
+    // A plan that the applier always refuses, such as a preemption that ignores the job's own usage (R-PREEMPT-403), is
+    // retried until the evaluation fails.
     if (watch.has_problems() || given_back(server.server()).contains(key) ||
         server.log().eval(base::to_text(id))->status == "failed" || never_rests(server.state(), *job, key))
       return rests;

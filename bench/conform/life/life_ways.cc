@@ -13,7 +13,7 @@ using tables::Snapshot;
 
 namespace {
 
-/// The scheduler's caches are compared with a fresh fill before every so many evaluations.
+/// Evaluations between two comparisons of the scheduler's caches with a fresh fill.
 constexpr std::uint64_t kMemoryEvery = 5;
 
 bool is_generic(const model::Evaluation& eval) { return eval.type == "service" || eval.type == "batch"; }

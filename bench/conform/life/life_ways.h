@@ -21,8 +21,8 @@ class LifeWays {
   /// Calls `problem` with each difference.
   LifeWays(std::uint64_t seed, server::Server& server, Problem problem);
 
-  /// States of so many rows (a node counts as eight) are loaded for every evaluation, larger ones less often, so that
-  /// the cost of a simulation is proportional to its length.
+  /// States of at most this many rows (a node counts as eight) are loaded for every evaluation, larger ones less often,
+  /// so that the cost of a simulation is proportional to its length.
   static constexpr std::uint64_t kSmall = 150;
   void check(const tables::Snapshot& snapshot, const sched::EvalFacts& facts, const model::Evaluation& eval);
   [[nodiscard]] std::uint64_t twice() const { return twice_; }

@@ -188,7 +188,7 @@ Value texts_json(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// The text `dynamic` in a recorded offer stands for any free port; berth's port is checked with the index.
+/// The text `dynamic` in a recorded offer means any free port; berth's port is checked with the index.
 class NetworkScript {
  public:
   /// Executes one op and returns its answer; sets `problem` on failure.

@@ -1,4 +1,4 @@
-// Cluster in Python.
+// Python class Cluster.
 #include "berth/cluster.h"
 
 #include "module.h"
@@ -57,7 +57,7 @@ py::list advice_of(const std::vector<GroupAdvice>& advice) {
   return out;
 }
 
-/// Ways to make one.
+/// Binds the constructors.
 void bind_makers(py::class_<Cluster>& cluster) {
   cluster
       .def(py::init([](std::uint64_t seed, const std::string& order, const std::string& algorithm,
@@ -94,7 +94,7 @@ void bind_makers(py::class_<Cluster>& cluster) {
           py::arg("algorithm") = "from-cluster", py::arg("compat") = "nomad");
 }
 
-/// What happens to its nodes, jobs and allocations.
+/// Binds changes of nodes, jobs and allocations.
 void bind_changes(py::class_<Cluster>& cluster) {
   cluster.def_property_readonly("load_warnings", &Cluster::load_warnings)
       .def(
@@ -126,7 +126,7 @@ void bind_changes(py::class_<Cluster>& cluster) {
           py::arg("alloc_id"), py::arg("status"));
 }
 
-/// What it decides.
+/// Binds decisions.
 void bind_decisions(py::class_<Cluster>& cluster) {
   cluster
       .def(

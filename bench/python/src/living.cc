@@ -1,4 +1,4 @@
-// LivingCluster in Python.
+// Python class LivingCluster.
 #include "berth/living.h"
 
 #include "module.h"
@@ -14,7 +14,7 @@ LifeConfig life_of(std::uint64_t seed, double start_s, double batch_run_s) {
   out.batch_run_ns = static_cast<std::int64_t>(batch_run_s * 1e9);
   return out;
 }
-/// What is only read, while no other thread lets time go by.
+/// The cluster for reading. No other thread may advance its time meanwhile.
 const LivingCluster& at_rest(const LivingCluster& cluster) {
   if (cluster.in_use())
     throw Failure("another thread is using this cluster; a cluster belongs to one thread at a time");
@@ -25,7 +25,7 @@ std::int64_t ns_of(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
 }
 
-/// Ways to make one, its clock, and what it is made of.
+/// Binds constructors, clock and contents.
 void bind_life(py::class_<LivingCluster>& cluster) {
   cluster
       .def(py::init([](std::uint64_t seed, double start_s, double batch_run_s) {
@@ -77,7 +77,7 @@ void bind_life(py::class_<LivingCluster>& cluster) {
       .def("view", [](const LivingCluster& c) { return at_rest(c).view(); });
 }
 
-/// What becomes of jobs, deployments and allocations.
+/// Binds jobs, deployments and allocations.
 void bind_jobs(py::class_<LivingCluster>& cluster) {
   cluster
       .def(
@@ -113,7 +113,7 @@ void bind_jobs(py::class_<LivingCluster>& cluster) {
           "stop_alloc", [](LivingCluster& c, const std::string& id) { take(c.stop_alloc(id)); }, py::arg("alloc_id"));
 }
 
-/// What becomes of nodes.
+/// Binds nodes.
 void bind_nodes(py::class_<LivingCluster>& cluster) {
   cluster
       .def(

@@ -1,4 +1,4 @@
-// The extension module `berth._berth`: what its parts share.
+// The extension module `berth._berth`: declarations shared by its files.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -37,10 +37,10 @@ T take(Result<T, E>&& result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// JSON text of what a caller hands in: a dict, a list, or text.
+/// JSON text of a Python argument: a dict, a list, or text.
 [[nodiscard]] std::string json_of(const py::object& value);
 
-/// A read-only array over a vector that `owner` keeps alive; nothing is copied.
+/// A read-only array over a vector that `owner` keeps alive, without a copy.
 template <class T>
 py::array column(const std::vector<T>& values, const py::object& owner) {
   py::array out(py::dtype::of<T>(), {values.size()}, {sizeof(T)}, values.data(), owner);
@@ -48,7 +48,7 @@ py::array column(const std::vector<T>& values, const py::object& owner) {
   return out;
 }
 
-/// A Job, or what makes one: a dict or JSON text.
+/// A Job from a Job, a dict or JSON text.
 [[nodiscard]] Job job_of(const py::object& value);
 
 void bind_values(py::module_& module);

@@ -1,10 +1,10 @@
 // Ranking strategies in Python: berth's own by name, and functions over arrays in place of the fit score (R-STRAT-007).
 //
-// A Python function gets a block of at most 64 nodes as NumPy arrays and the task, and returns one score per node. The
-// arrays are the strategy's own memory, filled anew for each call: a function that wants to keep them copies them. When
-// a workload is packed, its scores are kept by node and task class until the node changes, as with every strategy. The
-// engine runs without the interpreter's lock and takes it for the call only. What a function raises is kept, the
-// decision is finished with scores of 0, and the exception leaves schedule(), whose plan is thrown away.
+// A Python function receives a block of at most 64 nodes as NumPy arrays and the task, and returns one score per node.
+// The arrays are the strategy's own memory and are refilled for each call: a function that stores them must copy them.
+// When a workload is packed, scores are cached by node and task class until the node changes, as for every strategy.
+// The engine runs without the interpreter's lock and takes it only for the call. If the function raises an exception,
+// the decision is finished with scores of 0, and schedule() discards the plan and raises the exception.
 #include "berth/strategy.h"
 
 #include <atomic>
@@ -23,7 +23,7 @@ thread_local std::exception_ptr raised;
 
 constexpr std::size_t kBlock = 64;
 
-/// Arrays over one block of nodes, and the views of them that were handed out, by number of nodes.
+/// Arrays over one block of nodes, and views of them by number of nodes.
 class Block {
  public:
   Block()
@@ -72,7 +72,7 @@ struct BadScore {
   std::size_t position;
 };
 
-/// What a function returned, checked: one number in 0..1 per node.
+/// Checks and copies the function's result: one number in 0..1 per node.
 void read_scores(const py::object& returned, std::span<double> out) {
   const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(returned);
   if (!array || returned.is_none()) {
@@ -90,7 +90,7 @@ void read_scores(const py::object& returned, std::span<double> out) {
   }
 }
 
-/// A Python function, as long as a strategy uses it.
+/// A Python function while a strategy uses it.
 class Function {
  public:
   explicit Function(py::object function) : function_(std::move(function)) {}
@@ -141,14 +141,14 @@ class Function {
   }
 
   py::object function_;
-  // Reused from call to call; the interpreter's lock guards them.
+  // Reused from call to call; guarded by the interpreter's lock.
   std::unique_ptr<Block> block_;
   py::object task_;
   strategy::Amounts ask_{};
   std::int32_t gpus_ = 0, gpu_milli_ = 0, priority_ = 0;
 };
 
-/// The strategy that it is, by blocks of nodes (berth/strategy.h): scores are kept until a node changes.
+/// The strategy made of the function, by blocks of nodes (berth/strategy.h): scores are cached until a node changes.
 struct FunctionStrategy {
   std::shared_ptr<Function> function;
   void scores(std::span<const strategy::Node> nodes, const strategy::TaskClass& task, std::span<double> out) const {
@@ -181,7 +181,7 @@ py::list list_strategies() {
   return out;
 }
 
-/// Metrics by the names that `berth compare` gives them, and the digest of the placements.
+/// Metrics by their names in `berth compare`, and the digest of the placements.
 py::tuple result_of(const PackingResult& run) {
   using berth::strategy::kCpu, berth::strategy::kDisk, berth::strategy::kGpu, berth::strategy::kMemory;
   py::dict metrics;
@@ -217,7 +217,7 @@ py::tuple pack_trial(const PackingTrial& trial, const py::object& strategy) {
       return trial.pack(name);
     }
     const py::gil_scoped_release release;
-    strategy::Registry own;  // for this call: nothing of it is left behind
+    strategy::Registry own;  // exists for this call only
     own.add(info_of("function", &strategy));
     return trial.pack({"function", {}}, own);
   }();
@@ -230,7 +230,7 @@ py::tuple pack_trial(const PackingTrial& trial, const py::object& strategy) {
 std::string add_function(const py::function& function) {
   static std::atomic<int> number{0};
   const std::string name = "python-" + std::to_string(++number);
-  // The registry outlives the interpreter: what it holds is never destroyed.
+  // The registry outlives the interpreter, so its contents are never destroyed.
   strategy::registry().add(info_of(name, new py::object(function)));
   return name;
 }

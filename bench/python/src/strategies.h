@@ -6,10 +6,11 @@
 
 namespace berth::python {
 
-/// Makes a function over arrays a strategy with a name of its own, and returns the name.
+/// Registers a function over arrays as a strategy with a generated name, which is returned.
 [[nodiscard]] std::string add_function(const py::function& function);
 
-/// Throws what a strategy written in Python raised on this thread since the last call. The interpreter's lock is held.
+/// Throws the exception that a Python strategy raised on this thread since the last call. Requires the interpreter's
+/// lock.
 void rethrow_raised();
 
 }  // namespace berth::python

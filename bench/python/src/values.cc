@@ -1,4 +1,4 @@
-// Job, Plan and View in Python. Results are arrays over the columns of a View or a Plan.
+// Python classes Job, Plan and View. Results are arrays over the columns of a View or a Plan.
 #include <algorithm>
 #include <cstring>
 
@@ -80,15 +80,15 @@ py::list stops_of(const Plan& plan) {
   return out;
 }
 
-/// IDs as 16 bytes each; Python turns them into text when asked.
+/// IDs as 16 bytes each; converted to text in Python when needed.
 py::array ids(const std::vector<IdBytes>& values, const py::object& owner) {
   py::array out(py::dtype("V16"), {values.size()}, {sizeof(IdBytes)}, values.data(), owner);
   out.attr("setflags")(py::arg("write") = false);
   return out;
 }
 
-/// The columns of a View, kept by the handle that arrays refer to. The state itself has no columns to look at: its rows
-/// are structs of several fields in chunks of 256 that snapshots share, in the order of their making, with holes.
+/// The columns of a View, owned by the handle that arrays refer to. They are copied from the state, whose rows are
+/// structs of several fields in shared chunks of 256, in order of creation, with holes.
 py::dict node_columns(const View& view) {
   auto kept = std::make_unique<NodeColumns>(view.node_columns());
   const NodeColumns& n = *kept;
@@ -173,7 +173,7 @@ void bind_values(py::module_& module) {
       .def_property_readonly("stops", &stops_of)
       .def("explain", &Plan::explain)
       .def("__len__", [](const Plan& plan) { return plan.placements.size(); });
-  py::class_<View>(module, "View", py::dynamic_attr())  // tables keep what they gathered
+  py::class_<View>(module, "View", py::dynamic_attr())  // tables cache their columns there
       .def_property_readonly("index", &View::index)
       .def("node_columns", &node_columns)
       .def("alloc_columns", &alloc_columns)

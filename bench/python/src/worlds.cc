@@ -55,7 +55,7 @@ py::array_t<std::int32_t> step(PackingWorlds& worlds,
   py::array_t<std::int32_t> missed(rows.shape(0));
   const std::span<const std::int64_t> in(rows.data(), worlds.count());
   const std::span<std::int32_t> out(missed.mutable_data(), worlds.count());
-  worlds.step(in, out);  // under the interpreter's lock: the worlds belong to one thread at a time
+  worlds.step(in, out);  // under the interpreter's lock: only one thread at a time may use the worlds
   return missed;
 }
 
