@@ -1,7 +1,7 @@
 // A worker's own memory, reused from evaluation to evaluation: nothing here is allocated in the steady state.
 //
-// The first line of each cache's header says how an entry ends. By content: the key is never reused, and the answer is
-// right for ever. By state: the cache belongs to one state and follows its change log, or is filled again. By attempt:
+// The first line of each cache's header says when an entry ends. By content: the key is never reused, and the answer is
+// always right. By state: the cache belongs to one state and follows its change log, or is filled again. By attempt:
 // the cache ends with the attempt.
 //
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
@@ -9,9 +9,8 @@
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per group request and kind of node: the check that fails first
 //   NodeFeed      node rows that changed since a state, which by-state caches refresh
-//   AskTables     per request: fit score of nodes that no plan touches, or why they have no room
-//   RetryMemos    per job: result of an attempt that planned nothing
-//   LooksPerNode  per group request: how many nodes Selects had to visit
+//   AskScores     per request for cpu, memory and disk: the fit score of nodes that no plan touches
+//   LooksPerNode  per group request: number of nodes that Selects had to visit
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
 //   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
 //   StrategyFit   nodes as a ranking strategy sees them, if a strategy scores the fit
@@ -247,10 +246,10 @@ class KindVerdicts {
 [[nodiscard]] match::Side resolve(const tables::Snapshot& snapshot, const match::Target& target,
                                   tables::ColumnId column, tables::NodeRow row, std::string& id_text);
 
-/// Cache by state: a keyed column as dense arrays by node row, for spread scoring; made again when a node registers.
+/// Cache by state: a keyed column as dense arrays by node row, for spread scoring; rebuilt when a node registers.
 struct ColumnMirror {
   std::uint64_t epoch = ~0ULL;
-  std::deque<std::string> own_texts;       ///< texts that no table holds: IDs of nodes, literals
+  std::deque<std::string> own_texts;       ///< texts that are in no table: IDs of nodes, literals
   std::vector<std::uint32_t> code_of_row;  ///< code - 1, or rank::kNoValue
   std::vector<std::string_view> text;      ///< by code - 1
   std::vector<std::uint32_t> ascending;    ///< codes - 1 in byte order of their texts
@@ -261,29 +260,30 @@ struct Scratch {
   StrategyFit strategy_fit;  ///< replaces the fit component if a strategy is used
   /// Groups that are not placed, ascending: a dry run examines only the others. Their allocations stay unchanged.
   std::vector<tables::Symbol> passed_over;
-  /// Score components of service and batch jobs in place of kScoreComponents; empty: those.
+  /// Score components of service and batch jobs that replace kScoreComponents; empty: kScoreComponents.
   std::span<const ScoreComponent> components;
-  /// Kinds of resources in place of kResourceKinds; empty: those.
+  /// Resource kinds that replace kResourceKinds; empty: kResourceKinds.
   std::span<const ResourceKind> resources;
   Arena arena;
   tables::ShapePool shapes;  ///< resources of chosen nodes
   Reasons reasons;
   SourceCounts source_counts;  ///< sum of all evaluations
 
-  /// Right for ever: the keys are never reused.
+  /// Caches by content: valid for ever, because keys are never reused.
   struct {
     Verdicts verdicts;
     KindVerdicts kind_verdicts;
     LooksPerNode looks_per_node;
     PortProfiles port_profiles;
     std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
-    /// Results of checks that depend only on a node's check profile: profile << 32 | driver symbol; profile, where a
-    /// group without networks passes.
+    /// Results of checks that depend only on a node's check profile. Key: profile << 32 | driver symbol, or the profile
+    /// for a group without networks.
     tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;
     tsl::robin_map<tables::Symbol, bool> host_network_answers;
   } by_content;
 
-  /// Of one state; NodeFeed tells what changed since. Lists of ready nodes and mirrors are as well.
+  /// Caches by state. NodeFeed lists the nodes that changed since. Lists of ready nodes and mirrors are by state as
+  /// well.
   struct {
     NodeFeed feed;
     std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
@@ -297,14 +297,14 @@ struct Scratch {
     } volume_answers;
   } by_state;
 
-  /// Ends with the attempt.
+  /// Caches by attempt.
   struct {
     std::vector<NodeMark> marks;  ///< by node row
     std::vector<NodeOverlay> overlays;
     std::uint32_t epoch = 0;
   } by_attempt;
 
-  /// Memory that is used again; nothing in it is kept.
+  /// Memory that is reused. Its contents do not outlive a call, except `patterns`, which is a cache by content.
   struct {
     CoreUse core_use;
     network::NetworkIndex network_index;
@@ -317,7 +317,7 @@ struct Scratch {
   }
   /// The first evaluation reserves memory for at most this many placements.
   static constexpr std::size_t kPreparedAllocs = 1024;
-  /// Allocates and touches the memory that evaluations on so many nodes need.
+  /// Allocates and touches the memory that evaluations on `nodes` nodes need.
   void prepare(std::size_t nodes);
   /// Starts an attempt: clears marks and overlays in O(1) (O(nodes) once every 2^32 attempts).
   void start_attempt(const tables::Snapshot& snapshot);
@@ -333,7 +333,7 @@ struct Scratch {
   [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
   /// Ready nodes of a base set in the snapshot.
   const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
-  /// The list that the last call above returned.
+  /// The list that the last call of the function above returned.
   [[nodiscard]] const ReadyNodes& ready_nodes(std::uint32_t base_set) const { return *ready_[base_set].last; }
   std::uint32_t reason_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   const ColumnMirror& mirror(const tables::Snapshot& snapshot, const tables::ColumnTarget& target);

@@ -1,18 +1,18 @@
-// An option under construction, as the kinds of resources see it (resource_kind.h).
+// An option under construction, as the resource kinds see it (resource_kind.h).
 #pragma once
 
 #include "sched/node/fit_parts.h"
 
 namespace berth::sched {
 
-/// One group on one node (R-RANK-601 to 662).
+/// The state while the group's option on one node is built (R-RANK-601 to 662).
 struct Building {
   FitParts& parts;
   tables::NodeRow row;
   const GroupView& view;
-  bool evict;  ///< a step that fails takes victims and is made again
+  bool evict;  ///< if a step fails, evict victims and repeat the step
   Option& option;
-  std::span<const match::DeviceRequest> devices;  ///< of the tasks that are still to come
+  std::span<const match::DeviceRequest> devices;  ///< of the tasks not assigned yet
 
   [[nodiscard]] const tables::CompiledGroup& group() const { return *view.group; }
   [[nodiscard]] const tables::NodeSpec& spec() const { return parts.attempt.snapshot->nodes.spec(row); }
@@ -26,7 +26,7 @@ struct Building {
   }
 };
 
-/// A task of the group, and what it gets.
+/// A task of the group, and the resources assigned to it.
 struct TaskGets {
   const model::Task& task;
   const tables::CompiledTask& ask;

@@ -1,9 +1,9 @@
-// Kept by attempt: which verdicts the Selects so far left for computed classes (R-FEAS-409 to 415). Every Select is
-// noted here when it ends, whichever source answered it, so that any source may answer the next one.
+// Cache by attempt: the verdicts that the Selects so far left for computed classes (R-FEAS-409 to 415). Every Select is
+// recorded here when it ends, by any source, so that any source may answer the next one.
 //
-// The general source writes the verdict of each node that it visits itself. A fast source notes only which places of
-// the visiting order it visited, for which group and under which network parameters (R-FEAS-309). The verdicts of such
-// visits are computed when something reads the ledger: NodeChecks::class_verdicts().
+// The general source writes the verdict of each node it visits itself. A fast source records only which places of the
+// visiting order it visited, for which group and with which network parameters (R-FEAS-309). The verdicts of such
+// visits are computed when the ledger is read: NodeChecks::class_verdicts().
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace berth::sched {
 
 class ClassLedger {
  public:
-  /// Visited places of the order, from `first` on and past its end to its beginning; all of them: in any order.
+  /// Visited places of the order: `count` from `first` on, wrapping around at the end. All places: in any order.
   struct Visit {
     std::uint32_t group;    ///< position in the job's list
-    std::uint32_t network;  ///< number of the network parameters in force
+    std::uint32_t network;  ///< number of the network parameters that applied
     std::uint32_t first, count;
     bool all;
   };
 
-  feasible::ClassCache classes;  ///< the verdicts of all visits but the unread ones
+  feasible::ClassCache classes;  ///< verdicts of all visits except the unread ones
 
   void start() {
     unread_.clear(), full_groups_.clear();
@@ -32,7 +32,7 @@ class ClassLedger {
     has_partial_ = false;
   }
 
-  // One of these ends each Select.
+  // Every Select ends with one of these calls.
   /// The Select wrote its verdicts itself.
   void note_general() {
     ++selects_;
@@ -61,20 +61,20 @@ class ClassLedger {
     unread_.push_back({group, network, 0, 0, true});
   }
 
-  /// Selects noted in this attempt.
+  /// Number of Selects recorded in this attempt.
   [[nodiscard]] std::uint32_t selects() const { return selects_; }
-  /// Whether some Select was noted that may not have visited every candidate.
+  /// True if a recorded Select may not have visited every candidate.
   [[nodiscard]] bool has_partial() const { return has_partial_; }
-  /// Groups noted by note_all(), in order.
+  /// The groups passed to note_all(), in order.
   [[nodiscard]] const std::vector<std::uint32_t>& full_groups() const { return full_groups_; }
   [[nodiscard]] bool visited_all(std::uint32_t group) const {
     return std::find(full_groups_.begin(), full_groups_.end(), group) != full_groups_.end();
   }
-  /// Fast sources visited no place from here on, but for those of note_all().
+  /// Fast sources visited no place from here on, apart from the Selects of note_all().
   [[nodiscard]] std::uint32_t reached() const { return reached_; }
 
   [[nodiscard]] bool has_unread() const { return !unread_.empty(); }
-  /// The visits whose verdicts are not in `classes`, in order, into `out`; they count as read.
+  /// Copies the visits whose verdicts are not in `classes` to `out`, in order, and marks them as read.
   void take_unread(std::vector<Visit>& out) {
     out.clear();
     out.swap(unread_);

@@ -1,8 +1,8 @@
 // The components of a node's score (R-RANK-201, 7xx, R-PREEMPT-702), by place in the row.
 //
-// To add a component: a file with its function, like nomad_components.h, and a line here. Its place is the next free
-// one of rank::kComponentPlaces. If a job asks for it, it has a Need of its own (tables/needs.h); one that always
-// applies names a need in `adds`. Once Columns compute it, the need joins Columns::kServes.
+// To add a component: write a file with its function, like nomad_components.h, and add a line here. Its place is the
+// next free one of rank::kComponentPlaces. If jobs request it, give it a Need (tables/needs.h); if it always applies,
+// name a need in `adds`. Once Columns compute it, add the need to Columns::kServes.
 #pragma once
 
 #include <array>

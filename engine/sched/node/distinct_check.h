@@ -1,5 +1,5 @@
-// distinct_hosts and distinct_property (R-FEAS-1301 to 1314, 1401 to 1410): per property a count of the job's
-// allocations by value, set up at the first Select of a group and brought to the plan before each Select.
+// distinct_hosts and distinct_property (R-FEAS-1301 to 1314, 1401 to 1410). Each property has a count of the job's
+// allocations by value. It is set up at the first Select of a group and updated to the plan before each Select.
 #pragma once
 
 #include "feasible/distinct.h"
@@ -18,32 +18,32 @@ class DistinctCheck {
     properties_.begin_attempt(0);
     counted_ = 0;
   }
-  /// `counts`: whether the version's job-level sets are to be added.
+  /// `counts`: add the version's job-level sets.
   void set_job(bool first, bool counts);
-  /// Sets of another version come in, those in use go out.
+  /// Swaps the sets in use with those of another version.
   void exchange(feasible::PropertySets& other) {
     std::swap(other, properties_);
     counted_ = 0;
   }
 
   void begin_select(GroupView& view);
-  /// Whether nodes are checked at all in this Select.
+  /// True if any node is checked in this Select.
   [[nodiscard]] bool asks(const GroupView& view) const { return asks_hosts(view) || has_properties(); }
   [[nodiscard]] bool has_properties() const { return !properties_.empty(); }
   [[nodiscard]] bool asks_hosts(const GroupView& view) const {
     return attempt_.job->distinct_hosts || view.group->distinct_hosts;
   }
-  /// Whether it holds what distinct_hosts keeps the group away from.
+  /// True if the node holds an allocation that distinct_hosts separates from the group.
   [[nodiscard]] bool shares_host(tables::NodeRow row, const GroupView& view) const;
-  /// Whether the node passes; counted if it does not.
+  /// True if the node passes; otherwise its failure is counted.
   bool passes(const Position& position, const GroupView& view);
 
-  /// The property sets that the group's nodes have to pass, in the order of the check. Until the next version or group
-  /// is given.
+  /// Returns the property sets that the group's nodes have to pass, in the order of the check. Valid until the next
+  /// set_job() or change of the group.
   void properties(const GroupView& view, std::vector<const feasible::PropertySet*>& out) const;
   /// Code of the node's value in the dictionary of the set's target, or kNoValue.
   [[nodiscard]] std::uint32_t code_of(const feasible::PropertySet& set, tables::NodeRow row) const;
-  /// Id of the reason for which the node fails the set.
+  /// Id of the reason why the node fails the set.
   [[nodiscard]] std::uint32_t reason_of(const feasible::PropertySet& failing, tables::NodeRow row) const;
 
  private:
@@ -56,7 +56,7 @@ class DistinctCheck {
   PlanEffects& effects_;
   SelectCounts& counts_;
   feasible::PropertySets properties_;
-  std::size_t counted_ = 0;  // so many of the plan's placements are, while it does nothing else
+  std::size_t counted_ = 0;  // placements of the plan counted so far, while the plan has no other changes
 };
 
 }  // namespace berth::sched

@@ -1,8 +1,8 @@
-// Evict mode of a Select (R-PREEMPT-101 to 109, 301 to 305, 703): what came out for the nodes visited.
+// Evict mode of a Select (R-PREEMPT-101 to 109, 301 to 305, 703): the outcome for the nodes visited.
 //
-// A node's shared cell says whether the group fits as things are; it stays as it is. Where it does not, the bin-pack
-// stage is gone through again, taking victims. That outcome is kept for this Select only: an EvictOption per node, in
-// visiting order. Figures of a node (EvictionLevels) bound what eviction can do there, which spares most of the work.
+// A node's shared cell records whether the group fits without eviction; it stays unchanged. If the group does not fit,
+// the bin-pack stage is repeated with eviction. That outcome is stored for this Select only: one EvictOption per node,
+// in visiting order. EvictionLevels bound what eviction can free on a node, which avoids most of the work.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace berth::sched {
 
-/// A node visited by the Select under way: an option, with or without victims, or none.
+/// A node visited by the current Select: an option, with or without victims, or none.
 struct EvictOption {
   std::uint32_t position = 0;
   Cell cell;
@@ -24,30 +24,31 @@ class EvictOptions {
   EvictOptions(Attempt& attempt, NodeFit& fit) : attempt_(attempt), scratch_(attempt.scratch), fit_(fit) {}
 
   void clear() { options_.clear(); }
-  /// Decides the node at `position`, whose cell says how it is without eviction; valid until the next one.
+  /// Decides the node at `position`, whose cell has the result without eviction. Valid until the next call.
   EvictOption& decide(std::uint32_t position, tables::NodeRow row, const GroupView& view, const Cell& cell,
                       const tables::EvictionBound& room);
   [[nodiscard]] const EvictOption& at(std::uint32_t position) const;
-  /// Those decided since clear().
+  /// The options decided since clear().
   [[nodiscard]] std::span<const EvictOption> decided() const { return options_; }
 
-  /// Whether what figures say of an eviction holds: they know only how Nomad chooses and scores.
+  /// True if the bounds on an eviction hold: they assume Nomad's own choice of victims and its scores.
   [[nodiscard]] bool bounds_hold() const {
     const model::Quirks& q = attempt_.quirks;
     return q.fit_counts_victims && q.own_use_ignored && q.needless_victim && q.max_parallel_ignored;
   }
-  /// What eviction can do on a node for a plain group, from the node's figures alone (R-PREEMPT-403 to 407).
+  /// Bounds what eviction can free on a node for a group without ports, devices and cores, from the node's columns
+  /// alone (R-PREEMPT-403 to 407).
   [[nodiscard]] tables::EvictionBound room(tables::NodeRow row, const tables::CompiledGroup& group) const;
-  /// Whether eviction is sure to make room on the node, and yet the option is behind those that are listed so far,
-  /// whoever goes. `bound` is a score the option does not exceed: binpack counts the victims (R-RANK-647), and none are
-  /// better to evict than best_preemption() says. Where a score of 0 or less would be set aside (R-RANK-411), only for
-  /// options that are sure to be above.
+  /// True if eviction is certain to make room on the node, but the option ranks behind all those listed so far for any
+  /// choice of victims. Sets `bound` to an upper bound of its score: binpack counts the victims (R-RANK-647), and the
+  /// preemption score is at most best_preemption(). In sampled mode only for scores certain to be above 0, because
+  /// others would be set aside (R-RANK-411).
   bool is_outdone(tables::NodeRow row, const GroupView& view, const Cell& cell, const tables::EvictionBound& room,
                   const rank::TopScores& top, double& bound);
   double best_preemption(const tables::EvictionBound& room, std::int32_t least);
 
  private:
-  /// Preemption scores met lately, by the highest priority and the sum of those that would go.
+  /// Recent preemption scores, by the victims' highest priority and the sum of their priorities.
   struct PreemptionMemo {
     std::int64_t highest = 0, sum = 0;
     double score = 0;

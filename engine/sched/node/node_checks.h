@@ -1,9 +1,9 @@
 // The checks of a node, in order, with the reason of the first that fails (R-FEAS-303 to 305, 410): the job's
 // constraints, the group's checks, volumes, distinct_*.
 //
-// Which verdict a node gets also depends on its computed class and on the nodes visited before (R-FEAS-409 to 415): the
-// class verdicts are arrays by class code and are consulted at every visit (class_ledger.h). The checks themselves are
-// functions of the node alone: first_failing(), which the fast sources ask once per class.
+// The verdict of a node also depends on its computed class and on the nodes visited before (R-FEAS-409 to 415): the
+// class verdicts are arrays by class code and are read at every visit (class_ledger.h). The checks themselves depend on
+// the node alone: first_failing(), which the fast sources call once per class.
 #pragma once
 
 #include "sched/node/class_ledger.h"
@@ -23,58 +23,58 @@ class NodeChecks {
         candidates_(candidates) {}
 
   void start();
-  /// `from`: the version before, or null. Class verdicts and property sets stay, by group name (R-FEAS-413, 1403,
-  /// 1404); without the quirk each version has its own.
+  /// `from`: the previous version, or null. Class verdicts and property sets are carried over by group name
+  /// (R-FEAS-413, 1403, 1404); without the quirk each version has its own.
   void set_job(const tables::CompiledJob* from, bool given_before);
-  /// Puts the group's network parameters in force; without a network it inherits those before (R-FEAS-309).
+  /// Sets the network parameters to the group's; a group without a network inherits the previous ones (R-FEAS-309).
   void begin_select(GroupView& view);
-  /// The network parameters in force; at first those of a group without a network.
+  /// The current network parameters; at first those of a group without a network.
   [[nodiscard]] const feasible::NetworkAsk& network() const { return networks_[network_]; }
 
-  // What Selects leave behind for those that follow.
+  // State that Selects leave for later Selects.
   /// The verdicts of all Selects so far.
   feasible::ClassCache& class_verdicts() {
     if (ledger_.has_unread()) write_unread_verdicts();
     return ledger_.classes;
   }
   [[nodiscard]] const ClassLedger& ledger() const { return ledger_; }
-  /// A Select begins that visits nodes by passes(), which writes their verdicts.
+  /// Starts a Select that visits nodes by passes(), which writes their verdicts.
   void begin_general() {
     class_verdicts();
     ledger_.note_general();
   }
-  /// A Select of the group ended that visited `count` places of the visiting order, from `first` on.
+  /// Records a Select of the group that visited `count` places of the visiting order, from `first` on.
   void note_places(const GroupView& view, std::uint32_t first, std::uint32_t count) {
     ledger_.note_places(position_of(view), network_, first, count, candidates_.size);
   }
-  /// A Select of the group ended that visited every candidate.
+  /// Records a Select of the group that visited every candidate.
   void note_all(const GroupView& view) { ledger_.note_all(position_of(view), network_); }
-  /// Appends the rows of the nodes at all places that Selects visited, unless one visited every candidate.
+  /// Appends the rows of the nodes at all visited places, unless a Select visited every candidate.
   void rows_visited(std::vector<tables::NodeRow>& out) const {
     for (std::uint32_t place = 0, end = std::max(candidates_.frontier, ledger_.reached()); place < end; ++place)
       out.push_back(candidates_.nodes->candidates[candidates_.order.at(place)].row);
   }
-  /// Whether the group had such a Select.
+  /// True if the group had a Select that visited every candidate.
   [[nodiscard]] bool noted_all(const GroupView& view) const { return ledger_.visited_all(position_of(view)); }
 
-  /// Job, group and volumes by way of the class verdicts (R-FEAS-410); a node that fails is counted. Between
+  /// Checks job, group and volumes, using the class verdicts (R-FEAS-410); counts a node that fails. Call between
   /// begin_general() and the end of the Select.
   bool passes(Position& position, GroupView& view, Cell& cell);
-  /// Reason id of the first check of job and group that the node fails, or kReasonNone. `of_node`: whether it is one of
-  /// those that a class does not decide (drivers, devices, network).
+  /// Reason id of the first check of job and group that the node fails, or kReasonNone. `of_node`: set to true if that
+  /// check is not decided by the class (drivers, devices, network).
   std::uint32_t first_failing(tables::NodeRow row, GroupView& view, bool* of_node = nullptr);
-  /// `class_passes`: what the class decides (constraints, secrets) was found to hold before.
+  /// `class_passes`: the checks decided by the class (constraints, secrets) are known to pass.
   std::uint32_t first_failing_of_group(tables::NodeRow row, GroupView& view, bool class_passes = false,
                                        bool* of_node = nullptr);
-  /// first_failing(), remembered for all evaluations per ask and kind of node where these are all that it reads.
+  /// first_failing(), cached for all evaluations by request and kind of node if the checks read nothing else.
   std::uint32_t first_failing_known(tables::NodeRow row, GroupView& view);
-  /// Of a node of that class; without a look at the node where all of a class are of one kind.
+  /// The same for a node of that class; does not read the node if all nodes of each class are of one kind.
   std::uint32_t first_failing_of_class(tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
-  /// What that remembers, by computed class: a reason id or KindVerdicts::kUnknown. Until somebody asks it.
+  /// The cached answers by computed class: a reason id or KindVerdicts::kUnknown. Valid until the next lookup.
   [[nodiscard]] std::span<const std::uint32_t> known_of_classes(const GroupView& view) const;
-  /// What first_failing_known() remembers of the node: the check that it fails, kReasonNone if none is known.
+  /// The cached answer for the node: the check that it fails; kReasonNone if it passes or is not cached.
   [[nodiscard]] std::uint32_t known_failure(tables::NodeRow row, const GroupView& view);
-  [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< the job's constraints
+  [[nodiscard]] bool job_holds(tables::NodeRow row) const;  ///< true if the job's constraints pass
 
   /// Class verdicts merged over job and groups (R-FEAS-1701): code of the computed class column -> eligible.
   void class_map(std::vector<std::pair<std::uint32_t, bool>>& out);
@@ -94,7 +94,7 @@ class NodeChecks {
   }
   void change_version(const tables::CompiledJob& from);
   [[nodiscard]] bool kind_tells(const GroupView& view) const;
-  /// Its object: where the checks of its kind are decided, nobody needs it.
+  /// The node's API object; not needed where the checks of the node's kind are cached.
   [[nodiscard]] const model::Node& node_of(tables::NodeRow row) const {
     return attempt_.snapshot->nodes.spec(row).node;
   }
@@ -102,7 +102,7 @@ class NodeChecks {
                                 std::size_t driver);
   std::uint32_t network_failure(tables::NodeRow row, tables::Symbol profile);
 
-  /// Without verdicts_outlive_version: what the attempt knows of a version that was given before and is not now.
+  /// Without verdicts_outlive_version: state of a version that was used before and is not the current one.
   struct OtherVersion {
     const tables::CompiledJob* job = nullptr;
     feasible::ClassCache classes;
@@ -113,9 +113,9 @@ class NodeChecks {
   SelectCounts& counts_;
   Candidates& candidates_;
   ClassLedger ledger_;
-  std::vector<ClassLedger::Visit> reading_;     // those whose verdicts are being written
-  std::vector<feasible::NetworkAsk> networks_;  // of the attempt's groups; the first one is the default
-  std::uint32_t network_ = 0;                   // position of those in force
+  std::vector<ClassLedger::Visit> reading_;     // visits whose verdicts are being written
+  std::vector<feasible::NetworkAsk> networks_;  // of the attempt's groups; the first is the default
+  std::uint32_t network_ = 0;                   // position of the current one
   std::vector<OtherVersion> other_versions_;
 };
 

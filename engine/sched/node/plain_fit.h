@@ -6,8 +6,8 @@
 
 namespace berth::sched {
 
-/// What a group makes of the use of a node on which nobody holds ports or cores, and the first amount that is short;
-/// kReasonNone: it fits.
+/// The node's use with the group added, and the first exhausted dimension; kReasonNone: the group fits. For nodes on
+/// which no ports and cores are held.
 struct PlainFit {
   FitUse use;
   std::uint32_t dimension;

@@ -1,8 +1,8 @@
-// What numeric columns tell of ports: whether those that a group asks for are free on a node, without a list of the
-// allocations there. Built step by step, ports are in resources/ports.h.
+// Port lookups by column: whether the ports that a group requests are free on a node, without reading the allocations
+// there. The step-by-step check is in resources/ports.h.
 //
-// Cached by attempt: whether no stored ports collide. Of the group asked about last: its static ports. Texts of
-// failures that were met lately, as they are long, and the same on many nodes. Threads: one worker.
+// Cached by attempt: whether stored ports are free of collisions. Cached for the last group: its static ports. Texts of
+// recent failures are cached as well, because they are long and the same on many nodes. Threads: one worker.
 #pragma once
 
 #include "sched/node/proposed.h"
@@ -10,8 +10,8 @@
 
 namespace berth::sched {
 
-// Needs of a group for which numeric columns tell what fits, besides cpu, memory and disk.
-/// Those that do not matter to the fit.
+// Needs of a group whose fit columns can decide, in addition to cpu, memory and disk.
+/// Needs that do not affect the fit.
 inline constexpr Needs kNoResource{Need::host_volumes,   Need::own_volumes,       Need::csi_volumes,
                                    Need::distinct_hosts, Need::distinct_property, Need::affinity,
                                    Need::spread,         Need::escapes,           Need::secrets,
@@ -19,7 +19,7 @@ inline constexpr Needs kNoResource{Need::host_volumes,   Need::own_volumes,     
 inline constexpr Needs kDynamicPorts =
     kNoResource | Needs{Need::network, Need::dynamic_ports, Need::several_host_networks};
 inline constexpr Needs kPorts = kDynamicPorts | Needs{Need::static_ports};
-inline constexpr Needs kHeldPorts =  // a port in use is found out before other resources are examined
+inline constexpr Needs kHeldPorts =  // a port in use is reported before other resources are examined
     kPorts | Needs{Need::task_network, Need::devices, Need::device_ids, Need::cores};
 
 class PortFit {
@@ -30,22 +30,22 @@ class PortFit {
     no_conflicts_ = false;
     statics_.of = nullptr;
   }
-  /// Whether what is special about the node are ports and cores at most, which do not collide, and the ports asked for
-  /// are free for certain.
+  /// True if at most ports and cores are held on the node, they do not collide, and the requested ports are certainly
+  /// free.
   [[nodiscard]] bool free_for_certain(tables::NodeRow row, const tables::CompiledGroup& group);
-  /// Why a group with such needs does not fit on the node, where that is for certain that somebody there holds a port
-  /// that it asks for by number, on the only address of its host network (R-RANK-613); else kReasonNone.
+  /// If an allocation on the node certainly holds a requested static port, on the only address of its host network
+  /// (R-RANK-613): the reason why a group with these needs does not fit. Otherwise kReasonNone.
   [[nodiscard]] std::uint32_t static_port_held(tables::NodeRow row, const tables::CompiledGroup& group, Needs needs);
-  /// free_for_certain() for nodes that the plan does not touch, and of which the caller has read use and capacity: what
-  /// has to be known of their ports, looked up once for many nodes.
+  /// free_for_certain() for many nodes that the plan does not touch: the lookups that depend on the group alone are
+  /// made once. The caller checks NodeCapacity::network_invalid.
   struct Figures {
     const tables::CowVector<std::uint32_t, 1024>* profile = nullptr;  ///< by row; null: no port is requested
-    const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is asked for
-    const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: none is asked for by number
-    std::span<const std::uint16_t> numbers;              ///< those that are
-    std::uint64_t ports_most = 0, asked = 0;             ///< of an allocation; of the group
+    const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is requested
+    const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: no static port is requested
+    std::span<const std::uint16_t> numbers;              ///< the static ports
+    std::uint64_t ports_most = 0, asked = 0;             ///< maximum of one allocation; requested by the group
     const tables::NodeTable* nodes = nullptr;
-    bool known = false;  ///< else free_for_certain() is to be asked
+    bool known = false;  ///< false: call free_for_certain() instead
     [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
       if (use.irregular != 0) return false;
       if (!profile) return true;
@@ -65,15 +65,15 @@ class PortFit {
     }
   };
   [[nodiscard]] Figures figures(const tables::CompiledGroup& group);
-  /// Whether no node's ports make a pass leave anything behind where no node has room: no event of a collision
-  /// (R-RANK-608), no error (R-RANK-618).
+  /// True if a Select on a cluster without room leaves no trace of ports: no collision event (R-RANK-608) and no error
+  /// (R-RANK-618) on any node.
   [[nodiscard]] bool are_silent(const GroupView& view);
-  /// What are_silent() found last: of stored allocations, who holds ports matters to port asks only.
+  /// The last result of are_silent() for stored allocations. True: held ports matter only to groups that request ports.
   [[nodiscard]] bool no_conflicts() const { return no_conflicts_; }
-  /// Whether nobody's ports collide on the node, for certain: nobody there holds any, or the state's do not and the
-  /// plan brings none.
+  /// True if the ports held on the node certainly do not collide: none are held, or those of the state do not collide
+  /// and the plan adds none.
   [[nodiscard]] bool are_clear(tables::NodeRow row) const;
-  /// Id of the text of why ports are not to be had.
+  /// Reason id for the text of a port failure.
   std::uint32_t reason_of(const network::PortFailure& failure);
 
  private:

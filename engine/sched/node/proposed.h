@@ -1,8 +1,8 @@
-// The proposed allocations of one node (R-RANK-501 to 504), written out for whom sums do not do: ports, devices, cores,
-// victims. What the plan places comes behind what runs.
+// The proposed allocations of one node (R-RANK-501 to 504) as a list, for checks that need more than sums: ports,
+// devices, cores, victims. Those that the plan places come after the running ones.
 //
 //   rows     of the snapshot's allocations, ascending by ID where the order matters
-//   shapes   what they hold once the plan is committed, then what finished ones and placements of the plan hold
+//   shapes   what they hold once the plan is committed; then those of finished allocations and placements of the plan
 #pragma once
 
 #include <optional>
@@ -17,25 +17,25 @@ class Proposed {
   Proposed(Attempt& attempt, PlanEffects& effects) : attempt_(attempt), effects_(effects), scratch_(attempt.scratch) {}
 
   void collect(tables::NodeRow row);
-  /// Only those that hold ports, devices or cores; the others matter by their sums, which the columns have. Of the
-  /// snapshot's, holders of ports and of cores are left out as well where the node's columns tell what they hold.
-  /// Holders of devices: those too, or all where each is of interest, or none.
+  /// Collects only holders of ports, devices or cores; the columns have the sums of the others. Holders of ports and
+  /// cores in the snapshot are also left out if the node's columns list what they hold. `Devices`: whether to collect
+  /// holders of devices: none, by column (as for ports), or each.
   enum class Devices : std::uint8_t { none, by_column, each };
   void collect_special(tables::NodeRow row, Devices devices);
-  /// Takes victims out (R-PREEMPT-303).
+  /// Removes victims from the list (R-PREEMPT-303).
   void remove(std::span<const tables::AllocRow> victims);
 
-  /// Enters the ports of the node and of the allocations into Scratch::network_index; true when two collide. `clear`:
-  /// none do, which spares looking. `like`: as NetworkIndex::start().
+  /// Adds the ports of the node and of the allocations to Scratch::network_index; true if two collide. `clear`: they
+  /// are known not to collide, which saves the check. `like`: as in NetworkIndex::start().
   bool enter_ports(const network::NodePorts& ports, const network::NodePorts& like, bool clear);
   bool enter_ports(const network::NodePorts& ports) { return enter_ports(ports, ports, false); }
   /// Starts `accounter` with the node's devices and the allocations' use of them.
   void enter_devices(tables::NodeRow row);
-  /// Their cores and those of finished ones that the plan lists again, into an empty list.
+  /// Writes their cores, and those of finished allocations that the plan lists again, to `cores`, which must be empty.
   void merge_cores(tables::NodeRow row, std::vector<std::uint16_t>& cores) const;
-  /// The cores of the snapshot's allocations, where these were left out for it.
+  /// The cores of the snapshot's allocations that were left out; null: none were.
   [[nodiscard]] const tables::HeldCores* held_cores() const { return held_cores_; }
-  /// Asks for what choosing victims reads of an allocation.
+  /// Prefetches what choosing victims reads of an allocation.
   void prefetch(tables::AllocRow alloc) const;
 
   std::vector<tables::AllocRow> rows;
@@ -46,7 +46,7 @@ class Proposed {
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;
-  // What the snapshot's allocations hold, in the place of those that were left out.
+  // What the omitted allocations of the snapshot hold.
   const tables::HeldPorts* held_ports_ = nullptr;
   const tables::HeldCores* held_cores_ = nullptr;
   const tables::HeldDevices* held_devices_ = nullptr;

@@ -1,7 +1,7 @@
 // The kinds of resources, in the order in which they are examined and reported (R-RANK-601 to 662).
 //
-// To add a kind: a file in resources/ with its steps, and a line here. If a job asks for it, it has a Need of its own
-// (tables/needs.h), and as long as no fast source serves this need the walk answers.
+// To add a kind: write a file in resources/ with its steps, and add a line here. If jobs request it, give it a Need
+// (tables/needs.h); until a fast source serves this need, the walk answers.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ inline constexpr std::array kResourceKinds = {
 };
 // clang-format on
 
-/// Calls visit(kind) for each kind in use, in order, as long as it returns true. False: one did not. The calls of the
+/// Calls visit(kind) for each kind in use, in order, while it returns true. False if one call did. The calls of the
 /// table's functions are direct.
 template <class Visit>
 bool each_resource(const Scratch& scratch, Visit visit) {
@@ -39,8 +39,8 @@ bool each_resource(const Scratch& scratch, Visit visit) {
   return std::all_of(scratch.resources.begin(), scratch.resources.end(), visit);
 }
 
-/// True if some kind decides the node by columns, asked from the last one to the first: any node may hold ports, but
-/// devices and cores are for few groups, and tell at once that it is not theirs.
+/// True if some kind decides the node by columns. Tried from last to first: every node may hold ports, while devices
+/// and cores concern few groups and return false at once for the others.
 inline bool decide_by_columns(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell) {
   const auto decides = [&](const ResourceKind& kind) { return kind.decide && kind.decide(parts, row, view, cell); };
   const std::span<const ResourceKind> others = parts.scratch.resources;

@@ -1,5 +1,5 @@
-// The score components of a node, appended to its row (rank/components.h): score() those that change only with the
-// node, final_score() those that change from Select to Select. Preemption is appended where victims are chosen.
+// Appends the score components of a node to its row (rank/components.h): score() those that change only with the node,
+// final_score() those that change from Select to Select. Preemption is appended where victims are chosen.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@ namespace berth::sched {
 
 /// What a placement would hold on one node, built step by step where ports, devices or cores are involved.
 struct Option {
-  model::AllocatedResources* resources = nullptr;  ///< in Scratch::shapes, for the kind of the group's ask
-  FitUse use;                                      ///< of the node with it
-  std::int64_t ask_cpu_mhz = 0;                    ///< its own part, cores included
+  model::AllocatedResources* resources = nullptr;  ///< in Scratch::shapes, of the pool for such groups
+  FitUse use;                                      ///< of the node with this option
+  std::int64_t ask_cpu_mhz = 0;                    ///< the option's own part, cores included
   double device_weight = 0, device_matched = 0;
-  std::uint32_t dimension = kReasonNone;  ///< why there is none
+  std::uint32_t dimension = kReasonNone;  ///< why the group does not fit
 };
 
 class Scorer {
@@ -25,7 +25,7 @@ class Scorer {
       : attempt_(attempt), effects_(effects), proposed_(proposed), scratch_(attempt.scratch) {}
 
   void start();
-  /// Another version or algorithm.
+  /// Called when the job version or the algorithm changes.
   void set_job(bool first, bool same_algorithm);
   void begin_select(const GroupView& view, const SelectOptions& options);
 
@@ -38,7 +38,7 @@ class Scorer {
   /// The same with the node's capacity and overlay, if it has one.
   void score(tables::NodeRow row, const tables::NodeCapacity& capacity, const NodeOverlay* overlay,
              const tables::CompiledGroup& group, const FitUse& use, const Option* option, rank::ScoreRow& out);
-  /// Penalty and spread of this Select, and the mean of all (R-RANK-901).
+  /// Adds penalty and spread of this Select; returns the mean of all components (R-RANK-901).
   double final_score(tables::NodeRow row, rank::ScoreRow& score);
 
   /// Component `binpack`: by the ranking strategy if there is one, else by Nomad's formula.
@@ -62,8 +62,7 @@ class Scorer {
       sum.add(a.weight, scratch_.by_content.verdicts.holds(*attempt_.snapshot, a.constraint, row));
     return sum.component();
   }
-  /// The same of the group of the Select under way, which begin_affinities() was told of: of one affinity about one
-  /// column, it is kept by value.
+  /// affinity() for the group passed to begin_affinities(). With a single affinity on one column it is cached by value.
   [[nodiscard]] double affinity_here(tables::NodeRow row, const tables::CompiledGroup& group) {
     if (!affinity_codes_) return affinity(row, group);
     const std::uint32_t value = affinity_codes_[row] + 1;  // 0: none
@@ -75,7 +74,7 @@ class Scorer {
   [[nodiscard]] bool is_penalised(tables::NodeRow row) const {
     return std::find(penalty_nodes_.begin(), penalty_nodes_.end(), row) != penalty_nodes_.end();
   }
-  /// Of the Select under way; null without spreads.
+  /// Of the current Select; null without spreads.
   [[nodiscard]] rank::SpreadGroup* spread_group() const { return spread_group_; }
 
  private:
@@ -83,7 +82,7 @@ class Scorer {
                             const Option* option);
   rank::SpreadGroup& prepare_spread(const GroupView& view);
 
-  /// Fit scores of node shapes met lately: clusters have few, and 10^y twice costs more than a look.
+  /// Cache of recent fit scores by node shape: clusters have few shapes, and 10^y twice costs more than a lookup.
   struct FitMemo {
     std::int64_t cpu, memory;
     double cpu_capacity, memory_capacity, component;
@@ -96,7 +95,7 @@ class Scorer {
   std::span<const tables::NodeRow> penalty_nodes_;
   rank::SpreadGroup* spread_group_ = nullptr;
   std::vector<rank::SpreadProperty> spread_properties_;
-  const std::uint32_t* affinity_codes_ = nullptr;  // by row: code of the value, less 1; null: they differ otherwise
+  const std::uint32_t* affinity_codes_ = nullptr;  // by row: code of the value, less 1; null: cannot be cached by value
   std::vector<double> affinity_of_value_;          // by code; not a number: unknown
   std::array<FitMemo, 64> fit_memo_{};
   bool fit_memo_valid_ = false;

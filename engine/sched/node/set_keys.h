@@ -1,4 +1,4 @@
-// Keys of maps that are written over again and again.
+// Rewrites the keys of a map, reusing its memory.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace berth::sched {
 
-/// Gives `map` the keys key_of(item). Entries are kept, whatever they were called, for the sake of their memory.
+/// Gives `map` the keys key_of(item). Existing entries are renamed, to reuse their memory.
 template <class Map, class Items, class KeyOf>
 void set_keys(Map& map, const Items& items, KeyOf key_of) {
   const auto is_other = [&](const auto& entry) {

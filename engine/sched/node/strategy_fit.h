@@ -1,16 +1,17 @@
-// A ranking strategy in place of the fit component (R-STRAT-007): the nodes and groups of a Select as strategies see
-// them (berth/fleet.h).
+// A ranking strategy in place of the fit component (R-STRAT-007): converts nodes and groups of a Select to the values
+// that strategies use (berth/fleet.h).
 //
-//   amounts     cpu MHz, memory MiB, disk MiB: capacity less reserved, and what is free of it before the placement;
-//               held to 1.9e9. Where a Select may evict, the use is what the fit component is given (R-RANK-647):
-//               victims count, so that less may be free than is asked, or than nothing.
-//   devices     of the node's first device group, in ascending order of their IDs, healthy ones only, at most 64; an
-//               instance is a device of 1000, or `shares` of them are one. Other groups take no part.
-//   model       of that group: its place in the list of names that use() was given, 0 if it is not there
-//   task class  what the group asks, all device requests added up
+//   amounts     cpu MHz, memory MiB, disk MiB: capacity minus reserved, and the free part before the placement;
+//               limited to 1.9e9. If a Select may evict, the use is that of the fit component (R-RANK-647): victims
+//               count as running, so the free part may be below the request or negative.
+//   devices     of the node's first device group, ascending by ID, healthy ones only, at most 64. An instance is a
+//   device
+//               of 1000, or `shares` instances are one. Other groups are ignored.
+//   model       of that group: position in the names passed to use(), or 0
+//   task class  the group's request, all device requests summed
 //
-// One call of the strategy per block of nodes where a block is prepared at once (columns.h), else per node that is
-// scored. Threads: one worker's own, as all scratch.
+// The strategy is called once per block of nodes where a block is prepared at once (columns.h), otherwise once per
+// scored node. Threads: one worker.
 #pragma once
 
 #include <array>
@@ -23,12 +24,12 @@
 
 namespace berth::sched {
 
-/// Use of a node, the group's own included (R-RANK-532).
+/// Use of a node including the group (R-RANK-532).
 struct FitUse {
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 };
 
-/// What a group asks, as strategies see it; `shares`: device instances that are one device.
+/// A group's request as strategies see it; `shares`: device instances that are one device.
 [[nodiscard]] strategy::TaskClass task_class_of(const tables::CompiledGroup& group, std::int64_t priority,
                                                 std::int64_t shares = 1);
 
@@ -36,32 +37,33 @@ class StrategyFit {
  public:
   static constexpr std::size_t kBlock = 64;
 
-  /// `models`: names of device groups, "vendor/type/name"; [0] stands for none. `shares`: instances per device.
+  /// `models`: names of device groups, "vendor/type/name"; [0] is a placeholder for none. `shares`: instances per
+  /// device.
   void use(strategy::FitFunction function, std::vector<std::string> models = {}, std::int64_t shares = 1);
-  /// As another one does.
+  /// Uses the strategy of `other`.
   void use_as(const StrategyFit& other) {
     if (other.function_) use(other.function_, other.models_, other.shares_);
   }
-  /// Whether a strategy is used at all.
+  /// True if a strategy is used.
   explicit operator bool() const { return static_cast<bool>(function_); }
 
-  /// Another attempt: groups may be gone.
+  /// Starts an attempt: groups of the previous one may be gone.
   void start() { group_ = nullptr; }
-  /// The group that the next calls are about.
+  /// Sets the group for the next calls.
   void begin(const tables::CompiledGroup& group, std::int64_t priority) {
     if (&group != group_) read_group(group, priority);
   }
-  /// What the group asks on the next nodes, where it asks for cores: the node says how much that is.
+  /// Sets the cpu request for the next nodes if the group requests cores: it depends on the node.
   void set_ask_cpu(std::int64_t cpu_mhz);
-  /// How many devices strategies see on a node.
+  /// Number of the node's devices that strategies see.
   [[nodiscard]] std::uint32_t devices(const tables::Snapshot& snapshot, tables::NodeRow row);
 
-  /// Appends a node whose devices are all free to the block, which must not be full.
+  /// Adds a node to the block, with all its devices free. The block must not be full.
   void add(const tables::Snapshot& snapshot, tables::NodeRow row, const FitUse& use, std::int64_t allocs);
-  /// As above; the devices that `held` does not hold are free.
+  /// The same; devices in `held` are not free.
   void add(const tables::Snapshot& snapshot, tables::NodeRow row, const FitUse& use, std::int64_t allocs,
            std::span<const tables::ResourceShape* const> held);
-  /// Components of the block's nodes, in order; the block is empty then. Valid until the next call.
+  /// Returns the scores of the block's nodes, in order, and empties the block. Valid until the next call.
   [[nodiscard]] std::span<const double> take();
 
  private:
@@ -80,8 +82,8 @@ class StrategyFit {
   strategy::TaskClass task_;
   FitUse ask_;
 
-  std::uint64_t epoch_ = ~0ULL;  // of the node table that `kinds_` was read from
-  std::vector<Kind> kinds_;      // by row, read when first asked for
+  std::uint64_t epoch_ = ~0ULL;  // of the node table from which `kinds_` was read
+  std::vector<Kind> kinds_;      // by row, read on first use
 
   // The block.
   std::array<strategy::NodeState, kBlock> states_;

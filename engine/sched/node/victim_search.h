@@ -1,8 +1,8 @@
-// Whom to evict on one node (R-PREEMPT-202 to 204, 301 to 305): the candidates among its proposed allocations, and the
-// choice for ports, devices or cpu, memory and disk by the functions of engine/preempt.
+// Chooses victims on one node (R-PREEMPT-202 to 204, 301 to 305): finds candidates among its proposed allocations, and
+// chooses for ports, devices or cpu, memory and disk by the functions of engine/preempt.
 //
-//   victims      V of the option being built, in order of choice
-//   candidates   made anew from `proposed` for every choice
+//   victims      V of the option under construction, in order of choice
+//   candidates   rebuilt from `proposed` for every choice
 #pragma once
 
 #include <map>
@@ -18,24 +18,24 @@ class VictimSearch {
       : attempt_(attempt), effects_(effects), proposed_(proposed), scratch_(attempt.scratch) {}
 
   void start() { preempted_.clear(); }
-  /// The plan evicts the allocation.
+  /// Records that the plan evicts the allocation.
   void count(tables::AllocRow victim);
 
-  /// R-PREEMPT-202 to 204: whether anybody on the node may be evicted.
+  /// R-PREEMPT-202 to 204: true if any allocation on the node may be evicted.
   [[nodiscard]] bool has_preemptible(tables::NodeRow row) const;
   /// The highest priority that may be evicted (R-PREEMPT-204, R-SEED-80).
   [[nodiscard]] std::int64_t highest_evicted() const {
     return attempt_.job->priority - scratch_.options.preemption_min_delta;
   }
 
-  // Each adds to `victims`; false: nobody was found. `so_far`: what the option has got already.
+  // Each adds to `victims`; false: no victims were found. `so_far`: resources assigned to the option so far.
   bool for_network(const model::NetworkResource& ask, const network::NodePorts& ports,
                    const model::AllocatedResources& so_far);
   bool for_device(const match::DeviceRequest& request, tables::NodeRow row, const model::AllocatedResources& so_far,
                   const model::AllocatedTask& task);
   bool for_resources(tables::NodeRow row, const model::FlatResources& ask, const model::FlatResources& room);
 
-  /// Adds the use of the node beside the option, once V has left: what R-RANK-647 does not compute.
+  /// Adds the use of the node without V and without the option, in the dimensions that R-RANK-647 does not compute.
   void sum_staying(FitUse& use) const;
   /// R-PREEMPT-701, 702.
   [[nodiscard]] double score() const;

@@ -1,4 +1,4 @@
-// Host and CSI volumes of a group over the tables (R-FEAS-305, 1101 to 1223). Only groups that ask for volumes pay.
+// Host and CSI volumes of a group over the tables (R-FEAS-305, 1101 to 1223). Costs nothing for groups without volumes.
 #pragma once
 
 #include <deque>
@@ -29,16 +29,16 @@ class VolumeCheck {
     own_rows_.clear(), all_rows_.clear();
     scans_ = 0;
   }
-  /// `view` and `options` stay until the Select is over.
+  /// `view` and `options` must outlive the Select.
   void begin_select(const GroupView& view, const SelectOptions& options);
-  /// Whether the node has what the group asks for; counted if it has not.
+  /// True if the node has the volumes that the group requests; otherwise the failure is counted.
   bool passes(const Position& position);
 
-  /// Whether the node has the host volumes, not counted; cached for all evaluations. Of a group without
+  /// True if the node has the host volumes; not counted, and cached for all evaluations. For a group without
   /// Need::own_volumes and Need::registered_volumes.
   [[nodiscard]] bool node_has(tables::NodeRow row);
 
-  /// What host volumes the group requests, as text: groups for which this is equal get the same answers.
+  /// The requested host volumes as text: groups with equal texts get equal answers.
   [[nodiscard]] static std::string requested(const tables::CompiledGroup& group);
 
   std::vector<std::string> missing_resources;  ///< R-FEAS-1203
@@ -62,22 +62,22 @@ class VolumeCheck {
   Attempt& attempt_;
   PlanEffects& effects_;
   SelectCounts& counts_;
-  const GroupView* view_ = nullptr;  // of the Select under way, where it asks for volumes; its checks begin when needed
+  const GroupView* view_ = nullptr;  // of the current Select, if it requests volumes; its checks begin when needed
   const SelectOptions* options_ = nullptr;
-  const tables::CompiledGroup* begun_for_ = nullptr;  // whose checks hold for every Select of the attempt
-  bool follows_known_ = false;                        // the scratch's answers are those of this Select's group
+  const tables::CompiledGroup* begun_for_ = nullptr;  // its checks hold for every Select of the attempt
+  bool follows_known_ = false;                        // the scratch's answers are for this Select's group
   feasible::VolumeState state_;
   bool bound_ = false;  // in this attempt
-  // By ID, in this attempt: the job's allocations from the first lookup on; all of them once single scans were many.
+  // By ID, in this attempt: the job's allocations from the first lookup on; all allocations after many single scans.
   using Rows = std::unordered_map<base::Uuid, tables::AllocRow, base::UuidHash>;
   Rows own_rows_, all_rows_;
   std::uint32_t scans_ = 0;
   std::optional<feasible::HostVolumeCheck> host_;
   std::optional<feasible::CsiVolumeCheck> csi_;
-  std::uint32_t csi_missing_ = kReasonNone;  // id of the reason where volumes are missing, once a node met it
-  std::deque<std::string> kept_texts_;       // what the views of this Select point to
+  std::uint32_t csi_missing_ = kReasonNone;  // reason id if volumes are missing, set at the first node
+  std::deque<std::string> kept_texts_;       // referred to by the views of this Select
   std::vector<tables::AllocRow> csi_rows_;
-  std::vector<feasible::AllocView> csi_views_;  // of the node that was asked for last
+  std::vector<feasible::AllocView> csi_views_;  // of the last node checked
 };
 
 }  // namespace berth::sched

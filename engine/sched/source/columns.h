@@ -1,32 +1,33 @@
-// Kept by attempt. A fast source for the usual case (kServes): nothing escapes the computed class, no eviction, no
-// volumes but those that a node and the state decide. Same decisions and metrics as the Walk, under
+// Cache by attempt. The fast source for most Selects (kServes): nothing escapes the computed class, no eviction, and
+// only volumes that the node and the state decide. Same decisions and metrics as Walk, checked by
 // tests/sched/select_test.cc.
 //
-// Two observations carry it. (1) Which nodes pass the checks is settled once the class of each was seen, so the passing
-// nodes form a list in visiting order that a Select walks without looking at the others; how many it passed over
-// follows from the positions. (2) A node's components other than spread change only when the plan touches it, so the
-// list holds their sum by column and spread is one look-up by the node's value.
+// Two observations carry it. (1) Once the class of each node was seen, it is known which nodes pass the checks. So the
+// passing nodes form a list in visiting order, and a Select walks it without visiting the others; their number follows
+// from the positions. (2) A node's components other than spread change only when the plan touches the node. So the list
+// has their sum as a column, and spread is one lookup by the node's value.
 //
 //   by entry (a passing node, in visiting order):
 //   position   4 B   in the visiting order, counted from where the columns were begun; ascending
 //   row        4 B   node row
 //   sum        8 B   of the appended components before spread (ScoreRow::sum)
-//   appended   8 B   how many these are, as double; 0 while the node is exhausted
-//   dimension  4 B   exhausted, or filtered until the plan changes there (distinct_hosts): reason id; of several
-//                    components: where they are
-//   capacity   4 B   which of the few distinct capacities
-//   binpack    8 B   with affinities: the first of two components; the other is asked for again when it is reported
-//   value      8 B   without spreads: the final score; not a number while the node is exhausted
-//   score     64 B   the components, of nodes that were decided one by one and have several
+//   appended   8 B   number of these components, as double; 0 while the node is exhausted
+//   dimension  4 B   reason id of a node that is exhausted, or filtered until the plan changes there (distinct_hosts);
+//                    with several components: where they are
+//   capacity   4 B   number of its capacity; there are few distinct ones
+//   binpack    8 B   with affinities: the first of two components; the other is computed again for reports
+//   value      8 B   without spreads: the final score; NaN while the node is exhausted
+//   score     64 B   the components of nodes decided one by one that have several
 //   codes      4 B   per spread set and per distinct_property: value code
 //
-// Nodes are prepared in blocks ahead of the cursor. That a node was prepared is not visible: what counts as visited is
-// where the cursor has been, which each Select notes in the class ledger when it ends. The columns are of one group and
-// of consecutive Selects: after a Select of another group or by another source they begin again where the cursor is,
-// with the class verdicts of the ledger. A node that the plan changes is decided again when a Select comes back to it.
-// Where an ask for amounts was met before, most of a block is read from its table instead of being decided. How often a
-// value of a distinct_property is used changes from Select to Select, so who fails it is decided at each visit. Where
-// every node is taken (exhaustive mode) and nothing spreads, the final scores are in an index instead.
+// Nodes are prepared in blocks ahead of the cursor. Preparing a node has no visible effect: only nodes that the cursor
+// passed count as visited, which each Select records in the class ledger when it ends. The columns belong to one group
+// and to consecutive Selects. After a Select of another group or by another source they start again at the cursor, with
+// the class verdicts of the ledger. A node that the plan changes is decided again when a Select comes back to it.
+//
+// If an equal request for amounts was decided before, most of a block is read from AskScores instead of being decided.
+// The counts of a distinct_property change from Select to Select, so its failures are decided at each visit. In
+// exhaustive mode without spreads, the final scores are in an index instead.
 #pragma once
 
 #include "rank/best_index.h"
@@ -39,7 +40,7 @@ class Columns : Source {
  public:
   explicit Columns(SelectParts& parts) : Source(parts) {}
 
-  /// Another attempt, version of the job or list of candidates.
+  /// Starts an attempt, another version of the job or another list of candidates.
   void start();
   static constexpr Needs kServes{Need::network,
                                  Need::dynamic_ports,
@@ -73,27 +74,28 @@ class Columns : Source {
                                  Need::ports_or_cores_held,
                                  Need::invalid_nodes,
                                  Need::classes_by_node};
-  /// What cached results of earlier evaluations serve (ask_table.h): checks by kind, fit by amounts alone.
+  /// The needs for which cached results of earlier evaluations apply (ask_scores.h): checks by kind, fit by amounts
+  /// alone.
   static constexpr Needs kScoresServe{
       Need::distinct_hosts, Need::distinct_property,   Need::spread,        Need::secrets,
       Need::several_groups, Need::wide_amounts,        Need::evict_follows, Need::plan_stops,
       Need::plan_updates,   Need::exhaustive,          Need::metrics,       Need::shuffled_order,
       Need::mixed_profiles, Need::ports_or_cores_held, Need::invalid_nodes};
-  /// Makes the tables of spreads for the Select under way; false: some score by value is not in a table.
+  /// Fills the spread tables of the current Select; false: some score by value cannot be in a table.
   [[nodiscard]] bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select(GroupView& view);
 
-  /// Final scores and who has room change with a node alone, and no volume is asked for. After a Select of theirs.
+  /// True if final scores and fit change only with a node itself, and no volumes are requested. Call after a Select.
   [[nodiscard]] bool settled() const { return asks_.is_settled && !asks_.volumes; }
-  /// The node of their last Select, which was the attempt's last one, holds one allocation more.
+  /// The node of the last Select, which was the attempt's last one too, received the allocation.
   void placed(tables::NodeRow node);
   /// The plan changed the node in another way.
   void touched(tables::NodeRow node);
-  /// What the best entries of the last Select logged, to `out`, and the components of all side by side to `values`. How
-  /// many these are.
+  /// Writes the components of the best entries of the last Select: nodes to `out`, values consecutively to `values`.
+  /// Returns the number of values.
   std::uint16_t log(std::span<const rank::ScoredNode> best, std::span<plan::ScoredNode> out, double* values) const;
-  /// Calls visit(row, node class, why, filtered) for every node that passes the checks of its class and does not do: a
-  /// dimension that is exhausted, or the reason why the node itself is filtered.
+  /// Calls visit(row, node class, why, filtered) for every node that passes the checks of its class and is not
+  /// available: `why` is the exhausted dimension, or the reason why the node itself is filtered.
   template <class Visit>
   void each_that_fails(Visit visit) const {
     for (std::uint32_t entry = 0; entry < entries_.count; ++entry) {
@@ -123,18 +125,18 @@ class Columns : Source {
     std::uint32_t position, reason, computed_class;
   };
   enum class Indexed : std::uint8_t { not_yet, yes, never };
-  enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are
+  enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are stored
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
   enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then host volumes
 
-  /// Whether nothing but placements by the columns happened since their last Select.
+  /// True if only placements by the columns happened since their last Select.
   [[nodiscard]] bool continues(const GroupView& view) const {
     return active_ && view_ == &view && extent_.selects == checks_.ledger().selects() &&
            extent_.offset == candidates_.offset;
   }
   void begin(GroupView& view);
   void take_columns(const GroupView& view);
-  /// In the visiting order.
+  /// Place in the visiting order.
   [[nodiscard]] std::uint32_t place_of(std::uint32_t position) const {
     const std::uint32_t place = extent_.base + position;
     return place < candidates_.size ? place : place - candidates_.size;
@@ -142,7 +144,7 @@ class Columns : Source {
   [[nodiscard]] tables::NodeRow row_at(std::uint32_t position) const {
     return candidates_.nodes->candidates[candidates_.order.at(place_of(position))].row;
   }
-  /// The place behind `place`.
+  /// The place after `place`.
   [[nodiscard]] std::uint32_t next(std::uint32_t place) const { return ++place == candidates_.size ? 0 : place; }
   // Preparing (columns.cc).
   [[nodiscard]] std::uint32_t cheap_block() const;
@@ -177,8 +179,8 @@ class Columns : Source {
   void exhaust_entry(std::uint32_t entry, std::uint32_t dimension);
   void decide_entry(std::uint32_t entry, GroupView& view);
   void mark_stale(std::uint32_t entry);
-  /// Decides anew which of the entries [first, last) hold more than when they were decided: a Select comes back to
-  /// them. One in a thousand does where a Select takes many.
+  /// Decides again those entries of [first, last) whose node has changed since they were decided. When a Select takes
+  /// many entries, about one in a thousand is stale.
   void freshen(std::uint32_t first, std::uint32_t last) {
     if (first > stale_.last) return;
     std::uint64_t stale = 0;
@@ -187,9 +189,9 @@ class Columns : Source {
     if (stale != 0) decide_stale(first, last);
   }
   void decide_stale(std::uint32_t first, std::uint32_t last);
-  static constexpr std::uint32_t kStaleAhead = 16;  // entries that are asked for
-  // Going through them (columns_select.cc).
-  /// The first that a node fails (R-FEAS-1410), with the plan as it is; null: it passes.
+  static constexpr std::uint32_t kStaleAhead = 16;  // entries prefetched
+  // Iterating over entries (columns_select.cc).
+  /// The first property set that the node fails (R-FEAS-1410), with the current plan; null: it passes all.
   [[nodiscard]] const feasible::PropertySet* failing_property(std::uint32_t entry) const {
     for (std::size_t p = 0; p < asks_.properties.size(); ++p)
       if (!asks_.properties[p]->passes(entries_.property_codes[p][entry])) return asks_.properties[p];
@@ -214,7 +216,7 @@ class Columns : Source {
   void count_exhausted();
   void count_exhausted(std::uint32_t entry);
 
-  /// The columns by entry; the head of the file says what they hold.
+  /// The columns by entry; see the head of the file.
   struct Entries {
     std::span<std::uint32_t> position;
     std::span<tables::NodeRow> row;
@@ -225,15 +227,15 @@ class Columns : Source {
     std::vector<std::span<std::uint32_t>> property_codes;  // by property
     std::uint32_t count = 0;
   };
-  /// Where Selects and preparing are in the visiting order.
+  /// Positions of Selects and of preparing in the visiting order.
   struct Extent {
-    std::uint32_t base = 0;                 // where the cursor was when they were begun
-    std::uint32_t selects = 0, offset = 0;  // of the ledger and of the cursor, after their last Select
+    std::uint32_t base = 0;                 // where the cursor was when the columns were begun
+    std::uint32_t selects = 0, offset = 0;  // of the ledger and the cursor, after the last Select
     std::uint32_t prepared = 0, cursor = 0, visited = 0;
-    std::uint64_t looked = 0, wanted = 0;  // LooksPerNode::note(), of their group
+    std::uint64_t looked = 0, wanted = 0;  // of the group, for LooksPerNode::note()
     std::uint32_t chosen = 0;              // entry of the last Select's node
   };
-  /// What their group asks besides amounts, and what helps to answer it.
+  /// What the group requests besides amounts, and cached data for it.
   struct Asks {
     bool distinct_hosts = false, volumes = false;
     bool is_settled = false;    // no spread and no property
@@ -242,14 +244,14 @@ class Columns : Source {
     std::vector<const feasible::PropertySet*> properties;
     std::vector<std::vector<double>> spread_tables;
     std::size_t spread_sets = 0;
-    bool notes_boosts = false;  // a group that comes later may ask for the lowest one (R-RANK-832)
+    bool notes_boosts = false;  // a later group may need the lowest boost (R-RANK-832)
   };
   /// Entries first + i of a window that are exhausted or fail a property, as bits.
   struct Exhausted {
     std::uint32_t first;
     std::uint64_t entries;
   };
-  /// Who failed and who is exhausted.
+  /// Nodes that failed a check or are exhausted.
   struct Failing {
     std::vector<FirstReason> first_reasons;
     std::size_t next_reason = 0;
@@ -264,18 +266,18 @@ class Columns : Source {
     Indexed indexed = Indexed::not_yet;
     std::uint32_t exhausted_count = 0;
     rank::BestIndex index;
-    std::vector<double> scores;  // memory of its making
+    std::vector<double> scores;  // memory for building it
   };
   struct Stale {
-    std::vector<std::uint64_t> entries;  // bits of those with a change since they were decided
-    std::uint32_t last = 0;              // none is above
+    std::vector<std::uint64_t> entries;  // bits of entries that changed since they were decided
+    std::uint32_t last = 0;              // no bit is set above it
   };
 
-  GroupView* view_ = nullptr;  // what they were begun for
+  GroupView* view_ = nullptr;  // of the group for which they were begun
   bool active_ = false;
   bool taken_ = false;     // this attempt has memory for the columns
-  bool resumed_ = false;   // when they were begun, the ledger had class verdicts
-  bool untouched_ = true;  // no node but those of entries has an overlay: the plan's changes, the job's allocations
+  bool resumed_ = false;   // the ledger had class verdicts when they were begun
+  bool untouched_ = true;  // only nodes of entries have an overlay (changes of the plan, the job's allocations)
   Extent extent_;
   Asks asks_;
   Entries entries_;

@@ -6,8 +6,8 @@
 namespace berth::sched {
 
 bool judge_amounts(Building& building);
-/// Whom a group without ports, devices and cores evicts from a node where nobody holds any, and the score then, into
-/// `cell`, which says what is short.
+/// Chooses victims for a group without ports, devices and cores, on a node that holds none. Writes fit and score to
+/// `cell`, which has the exhausted dimension.
 void evict_by_amounts(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell);
 
 }  // namespace berth::sched

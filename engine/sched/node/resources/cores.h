@@ -7,13 +7,13 @@
 
 namespace berth::sched {
 
-/// Whether free cores can tell of such a group at all.
+/// True if the free cores can decide the fit of such a group.
 [[nodiscard]] bool cores_tell(const FitParts& parts, const tables::CompiledGroup& group);
-/// What a group that asks for cores makes of a node's amounts, the speed of the cores that it gets there with them:
-/// that is all an option has to know of them (source/core_use.h). Nothing: the option has to be built to tell.
+/// The fit by amounts of a group that requests cores, with the speed of the cores that it would get on the node; an
+/// option needs nothing else of them (source/core_use.h). nullopt: an option has to be built.
 [[nodiscard]] std::optional<PlainFit> fit_by_cores(FitParts& parts, tables::NodeRow row,
                                                    const tables::CompiledGroup& group);
-/// The same of a node that the plan does not touch, whose ports leave it to amounts.
+/// The same for a node that the plan does not touch and on which ports do not affect the fit.
 [[nodiscard]] std::optional<PlainFit> fit_untouched_by_cores(FitParts& parts, tables::NodeRow row,
                                                              const tables::NodeCapacity& capacity,
                                                              const tables::CompiledGroup& group);

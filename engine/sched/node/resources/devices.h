@@ -5,8 +5,8 @@
 
 namespace berth::sched {
 
-/// Decides by the number of free instances, where no request distinguishes between them. Which instances the group gets
-/// is settled for the chosen node alone. Same verdicts, dimensions and scores as the option's.
+/// Decides by the number of free instances, if no request distinguishes between them. Instances are assigned only on
+/// the chosen node. Same verdicts, dimensions and scores as the option's.
 bool decide_by_free_devices(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell);
 bool assign_free_devices(Building& building, TaskGets& gets);
 

@@ -1,8 +1,7 @@
 // Kind of resource: ports of the group's network (R-RANK-611 to 618).
 //
-// It stands behind the devices and before the cores: an allocation evicted for its port still holds its devices
-// (R-PREEMPT-515 builds the network index again and nothing else, R-PREEMPT-607 the devices), and no longer its cores
-// (R-RANK-641).
+// Comes after the devices and before the cores: an allocation evicted for its port still holds its devices
+// (R-PREEMPT-515 rebuilds only the network index, R-PREEMPT-607 the devices), but no longer its cores (R-RANK-641).
 #pragma once
 
 #include "sched/node/building.h"

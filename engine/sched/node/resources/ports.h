@@ -5,10 +5,10 @@
 
 namespace berth::sched {
 
-/// Of a node where ports and cores at most are held besides amounts, as far as columns tell that these do.
+/// Decides a node on which at most ports and cores are held besides amounts, if the columns suffice.
 bool decide_by_ports(FitParts& parts, tables::NodeRow row, const GroupView& view, Cell& cell);
 bool enter_ports(Building& building);
-/// Ports that the plan takes from allocations on the node, ascending: their clients still hold them.
+/// Ports of live allocations that the plan stops or the option evicts, ascending: their clients still hold them.
 void list_leaving_ports(const FitParts& parts, tables::NodeRow row, std::vector<std::uint16_t>& out);
 
 }  // namespace berth::sched
