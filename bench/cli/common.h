@@ -22,7 +22,7 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
 
 /// `--sources LIST`: the sources that may serve Selects; for debugging.
 void add_sources(CLI::App& command, std::string& sources);
-/// The sources enabled by that list; "" is all. Errors name `command`.
+/// The sources that the value of `--sources` enables; "": all. Errors name `command`.
 [[nodiscard]] Result<sched::EnabledSources> enabled_sources(const std::string& command, const std::string& sources);
 
 /// `--shadow N`: decides evaluations again and compares.

@@ -39,7 +39,7 @@ inline constexpr std::array<std::string_view, 6> kStaysNames = {"rolled out or o
 struct Load {
   tables::AllocRow row = tables::kNoRow;
   std::uint32_t base_set = 0;  ///< datacenters and pool of its job
-  Amounts asked{};             ///< amounts that the scheduler must find for it
+  Amounts asked{};             ///< amounts requested from the scheduler
   Amounts least{};             ///< least amounts on any node: reserved cores have each node's speed
 };
 
@@ -47,7 +47,7 @@ struct Machine {
   tables::NodeRow row = 0;
   Amounts room{};  ///< capacity without the amounts of system jobs
   Amounts free{};  ///< now
-  Amounts held{};  ///< least amounts of the allocations that occupy it
+  Amounts held{};  ///< least amounts of the allocations on it
   bool accepts = false;
   std::uint32_t part = 0;    ///< nodes of different parts share no job
   std::int64_t staying = 0;  ///< occupying allocations that do not move

@@ -11,7 +11,7 @@ void Outline::take(model::ClusterState state, std::int64_t time_ns) {
   ++states_;
   if (first_index_ == 0) first_index_ = state.index, first_ns_ = time_ns;
   last_index_ = std::max(last_index_, state.index), last_ns_ = std::max(last_ns_, time_ns);
-  open_.clear();  // what came of them may be in the gap
+  open_.clear();  // their results may be in the gap
   pending_.clear();
   for (const model::Evaluation& eval : state.evals)
     if (!model::is_terminal_evaluation(eval.status)) pending_[eval.id] = eval.status;
@@ -25,14 +25,14 @@ void Outline::take(io::EventFrame frame, std::int64_t time_ns) {
 }
 
 void Outline::take_plan(const io::EventFrame& frame) {
-  // The entry writes the evaluation that it is the plan of, and may create those of evicted jobs.
+  // The entry writes the evaluation of the plan, and may create evaluations of evicted jobs.
   const auto own = std::find_if(frame.objects.evals.begin(), frame.objects.evals.end(),
                                 [&](const model::Evaluation& eval) { return eval.create_index < frame.index; });
   if (own == frame.objects.evals.end()) return;
   Plan plan;
   plan.index = frame.index;
   for (const model::Allocation& alloc : frame.objects.allocs) {
-    if (alloc.alloc_modify_index != frame.index) continue;  // only linked to its replacement (R-CTRL-714)
+    if (alloc.alloc_modify_index != frame.index) continue;  // the entry only linked it to its replacement (R-CTRL-714)
     plan.now_ns = std::max(plan.now_ns, alloc.modify_time);
     if (alloc.create_index == frame.index)
       plan.outcome.placed.emplace_back(alloc.name, alloc.node_id);
@@ -51,7 +51,7 @@ void Outline::take_eval(const model::Evaluation& eval, std::uint64_t index) {
     pending_[eval.id] = eval.status;
     return;
   }
-  if (pending_.erase(eval.id) == 0 && eval.create_index != index) return;  // it had ended before
+  if (pending_.erase(eval.id) == 0 && eval.create_index != index) return;  // ended before
   const auto at = open_.find(eval.id);
   Open open = at == open_.end() ? Open{} : std::move(at->second);
   if (at != open_.end()) open_.erase(at);
@@ -59,7 +59,8 @@ void Outline::take_eval(const model::Evaluation& eval, std::uint64_t index) {
     ++cancelled_;
     return;
   }
-  if (eval.snapshot_index == 0 || eval.create_index == index) {  // the server's own, such as the delivery limit
+  // ended by the server itself, for example at the delivery limit
+  if (eval.snapshot_index == 0 || eval.create_index == index) {
     ++gave_up_;
     return;
   }
@@ -67,7 +68,8 @@ void Outline::take_eval(const model::Evaluation& eval, std::uint64_t index) {
   out.eval_id = eval.id, out.snapshot_index = eval.snapshot_index, out.done_index = index;
   out.state = states_ - 1, out.now_ns = eval.modify_time, out.ran_out = eval.status == "failed";
   for (Plan& plan : open.plans) {
-    if (plan.index <= eval.snapshot_index) continue;  // of a run that blocked it again (R-SCHED-18)
+    // the plan of an earlier run, after which it was blocked again (R-SCHED-18)
+    if (plan.index <= eval.snapshot_index) continue;
     if (out.plans++ > 0) continue;
     out.plan_index = plan.index, out.outcome = std::move(plan.outcome);
     if (plan.now_ns > 0) out.now_ns = plan.now_ns;

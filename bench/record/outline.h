@@ -1,4 +1,4 @@
-// Outline: what came of each evaluation of a recording, gathered in one pass over its frames.
+// Outline: the result of each evaluation of a recording, collected in one pass over its frames.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace berth::record {
 /// An evaluation that a scheduler finished.
 struct Finished {
   std::string eval_id;
-  std::uint64_t snapshot_index = 0;  ///< of the state it was decided on
-  std::uint64_t done_index = 0;      ///< of the entry that finished it
-  std::uint64_t plan_index = 0;      ///< of its plan; 0: it had none
-  std::size_t state = 0;             ///< number of the last State before its end
+  std::uint64_t snapshot_index = 0;  ///< index of the state it was decided on
+  std::uint64_t done_index = 0;      ///< index of the entry that finished it
+  std::uint64_t plan_index = 0;      ///< index of its plan; 0: it had none
+  std::size_t state = 0;             ///< number of the last State line before its end
   std::int64_t now_ns = 0;           ///< time of the decision, as precisely as recorded
-  std::size_t plans = 0;             ///< committed ones
-  bool ran_out = false;              ///< of attempts, as its plans were refused
+  std::size_t plans = 0;             ///< committed plans
+  bool ran_out = false;              ///< its attempts ran out, because its plans were refused
   Outcome outcome;
 };
 
@@ -30,9 +30,9 @@ class Outline final : public Reader {
   void take(const Gap&) override { ++gaps_; }
   void take_skipped(std::uint64_t) override { ++skipped_; }
 
-  /// By state, then by the index of decision, then by that of the end.
+  /// Sorted by state, then by index of decision, then by index of end.
   [[nodiscard]] std::vector<Finished> take_finished();
-  /// Configurations that came after the states, by ModifyIndex.
+  /// Configurations recorded after the states, by ModifyIndex.
   [[nodiscard]] std::vector<model::SchedulerConfiguration> take_configs();
   /// Evaluations that ended in another way or not at all, by reason.
   [[nodiscard]] std::map<std::string, std::uint64_t> others() const;
@@ -43,7 +43,7 @@ class Outline final : public Reader {
   struct Plan {
     std::uint64_t index = 0;
     std::int64_t now_ns = 0;
-    Outcome outcome;  ///< its allocations
+    Outcome outcome;  ///< what its plan changed
   };
   struct Open {
     std::vector<Plan> plans;
@@ -53,7 +53,7 @@ class Outline final : public Reader {
   void take_eval(const model::Evaluation& eval, std::uint64_t index);
 
   std::unordered_map<std::string, Open> open_;            // evaluations that have not ended
-  std::unordered_map<std::string, std::string> pending_;  // seen and not ended: ID -> status
+  std::unordered_map<std::string, std::string> pending_;  // not ended so far: ID -> status
   std::vector<Finished> finished_;
   std::vector<model::SchedulerConfiguration> configs_;
   std::uint64_t states_ = 0, frames_ = 0, gaps_ = 0, skipped_ = 0, first_index_ = 0, last_index_ = 0;

@@ -16,7 +16,7 @@ server::Config config_of(const model::Options& options) {
   server::Config out;
   out.options = options;
   out.retain = true;
-  out.broker.evals = out.broker.jobs = 1;  // nothing is queued
+  out.broker.evals = out.broker.jobs = 1;  // nothing is ever enqueued
   return out;
 }
 
@@ -26,7 +26,7 @@ std::string key_of(std::string_view topic, std::string_view name_space, std::str
   return out;
 }
 
-/// True if the two are one version, whose status and stability may differ.
+/// True if both are one version; status and stability may differ.
 bool is_same_version(const model::Job& a, const model::Job& b) {
   if (a.create_index != b.create_index || a.version != b.version) return false;
   json::Value one = model::to_json(a, model::WriteMode::sparse), other = model::to_json(b, model::WriteMode::sparse);
@@ -73,7 +73,7 @@ std::string Past::node_name(const std::string& id) const {
   return name ? *name : id;
 }
 
-/// Drops objects that the first state has in this form or a newer one.
+/// Drops objects that the first state contains in this form or a newer one.
 void Past::drop_older(io::EventFrame& frame) const {
   const auto is_older = [&](const char* topic, const std::string& name_space, const std::string& id) {
     const auto found = begun_.find(key_of(topic, name_space, id));
@@ -91,7 +91,7 @@ void Past::drop_older(io::EventFrame& frame) const {
   });
 }
 
-/// Drops objects that name another node or job than before, which the tables cannot store.
+/// Drops objects with another node or job than before: the tables cannot store that change.
 void Past::drop_contradictions(io::EventFrame& frame) {
   tables::StateStore& store = server_.store();
   const auto& tables = state();
@@ -125,7 +125,7 @@ void Past::put_jobs(const model::JobTable& jobs, tables::Commit& commit) {
   }
 }
 
-/// Gives each allocation its job; removes those whose job is not there.
+/// Sets the job of each allocation; removes allocations whose job is unknown.
 void Past::find_jobs(io::EventFrame& frame, const std::function<JobPtr(const model::Allocation&)>& job_of) {
   std::erase_if(frame.objects.allocs, [&](model::Allocation& alloc) {
     const tables::AllocRow row = server_.store().find_alloc(alloc.id);
@@ -155,7 +155,8 @@ void Past::apply(io::EventFrame frame, const std::function<JobPtr(const model::A
   tables::StateStore& store = server_.store();
   conform::StreamDelta delta;
   for (const io::EventFrame::Gone& gone : frame.gone) {
-    if (gone.topic == "Job" && frame.type == "JobBatchDeregistered")  // the collection takes all that the job had
+    // garbage collection removes everything of the job
+    if (gone.topic == "Job" && frame.type == "JobBatchDeregistered")
       if (const tables::JobKeyRow key = store.find_job_key(gone.name_space, gone.key); key != kNoRow)
         for (tables::AllocRow row = state().jobs.keys[key].alloc_head; row != kNoRow;
              row = state().allocs.next_of_job[row])

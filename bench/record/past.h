@@ -1,5 +1,5 @@
-// Past: the tables of a recorded cluster at one index after the other. Frames are applied as the objects they brought,
-// so nothing is decided or derived here, and the caches of the scheduler live on from evaluation to evaluation.
+// Past: the tables of a recorded cluster, at one index after another. Frames are applied as recorded objects: nothing
+// is decided or derived here, and the scheduler's caches are kept from evaluation to evaluation.
 #pragma once
 
 #include <functional>
@@ -17,30 +17,30 @@ using JobPtr = std::shared_ptr<const model::Job>;
 
 class Past {
  public:
-  /// Begins with a state of the recording, which is complete once the frames up to its index were applied.
+  /// Starts with a state of the recording, which is complete once all frames up to its index are applied.
   Past(const model::ClusterState& state, const model::Options& options);
   Past(const Past&) = delete;
   Past& operator=(const Past&) = delete;
 
-  /// Applies a frame. Events of allocations do not name the version of their job: `job_of` returns it for one that a
-  /// plan placed or updated; null: the current one.
+  /// Applies a frame. Events of allocations lack the version of their job: `job_of` returns it for an allocation that a
+  /// plan placed or updated; null: the current version.
   void apply(io::EventFrame frame, const std::function<JobPtr(const model::Allocation&)>& job_of);
   void set_config(const model::SchedulerConfiguration& config, std::uint64_t index);
-  /// Entries without events move the index as well, which seeds the visiting order (R-RANK-302).
+  /// Sets the latest index. Entries without events raise it too, and it seeds the visiting order (R-RANK-302).
   void raise_index(std::uint64_t index);
 
   [[nodiscard]] server::Server& server() { return server_; }
   [[nodiscard]] const tables::Snapshot& state() const { return server_.store().current(); }
   [[nodiscard]] server::ManualClock& clock() { return clock_; }
   [[nodiscard]] std::uint64_t index() const { return server_.store().index(); }
-  /// Index of the state that it began with.
+  /// Index of the first state.
   [[nodiscard]] std::uint64_t begin_index() const { return begin_index_; }
-  /// The stored version of a job by its number; null: there is none.
+  /// The stored version of a job by number; null: not stored.
   [[nodiscard]] JobPtr version(const std::string& name_space, const std::string& id, std::uint64_t number);
-  /// The node's name, or its ID if the state does not have it.
+  /// The node's name, or its ID if the node is not in the state.
   [[nodiscard]] std::string node_name(const std::string& id) const;
-  /// Objects that were left out: allocations whose job the recording does not have, and objects that changed their node
-  /// or job, which none does.
+  /// Number of omitted objects: allocations whose job is not in the recording, and objects with another node or job
+  /// than before, which valid recordings do not contain.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
  private:
@@ -53,7 +53,8 @@ class Past {
   server::ManualClock clock_;
   server::Server server_;
   std::uint64_t begin_index_ = 0, left_out_ = 0;
-  std::unordered_map<std::string, std::uint64_t> begun_;  // topic/ID -> ModifyIndex in the first state, until passed
+  // topic/ID -> ModifyIndex in the first state, until a frame reaches it
+  std::unordered_map<std::string, std::uint64_t> begun_;
   std::map<std::pair<tables::JobKeyRow, std::uint64_t>, tables::VersionRow> versions_;  // of the latest registration
 };
 

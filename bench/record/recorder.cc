@@ -52,7 +52,7 @@ class Recorder {
   }
 
  private:
-  // --- the beginning: errors end the command, and no file is left ---
+  // --- start: an error ends the command and leaves no file ---
   Result<void> begin() {
     if (auto fine = Writer::check(settings_.path); !fine) return fine;
     if (auto done = connect(kNewest); !done) return done;
@@ -114,7 +114,7 @@ class Recorder {
     state_is_due_ = false;
   }
 
-  // --- until the end ---
+  // --- recording ---
   [[nodiscard]] bool is_over() {
     out_.interrupted = run::interrupted();
     return out_.interrupted || !writer_->error().empty() ||
@@ -132,7 +132,8 @@ class Recorder {
     if (is_silent_ && Clock::now() >= next_config_) {
       config_wait_ =
           read_config() ? kConfigEvery : std::min(config_wait_ * 2, std::chrono::milliseconds(kLongestDelay));
-      next_config_ = Clock::now() + config_wait_;  // from the answer on: one that hangs must not hold up the stream
+      // counted from the answer, so that a slow agent does not hold up the stream
+      next_config_ = Clock::now() + config_wait_;
     }
     std::string line;
     switch (stream_->next(line, kWait)) {
@@ -209,8 +210,8 @@ class Recorder {
     progress_.update(out_.frames);
   }
 
-  /// False for a frame that was recorded before the connection broke. After a gap, notes it. An entry may have several
-  /// frames with its index (R-API-582), so a connection is continued at the index itself.
+  /// False for a frame that was recorded before the connection broke. After a gap, records the gap. An entry may have
+  /// several frames with its index (R-API-582), so a connection is continued at that index itself.
   bool follows(std::uint64_t index) {
     const bool is_first = std::exchange(is_first_, false);
     if (index == last_) {
@@ -230,8 +231,8 @@ class Recorder {
     return true;
   }
 
-  /// Entries without events leave a hole between indexes; one may be a new scheduler configuration.
-  /// False: no answer that can be read.
+  /// Reads the scheduler configuration, because an entry without events may have changed it: such entries leave a hole
+  /// between indexes. False: no readable answer.
   bool read_config() {
     if (!asking_) {
       auto connection = agent::Connection::open(connection_);
@@ -272,15 +273,15 @@ class Recorder {
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point next_try_{}, next_config_{};
   std::chrono::milliseconds delay_ = kFirstDelay, config_wait_ = kConfigEvery;
-  int unreadable_ = 0;                // times that one line was sent which cannot be read
+  int unreadable_ = 0;                // how often one unreadable line was received
   std::string unread_why_;            // why the line is unreadable
   std::uint64_t last_ = 0;            // index of the last frame; 0: none yet
   std::uint64_t frames_at_last_ = 0;  // recorded with that index
-  std::uint64_t repeated_ = 0;        // of these, still to come again on this connection
+  std::uint64_t repeated_ = 0;        // of these, those that this connection will repeat
   std::uint64_t config_index_ = 0;    // ModifyIndex of the recorded configuration
-  bool is_first_ = true;              // no frame came on this connection yet
-  bool is_out_ = false;               // lost, and not heard of again
-  bool is_silent_ = false;            // an entry without events was written since the configuration was read
+  bool is_first_ = true;              // no frame was received on this connection yet
+  bool is_out_ = false;               // the connection is lost and not restored yet
+  bool is_silent_ = false;            // an entry without events was written after the configuration was read
   bool state_is_due_ = false;         // after a gap
   Summary out_;
 };

@@ -98,8 +98,8 @@ void Writer::write_skipped(std::uint64_t index, const std::string& problem) {
 
 namespace {
 
-/// Calls each(line, number, is_last) for every non-empty line, with the lines of pieces of any length. A line is handed
-/// over when the next one begins. Ends when `each` returns false.
+/// Calls each(line, number, is_last) for every non-empty line. The text may arrive in pieces of any length. A line is
+/// passed on when the next one begins. Ends when `each` returns false.
 template <class Each>
 class LineFeed {
  public:
@@ -140,11 +140,11 @@ class LineFeed {
   }
 
   const Each& each_;
-  std::string part_, held_;  // of the line that is read, and the one before it
+  std::string part_, held_;  // the line being read, and the one before it
   std::size_t number_ = 0, held_number_ = 0;
 };
 
-/// The lines of a file, plain or gzip, which may be larger than memory. `text`: its text, if it was read already.
+/// Reads the lines of a file, plain or gzip, which may be larger than memory. `text`: its contents, if already read.
 template <class Each>
 Result<void> for_each_line(const std::string& path, const std::optional<std::string>& text, const Each& each) {
   LineFeed lines(each);
@@ -180,7 +180,8 @@ Result<Recording> Recording::open(const std::string& path) {
   Recording out;
   out.path_ = path;
   struct stat there {};
-  if (path == "-" || (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))) {  // cannot be read twice
+  // a pipe or device: cannot be read twice
+  if (path == "-" || (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))) {
     auto text = io::read_file(path);
     if (!text) return tl::unexpected(text.error());
     out.text_ = std::move(*text);

@@ -1,4 +1,4 @@
-// The file of a recording: lines of JSON, each one object, recognised by its first member.
+// The file of a recording: one JSON object per line, whose first member gives its kind.
 //
 //   {"format": "berth-recording", "version": 1, "Address", "Topics", "Redacted", "Time"}   the first line
 //   {"State": CLUSTER.json, "Time"}     a whole cluster. It is complete once the frames of this file up to its Index
@@ -34,7 +34,7 @@ struct Header {
   std::int64_t time_ns = 0;
 };
 struct Gap {
-  std::uint64_t after = 0, before = 0;  ///< indexes of the frames around it; 0: none yet
+  std::uint64_t after = 0, before = 0;  ///< indexes of the frames around the gap; 0: none yet
   std::string reason;
 };
 struct End {
@@ -42,8 +42,8 @@ struct End {
   std::uint64_t index = 0, frames = 0;
 };
 
-/// Writes a recording line by line. Each line reaches the file at once, so that a killed recording lacks at most a part
-/// of its last one.
+/// Writes a recording line by line. Each line reaches the file at once, so that a killed recording lacks at most part
+/// of its last line.
 class Writer {
  public:
   /// Error: the file exists and is not empty.
@@ -65,8 +65,7 @@ class Writer {
   void close();
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  /// Why a line could not be written or the file not closed; empty: all is well. Nothing is written after the first
-  /// error.
+  /// Why a line could not be written; empty: none failed. Nothing is written after the first error.
   [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
@@ -79,7 +78,7 @@ class Writer {
   std::string error_;
 };
 
-/// Receives the lines of a recording in their order.
+/// Receives the lines of a recording in order.
 class Reader {
  public:
   virtual ~Reader() = default;
@@ -93,10 +92,10 @@ class Reader {
 /// A recording. Can be read any number of times; each time it is read from the file line by line.
 class Recording {
  public:
-  /// Checks the first line of the file. Error: it is no recording, or one of a later version.
+  /// Checks the first line of the file. Error: it is not a recording, or one of a later version.
   [[nodiscard]] static Result<Recording> open(const std::string& path);
 
-  /// Hands every line to `reader`. Error: a line is damaged; a damaged last line is skipped and named in notes().
+  /// Passes every line to `reader`. Error: a line is damaged. A damaged last line is skipped and reported in notes().
   [[nodiscard]] Result<void> read(Reader& reader);
 
   [[nodiscard]] const Header& header() const { return header_; }
@@ -108,7 +107,7 @@ class Recording {
   [[nodiscard]] Result<void> read_line(const json::Value& line, const std::string& place, Reader& reader);
 
   std::string path_;
-  std::optional<std::string> text_;  // of a pipe, which cannot be read twice
+  std::optional<std::string> text_;  // contents of a pipe, which cannot be read twice
   Header header_;
   std::optional<End> end_;
   std::vector<std::string> notes_;

@@ -21,7 +21,7 @@ namespace {
 
 using tables::kNoRow;
 
-/// Topics without which the tables are not the cluster's.
+/// Topics without which the tables would differ from the cluster's.
 constexpr const char* kNeeded[] = {"Evaluation", "Allocation", "Deployment", "Job", "Node", "NodePool"};
 
 std::vector<std::string> only_in(const std::vector<std::string>& these, const std::vector<std::string>& not_those) {
@@ -58,15 +58,15 @@ class FirstPlan final : public sched::Planner {
   bool blocked_ = false;
 };
 
-/// What berth decides on an evaluation.
+/// berth's decision on an evaluation.
 struct Decision {
-  std::string error;  ///< why there is none
+  std::string error;  ///< why there is no decision
   Outcome outcome;
   model::Plan plan;
   std::map<std::string, model::AllocMetric> failed;  ///< by group
 };
 
-/// The metrics of a new placement, by its name.
+/// The planned allocation of this name on this node; null: none.
 const model::Allocation* placement(const model::Plan& plan, const std::string& name, const std::string& node) {
   const auto on_node = plan.node_allocation.find(node);
   if (on_node == plan.node_allocation.end()) return nullptr;
@@ -123,7 +123,7 @@ class Replay final : public Reader {
   }
 
   void take(io::EventFrame frame, std::int64_t) override {
-    if (!past_) return;  // a gap: the state that comes holds it
+    if (!past_) return;  // in a gap: the next State contains it
     decide_before(frame.index);
     set_configs(frame.index);
     const bool is_plan = frame.type == "PlanResult";
@@ -219,7 +219,7 @@ class Replay final : public Reader {
       differences(one, decision, *eval, different.differences);
     }
     if (one.plan_index == 0) return;
-    auto& planned = planned_[one.eval_id];  // the recorded plan's allocations have the versions that berth gives them
+    auto& planned = planned_[one.eval_id];  // the recorded allocations get the job versions that berth planned
     for (const auto& [node, allocs] : decision.plan.node_allocation)
       for (const model::Allocation& alloc : allocs)
         if (alloc.job) planned[alloc.name] = alloc.job;
@@ -261,7 +261,7 @@ class Replay final : public Reader {
     return out;
   }
 
-  /// Placements that begin to use a node.
+  /// Number of placements on nodes that were empty before.
   [[nodiscard]] std::uint64_t opened(const Outcome& outcome) const {
     std::set<tables::NodeRow> nodes;
     for (const auto& [name, node] : outcome.placed) {
@@ -314,8 +314,8 @@ class Replay final : public Reader {
       out.push_back(fmt::format("only {} leaves a blocked evaluation", nomad.blocked ? "Nomad" : "berth"));
   }
 
-  /// Prints the scores of both nodes. If Nomad's node is not among the best that berth lists, also berth's verdict on
-  /// it.
+  /// Explains the first difference: the scores of both nodes. If berth's list of best nodes lacks a node, berth decides
+  /// again for that node alone.
   void explain(const Finished& one, const Decision& decision, const model::Evaluation& eval, const std::string& name,
                const std::string& nomad_node, const std::string& berth_node) {
     Explanation& out = report_.first.emplace();
@@ -362,7 +362,7 @@ class Replay final : public Reader {
     return reasons.empty() ? "it is not feasible" : fmt::format("{}", fmt::join(reasons, ", "));
   }
 
-  /// The version of the job that a recorded plan gave an allocation.
+  /// The version of the job that a recorded plan gave to an allocation.
   JobPtr job_of(const model::Allocation& alloc) {
     if (const auto planned = planned_.find(alloc.eval_id); planned != planned_.end())
       if (const auto job = planned->second.find(alloc.name);
@@ -381,10 +381,10 @@ class Replay final : public Reader {
   std::size_t next_ = 0, next_config_ = 0, state_number_ = 0;
   std::unique_ptr<strategy::Ranker> ranker_;  // outlives the server, which calls its fit()
   std::unique_ptr<Past> past_;                // null: before the first state, and in a gap
-  /// Jobs of the allocations that berth plans, by evaluation and name, until the recorded plan is applied.
+  /// Jobs of the allocations planned by berth, by evaluation and name, until the recorded plan is applied.
   std::unordered_map<std::string, std::map<std::string, JobPtr>> planned_;
   std::uint64_t first_plan_ = 0;
-  std::array<std::string, 2> first_nodes_;  // of the explanation: Nomad's, berth's
+  std::array<std::string, 2> first_nodes_;  // of the explanation: Nomad's node, berth's node
 };
 
 Result<void> check(const Recording& recording, const OtherSettings& settings) {

@@ -1,12 +1,12 @@
-// `berth replay`: decides the evaluations of a recording again, each on the tables as they were, and compares the
-// result with what Nomad did.
+// `berth replay`: decides the evaluations of a recording again, each on the state that Nomad decided it on, and
+// compares the results.
 //
-// An evaluation is comparable if its SnapshotIndex is an index that the tables went through, and if Nomad decided it in
-// one attempt: the tables then are the state that Nomad's worker saw, and the visiting order, which ID and index seed
-// (R-RANK-302), is the same. Everything else is counted by its reason.
+// An evaluation can be compared if its SnapshotIndex is an index of the recording, and if Nomad decided it in one
+// attempt. The tables are then the state of Nomad's worker, and the visiting order, seeded by ID and index
+// (R-RANK-302), is the same. All others are counted by reason.
 //
-// The recording is read twice: outline.h gathers what came of each evaluation, then the tables go through the indexes.
-// Memory: the tables, the longest line, and a few hundred bytes for each evaluation and placement.
+// The recording is read twice: first outline.h collects the results of the evaluations, then the tables are replayed
+// from index to index. Memory: the tables, the longest line, and a few hundred bytes per evaluation and placement.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@
 
 namespace berth::record {
 
-/// What an evaluation came to. Allocations by name and node where they are new, by ID where they exist.
+/// The result of an evaluation. New allocations by name and node, existing ones by ID.
 struct Outcome {
   std::vector<std::pair<std::string, std::string>> placed;  ///< name, node ID; ascending
   std::vector<std::string> stopped, evicted, updated;       ///< IDs of allocations; ascending
   std::map<std::string, std::uint64_t> failed;              ///< allocations without a node, by group
-  bool blocked = false;                                     ///< it left a blocked evaluation
+  bool blocked = false;                                     ///< a blocked evaluation was created
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
@@ -38,14 +38,14 @@ struct OtherSettings {
 
 struct Totals {
   std::uint64_t placed = 0, stopped = 0, evicted = 0, updated = 0, failed = 0, blocked = 0;
-  std::uint64_t opened = 0;  ///< placements on a node that held no live allocation
+  std::uint64_t opened = 0;  ///< placements on a node without live allocations
   void add(const Outcome& outcome);
 };
 
 /// A node in the explanation of a difference.
 struct ScoredNode {
   std::string name, reason;            ///< reason: why berth cannot place there; "" if it can
-  std::optional<double> nomad, berth;  ///< final scores; nullopt: not among those recorded
+  std::optional<double> nomad, berth;  ///< final scores; nullopt: not recorded
 };
 struct Explanation {
   std::string alloc;
@@ -54,7 +54,7 @@ struct Explanation {
 
 struct DifferentEval {
   std::string id, job, trigger;          ///< job with "@namespace" unless it is `default`
-  std::uint64_t index = 0;               ///< that it was decided at
+  std::uint64_t index = 0;               ///< index of the decision
   std::vector<std::string> differences;  ///< one line each
 };
 
@@ -65,13 +65,13 @@ struct Report {
   std::uint64_t finished = 0, compared = 0, equal = 0;
   std::map<std::string, std::uint64_t> not_comparable;  ///< by reason
   Totals nomad, berth;                                  ///< of the compared evaluations
-  std::uint64_t elsewhere = 0;                          ///< of the placements that both made: on another node
+  std::uint64_t elsewhere = 0;                          ///< placements made by both, on different nodes
   std::vector<DifferentEval> different;
-  std::optional<Explanation> first;  ///< of the first difference in a placement
+  std::optional<Explanation> first;  ///< for the first difference in a placement
   std::vector<std::string> notes;
 };
 
-/// Error: the recording is damaged, lacks topics that decisions need, or `settings` name something unknown.
+/// Error: the recording is damaged or lacks topics that decisions need, or `settings` contain an unknown name.
 [[nodiscard]] Result<Report> replay(Recording& recording, const OtherSettings& settings);
 
 }  // namespace berth::record

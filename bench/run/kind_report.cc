@@ -26,7 +26,7 @@ std::vector<NomadTimes::Kind> kinds_of(const NomadTimes& times) {
 
 std::string whole(double ns) { return time_words(static_cast<std::int64_t>(ns)); }
 
-/// Ratio of a median evaluation to one of the first kind. Medians are least disturbed by a busy machine.
+/// Median evaluation time of a kind, relative to the first kind. Medians are least disturbed by a busy machine.
 double beside_first(const KindTimes::Kind& kind, const KindTimes::Kind& first) {
   return ratio_of(kind.schedule.percentile(50), first.schedule.percentile(50));
 }

@@ -1,5 +1,5 @@
-// NodePorts: what a node offers of networks, as fingerprinted: addresses, aliases, reserved ports, the dynamic range
-// (R-MODEL-472 to 474, R-RANK-602 to 605). Parsed once per version of a node and never written afterwards, so every
+// NodePorts: the networks of a node as fingerprinted: addresses, aliases, reserved ports, the dynamic range
+// (R-MODEL-472 to 474, R-RANK-602 to 605). Parsed once per version of a node and not written afterwards, so every
 // thread may read it.
 #pragma once
 

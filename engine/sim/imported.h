@@ -1,13 +1,13 @@
 // An imported cluster as the input of a run: its state at the start, and jobs that arrive as they seem to have arrived.
 //
-//   start        the imported state without its evaluations: what it had still to decide is not decided again
+//   start        the imported state without its evaluations: pending ones are not decided
 //   families     a job with its stored versions, or all launches of a periodic or parameterized job; one template each
 //   rate         registrations of a family over the window that the data cover. Services, and jobs that end, have
 //                separate windows, because Nomad soon removes jobs that have ended
 //   run times    of jobs that end: drawn from the finished allocations of the family, else from those of all families
 //   ends         of allocations that ran at the import: a run time longer than the time that they have already run
 //
-// All draws come from the workload's seed. Nothing here is known of jobs that were removed before the import.
+// All draws come from the workload's seed. Jobs that were removed before the import are unknown.
 #pragma once
 
 #include <string>

@@ -67,7 +67,7 @@ NodeCapacity capacity_of(const model::Node& node) {
   return capacity;
 }
 
-/// Compares the keys without columns for "nodes of one class are equal in each key".
+/// True if two nodes agree on the keys that may lack a column: part of the check for classes_exact.
 bool same_without_columns(const NodeTable& nodes, const NodeSpec& a, const NodeSpec& b) {
   return &a == &b || nodes.fixed->columns.size() < kColumnsOfNodes ||
          (same_shared_values(a.node.attributes, b.node.attributes) && same_shared_values(a.node.meta, b.node.meta));
