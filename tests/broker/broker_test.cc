@@ -88,7 +88,7 @@ TEST_P(EitherOrder, FaultsAreNamedCountedAndChangeNothing) {  // R-CTRL-329, 331
   broker.enable();
   const std::vector<Eval> beyond = {eval(1, 1), eval(64, 1)};
   fails(broker.enqueue(beyond, 0), Fault::full, "eval broker full");
-  EXPECT_EQ(broker.totals().accepted, 0u);  // nothing of the set
+  EXPECT_EQ(broker.totals().accepted, 0u);  // none of the set was accepted
   const std::vector<Eval> one = {eval(1, 1)};
   ASSERT_TRUE(broker.enqueue(one, 0));
   fails(broker.ack(EvalRow{1}, make_token(EvalRow{1}, 1), 0), Fault::not_found, "Evaluation ID not found");
@@ -189,7 +189,8 @@ TEST_P(EitherOrder, NothingIsLostInRandomUse) {
     }
     const Totals t = broker.totals();
     ASSERT_EQ(t.accepted, t.acked + t.cancelled + t.dropped) << "seed " << seed;
-    const Stats s = broker.stats();  // exact without Nomad's quirks, but for nacks from the failed queue (R-CTRL-347)
+    // exact without Nomad's quirks, except for nacks from the failed queue (R-CTRL-347)
+    const Stats s = broker.stats();
     EXPECT_EQ(s.ready, 0);
     EXPECT_EQ(s.unacked, 0);
     EXPECT_EQ(s.pending, 0);
@@ -247,7 +248,7 @@ TEST(Broker, AllocatesNothingInTheSteadyState) {
   std::uint32_t next = 0;
   const auto round = [&] {
     for (std::uint32_t i = 0; i < 100; ++i) {
-      Eval e = eval(next % 1024, next % 48, static_cast<std::int32_t>(1 + random() % 100));  // many pend
+      Eval e = eval(next % 1024, next % 48, static_cast<std::int32_t>(1 + random() % 100));  // many are pending
       ++next;
       static_cast<void>(broker.enqueue({&e, 1}, now));
     }
@@ -264,7 +265,7 @@ TEST(Broker, AllocatesNothingInTheSteadyState) {
     cancelled.clear();
     broker.take_cancelable(1000, cancelled);
   };
-  // Levels, nodes and lists first reach their sizes: how long that takes depends on the drawn priorities.
+  // Levels, nodes and lists reach their final sizes first; how long that takes depends on the drawn priorities.
   for (int i = 0; i < 300; ++i) round();
   std::uint64_t allocated = 1;
   for (int window = 0; window < 30 && allocated > 0; ++window) {
@@ -302,7 +303,7 @@ void run_interleaved(std::uint64_t seed, bool freeze, bool timeouts) {
         Eval e = eval(row, row % 3, static_cast<std::int32_t>(1 + c % 3));
         if (c >> 8 & 1) e.wait_ns = kSecond;
         static_cast<void>(broker.enqueue({&e, 1}, now));
-        if (c >> 9 & 1) static_cast<void>(broker.enqueue({&e, 1}, now));  // known: ignored, unless it is over already
+        if (c >> 9 & 1) static_cast<void>(broker.enqueue({&e, 1}, now));  // known: ignored, unless it has ended already
       }
     });
   for (std::uint32_t w = 0; w < 2; ++w)

@@ -59,7 +59,7 @@ TEST(ReadyQueue, GrowsNoMoreOnceItHasSeenItsPeak) {
   EXPECT_EQ(queue.ring_count(), rings);
 }
 
-TEST(Linearizer, AcceptsAndRefuses) {  // the judge itself
+TEST(Linearizer, AcceptsAndRefuses) {  // checks the checker itself
   const auto push = [](std::uint64_t b, std::uint64_t e, std::uint32_t level, std::uint32_t v) {
     return QueueOp{b, e, true, level, v, 0};
   };
@@ -71,23 +71,25 @@ TEST(Linearizer, AcceptsAndRefuses) {  // the judge itself
   EXPECT_TRUE(ok({push(1, 2, 0, 7), push(3, 4, 9, 8), pop(5, 6, 8), pop(7, 8, 7), pop(9, 10, std::nullopt)}));
   EXPECT_FALSE(ok({push(1, 2, 0, 7), push(3, 4, 9, 8), pop(5, 6, 7), pop(7, 8, 8)}));  // priority
   EXPECT_FALSE(ok({push(1, 2, 5, 7), push(3, 4, 5, 8), pop(5, 6, 8), pop(7, 8, 7)}));  // order within a level
-  EXPECT_FALSE(ok({push(1, 2, 5, 7), pop(3, 4, std::nullopt), pop(5, 6, 7)}));         // hidden
+  EXPECT_FALSE(ok({push(1, 2, 5, 7), pop(3, 4, std::nullopt), pop(5, 6, 7)}));         // the item is missing
   EXPECT_FALSE(ok({push(1, 2, 5, 7), pop(3, 4, 7), pop(5, 6, 7)}));                    // twice
-  EXPECT_TRUE(ok({push(1, 9, 5, 7), pop(2, 4, std::nullopt), pop(5, 6, 7)}));          // push still under way
-  EXPECT_TRUE(ok({push(1, 2, 0, 7), push(3, 6, 9, 8), pop(4, 5, 7), pop(7, 8, 8)}));   // higher one under way
-  EXPECT_FALSE(ok({push(1, 2, 9, 8), push(3, 4, 0, 7), pop(0, 5, 7), pop(7, 8, 8)}));  // higher one was over before
+  EXPECT_TRUE(ok({push(1, 9, 5, 7), pop(2, 4, std::nullopt), pop(5, 6, 7)}));          // the push has not ended yet
+  // the push of higher priority has not ended yet
+  EXPECT_TRUE(ok({push(1, 2, 0, 7), push(3, 6, 9, 8), pop(4, 5, 7), pop(7, 8, 8)}));
+  // the push of higher priority ended before
+  EXPECT_FALSE(ok({push(1, 2, 9, 8), push(3, 4, 0, 7), pop(0, 5, 7), pop(7, 8, 8)}));
 }
 
 struct InterleavingCase {
   const char* name;
   std::uint32_t slots_first;
   std::vector<std::uint32_t> levels;
-  std::uint32_t pops_of_four;  ///< how many of four operations are pops, about
+  std::uint32_t pops_of_four;  ///< about this many of four operations are pops
 };
 
 class Interleavings : public ::testing::TestWithParam<InterleavingCase> {
  protected:
-  /// One run: what three or four threads did, then the rest taken out by one.
+  /// One run: three or four threads operate, then one takes out the rest.
   bool run(std::uint64_t seed, bool freeze, std::vector<QueueOp>& history) {
     std::mt19937_64 random(seed);
     const InterleavingCase& c = GetParam();

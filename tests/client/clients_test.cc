@@ -776,7 +776,7 @@ TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   EXPECT_EQ(since(last(1)->report.health_at), 10 * kSecond);
   change(1, [](ServerAlloc& s) { s.alloc_modify_index += 5; });
   run_for(30 * kSecond);
-  EXPECT_EQ(since(last(1)->report.health_at), 10 * kSecond);  // known: not watched again
+  EXPECT_EQ(since(last(1)->report.health_at), 10 * kSecond);  // health is known: not watched again
   change(1, [](ServerAlloc& s) { s.deployment = 4, s.has_health = false; });
   run_for(30 * kSecond);
   EXPECT_EQ(since(last(1)->report.health_at), 70 * kSecond);

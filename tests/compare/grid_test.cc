@@ -110,7 +110,7 @@ TEST(Problem, MatchesTheWorkload) {
     for (strategy::Row node = 0; node < 40; ++node)
       EXPECT_EQ(task.may_run_on(node), problem->node_classes[node] == "gpu");
   }
-  // Another seed, another problem: but the same one for the same seed.
+  // Another seed gives another problem, the same seed the same one.
   EXPECT_EQ(sim::packing_problem(workload_of(kWorkload), 7)->asked(), problem->asked());
 }
 
@@ -133,7 +133,7 @@ TEST(Quality, ByHand) {
   EXPECT_DOUBLE_EQ(q.fragmentation_percent, 0);
   EXPECT_DOUBLE_EQ(q.nodes_used_percent, 50);
   EXPECT_DOUBLE_EQ(q.balance, 43.75);  // 0 and 87.5
-  // A mean request of 2,500 MHz: one fits in 4,500, and one does on the empty node; with 2,000 two and two.
+  // A mean request of 2,500 MHz: one fits into 4,500 in total, and one fits on the empty node; with 2,000 two and two.
   filler.ask = {1600, 0, 0, 0};
   fleet.place(0, fleet.add_class(filler), 0);  // 2,400 and 500 left: 2,900 would hold one of 2,500, no node does
   context.demand_mean = {2500, 0, 0, 0};
@@ -156,8 +156,8 @@ TEST(Replay, RespectsDistinctHostsAndDepartures) {
     return *sim::replay_packing(problem, problem.context(), {0, 1, 2}, {.departures = departures}, strategy::registry(),
                                 {"first-fit", {}});
   };
-  EXPECT_EQ(run(false).placed, 3U);  // the fourth of the job has no host of its own, and no node is empty any more
-  EXPECT_EQ(run(true).placed, 6U);   // at 10 the first three are gone
+  EXPECT_EQ(run(false).placed, 3U);  // the fourth of the job needs a host of its own, and no empty node is left
+  EXPECT_EQ(run(true).placed, 6U);   // at time 10 the first three have ended
   EXPECT_NE(run(true).digest, run(false).digest);
 }
 
@@ -228,7 +228,7 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   fs::remove(files[0]);
   std::ofstream(files[1], std::ios::trunc) << "{\"key\": ";  // cut off
   std::ofstream(files[2], std::ios::trunc) << "{\"key\": \"of another run\", \"digest\": \"\", \"metrics\": {}}";
-  // A whole file with the run's key but a changed value: a negative one, or one more.
+  // A complete file with the run's key, but one value negative or raised by one.
   for (const std::size_t changed : {3U, 4U}) {
     std::ifstream in(files[changed]);
     std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -246,7 +246,7 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   EXPECT_EQ(second->digest(), first->digest());
   for (std::size_t i = 0; i < first->runs.size(); ++i)
     EXPECT_EQ(first->runs[i].measured.curves, second->runs[i].measured.curves);
-  // Another workload does not take these for its own.
+  // Another workload does not use these files.
   const auto third = run_grid(workload, std::string(kWorkload) + "\n", options);
   ASSERT_TRUE(third);
   for (const GridRun& run : third->runs) EXPECT_FALSE(run.resumed);
@@ -262,19 +262,19 @@ TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
     problem.node_classes.assign(nodes, "nothing");
     problem.classes = {strategy::TaskClass{}};
     for (const strategy::StrategyInfo* info : strategy::registry().all()) {
-      if (info->name == "sum" || info->name == "expr") continue;  // they are nothing without their parts
+      if (info->name == "sum" || info->name == "expr") continue;  // they need parts
       std::vector<std::uint32_t> order(nodes);
       for (std::uint32_t i = 0; i < nodes; ++i) order[i] = i;
       problem.arrivals.clear();
       const auto none = sim::replay_packing(problem, problem.context(), order, {.departures = true},
                                             strategy::registry(), {info->name, {}});
       ASSERT_TRUE(none) << info->name;
-      EXPECT_EQ(none->placed_percent(), 100) << info->name;  // nothing was asked
+      EXPECT_EQ(none->placed_percent(), 100) << info->name;  // no task was requested
       problem.arrivals = {{.due_ns = 0, .run_time_ns = 1, .task = 0, .count = 3, .job = 0, .distinct_hosts = false}};
       const auto some =
           sim::replay_packing(problem, problem.context(), order, {}, strategy::registry(), {info->name, {}});
       ASSERT_TRUE(some) << info->name;
-      EXPECT_EQ(some->placed, nodes == 0 ? 0U : 3U) << info->name;  // asks nothing: fits wherever a node is
+      EXPECT_EQ(some->placed, nodes == 0 ? 0U : 3U) << info->name;  // the task requests nothing: it fits on any node
       for (const double used : some->quality.used_percent) EXPECT_EQ(used, 0) << info->name;
     }
   }

@@ -106,7 +106,7 @@ TEST(Victims, AreEnoughAndNeverBetterThanTheOptimum) {  // R-STRAT-816, 824
                      .free = {below(3), below(3), below(3), 250 * below(2)},
                      .capacity = {50, 50, 20, 4000},
                      .candidates = candidates};
-    std::vector<Positions> all;  // every subset that is enough
+    std::vector<Positions> all;  // every sufficient subset
     for (std::size_t bits = 0; bits < std::size_t{1} << candidates.size(); ++bits) {
       Positions subset;
       for (std::uint32_t i = 0; i < candidates.size(); ++i)
@@ -180,7 +180,8 @@ TEST(Victims, SearchesOfManyThatEndGiveTheOptimum) {
   std::mt19937_64 random(23);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   for (int round = 0; round < 10; ++round) {
-    // 12 that bring something, and as many that bring nothing: too many to try all, and never victims.
+    // 12 candidates that free something, and 12 that free nothing: too many for all subsets, and the latter are never
+    // victims.
     std::vector<Evictable> candidates(24);
     static_assert(24 > kExactCandidates);
     for (std::size_t i = 0; i < 12; ++i) candidates[2 * i] = candidate(1 + below(6), 1 + below(4), 10 * below(4));
@@ -207,7 +208,7 @@ TEST(Victims, SearchesThatAreCutOffSaySoAndAreNoWorseThanGreedy) {
   for (Evictable& c : candidates)
     c = candidate(1000 + static_cast<std::int32_t>(random() % 1000), 1000 + static_cast<std::int32_t>(random() % 1000),
                   static_cast<std::int32_t>(random() % 50));
-  // Ten go or eleven, with an overshoot that no bound can tell before the end.
+  // Either ten or eleven victims, with an overshoot that no bound excludes before the end.
   const Shortage s{
       .ask = {16'000, 17'000, 0, 0}, .free = {}, .capacity = {180'000, 180'000, 0, 0}, .candidates = candidates};
   for (const auto& [greedy, exact] : kGreedyAndExact) {
@@ -215,7 +216,7 @@ TEST(Victims, SearchesThatAreCutOffSaySoAndAreNoWorseThanGreedy) {
     const Positions found = *choose_victims(exact, s, &unproven);
     EXPECT_TRUE(unproven);
     EXPECT_TRUE(enough(s, found));
-    EXPECT_EQ(found, *choose_victims(exact, s));  // the same whenever it is asked
+    EXPECT_EQ(found, *choose_victims(exact, s));  // deterministic
     EXPECT_LE(objective_of(exact, cost_of(s, found, 10)),
               objective_of(exact, cost_of(s, *choose_victims(greedy, s), 10)));
   }
@@ -242,10 +243,11 @@ TEST(Victims, BeyondTheirBudgetArePutBackFirst) {  // R-STRAT-812
   const Evictable low = candidate(4, 0, 10), high = candidate(4, 0, 20);
   using Answer = std::pair<Positions, std::size_t>;
   EXPECT_EQ(victims_of({low, high}, 4), (Answer{{0}, 0}));
-  EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 4), (Answer{{1}, 0}));     // protected in spite of its priority
-  EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 8), (Answer{{0, 1}, 1}));  // there is no other way
+  // within its budget in spite of its lower priority
+  EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 4), (Answer{{1}, 0}));
+  EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 8), (Answer{{0, 1}, 1}));  // there is no other choice
   EXPECT_EQ(victims_of({of_group(low, 1, 1), high}, 4), (Answer{{0}, 0}));
-  // A budget of one covers the most important, here the earliest; the two others are beyond it and stay.
+  // A budget of one protects the most important task, here the earliest; the two others are beyond it and stay.
   std::vector<Evictable> three;
   for (const std::int64_t start : {1, 2, 3}) three.push_back(of_group(candidate(4, 0, 10, start), 7, 1));
   EXPECT_EQ(victims_of(three, 4), (Answer{{0}, 0}));
@@ -396,7 +398,7 @@ TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) { 
   std::mt19937_64 random(41);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   for (int round = 0; round < 12; ++round) {
-    Crowded crowd(7);  // priorities so near each other that nobody who is evicted evicts others
+    Crowded crowd(7);  // priorities so close that no evicted task evicts others
     for (std::uint32_t node = 0; node < 7; ++node)
       for (std::int32_t left = 10; left > 0;) {
         const std::int32_t cpu = std::min(left, 1 + below(5));
@@ -405,7 +407,7 @@ TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) { 
     std::vector<std::uint32_t> order = first_nodes(7), shuffled = order;
     std::shuffle(shuffled.begin(), shuffled.end(), random);
     for (const PreemptionRule& rule : preemption_rules()) {
-      // Nomad's scores of two nodes can be equal with other victims; a sample is one.
+      // Nomad's scores of two nodes can be equal with different victims, and a sample depends on the order.
       if (rule.node == NodeRule::nomad || rule.search != NodeSearch::all) continue;
       SCOPED_TRACE(std::string(rule.name) + " round " + std::to_string(round));
       const PreemptionRun run = crowd.evict(rule.name, order), other = crowd.evict(rule.name, shuffled);
@@ -448,8 +450,9 @@ TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
 }
 
 TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
-  // A task of 25 without a budget on the first of 250 nodes; on the others one each of a group of 250 that lets one be
-  // away, and one is: all of them are beyond. Wherever the search begins, it continues to the first node.
+  // A task of 25 without a budget is on the first of 250 nodes. Each other node has a task of a group of 250 that lets
+  // one be away, and one is: all of them are beyond the budget. Wherever the search begins, it continues to the first
+  // node.
   Crowded crowd(250);
   for (const std::int32_t priority : {25, 20}) {
     strategy::TaskClass whole;
@@ -470,7 +473,7 @@ TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
 }
 
 TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
-  // Two of a group that lets one be away, priority 10, and one of 15 without a budget; two tasks of 50 come.
+  // Two tasks of priority 10 of a group that lets one be away, and one of 15 without a budget; two tasks of 50 arrive.
   PackingProblem problem;
   problem.models = {""};
   problem.nodes.assign(3, {{10, 10, 0, 0}, 0, 0});
@@ -493,10 +496,10 @@ TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
     return std::pair(out->victim_priorities, out->beyond_budget);
   };
   using Sum = std::pair<std::int64_t, std::uint64_t>;
-  EXPECT_EQ(run("kubernetes", {}), (Sum{20, 0}));                    // no budgets: both of 10
-  EXPECT_EQ(run("kubernetes", {.by_migrate = true}), (Sum{25, 0}));  // one of 10, then the 15
+  EXPECT_EQ(run("kubernetes", {}), (Sum{20, 0}));                    // without budgets: both of 10
+  EXPECT_EQ(run("kubernetes", {.by_migrate = true}), (Sum{25, 0}));  // with budgets: one of 10, then the 15
   EXPECT_EQ(run("kubernetes", {.of_each = 2}), (Sum{20, 0}));
-  EXPECT_EQ(run("lexicographic", {.by_migrate = true}), (Sum{20, 1}));  // does not look, and is counted
+  EXPECT_EQ(run("lexicographic", {.by_migrate = true}), (Sum{20, 1}));  // ignores budgets; the violation is counted
 }
 
 TEST(PreemptionReplay, SparesWhoIsNotEligible) {  // R-STRAT-802
@@ -528,7 +531,7 @@ TEST(PreemptionReplay, FreesDevicesNotThousandths) {  // R-STRAT-818
                                        strategy::preemption_registry(), {rule.name, {}});
     ASSERT_TRUE(run);
     EXPECT_EQ(run->victims, 2U) << rule.name;
-    if (rule.node != NodeRule::run_time) {  // the 50 has run shorter
+    if (rule.node != NodeRule::run_time) {  // the 50 has the shorter run time
       EXPECT_EQ(run->victim_priority_max, 10) << rule.name;
     }
     EXPECT_EQ(run->running, 2U) << rule.name;
@@ -579,7 +582,7 @@ TEST(PreemptionRegistry, TakesRulesOfOnesOwn) {
   };
   EXPECT_EQ(run("youngest-first").victim_priorities, 20 + 10);  // the 20 evicts the 10 in turn
   EXPECT_EQ(run("lexicographic").victim_priorities, 10);
-  EXPECT_EQ(run("careless").victims, 0U);  // no answer: nobody is evicted
+  EXPECT_EQ(run("careless").victims, 0U);  // an invalid answer: no eviction
 }
 
 TEST(PreemptionRegistry, NamesTheNearestAndComparesNodesByAnyRule) {
@@ -593,7 +596,7 @@ TEST(PreemptionRegistry, NamesTheNearestAndComparesNodesByAnyRule) {
     ASSERT_FALSE(spec) << text;
     EXPECT_NE(spec.error().line().find(words), std::string::npos) << spec.error().line();
   }
-  // The node with the fewest by its victims, and with the least run time by the node.
+  // The node with the fewest victims, and the one with the least run time.
   const std::vector<Arrival> arrivals = {{3, 10}, {3, 10}, {4, 30}, {10, 20}, {5, 60}};
   EXPECT_EQ(replay(2, arrivals, "lexicographic").victims, 2U);
   EXPECT_EQ(replay(2, arrivals, "lexicographic:node=least-run-time").victims, 1U);

@@ -22,7 +22,7 @@ using strategy::testing::task_of;
 
 using Positions = std::vector<std::uint32_t>;
 
-/// Nodes of 8,000 thousandths of cpu and two devices, and what is placed there.
+/// Nodes of 8,000 thousandths of cpu and two devices, and their tasks.
 struct Small {
   Fleet fleet;
   std::vector<PlacedTask> placed;
@@ -43,7 +43,7 @@ struct Small {
   }
 };
 
-/// Typical tasks want one whole device and 1,000 of cpu: what is left of a device in use is worth nothing to them.
+/// Typical tasks request one whole device and 1,000 of cpu: the rest of a device in use is useless to them.
 const strategy::FragmentTables& whole_devices_wanted() {
   static const strategy::FragmentTables kTables({{1000, 1, 1000, "", 1, 1.0}}, {""});
   return kTables;
@@ -65,10 +65,10 @@ TEST(Rebalance, TakesWhatIsLeastLikeWhatWouldBeFree) {  // R-STRAT-832
 TEST(Rebalance, TakesTheTaskWithTheGreatestGain) {  // R-STRAT-833, 834
   Small s(4);
   s.place(0, task_of(100, 1, 600), 1);                                       // F 400: 400 once it left
-  s.place(1, task_of(100, 1, 300), 1);                                       // F 700 + 800: 700 without this one
-  s.place(1, task_of(100, 1, 200), 2);                                       // 800 without that one
+  s.place(1, task_of(100, 1, 300), 1);                                       // F 700 + 800: 700 without this task
+  s.place(1, task_of(100, 1, 200), 2);                                       // 800 without that task
   s.place(2, task_of(100, 1, 1000), 1);                                      // F 0: nothing to gain
-  s.place(3, task_of(100, 1, 500), 2), s.place(3, task_of(100, 1, 400), 2);  // F 100: each alone gains nothing
+  s.place(3, task_of(100, 1, 500), 2), s.place(3, task_of(100, 1, 400), 2);  // F 100: neither alone gains anything
   const auto& tables = whole_devices_wanted();
   EXPECT_EQ(s.choose(RebalanceRule::fragments_one, 9, tables), (Positions{2, 0}));
   EXPECT_EQ(s.choose(RebalanceRule::fragments_many, 9, tables), (Positions{2, 1, 0}));
@@ -88,7 +88,7 @@ TEST(Rebalance, DoesNotDependOnTheOrderOfTheNodesAndGoesOnWithAGreaterBudget) {
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   std::size_t chosen = 0;
   for (int round = 0; round < 20; ++round) {
-    Positions places(8);  // where each node stands
+    Positions places(8);  // row of each node
     std::iota(places.begin(), places.end(), 0U);
     Small here(8), there(8);
     std::shuffle(places.begin(), places.end(), random);
@@ -114,7 +114,7 @@ TEST(Rebalance, DoesNotDependOnTheOrderOfTheNodesAndGoesOnWithAGreaterBudget) {
   EXPECT_GT(chosen, 100U);
 }
 
-/// A cluster that tasks with parts of devices and with whole ones fill up.
+/// A cluster filled by tasks with parts of devices and with whole ones.
 PackingProblem problem_of(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };

@@ -49,11 +49,11 @@ struct BoundCase {
 TEST(Bounds, ByHand) {  // bins of 10
   const BoundCase cases[] = {
       {"nothing", {}, 0},
-      {"over half", {{6, 3}}, 3},                // none beside another
+      {"over half", {{6, 3}}, 3},                // no two in one bin
       {"u_2", {{4, 5}}, 3},                      // two to a bin: u_2(0.4) = 1/2
       {"exact halves", {{5, 4}}, 2},             //
       {"thirds", {{3, 4}, {1, 0}}, 2},           // three to a bin
-      {"large and small", {{7, 2}, {4, 3}}, 4},  // the 4s do not fit beside a 7, and two of them share a bin
+      {"large and small", {{7, 2}, {4, 3}}, 4},  // the 4s do not fit into a bin with a 7, and two of them share a bin
       {"full", {{10, 7}}, 7},
   };
   for (const BoundCase& c : cases) {
@@ -129,7 +129,7 @@ bool packs(const PackingProblem& problem, std::uint64_t n) {
         if (fits && place(i + 1)) return true;
         node = before;
       }
-      if (node.cpu == 10 && node.memory == 10) break;  // empty nodes are alike
+      if (node.cpu == 10 && node.memory == 10) break;  // empty nodes are equal
     }
     return false;
   };
@@ -151,7 +151,7 @@ TEST(MinimumNodes, LieBetweenTheBoundAndWhatWasFoundByTryingAll) {
       const auto found = smallest_cluster(problem, context, nodes, bound, false, 1, strategy::registry(), spec);
       ASSERT_TRUE(found) << found.error().line();
       EXPECT_GE(found->nodes, optimum) << name << " seed " << seed;
-      // One size after the other, from one node on.
+      // Every size in turn, from one node on.
       const auto holds = [&](std::uint64_t n) {
         std::vector<std::uint32_t> order(n, 0);
         const auto run = sim::replay_packing(problem, context, order, {.seed = 1}, strategy::registry(), spec);
@@ -221,7 +221,7 @@ TEST(MinimumNodes, OfOneClassKeepWhatMayRunThere) {
   ASSERT_EQ(only.nodes.size(), 2U);
   EXPECT_EQ(only.classes[1].eligible, std::vector<std::uint64_t>{0b10});
   ASSERT_EQ(only.arrivals.size(), 2U);
-  EXPECT_EQ(only.arrivals[0].count, 2U);  // what was there before comes first
+  EXPECT_EQ(only.arrivals[0].count, 2U);  // arrivals that were there before come first
   EXPECT_EQ(only.asked(), 6U);
   // Every second task requests 20 MHz of node 2 and its copies: at least 4 nodes if tasks were divisible.
   EXPECT_EQ(sim::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).by(), "eligible nodes");
@@ -269,7 +269,7 @@ TEST(Capacity, IsWhatFitsNodeByNode) {
       const auto run = sim::replay_packing(problem, problem.context(), {0, 1, 2}, {.seed = 1, .after = &fleet},
                                            strategy::registry(), spec);
       ASSERT_TRUE(run);
-      std::uint64_t expected = 0;  // equal tasks: what fits on a node does not depend on the order
+      std::uint64_t expected = 0;  // equal tasks: how many fit on a node does not depend on the order
       for (strategy::Row row = 0; row < 3; ++row) {
         const strategy::Node node = fleet.node(row);
         std::int32_t fits = std::min(node.free(kCpu) / task.ask[kCpu], node.free(kMemory) / task.ask[kMemory]);

@@ -30,7 +30,7 @@ TEST(Statistics, PairedTestByHand) {
   EXPECT_TRUE(test.shown);
   EXPECT_FALSE(paired_test(b, b).shown);
   EXPECT_EQ(paired_test(b, b).p, 1);
-  const PairedTest alike = paired_test(b, std::vector<double>(5, 9));  // no spread at all
+  const PairedTest alike = paired_test(b, std::vector<double>(5, 9));  // all differences equal
   EXPECT_EQ(alike.p, 0.0625);
   EXPECT_FALSE(alike.shown);
   EXPECT_TRUE(paired_test(std::vector<double>(6, 2), std::vector<double>(6, 1)).shown);

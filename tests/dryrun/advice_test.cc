@@ -124,7 +124,7 @@ class Case {
   }
 
   std::mt19937_64 random_;
-  bool modest_;     // asks that fit nearly everywhere, so that ports, volumes and the like decide
+  bool modest_;     // small requests that fit nearly everywhere, so that ports, volumes and the like decide
   bool ssh_taken_;  // port 22, on all nodes
 };
 
@@ -136,7 +136,7 @@ bool fits(const Case& c, const json::Value& document, const std::string& group) 
   return answer.error.empty() && !answer.failed.contains(group) && answer.refusals.empty();
 }
 
-/// The patch with its number one nearer to what the file has now; null when it has none.
+/// The patch with its number moved by one towards the file's present value; null if it has no number.
 json::Value one_nearer(const json::Value& patch) {
   json::Value out = patch;
   json::Value& value = *out.items()[0].find("value");
@@ -169,7 +169,7 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
       for (const Change& change : advice.changes) {
         SCOPED_TRACE(advice.group + ": " + change.text);
         ++kinds[change.text.substr(0, change.text.find(' '))];
-        if (change.patch.is_null()) continue;  // preemption, which evicts nobody here, is no edit of the job
+        if (change.patch.is_null()) continue;  // preemption, which evicts nothing here, is not an edit of the job
         const json::Value edited = patched(c.document, change.patch);
         ASSERT_FALSE(edited.is_null());
         EXPECT_TRUE(fits(c, edited, advice.group));
@@ -187,7 +187,7 @@ TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
       }
     }
   }
-  // The cases must be about something: each kind of change and of reason occurs.
+  // The cases must cover each kind of change and of reason.
   EXPECT_GT(groups, testing::kSanitized ? 5 : 50);
   if (!testing::kSanitized) {
     EXPECT_GT(sets, 3);
@@ -220,7 +220,7 @@ TEST(Advice, SetsOfChangesAreTheSmallest) {
           const std::string path = operation["path"].as_string();
           if (path.find("Ports") != std::string::npos || path.find("Mounts") != std::string::npos ||
               path.find("/Volumes/") != std::string::npos)
-            continue;  // several operations are one change there
+            continue;  // several operations are one change here
           for (std::size_t k = 0; k < change.patch.size(); ++k)
             if (k != i) others.push(change.patch.items()[k]);
           const json::Value edited = patched(c.document, others);
@@ -239,7 +239,7 @@ TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
     "Resources":{"CPU":10,"MemoryMB":10}}]}]}})",
                                "job");
   for (const bool implied : {false, true}) {
-    if (implied) {  // Vault asks for ${attr.vault.version}, whether the file says so or not (R-MODEL-241)
+    if (implied) {  // Vault requires ${attr.vault.version}, even if the file does not name it (R-MODEL-241)
       json::Value& group = c.document.find("Job")->find("TaskGroups")->items()[0];
       group.find("EphemeralDisk")->set("SizeMB", 10000001);
       json::Value& task = group.find("Tasks")->items()[0];
@@ -488,7 +488,7 @@ TEST(Request, TheNewestTimeIsNamed) {
             "allocation aaaaaaaa-1111-4111-8111-111111111111 ModifyTime");
   c.state.nodes[0].status_updated_at = 3'000;
   EXPECT_EQ(newest_time(c.state).field, "StatusUpdatedAt");
-  c.state.nodes[0].status_updated_at = std::numeric_limits<std::int64_t>::max();  // past the end of time
+  c.state.nodes[0].status_updated_at = std::numeric_limits<std::int64_t>::max();  // beyond the latest time
   EXPECT_EQ(newest_time(c.state).field, "ModifyTime");
   EXPECT_EQ(newest_time({}).ns, 0);
 }

@@ -36,7 +36,7 @@ model::ClusterState imported(const json::Value& document) {
   return done ? std::move(done->state) : model::ClusterState();
 }
 
-/// The newest time in the state: when the plan is made.
+/// The newest time in the state, used as the time of the plan.
 std::int64_t newest_ns(const model::ClusterState& state) {
   std::int64_t ns = 1;
   for (const model::Allocation& alloc : state.allocs) ns = std::max(ns, alloc.modify_time);
@@ -83,7 +83,7 @@ json::Value job_of(const std::string& path) {
   return out;
 }
 
-/// Plans every one of `jobs` on the cluster of `snapshot`, and both anonymous.
+/// Plans each of `jobs` on the cluster of `snapshot`, and both after anonymizing.
 void compare(const std::string& snapshot, const std::vector<std::string>& jobs) {
   auto done = io::import_cluster(snapshot);
   ASSERT_TRUE(done) << done.error().line();

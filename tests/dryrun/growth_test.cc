@@ -30,7 +30,7 @@ model::ClusterState cluster_of(json::Value node) {
   return done ? std::move(done->state) : model::ClusterState();
 }
 
-/// All that `berth plan` does for one job.
+/// All work of `berth plan` for one job.
 void plan(const model::ClusterState& state, const json::Value& document) {
   const advice::Question question{state, document, "job", "", {}, kNow, 0};
   static_cast<void>(key_warnings(document, "job"));
@@ -50,7 +50,7 @@ void expect_linear(const std::string& name, Work work) {
   const std::size_t size = testing::kSanitized ? 10 : 300, larger = testing::kGrowth * size;
   const auto bytes = static_cast<double>(testing::heap_used_by([&] { work(size); }));
   const auto more = static_cast<double>(testing::heap_used_by([&] { work(larger); }));
-  const double floor = 1e6;  // what does not grow
+  const double floor = 1e6;  // constant part
   EXPECT_LT(more, std::max(bytes, floor) * testing::kGrowth * 1.6) << name << ": memory";
   EXPECT_LT(testing::growth_of(work, size), testing::kLinearAtMost) << name << ": time";
 }
@@ -86,7 +86,7 @@ std::string uuid_of(std::size_t kind, std::size_t number) {
   return fmt::format("{:08x}-1111-4111-8111-{:012x}", kind, number);
 }
 
-/// A job with a sticky volume, of whose allocations so many ended and left claims on volumes of the node.
+/// A job with a sticky volume; many of its allocations ended and left claims on volumes of the node.
 TEST(StateGrowth, ClaimsOnStickyVolumesCostByTheirNumber) {
   json::Value document = testing::long_lists::job();
   testing::long_lists::group(document).set(

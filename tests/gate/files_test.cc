@@ -104,7 +104,7 @@ TEST(Baseline, CasesWithoutTheirCounterpartAreRefused) {
   EXPECT_FALSE(pairs_of(head, base, Pairing::head, {}, kNames));
 }
 
-// ---------------------------------------------------------------- files that are not whole
+// ---------------------------------------------------------------- damaged files
 
 /// Values that break a member; "deleted" and "nan" edit the text instead.
 const std::pair<const char*, json::Value> kBreakages[] = {{"null", json::Value()}, {"a text", "x"},
@@ -129,9 +129,9 @@ void for_each_member(json::Value& value, const std::string& path,
     }
 }
 
-/// Breaks every member of a document in every way, and deletes it. As base and as head of a comparison with the whole
-/// document it must then be refused or at least not pass, unless its path ends with one of `not_compared`: what only
-/// says where a file came from.
+/// Breaks every member of a document in every way, and deletes it. Such a document, as base or head of a comparison
+/// with the undamaged one, must be refused or at least not pass. Exception: paths that end with one of `not_compared`,
+/// which only document the origin of a file.
 void expect_never_a_pass(const std::string& whole, const std::vector<std::string>& not_compared) {
   const TemporaryFile good_file, bad_file;
   put(good_file.path(), whole);
@@ -150,7 +150,8 @@ void expect_never_a_pass(const std::string& whole, const std::vector<std::string
       ++refused;
       return;
     }
-    // A file that can be read is another run: not comparable, or changed only in members that document its origin.
+    // A damaged file that can be read is another run: not comparable, or changed only in members that document its
+    // origin.
     for (const bool as_base : {true, false}) {
       const auto pairs =
           as_base ? pairs_of(*bad, *good, Pairing::both, {}, kNames) : pairs_of(*good, *bad, Pairing::both, {}, kNames);

@@ -32,7 +32,7 @@ TEST(Process, EndsAreTold) {
 TEST(Process, ChildrenDieWithTheirParent) {
   const TemporaryFile pid_file;
   const pid_t parent = fork();
-  if (parent == 0) {  // ended below while its child runs
+  if (parent == 0) {  // ended below, before its child
     static_cast<void>(run_process({"sh", "-c", "echo $$ > " + pid_file.path() + "; exec sleep 60"}, {}));
     _exit(0);
   }
@@ -48,7 +48,7 @@ TEST(Process, ChildrenDieWithTheirParent) {
   bool gone = false;
   for (int waited_ms = 0; !gone && waited_ms < 10'000; waited_ms += 10) {
     usleep(10'000);
-    std::string word, state;  // "123 (sleep) S ...": nothing, or a Z that its new parent has not waited for
+    std::string word, state;  // "123 (sleep) S ...": gone, or a zombie that its new parent has not collected
     std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
     stat >> word >> word >> state;
     gone = state.empty() || state == "Z";

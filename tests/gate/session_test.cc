@@ -39,7 +39,7 @@ TEST(Session, TenPercentInOneStageFailAndNameIt) {
 }
 
 TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
-  // 10 % of rank are 5 % of the whole, which is within the effect: only the stage's own time shows it.
+  // 10 % of rank are 5 % of the total, which is below the tested effect: only the stage's own time shows it.
   for (const std::uint64_t seed : {1, 2, 3}) {
     Simulation simulation(seed);
     simulation.base.rank_factor = 1, simulation.head.rank_factor = 1.10;
@@ -49,7 +49,7 @@ TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
     EXPECT_EQ(session.verdict.exit_code(), kRegression) << "seed " << seed;
     EXPECT_EQ(session.verdict.count(Judgement::regression), 1U) << "seed " << seed;
     EXPECT_EQ(slower_stage(session.verdict, "quickstart/smoke").substr(0, 6), "rank (") << "seed " << seed;
-    // A stage with a hundredth of the time is shown and not judged. The finer stages replace schedule and commit.
+    // A stage with a hundredth of the time is shown but not judged. The finer stages replace schedule and commit.
     ASSERT_EQ(session.verdict.stages.size(), 4U);
     EXPECT_EQ(session.verdict.stages[0].stage, "order");
     for (const Finding& finding : session.verdict.findings) EXPECT_NE(finding.metric, "stage.order");
@@ -97,14 +97,14 @@ TEST(Session, FiftyAaTrialsWithoutAFalseRegression) {
 }
 
 TEST(Session, DriftOfTheMachineHitsBothSides) {
-  // By the end the machine is 10 % slower than at the start; the order keeps that out of the comparison.
+  // By the end the machine is 10 % slower than at the start; the order of runs removes that from the comparison.
   Simulation simulation(9);
   simulation.drift = 0.005;
   EXPECT_NE(hold(simulation).verdict.exit_code(), kRegression);
 }
 
 TEST(Session, SlowdownNotConfirmedByASecondBatchIsNoRegression) {
-  // Something slowed the head during the first batch only: a page cache that was cold, a neighbour that came and went.
+  // Only the first batch of the head was slowed down, for example by a cold page cache.
   Simulation simulation(10);
   World world = simulation.world();
   const World plain = world;
@@ -171,7 +171,7 @@ TEST(Session, SidesWithOtherInputsAreRefused) {
       session.error().error.line(),
       "quickstart/smoke: base and head cannot be compared: workload_sha256: 'aa' against 'bb'; measure both alike, or "
       "name fields that may differ with --allow");
-  // Two builds or two configurations may differ in everything else.
+  // Two builds or two configurations, which may differ in everything else.
   Simulation paths(5);
   paths.head.isa_path = "AVX2";
   EXPECT_EQ(hold(paths).verdict.exit_code(), kPass);

@@ -11,8 +11,8 @@ namespace berth::gate {
 
 /// Settings of one side of a simulation.
 struct SimulatedSide {
-  double schedule_factor = 1, commit_factor = 1;  ///< on the time of the stage
-  double rank_factor = 0;                         ///< on that of rank; 0: reports have no stages
+  double schedule_factor = 1, commit_factor = 1;  ///< factor on the stage's time
+  double rank_factor = 0;                         ///< factor on the time of `rank`; 0: reports have no stages
   double placed = 1000;                           ///< of 1000
   double fragmentation = 0.35;
   double nodes_scored = 26'000, allocations = 114'895;
@@ -20,7 +20,7 @@ struct SimulatedSide {
   bool digest_varies = false, allocations_vary = false;
 };
 
-/// Sets a member at a path of names separated by '.', making the objects on the way.
+/// Sets a member at a path of names separated by '.', creating objects as needed.
 inline void set_at(json::Value& report, std::string_view path, json::Value value) {
   const std::size_t dot = path.find('.');
   if (dot == std::string_view::npos) {
@@ -79,8 +79,8 @@ class Simulation {
   SimulatedSide base, head;
   double noise = 0.01;      ///< standard deviation of every time of a repetition, as a share
   double disturbed = 0;     ///< share of repetitions during which another process takes half of the machine
-  double drift = 0;         ///< how much slower the machine is with every repetition
-  double repetition_s = 1;  ///< how long one takes on the simulated clock
+  double drift = 0;         ///< slowdown of the machine with every repetition
+  double repetition_s = 1;  ///< length of a repetition on the simulated clock
   std::int64_t workers = 1;
   std::string commits = "deterministic";
 
@@ -118,7 +118,7 @@ class Simulation {
     out.set("schedule_ns", percentiles(schedule));
     out.set("commit_ns", percentiles(commit));
     out.set("evaluation_latency_ns", percentiles(schedule + commit));
-    if (side.rank_factor > 0) {  // half of the time is rank's, a hundredth order's, whose noise is five times as large
+    if (side.rank_factor > 0) {  // half of the time is rank's; order has a hundredth, with five times the noise
       json::Value stages = json::Value::object();
       stages.set("order", 4e3 * std::pow(around_one(), 5));
       stages.set("filter", 96e3 * machine * around_one());
@@ -135,7 +135,7 @@ class Simulation {
  private:
   double unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   double around_one() {
-    double sum = 0;  // of 12 uniform numbers: close to normal, variance 1
+    double sum = 0;  // 12 uniform numbers: their sum is close to normal, variance 1
     for (int i = 0; i < 12; ++i) sum += unit();
     return std::exp(noise * (sum - 6));
   }

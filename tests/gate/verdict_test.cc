@@ -9,7 +9,7 @@
 namespace berth::gate {
 namespace {
 
-/// `n` repetitions of both sides without noise.
+/// `n` noiseless repetitions of both sides.
 CasePair pair_of(Simulation& simulation, std::size_t n) {
   CasePair out{kOneCase.front(), {}, {}};
   for (std::size_t i = 0; i < n; ++i)
@@ -40,7 +40,7 @@ TEST(Verdict, CountersNeedNoStatistics) {
   EXPECT_EQ(finding_line(scored),
             "quickstart/smoke nodes_scored: got 26,001, want ≤ 26,000 (base 26,000, +0.0 %, noise 0, n = 3)");
   EXPECT_EQ(finding_of(verdict, "allocations").result, Judgement::pass);
-  // One run of each is enough for them, and fewer are an improvement.
+  // One run per side is enough for them; fewer are an improvement.
   simulation.head.nodes_scored = 20'000;
   const Verdict single = judge({pair_of(simulation, 1)}, {});
   EXPECT_EQ(finding_of(single, "nodes_scored").result, Judgement::improved);
@@ -50,7 +50,7 @@ TEST(Verdict, CountersNeedNoStatistics) {
 
 // ---------------------------------------------------------------- every metric of the table
 
-/// `n` repetitions of a whole report, with one metric so many times as large; times with a noise of a thousandth.
+/// `n` repetitions of a whole report, with one metric multiplied by `factor`; times have a noise of a thousandth.
 Samples samples_with(const Metric* changed, double factor, double difference, bool grid, std::size_t n) {
   Samples out;
   for (std::size_t i = 0; i < n; ++i) {
@@ -160,7 +160,8 @@ TEST(Verdict, CountersOfRacingWorkersAreNotGated) {
   Simulation simulation(3);
   simulation.commits = "free";
   simulation.workers = 8;
-  simulation.head.nodes_scored = 27'000;  // constant on both sides by luck: a rare race need not show in every session
+  // constant on both sides by chance: a rare race need not occur in every session
+  simulation.head.nodes_scored = 27'000;
   simulation.head.digest = "0000000000000000";
   simulation.head.fragmentation = 0.37;
   const Verdict verdict = judge({pair_of(simulation, 10)}, {});
@@ -169,7 +170,7 @@ TEST(Verdict, CountersOfRacingWorkersAreNotGated) {
   EXPECT_FALSE(finding_of(verdict, "fragmentation").exact);
   ASSERT_EQ(verdict.notes.size(), 1U);
   EXPECT_NE(verdict.notes[0].find("workers race"), std::string::npos) << verdict.notes[0];
-  // Workers that take turns decide as one does; what they count on the way differs.
+  // Workers that commit in turn decide like one worker; their work counts differ.
   simulation.commits = "deterministic";
   const Verdict in_turn = judge({pair_of(simulation, 10)}, {});
   EXPECT_EQ(finding_of(in_turn, kDigest).result, Judgement::regression);
@@ -209,7 +210,7 @@ TEST(Verdict, ASlowerStageFailsAndIsNamed) {
   EXPECT_LE(commit.p, 0.01);
   EXPECT_EQ(finding_of(verdict, "schedule_ns.mean").result, Judgement::pass);
   EXPECT_EQ(slower_stage(verdict, "quickstart/smoke").substr(0, 8), "commit (");
-  // The other way round it is an improvement, and no stage is blamed.
+  // The reverse is an improvement, and no stage is blamed.
   CasePair turned = pair_of(simulation, 12);
   std::swap(turned.base, turned.head);
   const Verdict better = judge({turned}, {});
@@ -227,7 +228,7 @@ TEST(Verdict, NoiseAboveTheEffectIsNeverAPass) {
   EXPECT_NE(schedule.result, Judgement::pass);
   EXPECT_NE(schedule.result, Judgement::regression);
   EXPECT_EQ(verdict.exit_code(), kInconclusive);
-  // A change far above the noise is seen all the same.
+  // A change far above the noise is still found.
   simulation.head.schedule_factor = 4;
   EXPECT_EQ(finding_of(judge({pair_of(simulation, 12)}, {}), "schedule_ns.mean").result, Judgement::regression);
 }

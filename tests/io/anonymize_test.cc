@@ -32,7 +32,7 @@ void prepare(Anonymizer& names, std::vector<json::Value*> documents) {
   EXPECT_TRUE(done) << done.error();
 }
 
-/// A text on its own, as a member of that name.
+/// A single text, as a member of that name.
 std::string rewritten(Anonymizer& names, const std::string& text, const char* member = "Name") {
   json::Value document = json::Value::object();
   document.set(member, text);
@@ -78,7 +78,7 @@ TEST(Anonymize, WordsSortAsTheNamesDid) {
     EXPECT_LT(rewritten(names, ascending[i - 1]), rewritten(names, ascending[i])) << ascending[i];
 }
 
-// Later words come between those of earlier runs, in any order and number of runs, and no two are alike.
+// Later words are placed between those of earlier runs, for any order and number of runs, and all are distinct.
 TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheOrder) {
   std::map<std::string, std::string> before;
   json::Value map;
@@ -211,7 +211,7 @@ TEST(Anonymize, ComposedNamesAreComposedOfTheirPartsWords) {
             "distinct_property: ${meta." + app + "}=" + web + " used by 2 allocs");
 }
 
-// Zeros are left out in CLUSTER.json, so a member must not be needed to tell what an object is.
+// Zeros are left out in CLUSTER.json, so recognising an object must not depend on one member.
 TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
   json::Value document = json_value(R"({"Allocs":[{"AllocStates":[{"Value":"unknown"}],"ClientStatus":"unknown"}],
     "Nodes":[{"NodeResources":{"Devices":[{"Type":"service","Name":"unknown"}]}}],
@@ -231,8 +231,8 @@ TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
   EXPECT_EQ(job["TaskGroups"][0]["Tasks"][0]["Resources"]["Devices"][0]["Name"], service + "/" + unknown);
 }
 
-// Every text and every user's key of a cluster becomes one that nothing else has. UUIDs and times stay, and by the
-// rules at the head of anonymize.h: versions among attributes, and what an operand or a pattern reads.
+// Every text and every user's key of a cluster is replaced by a unique one. UUIDs and times stay, and so do, by the
+// rules at the head of anonymize.h, versions among attributes and texts that an operand or a pattern reads.
 TEST(Anonymize, NoPlantedNameComesThrough) {
   json::Value document = recorded_cluster();
   std::size_t planted = 0;

@@ -55,7 +55,7 @@ TEST(Ids, NonUuidsAreRefusedByNameAndPlace) {  // R-MODEL-590
   json::Value carried = json::Value::object();
   carried.set("Priority", 50);
   EXPECT_EQ(error_of(with("Allocs", "Job", carried)), "file:/Allocs/0/Job: a job without an ID; give it one");
-  for (const char* list : {"Nodes", "Evals", "Deployments"})  // where the tables and clients take it for none
+  for (const char* list : {"Nodes", "Evals", "Deployments"})  // the nil UUID, which tables and clients use for "none"
     EXPECT_NE(error_of(with(list, "ID", kIdNil)).find("the nil UUID stands for none"), std::string::npos);
 }
 
@@ -66,7 +66,7 @@ TEST(Ids, AnswersOfTheApiAreHeldToTheSame) {
     json::Value answers = api_answers();
     json::Value& answer = *answers.find(member.key);
     if (is_list ? !answer.items()[0].has("ID") : !answer.has("ID")) continue;
-    if (member.key == "/v1/volumes/claims") continue;  // keyed by their text
+    if (member.key == "/v1/volumes/claims") continue;  // its keys are texts
     (is_list ? answer.items()[0] : answer).set("ID", "");
     EXPECT_EQ(error_of(answers).substr(0, 7 + member.key.size()), "file:[" + member.key + "]") << error_of(answers);
     EXPECT_NE(error_of(answers).find("without an ID; give it one"), std::string::npos) << error_of(answers);
@@ -87,7 +87,7 @@ TEST(Ids, OneUuidInOtherLettersIsOneObject) {
   ASSERT_EQ(done->warnings.size(), 1U);
   EXPECT_EQ(done->warnings[0], std::string("allocation ") + kIdAlloc1 + " is listed twice; the first one is kept");
 
-  std::string text = berth::testing::kSmallExport;  // every other mention in the other letters
+  std::string text = berth::testing::kSmallExport;  // every other reference in the other case
   bool shout = true;
   for (std::size_t at = 0; (at = text.find("\"a0000000-", at)) != std::string::npos; ++at, shout = !shout)
     if (shout) text[at + 1] = 'A';
@@ -223,11 +223,11 @@ TEST(ImportContradictions, EachIsRemarkedOnAndRefusedWhenStrict) {
 TEST(ImportContradictions, ConsistentClustersHaveNone) {
   json::Value all = small_cluster();
   auto& allocs = all.find("Allocs")->items();
-  allocs[0].set("JobVersion", 1);  // being replaced by the next one, which has its name
+  allocs[0].set("JobVersion", 1);  // being replaced by the next one, which has the same name
   allocs[0].set("NextAllocation", kIdAlloc2);
   allocs[1].set("PreviousAllocation", kIdAlloc1);
   allocs[1].set("Name", "web.app[0]");
-  allocs[2].set("Name", "web.app[0]");  // over, and so is what it belonged to
+  allocs[2].set("Name", "web.app[0]");  // ended, and so has its deployment
   allocs[2].set("DeploymentID", "d0000000-0000-4000-8000-000000000009");
   const auto done = import_cluster_json(all, "file", {.strict = true, .now_ns = kIn2027});
   EXPECT_TRUE(done) << done.error().line();
@@ -272,7 +272,7 @@ TEST(WrittenCluster, JobsCutOutOfItAreInTheRegisteredForm) {  // R-MODEL-621
     EXPECT_EQ(*cut->job, *done->state.jobs[i]) << cut->job->id;
     first_versions += done->state.jobs[i]->version == 0;
   }
-  EXPECT_GT(first_versions, 5U);  // whose version is zero and would have been left out
+  EXPECT_GT(first_versions, 5U);  // version 0, which would be left out as a zero
 }
 
 }  // namespace

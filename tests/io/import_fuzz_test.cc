@@ -86,7 +86,7 @@ std::string odd_id(std::string id, std::mt19937_64& random) {
   }
 }
 
-/// One ID or reference becomes odd, or another one of the document.
+/// Makes one ID or reference malformed, or replaces it by another one of the document.
 void mutate_id(json::Value& document, std::mt19937_64& random) {
   const auto ids = ids_of(document);
   if (ids.empty()) return;
@@ -107,13 +107,13 @@ void mutate(json::Value& document, std::mt19937_64& random) {
     case 1:  // another value of the document
       target = json::Value(*values[random() % values.size()]);
       break;
-    case 2:  // something goes
+    case 2:  // remove something
       if (target.is_object() && target.size() > 0)
         target.members().erase(target.members().begin() + static_cast<std::ptrdiff_t>(random() % target.size()));
       else if (target.is_array() && target.size() > 0)
         target.items().erase(target.items().begin() + static_cast<std::ptrdiff_t>(random() % target.size()));
       break;
-    default:  // something comes twice
+    default:  // duplicate something
       if (target.is_array() && target.size() > 0)
         target.push(json::Value(target.items()[random() % target.size()]));
       else if (target.is_object() && target.size() > 0)
@@ -155,7 +155,7 @@ void fuzz(const json::Value& original, std::uint64_t seed_begin,
     check(document, seed, accepted);
     if (::testing::Test::HasFatalFailure()) return;
   }
-  EXPECT_GT(accepted, kRoundsPerDocument / 10);  // else the mutations only ever break the outermost layer
+  EXPECT_GT(accepted, kRoundsPerDocument / 10);  // otherwise mutations would only ever break the outermost layer
   EXPECT_LT(accepted, kRoundsPerDocument);
 }
 

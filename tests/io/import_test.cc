@@ -171,7 +171,7 @@ json::Value edited(const char* path, std::initializer_list<const char*> keys, co
 struct BadCase {
   const char* name;
   json::Value document;
-  bool is_error;     // else a warning
+  bool is_error;     // otherwise a warning
   const char* text;  // part of the message
 };
 
@@ -266,7 +266,7 @@ TEST(Import, RefusesDamagedFiles) {
 TEST(Import, ReadsARealExport) {
   const auto done = import_cluster(BERTH_SOURCE_DIR "/tests/conform/endless-stage-09.json.gz");
   ASSERT_TRUE(done) << done.error().line();
-  for (const std::string& warning : done->warnings)  // under way while the endpoints were asked one after the other
+  for (const std::string& warning : done->warnings)  // changes made while the endpoints were read one after the other
     EXPECT_NE(warning.find("evaluation e1eb28b4-5dd7-3eed-8996-4dd0d99b0de3 comes twice"), std::string::npos)
         << warning;
   EXPECT_EQ(done->warnings.size(), 3u);

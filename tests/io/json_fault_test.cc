@@ -50,7 +50,7 @@ TEST(JsonFault, IsNamedWithLineAndColumn) {
   EXPECT_EQ(parse_json(std::string(1200, '[')).error().problem, "not JSON: more than 1,024 levels are nested");
 }
 
-/// simdjson is the judge of what JSON is; the search must find a place in all that it refuses, and nothing in the rest.
+/// simdjson is the reference: the search must find a place in every text that it refuses, and none in the others.
 TEST(JsonFault, AgreesWithTheParser) {
   const std::string seed_text =
       R"({"Job": {"ID": "web\u00e4\ud83d\ude00", "Count": -12, "Share": 1.5e-3, "List": [true, false, null, {}, []],)"

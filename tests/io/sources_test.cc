@@ -1,4 +1,4 @@
-// Mixed sources of an import: debug archives, folders, snapshots together with answers; and what they lack.
+// Mixed sources of an import: debug archives, folders, snapshots together with answers; and what they may lack.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -123,7 +123,7 @@ TEST_F(ImportSources, MixWhatIsNoWholeCluster) {
   const auto mixed = import_clusters({snapshot, file("older.json", json::to_text(older)), node});
   ASSERT_TRUE(mixed) << mixed.error().line();
   ASSERT_EQ(mixed->state.nodes.size(), 2u);
-  EXPECT_EQ(mixed->state.nodes[1].name, "two");  // what the state holds wins over an answer
+  EXPECT_EQ(mixed->state.nodes[1].name, "two");  // the state's value replaces that of an answer
   EXPECT_NE(refusal(import_clusters({snapshot, file("b.snap", parts.file())})).find("more than one whole cluster"),
             std::string::npos);
   EXPECT_NE(refusal(import_clusters({node, cluster})).find("is a CLUSTER.json among other sources"), std::string::npos);
@@ -161,7 +161,7 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
     ASSERT_TRUE(allowed) << allowed.error().line();
     EXPECT_EQ(allowed->state.nodes.size(), 1u);
   }
-  // An empty list means that none run.
+  // An empty list means that no allocation runs.
   EXPECT_TRUE(
       import_cluster(file("whole.json", "{\"" + std::string(kFirstPath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
   EXPECT_TRUE(import_cluster(file("fresh.json", "[" + node + "]")));

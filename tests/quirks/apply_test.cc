@@ -91,7 +91,7 @@ QUIRK_TEST(stop_erases_states, AStopKeepsAllocStates) {  // R-CTRL-702
   LoggedState objects(s, quirks);
   auto stop = std::make_shared<model::Allocation>(s.state.allocs[0]);
   stop->client_status = "lost";
-  stop->alloc_states.clear();  // as the worker submits it
+  stop->alloc_states.clear();  // the form in which the worker submits it
   if (off) stop->alloc_states = {{0, "unknown", base::Time{kNow - 1}}, {0, "lost", base::Time{kNow}}};
   plan.clear();
   plan.job = 0;
@@ -114,7 +114,7 @@ QUIRK_TEST(placement_of_stopped_vanishes, PlacementsOfAStoppedJobAreRefused) {  
   EXPECT_EQ(applied.full(), !off);
   EXPECT_EQ(applied.partial(), off);
   EXPECT_EQ(applied.refresh_index, off ? 100U : 0U);
-  EXPECT_EQ(rows.store.find_alloc(base::Uuid{2, 2}), tables::kNoRow);  // on both sides
+  EXPECT_EQ(rows.store.find_alloc(base::Uuid{2, 2}), tables::kNoRow);  // in both cases
 
   LoggedState objects(s, quirks);
   plan.clear();
@@ -141,7 +141,7 @@ TEST(Kept, TheseStayAsTheyAre) {  // R-MODEL-196, R-CTRL-610 row 5, R-CTRL-615
     plan.updates.push_back({.alloc = 0});
     ApplyResult applied;
     apply(in_place.store, plan, 101, false, applied, quirks);
-    EXPECT_EQ(applied.committed, 1U);  // neither room nor eligibility is asked for
+    EXPECT_EQ(applied.committed, 1U);  // neither room nor eligibility is checked
 
     LoggedState rejected(s, quirks);
     plan.clear();

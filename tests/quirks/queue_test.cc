@@ -23,7 +23,7 @@ struct QuirkBroker : Broker {
     return out;
   }
   void add(std::initializer_list<Eval> evals) { ASSERT_TRUE(enqueue(std::vector<Eval>(evals), 0)); }
-  /// The row handed out next, or -1.
+  /// The next row dequeued, or -1.
   int next() {
     const auto got = dequeue(kSchedulers, 0);
     if (!got || !*got) return -1;
@@ -45,7 +45,7 @@ QUIRK_TEST(ready_order_skewed, TheTypeIsChosenByTheRoot) {  // R-CTRL-314
   QuirkBroker broker(quirks);
   Eval other = eval_of(3, 3, 50);
   other.type = Queue::batch;
-  broker.add({eval_of(0, 0, 90), eval_of(1, 1, 10), other});  // Nomad looks at the last leaf, of priority 10
+  broker.add({eval_of(0, 0, 90), eval_of(1, 1, 10), other});  // Nomad reads the last leaf, of priority 10
   EXPECT_EQ(broker.next(), off ? 0 : 3);
 }
 
@@ -87,9 +87,9 @@ TEST(QuirkBroker, EvaluationsOfPurgedJobsAreDropped) {  // R-CTRL-742; Nomad nev
   broker.add({eval_of(0, 0), eval_of(1, 0), eval_of(2, 1), waits, delayed});
   for (const std::uint32_t row : {0U, 3U, 4U}) broker.drop(EvalRow{row});
   broker.advance(200);
-  EXPECT_EQ(broker.next(), 1);  // what was pending behind a dropped one has its turn
+  EXPECT_EQ(broker.next(), 1);  // evaluations pending behind a dropped one are delivered
   EXPECT_EQ(broker.next(), 2);
-  broker.drop(broker.last.row);  // under way: it goes on
+  broker.drop(broker.last.row);  // a delivery in progress continues
   EXPECT_TRUE(broker.ack(broker.last.row, broker.last.token, 300));
   EXPECT_EQ(broker.next(), -1);
   EXPECT_EQ(broker.totals().dropped, 3U);
@@ -125,7 +125,7 @@ QUIRK_TEST(one_blocked_per_group, NodesAreTrackedApart) {  // R-CTRL-803, 808, 8
   t.block(t.blocked(1, "n2"));
   EXPECT_EQ(t.duplicates(), off ? 0U : 1U);
   EXPECT_EQ(t.tracker.captured().size(), off ? 2U : 1U);
-  t.block(t.blocked(2, "n2"));  // of the same node: the older one goes on both sides
+  t.block(t.blocked(2, "n2"));  // of the same node: the older one is replaced in both cases
   EXPECT_EQ(t.duplicates(), 1U);
   t.tracker.unblock_node(t.symbols.intern("n2"), 0, t.released);
   ASSERT_EQ(t.released.size(), 1U);
@@ -140,7 +140,7 @@ QUIRK_TEST(unblock_keys_shared, ResourcesAndClassesHaveTheirOwnKeys) {  // R-CTR
   QuirkTracker t(quirks);
   const Symbol volume = t.symbols.intern("csi-volume:default:v");
   t.tracker.unblock_resources({&volume, 1}, 200, 0, t.released);
-  t.block(t.blocked(0));  // asked for no volume
+  t.block(t.blocked(0));  // it requests no volume
   EXPECT_EQ(t.released.size(), off ? 0U : 1U);
   t.released.clear();
   BlockedEval asks = t.blocked(1);

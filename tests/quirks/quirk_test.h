@@ -14,14 +14,14 @@ inline model::Quirks without(bool model::Quirks::*quirk) {
   return out;
 }
 
-/// For what is the same with all of them and without any.
+/// For behaviour that is the same with all quirks and with none.
 inline const model::Quirks kAllAndNone[] = {model::Quirks(), model::Quirks::none()};
 
 }  // namespace berth::testing_quirks
 
 using berth::testing_quirks::kAllAndNone;
 
-/// The body is run with the quirk on, and with it off; `off` says which, `quirks` is the setting.
+/// The body runs twice, with the quirk on and off. `off` is true in the second run; `quirks` is the setting.
 #define QUIRK_TEST(quirk, what)                                                                    \
   void quirk##_##what(const model::Quirks& quirks, bool off);                                      \
   TEST(quirk, what) {                                                                              \

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kNow = kWorldNow;
 
-/// One world, decided as Nomad does and without the quirk.
+/// Decides one world as Nomad does, and without the quirk.
 void expect_run(GroupWorld& w, const model::Quirks& quirks, bool off, const char* nomad, const char* without) {
   w.quirks = quirks;
   EXPECT_EQ(w.run(), off ? without : nomad);
@@ -40,7 +40,7 @@ QUIRK_TEST(followups_lose_cause, LaterBatchesOfFollowupsKeepTriggerAndDescriptio
              "RescheduleLater 2");
 }
 
-/// web[0] came back; web[1] took its place, and web[2] that of web[1].
+/// web[0] reconnects; web[1] replaced it, and web[2] replaced web[1].
 GroupWorld reconnecting(std::int64_t count) {
   GroupWorld w("service", count);
   w.each_group([](model::TaskGroup& g) {
@@ -64,7 +64,7 @@ QUIRK_TEST(replacement_chain_breaks, TheChainOfReplacementsGoesThroughStoppedLin
 QUIRK_TEST(replacement_chain_breaks, OnlyARunningOriginalIsComparedWithItsReplacement) {  // R-RECON-126
   GroupWorld w = reconnecting(1);
   w.allocs.pop_back(), w.taints.pop_back();
-  w.allocs[0].client_status = "unknown";  // the node is back, its client not heard of yet
+  w.allocs[0].client_status = "unknown";  // the node is back, but its client has not reported yet
   expect_run(w, quirks, off, "stop [1] superfluous; Ignore 1; Stop 1", "Ignore 2");
 }
 
@@ -96,7 +96,7 @@ QUIRK_TEST(delayed_stop_holds_group, ADelayedStopHoldsItsOwnSlotOnly) {  // R-RE
   w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().stop_on_client_after = 60 * base::kSecond; });
   w.add(0, "running", NodeTaint::down);
   w.add(1, "failed").modify_time = kNow - 60 * base::kSecond;
-  w.add(2, "running", NodeTaint::down).alloc_states = {{0, "lost", base::Time{1}}};  // its time is over
+  w.add(2, "running", NodeTaint::down).alloc_states = {{0, "lost", base::Time{1}}};  // its time limit is over
   expect_run(w, quirks, off, "stop [0] lost f0; stop [2] lost; stop [1] failed; f0 alloc-failure +1m5s; Stop 3",
              "stop [0] lost f0; stop [2] lost; stop [1] failed; place [1] again min 2 previous; place [2] lost min 2 "
              "previous; place [3]; f0 alloc-failure +1m5s; Place 3; Stop 3");
@@ -176,7 +176,7 @@ QUIRK_TEST(failed_deployment_stays, AFailedDeploymentOfAnotherVersionIsSetAside)
   ASSERT_TRUE(result.deployment);
   EXPECT_EQ(result.deployment->id, off ? "made" : "given");
   EXPECT_EQ(result.old_deployment, off ? "given" : "");
-  EXPECT_EQ(result.deployment_updates.size(), off ? 1U : 0U);  // that the new one runs; the old one is over
+  EXPECT_EQ(result.deployment_updates.size(), off ? 1U : 0U);  // the new one runs; the old one has ended
 }
 
 }  // namespace

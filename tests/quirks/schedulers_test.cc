@@ -12,7 +12,7 @@
 namespace berth::sched {
 namespace {
 
-/// Builds a world, decides it and hands it on.
+/// Builds a world, decides it and passes it to `check`.
 template <class Build, class Check>
 void decide(const model::Quirks& quirks, Build build, std::string_view answers, Check check) {
   SmallWorld w = build();
@@ -109,7 +109,7 @@ QUIRK_TEST(set_aside_deployment_named,
       EXPECT_EQ(w.updated.deployment_id, expected);
       ASSERT_EQ(w.placed().size(), 1U);
       EXPECT_EQ(w.placed()[0].deployment_id, expected);
-      ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);  // it is cancelled on both sides
+      ASSERT_EQ(w.plans[0].deployment_updates.size(), 1U);  // cancelled in both cases
       EXPECT_EQ(w.plans[0].deployment_updates[0].status, "cancelled");
     });
   }
@@ -294,7 +294,7 @@ QUIRK_TEST(deployment_resubmitted, TheTextOfAPromotionStays) {  // R-SCHED-189
 QUIRK_TEST(canary_trim_overshoots, ACanaryThatIsReplacedCountsOnce) {  // R-SCHED-175, 179
   const auto build = [] {
     SmallWorld w = with_canaries();
-    w.state.allocs[0].deployment_status.emplace().canary = true;  // of the version before
+    w.state.allocs[0].deployment_status.emplace().canary = true;  // of the previous version
     return w;
   };
   decide(quirks, build, "", [off](const SmallWorld& w) {

@@ -34,7 +34,7 @@ struct QuirkWorld : SmallWorld {
     const auto found = updated.failed_tg_allocs.find(group);
     return found == updated.failed_tg_allocs.end() ? model::AllocMetric() : found->second;
   }
-  /// A score of node `n<number>` in the placement of a group; -99 where it has none.
+  /// The score of node `n<number>` in the placement of a group; -99 if there is none.
   [[nodiscard]] double score(std::size_t number, const char* component, const std::string& group = "web") const {
     for (const model::ScoreMeta& meta : metrics(group).score_meta_data)
       if (meta.node_id == state.nodes[number].id)
@@ -390,7 +390,7 @@ QUIRK_TEST(own_use_ignored, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403,
     std::size_t evicted_nomad, off;  // with one of 800 gone the second node is over-committed
   };
   for (const Case& c : {Case{1000, 1500, 1, 1}, Case{800, 2000, 1, 2}})
-    for (const bool planned : {false, true}) {  // the job's own is there already, or placed by the same plan
+    for (const bool planned : {false, true}) {  // the job's own allocations exist already, or the same plan places them
       SCOPED_TRACE(c.own);
       QuirkWorld w(quirks);
       w.enable_preemption();
@@ -405,9 +405,9 @@ QUIRK_TEST(own_use_ignored, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403,
     }
 }
 
-/// A lost allocation of version 1, which needs a host network, is placed before one of version 2, which needs
-/// none and inherits that. No node has room for version 2: which nodes of a class pass is then said by the first of
-/// them in visiting order, not in that of their IDs (R-FEAS-309, 414).
+/// A lost allocation of version 1, which needs a host network, is placed before one of version 2, which needs none and
+/// inherits that network. No node has room for version 2. Which nodes of a class pass is then decided by the first of
+/// them in visiting order, not by ID (R-FEAS-309, 414).
 TEST(Kept, MemosOfAFullClusterDoNotServeAnInheritedRequest) {
   std::size_t evicted = 0;
   for (std::uint64_t order = 0; order < 40; ++order) {
@@ -492,7 +492,7 @@ QUIRK_TEST(max_parallel_ignored, ThePenaltyOfMaxParallelNeverApplies) {  // R-PR
   w.store(job);
   w.run();
   ASSERT_EQ(w.where().size(), 2U);
-  // The nearer one on the first node; on the second its group was evicted from once.
+  // On the first node the nearer one; on the second, one of its group was evicted before.
   EXPECT_EQ(w.evicted(), !off ? (std::vector<std::size_t>{0, 1}) : (std::vector<std::size_t>{0, 3}));
 }
 
@@ -619,9 +619,9 @@ QUIRK_TEST(probes_evict, ProbesOfSystemJobsCountOnEvictions) {  // R-PREEMPT-807
   after->priority = 60;
   w.store(before), w.store(after);
   w.add(before, 0, 0);
-  w.add_other("low", 0, 4000);  // the node is over-committed as it is
+  w.add_other("low", 0, 4000);  // the node is already over-committed
   w.run();
-  if (!off) {  // updated in place, and nobody goes
+  if (!off) {  // updated in place without an eviction
     EXPECT_TRUE(w.stops().empty());
     EXPECT_TRUE(w.evicted().empty());
     ASSERT_EQ(w.placed().size(), 1U);
@@ -633,7 +633,7 @@ QUIRK_TEST(probes_evict, ProbesOfSystemJobsCountOnEvictions) {  // R-PREEMPT-807
   }
 }
 
-// ---------------------------------------------------------------- what both settings keep
+// ---------------------------------------------------------------- the same with both settings
 
 TEST(Kept, ComparisonsAreTheSame) {  // R-FEAS-604, 627, 932, 935
   struct Case {

@@ -42,7 +42,7 @@ class AccessTest : public testing::Test {
     EXPECT_TRUE(value) << answer.status << ": " << answer.body;
     return value ? *value : json::Value();
   }
-  /// With the management token.
+  /// Sends a request with the management token.
   Answer manage(const std::string& method, const std::string& target, const std::string& body = "") {
     if (root_.empty()) root_ = read(ask("POST", "/v1/acl/bootstrap"))["SecretID"].as_string();
     return ask(method, target, body, root_);
@@ -347,7 +347,7 @@ TEST_F(AccessTest, RightsAreThoseOfThePolicies) {  // R-STORE-131 to 168
   EXPECT_EQ(ask("PUT", "/v1/job/j?namespace=default", job + "dev" + groups, developer).status, 403);
   EXPECT_EQ(ask("PUT", "/v1/job/j/evaluate", R"({"JobID": "j", "Namespace": "dev"})", developer).status, 200);
   EXPECT_EQ(ask("PUT", "/v1/job/j/evaluate", R"({"JobID": "j", "Namespace": "default"})", developer).status, 403);
-  EXPECT_EQ(ask("PUT", "/v1/jobs", "{", reader).status, 400);  // a body that is none comes first
+  EXPECT_EQ(ask("PUT", "/v1/jobs", "{", reader).status, 400);  // invalid JSON is reported first
   for (const char* path : {"/v1/jobs?namespace=*", "/v1/allocations?namespace=*", "/v1/evaluations?namespace=*",
                            "/v1/jobs/statuses?namespace=*"}) {
     const json::Value rows = read(ask("GET", path, "", reader));
@@ -411,7 +411,7 @@ TEST_F(AccessTest, VariablesFollowPaths) {  // R-STORE-32, 47, 103, 161
   EXPECT_EQ(ask("PUT", "/v1/var/a/2", items, writer).status, 200);
   const Answer conflict = ask("PUT", "/v1/var/a/1?cas=0", items, writer);
   EXPECT_EQ(conflict.status, 409);
-  EXPECT_FALSE(read(conflict).has("Items"));  // it may write, not read
+  EXPECT_FALSE(read(conflict).has("Items"));  // the token may write, not read
   const Answer held = ask("PUT", "/v1/var/a/l?lock-acquire", items, writer);
   EXPECT_TRUE(read(held).has("Lock"));
   EXPECT_FALSE(read(ask("GET", "/v1/var/a/l", "", reader)).has("Lock"));
@@ -452,7 +452,7 @@ TEST_F(AccessTest, MethodsRulesAndOneTimeTokens) {  // R-STORE-111 to 118
   EXPECT_EQ(read(made)["TokenNameFormat"].as_string(), "${auth_method_type}-${auth_method_name}");
   EXPECT_EQ(read(made)["Config"]["OIDCClientSecret"].as_string(), "redacted");
   EXPECT_TRUE(read(made)["Config"].has("ListClaimMappings"));
-  EXPECT_EQ(read(ask("GET", "/v1/acl/auth-methods")).size(), 1U);  // anybody
+  EXPECT_EQ(read(ask("GET", "/v1/acl/auth-methods")).size(), 1U);  // no token needed
   EXPECT_EQ(manage("PUT", "/v1/acl/login", R"({"AuthMethodName": "m", "LoginToken": "t"})").body,
             "unsupported auth-method type: OIDC");
   const Answer rule = manage("PUT", "/v1/acl/binding-rule", R"({"AuthMethod": "m", "BindType": "role",
@@ -470,7 +470,7 @@ TEST_F(AccessTest, MethodsRulesAndOneTimeTokens) {  // R-STORE-111 to 118
   EXPECT_EQ(once["ExpiresAt"].as_string(), "2027-01-15T08:10:00Z");
   const std::string exchange = R"({"OneTimeSecretID": ")" + once["OneTimeSecretID"].as_string() + R"("})";
   EXPECT_EQ(read(ask("PUT", "/v1/acl/token/onetime/exchange", exchange))["Token"]["SecretID"].as_string(), secret);
-  EXPECT_EQ(ask("PUT", "/v1/acl/token/onetime/exchange", exchange).status, 403);  // once
+  EXPECT_EQ(ask("PUT", "/v1/acl/token/onetime/exchange", exchange).status, 403);  // only once
 }
 
 TEST_F(AccessTest, KeysAreRotatedAndServed) {  // R-STORE-180 to 184, 189
@@ -513,7 +513,7 @@ TEST_F(AccessTest, KeysAreRotatedAndServed) {  // R-STORE-180 to 184, 189
   const Answer made = manage("PUT", "/v1/acl/identity/client-introduction-token", R"({"NodeName": "n", "TTL": "2h"})");
   const std::string token = read(made)["JWT"].as_string();
   EXPECT_EQ(std::count(token.begin(), token.end(), '.'), 2);
-  EXPECT_EQ(ask("GET", "/v1/acl/token/self", "", token).status, 404);  // its signature is this server's
+  EXPECT_EQ(ask("GET", "/v1/acl/token/self", "", token).status, 404);  // signed by this server
   EXPECT_EQ(ask("GET", "/v1/jobs", "", token).status, 403);
   std::string forged = token;
   forged[forged.size() - 5] = forged[forged.size() - 5] == 'A' ? 'B' : 'A';
@@ -524,7 +524,7 @@ TEST_F(AccessTest, KeysAreRotatedAndServed) {  // R-STORE-180 to 184, 189
 
 TEST(AclRules, ErrorsReadAsNomads) {  // R-STORE-92 to 98, 122 to 124
   struct Case {
-    const char *rules, *error;  // "": none; a last `*`: the error begins so
+    const char *rules, *error;  // "": none; a last `*`: only the beginning is compared
   };
   const Case cases[] = {
       {"", ""},
@@ -592,7 +592,7 @@ TEST(Rights, TheClosestGlobDecidesAlone) {  // R-STORE-100 to 104
   const Capabilities reads = namespace_capability("read-job"), submits = namespace_capability("submit-job");
   const Rights tie = rights_of({R"(namespace "*b" { policy = "write" } namespace "a*" { policy = "read" })"});
   EXPECT_TRUE(tie.in_namespace("a1b", reads));
-  EXPECT_FALSE(tie.in_namespace("a1b", submits));  // the bytewise last of equal ones
+  EXPECT_FALSE(tie.in_namespace("a1b", submits));  // the bytewise last of equal patterns
   const Rights exact = rights_of({R"(namespace "*" { policy = "write" } namespace "prod" { policy = "deny" })"});
   EXPECT_TRUE(exact.in_namespace("dev", submits));
   EXPECT_FALSE(exact.in_namespace("prod", reads));

@@ -60,7 +60,7 @@ class AgentTest : public testing::Test {
                                         R"(, "Resources": {"CPU": 100, "MemoryMB": 64}}]}]}})");
   }
   std::string alloc_of(const std::string& job) { return get("/v1/job/" + job + "/allocations")[0]["ID"].as_string(); }
-  /// Status and text.
+  /// Status and body.
   static std::string told(const Answer& answer) { return std::to_string(answer.status) + " " + answer.body; }
 
   serve::ServiceOptions options_;
@@ -82,7 +82,7 @@ TEST_F(AgentTest, SetsItsWorkers) {  // R-STORE-320 to 322
                             R"({"num_schedulers": 1, "enabled_schedulers": ["_core", "nope"]})"})
     EXPECT_EQ(told(client_->put("/v1/agent/schedulers/config", wrong)), "400 Invalid request") << wrong;
   EXPECT_EQ(told(client_->put("/v1/agent/schedulers/config", "")), "400 Invalid request: Request body is empty");
-  // Without workers nothing is decided. Evaluations of a type that no worker serves wait.
+  // Without workers nothing is decided. Evaluations of a type without a worker wait.
   EXPECT_EQ(
       client_->put("/v1/agent/schedulers/config", R"({"num_schedulers": 0, "enabled_schedulers": ["_core"]})").status,
       200);
@@ -211,7 +211,7 @@ TEST(Telemetry, KeepsIntervalsAndTotals) {  // R-STORE-401, 403, 404
   Telemetry telemetry(begin);
   for (const double value : {1.0, 2.0, 6.0}) telemetry.sample_at(begin + 1s, "s", {{"k", "v"}}, value);
   telemetry.count_at(begin + 1s, "c", {}, 2);
-  EXPECT_EQ(telemetry.report(begin + 2s).samples.at(0).interval.count, 3U);  // none is over yet
+  EXPECT_EQ(telemetry.report(begin + 2s).samples.at(0).interval.count, 3U);  // no interval has ended yet
   telemetry.count_at(begin + 12s, "c", {}, 1);
   Telemetry::Report report = telemetry.report(begin + 13s);
   EXPECT_EQ(report.age_seconds, 3);
@@ -223,7 +223,7 @@ TEST(Telemetry, KeepsIntervalsAndTotals) {  // R-STORE-401, 403, 404
   EXPECT_EQ(sample.quantiles, (std::vector<double>{2, 6, 6}));
   EXPECT_EQ(report.counters.at(0).interval.sum, 2);
   EXPECT_EQ(report.counters.at(0).total, 3);
-  report = telemetry.report(begin + 45s);  // nothing happened in the interval before
+  report = telemetry.report(begin + 45s);  // nothing was counted in the previous interval
   EXPECT_EQ(report.counters.at(0).interval.count, 0U);
   EXPECT_TRUE(report.samples.at(0).quantiles.empty());
   EXPECT_EQ(telemetry.report(begin + 90s).counters.size(), 0U);  // a minute without an event
@@ -365,7 +365,7 @@ TEST_F(AgentTest, ShowsFilesAndLogs) {  // R-STORE-350 to 358
   Client follower(service_->address());
   follower.ask("GET", logs + "task=t&type=stdout&follow=true&plain=true");
   EXPECT_EQ(follower.head().status, 200);
-  advance(60);  // all four lines are there
+  advance(60);  // all four lines are written
   std::string read;
   while (read.size() < 20) ASSERT_TRUE(follower.chunk(read));
   EXPECT_EQ(read, "line\nline\nline\nline\n");
@@ -374,7 +374,7 @@ TEST_F(AgentTest, ShowsFilesAndLogs) {  // R-STORE-350 to 358
   advance(30);
   while (follower.chunk(read)) {
   }
-  EXPECT_EQ(read.size(), 20U);  // it ended with the allocation
+  EXPECT_EQ(read.size(), 20U);  // the stream ended with the allocation
   const std::string told_by = client_->get(fs + "logs/" + alloc_of("other") + "?task=t&type=stdout&plain=true").body;
   EXPECT_NE(told_by.find("Started: Task started by client\n"), std::string::npos) << told_by;
 }
@@ -553,9 +553,9 @@ TEST_F(AgentTest, CountsWhatBodiesBecomeAgainstTheBudget) {
   begin();
   std::string body = R"({"Job": {"ID": "j", "Meta": [)";
   while (body.size() < 1'500'000) body += "1,";
-  body += "1]}}";  // a value per two bytes
+  body += "1]}}";  // one value per two bytes
   EXPECT_TRUE(told(client_->put("/v1/jobs", body)).starts_with("413 an answer may take 2"));
-  // A plan holds the difference and a cluster of its own: of each group of the body, much more than a registration.
+  // A plan holds the difference and its own cluster: per group of the body, much more than a registration.
   body = R"({"Job": {"ID": "j", "Datacenters": ["*"], "TaskGroups": [)";
   for (int i = 0; i < 600; ++i)
     body += (i > 0 ? R"(,{"Name": "g)" : R"({"Name": "g)") + std::to_string(i) +
@@ -569,7 +569,7 @@ TEST_F(AgentTest, CountsWhatBodiesBecomeAgainstTheBudget) {
 TEST_F(AgentTest, LivesAWorkload) {
   options_.start.source = "preemption-cascade", options_.start.nodes = 0;
   begin();
-  const std::size_t at_first = get("/v1/jobs").size();  // those that come at once
+  const std::size_t at_first = get("/v1/jobs").size();  // the number at the start
   advance(600);
   EXPECT_GT(get("/v1/jobs").size(), at_first);
   EXPECT_GT(get("/v1/allocations").size(), 0U);

@@ -17,7 +17,7 @@
 namespace berth::http {
 
 struct Answer {
-  int status = 0;                              ///< 0: none came
+  int status = 0;                              ///< 0: no answer
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
 };
@@ -71,7 +71,7 @@ class Client {
     return receive();
   }
 
-  /// The next answer, chunks put together.
+  /// The next answer, with its chunks joined.
   Answer receive() {
     Answer out = head();
     if (out.headers["transfer-encoding"] == "chunked")
@@ -101,7 +101,7 @@ class Client {
     return out;
   }
 
-  /// One chunk of a stream, appended to `out`; false: that was the end.
+  /// Appends one chunk of a stream to `out`. False: the end.
   bool chunk(std::string& out) {
     std::size_t end = 0;
     while ((end = buffer_.find("\r\n")) == std::string::npos)

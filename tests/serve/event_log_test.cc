@@ -137,7 +137,7 @@ TEST_F(EventLogTest, TellsReadersWhatComes) {
   EXPECT_NE(lines[1].find("\"Deleted\":true"), std::string::npos);
   reads = false;
   write(
-      fsm::NodePoolUpsertEntry{{model::NodePool{}}});  // nothing for that reader, who is found to be gone all the same
+      fsm::NodePoolUpsertEntry{{model::NodePool{}}});  // nothing for that reader, but it is found to have disconnected
   EXPECT_EQ(events_.readers(), 0u);
 }
 

@@ -183,7 +183,7 @@ Drawn draw(std::mt19937_64& random, int depth) {
   const bool any = below(2);
   Drawn out = draw(random, depth - 1);
   if (below(2)) out.text = "(" + out.text + ")";
-  // Parts of a chain are put into parentheses, for the binding is not what is tested here.
+  // Parts of a chain are put into parentheses, because precedence is not tested here.
   out.text = "( " + out.text + " )";
   for (std::size_t more = 1 + below(3); more > 0; --more) {
     const Drawn next = draw(random, depth - 1);

@@ -16,7 +16,7 @@
 namespace berth::http {
 namespace {
 
-/// Sends on a new connection. Returns the answer until the server closes it or is silent for a moment.
+/// Sends on a new connection. Returns the answer up to the server's close or a short silence.
 std::string converse(int port, const std::string& request) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   const timeval patience{2, 0};

@@ -159,7 +159,7 @@ TEST_F(ReadsTest, Searches) {  // R-API-560 to 564
   register_job("web");
   json::Value found = parse(client_->put("/v1/search", R"({"Prefix": "web", "Context": "all"})"));
   EXPECT_EQ(json::to_text(found["Matches"]["jobs"]), "[\"web\"]");
-  EXPECT_FALSE(found["Matches"].has("nodes"));  // no beginning of a UUID
+  EXPECT_FALSE(found["Matches"].has("nodes"));  // not the beginning of a UUID
   EXPECT_TRUE(found["Matches"].has("vars"));
   const std::string node = get("/v1/nodes")[3]["ID"].as_string();
   found = parse(client_->put("/v1/search", R"({"Prefix": ")" + node.substr(0, 7) + R"(", "Context": "all"})"));
@@ -176,9 +176,9 @@ TEST_F(ReadsTest, StreamsEvents) {  // R-API-580 to 584
   Client reader(service_->address());
   reader.ask("GET", "/v1/event/stream?topic=Job:web&topic=Evaluation");
   register_job("web", 2);
-  std::string body;  // as it comes, with heads of chunks in between
+  std::string body;  // as received, chunk heads included
   while (body.find("EvaluationUpdated") == std::string::npos) ASSERT_TRUE(reader.any(body));
-  EXPECT_LT(body.find("{}\n"), body.find("{\"Index\":"));  // a heartbeat first
+  EXPECT_LT(body.find("{}\n"), body.find("{\"Index\":"));  // first a heartbeat
   EXPECT_NE(body.find("\"JobRegistered\""), std::string::npos);
   EXPECT_EQ(body.find("\"Topic\":\"Allocation\""), std::string::npos);
   EXPECT_EQ(client_->get("/v1/event/stream?index=abc").body,

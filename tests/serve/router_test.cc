@@ -84,7 +84,7 @@ TEST(Durations, AreGos) {  // R-API-51
   EXPECT_EQ(base::parse_duration("-2s"), -2'000'000'000);
 }
 
-/// R-API-10: like json::to_text with four spaces, however the text is cut.
+/// R-API-10: like json::to_text with four spaces, for any division of the text into pieces.
 TEST(Pretty, IndentsPieces) {
   json::Value value = json::Value::object(), list = json::Value::array(), inner = json::Value::object();
   inner.set("a \"quoted\" [text]", json::Array{1, 2.5, nullptr});
@@ -128,7 +128,7 @@ TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are record
     EXPECT_EQ(go_shape_problem({"request", one.place, one.problem, ""}, io::parse_json(one.body).value(),
                                "JobRegisterRequest"),
               unmarshal + one.text);
-  // A type that is not known: the problem with its place.
+  // An unknown type: the problem with its place.
   EXPECT_EQ(go_shape_problem({"request", "/Job/Datacenters", "expected a list, got an integer", ""},
                              io::parse_json(R"({"Job": {"Datacenters": 1}})").value(), "JobRegisterRequest"),
             "/Job/Datacenters: expected a list, got an integer");

@@ -54,7 +54,7 @@ class ServerTest : public testing::Test {
   std::unique_ptr<Service> service_;
 };
 
-constexpr std::chrono::milliseconds kSoon{1000};  // 100 ms on a machine that does nothing else
+constexpr std::chrono::milliseconds kSoon{1000};  // takes 100 ms on an idle machine
 
 std::string job_text(const std::string& id, std::size_t bytes) {
   return R"({"Job": {"ID": ")" + id +
@@ -174,7 +174,7 @@ TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
   EXPECT_EQ(client.get("/v1/status/leader").status, 200);  // the connection is still good
 }
 
-// Bytes that two programs could read as different requests get one answer, and the connection ends.
+// Bytes that two programs might parse as different requests get one answer, and the connection is closed.
 TEST_F(ServerTest, GivesOneAnswerWhereTheLengthIsUnclear) {
   const std::string rest = "0\r\n\r\nGET /v1/regions HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string fields : {"Transfer-Encoding: chunked, identity",
@@ -227,7 +227,7 @@ TEST_F(ServerTest, GivesOneAnswerWhereTheLengthIsUnclear) {
     EXPECT_EQ(client.receive().status, 400) << head;
     EXPECT_TRUE(client.ended());
   }
-  for (const std::string field : {"Transfer-Encoding: chunked", "transfer-encoding:\tCHUNKED\t"}) {  // these are plain
+  for (const std::string field : {"Transfer-Encoding: chunked", "transfer-encoding:\tCHUNKED\t"}) {  // these are valid
     Client client(service_->address());
     client.send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" + field + "\r\n\r\n2\r\n{}\r\n" + rest);
     EXPECT_EQ(client.receive().body, "Job must be specified");
@@ -262,7 +262,7 @@ TEST_F(ServerTest, ServesItsOwnHostAndOrigin) {
   EXPECT_EQ(status(own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n"), 403);
   EXPECT_EQ(status(own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"), 200);
   EXPECT_EQ(status(own, "Sec-Fetch-Site: same-origin\r\n"), 200);
-  // A form of another site cannot register a job.
+  // A form on another site cannot register a job.
   Client client(own);
   client.ask("POST", "/v1/jobs", kJob, "Origin: http://evil.example\r\nContent-Type: text/plain\r\n");
   EXPECT_EQ(client.receive().status, 403);
@@ -315,14 +315,14 @@ TEST_F(ServerTest, HoldsBodiesWithinItsBudget) {
   begin(limits);
   std::vector<std::unique_ptr<Client>> clients;
   const std::string most(3 << 20, ' ');
-  for (int i = 0; i < 40; ++i) {  // 120 MiB that never become requests
+  for (int i = 0; i < 40; ++i) {  // 120 MiB of incomplete requests
     clients.push_back(std::make_unique<Client>(service_->address()));
     clients.back()->send("PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000000\r\n\r\n" + most);
   }
   EXPECT_LT(time_of_leader(), kSoon);
   Client client(service_->address());
   EXPECT_EQ(client.put("/v1/jobs", kJob).status, 200);
-  EXPECT_EQ(client.put("/v1/jobs", std::string(5 << 20, ' ')).status, 413);  // more than one connection's share
+  EXPECT_EQ(client.put("/v1/jobs", std::string(5 << 20, ' ')).status, 413);  // more than the share of one connection
   std::size_t ended = 0;
   for (int tries = 0; tries < 10 && ended < 30; ++tries) {  // a busy machine reads the last bodies later
     ended = static_cast<std::size_t>(
@@ -348,7 +348,7 @@ TEST_F(ServerTest, DropsReadersOfEventsThatStall) {
     EXPECT_EQ(writer.put("/v1/jobs", job_text("large", 3'000'000 + static_cast<std::size_t>(i))).status, 200);
     EXPECT_LT(time_of_leader(), kSoon);
   }
-  Client reader(service_->address());  // who reads gets texts of any size
+  Client reader(service_->address());  // readers may receive texts of any size
   reader.ask("GET", "/v1/event/stream?topic=Job&index=1");
   EXPECT_EQ(reader.head().status, 200);
   std::string text;
@@ -383,7 +383,7 @@ TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {
   service_.reset();
 }
 
-/// With free workers also requests that write: the evaluation is decided on a state of its own.
+/// Free workers also serve while requests write: an evaluation is decided on a state of its own.
 TEST_F(ServerTest, RegistersWhileFreeWorkersDecide) {
   struct Slow final : living::Listener {
     void attempt(server::Lane&) override {
@@ -411,7 +411,7 @@ TEST_F(ServerTest, RegistersWhileFreeWorkersDecide) {
   service_.reset();
 }
 
-/// Jobs that wait while the broker is paused: the run then depends on nothing but them.
+/// The jobs wait while the broker is paused, so that the run depends only on them.
 TEST_F(ServerTest, DecidesTheSameWithAnyNumberOfWorkers) {
   std::string digest;
   for (const std::uint32_t workers : {1U, 2U, 5U}) {
@@ -452,7 +452,7 @@ TEST_F(ServerTest, RefusesNodesThatCannotJoin) {
   EXPECT_EQ(join("11111111-1111-4111-8111-111111111111", R"(, "Status": "elsewhere")").status, 400);
   EXPECT_EQ(join("11111111-1111-4111-8111-11111111111A", "").status, 200);
   EXPECT_EQ(client.get("/v1/node/11111111-1111-4111-8111-11111111111a").status, 200);
-  // IDs of the right length that are none, everywhere else.
+  // Invalid IDs of the right length, for all other routes.
   const std::string none = "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz";
   for (const std::string& path : {"/v1/node/" + none, "/v1/allocation/" + none, "/v1/evaluation/" + none,
                                   "/v1/deployment/" + none, "/v1/client/stats?node_id=" + none})
@@ -493,7 +493,7 @@ TEST_F(ServerTest, KeepsItsLimits) {
     Client client(service_->address());
     EXPECT_EQ(client.put("/v1/jobs", std::string(5000, ' ')).status, 413);
   }
-  {  // a request that never ends has a second
+  {  // an incomplete request may take a second
     Client client(service_->address());
     client.send("GET /v1/jobs HTTP/1.1\r\nHost:");
     EXPECT_TRUE(client.ended());
@@ -523,7 +523,7 @@ TEST_F(ServerTest, ForgetsLongPollsWhoseClientIsGone) {  // R-API-55
   EXPECT_EQ(waiting, 0U);
 }
 
-#ifdef NDEBUG  // debug builds end where an evaluation leaves a stale cache
+#ifdef NDEBUG  // debug builds abort when an evaluation leaves a stale cache
 /// A server as with `berth serve --shadow 1`, with a stale verdict in its worker's cache.
 struct PlantingShadow final : living::Listener {
   server::Shadow& shadow;

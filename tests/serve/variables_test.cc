@@ -82,7 +82,7 @@ TEST_F(VariablesTest, AreWrittenReadReplacedAndDeleted) {  // R-STORE-1, 13, 18,
   EXPECT_EQ(missing.status, 404);
   EXPECT_EQ(missing.body, "variable not found");
   EXPECT_EQ(missing.headers.at("x-nomad-index"), gone.headers.at("x-nomad-index"));
-  EXPECT_EQ(ask("DELETE", "/v1/var/a/b").status, 204);  // nothing there, and an index all the same
+  EXPECT_EQ(ask("DELETE", "/v1/var/a/b").status, 204);  // there was nothing to delete, but an index is returned
 }
 
 TEST_F(VariablesTest, RefusalsReadAsNomads) {  // R-STORE-4 to 12, 16, 19 to 23, 33, 44, 45
@@ -194,7 +194,7 @@ TEST_F(VariablesTest, ALockKeepsOthersOut) {  // R-STORE-34 to 41
   const json::Value own = put("l", R"({"Items": {"x": "2"}, "Lock": {"ID": ")" + id + R"("}})");
   EXPECT_EQ(own["Lock"]["TTL"].as_string(), "15s");
   const json::Value again = put("l?lock-acquire", R"({"Lock": {"ID": ")" + id + R"("}})");
-  EXPECT_FALSE(again.has("Items"));  // those of this body: none
+  EXPECT_FALSE(again.has("Items"));  // this body had none
   EXPECT_EQ(ask("PUT", "/v1/var/l?lock-release", R"({"Lock": {"ID": "other"}})").status, 409);
   EXPECT_EQ(ask("PUT", "/v1/var/l?lock-renew", R"({"Lock": {"ID": "other"}})").body,
             "attempting to modify locked variable");
@@ -315,7 +315,7 @@ TEST_F(VariablesTest, SnapshotsKeepThem) {  // R-STORE-42: timers begin anew
 }
 
 TEST_F(VariablesTest, StoresHoldNoMoreThanTheirShareOfMemory) {
-  start(16);  // MiB that requests hold; stores a quarter of it
+  start(16);  // MiB for request bodies; stores get a quarter of it
   const std::string body = R"({"Items": {"k": ")" + std::string(60'000, 'v') + R"("}})";
   int written = 0;
   Answer answer;

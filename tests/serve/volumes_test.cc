@@ -87,7 +87,7 @@ TEST_F(VolumesTest, AVolumeIsReadyOnceItsNodeReportsIt) {  // R-STORE-200 to 215
   EXPECT_GT(read(ready)["ModifyIndex"].as_uint(), read(ready)["CreateIndex"].as_uint());
   EXPECT_EQ(ready.headers.at("x-nomad-index"), std::to_string(read(ready)["ModifyIndex"].as_uint()));
   EXPECT_EQ(get("/v1/node/" + node)["HostVolumes"]["data"]["ID"].as_string(), id);
-  const json::Value second = create(R"("Name": "data")");  // a node carries a name once
+  const json::Value second = create(R"("Name": "data")");  // names are unique per node
   EXPECT_NE(second["NodeID"].as_string(), node);
   const Answer full = ask("PUT", "/v1/volume/host/create", R"({"Volume": {"Name": "data", "PluginID": "mkdir"}})");
   EXPECT_EQ(full.status, 500);

@@ -58,7 +58,7 @@ class WritesTest : public testing::Test {
   }
   json::Value get(const std::string& target) { return done("GET", target); }
   json::Value run(const std::string& job) { return done("PUT", "/v1/jobs", R"({"Job": )" + job + "}"); }
-  /// Once so many allocations of the job run; their stubs.
+  /// Waits until `count` allocations of the job run; returns their stubs.
   json::Array running(const std::string& job, std::size_t count) {
     for (int i = 0; i < 500; ++i) {
       json::Array found;
@@ -377,13 +377,13 @@ TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
   run(job_text("web", 2, 100));
   running("web", 2);
   for (int i = 0; i < 500 && get("/v1/job/web/deployment")["Status"].as_string() == "running"; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // its end changes the job
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the end of an allocation changes the job
   done("PUT", "/v1/job/web/versions/gold/tag", R"({"Latest": true})");
   done("PUT", "/v1/berth/snapshot", R"({"Name": "before"})");
   const json::Value job = get("/v1/job/web"), summary = get("/v1/job/web/summary");
   done("DELETE", "/v1/job/web?purge=true");
   run(job_text("other", 1, 100));
-  // If the writer dies, the old file remains: a half-written file has another name.
+  // If the writer is killed, the old file remains: a half-written file has another name.
   std::ofstream(folder_ / "before.json.tmp") << "{\"half";
   done("PUT", "/v1/berth/restore", R"({"Name": "before"})");
   EXPECT_TRUE(json::equal_ignoring_member_order(get("/v1/job/web"), job));

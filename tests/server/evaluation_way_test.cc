@@ -1,5 +1,5 @@
-// An evaluation from enqueue to ack, case by case on clusters that can be counted by hand, with the same decisions by
-// every executor. Nodes hold ten allocations of 100 MHz; the clock is the test's.
+// The path of an evaluation from enqueue to ack, case by case on clusters that can be counted by hand, with the same
+// decisions by every executor. Nodes hold ten allocations of 100 MHz; the test sets the clock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -81,7 +81,7 @@ class Control {
     while (server().step()) {
     }
   }
-  /// Sets the clock to the next timer and fires it; false: there is none.
+  /// Sets the clock to the next timer and fires it; false: no timer.
   bool fire() {
     const auto at = server().next_deadline();
     if (!at) return false;
@@ -129,7 +129,7 @@ TEST(EvaluationWay, WaitsForItsClassAndRunsAgainWithTheBatch) {  // R-CTRL-749, 
   EXPECT_EQ(c.server().end_allocs(0, 2, tables::Client::complete), 1U);  // the first had ended
   EXPECT_EQ(c.server().next_deadline(), 50 * kMs);
   c.run();
-  EXPECT_EQ(c.allocs(), 10U);  // nobody was told yet
+  EXPECT_EQ(c.allocs(), 10U);  // the tracker has not been notified yet
   ASSERT_TRUE(c.fire());
   EXPECT_EQ(c.unblocked(Cause::node_class), 1U);
   c.run();
@@ -150,9 +150,9 @@ TEST(EvaluationWay, ThatFindsNoRoomAgainIsBlockedAgain) {  // R-SCHED-18, R-CTRL
   c.run();
   EXPECT_EQ(c.stats().retried, 1U);
   EXPECT_EQ(c.stats().reblocked, 1U);
-  EXPECT_EQ(c.stats().blocked, 1U);  // it is the same one
+  EXPECT_EQ(c.stats().blocked, 1U);  // the same evaluation
   EXPECT_EQ(c.server().blocked_count(), 1U);
-  // Its row is not free while it waits, those of the others are.
+  // Its row is in use while it waits; those of the others are free.
   EXPECT_EQ(c.server().tracker().jobs().size(), 1U);
   EXPECT_FALSE(c.server().step());
 }
@@ -166,17 +166,17 @@ TEST(EvaluationWay, OfAClassThatItCannotUseStaysBlocked) {  // R-CTRL-814
   c.run();
   EXPECT_EQ(c.allocs(), 10U);
   c.server().node_ready(other);
-  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // never seen: it may help
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // never seen: the node may help
   c.run();
   EXPECT_EQ(c.stats().reblocked, 1U);
   c.server().node_ready(other);
-  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // by now it is known not to
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // now the class is known to be ineligible
 }
 
 TEST(EvaluationWay, RefusedInPartIsDecidedAgainForTheRest) {  // R-CTRL-407, R-SCHED-7
   Control c(2);
   bool first = true;
-  c.hooks.on_applying = [&](Lane& lane) {  // a node goes away between decision and check
+  c.hooks.on_applying = [&](Lane& lane) {  // a node disappears between decision and check
     if (!std::exchange(first, false)) return;
     EXPECT_EQ(lane.attempts, 1U);
     c.server().store().set_node_state(0, tables::NodeStatus::down, true, false, c.server().store().index());
@@ -200,7 +200,7 @@ struct Limit {
 };
 class AttemptLimit : public ::testing::TestWithParam<Limit> {};
 
-/// Every plan is refused whole: its nodes are down whenever it is checked.
+/// Every plan is refused completely: its nodes are down whenever it is checked.
 TEST_P(AttemptLimit, IsThatOfTheType) {  // R-SCHED-6, 17, 20
   Control c(2);
   broker::Queue queue = broker::Queue::failed;
@@ -271,7 +271,7 @@ TEST(EvaluationWay, ErrorsComeAgainUntilTheDeliveryLimit) {  // R-SCHED-5, 21, R
   EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{R"(job "a" in namespace "default" not found)"});
   EXPECT_EQ(c.clock.now_ns(), 21 * kSecond);
   EXPECT_EQ(c.server().lost(), 0);
-  EXPECT_FALSE(c.fire());  // the job is gone: nothing follows
+  EXPECT_FALSE(c.fire());  // the job is gone: no follow-up
 }
 
 TEST(EvaluationWay, WhatFailedForGoodIsFollowedUp) {  // R-SCHED-21
@@ -288,7 +288,7 @@ TEST(EvaluationWay, WhatFailedForGoodIsFollowedUp) {  // R-SCHED-21
   };
   c.fire();
   c.server().step();
-  c.server().store().upsert_job(job, true);  // it is back before the evaluation is given up
+  c.server().store().upsert_job(job, true);  // the job is registered again before the evaluation fails
   c.hooks.on_applying = nullptr;
   c.run();
   EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{"failed to process eval: the third time"});
@@ -376,14 +376,14 @@ TEST(Pace, TriesBothWaysAndKeepsTheFaster) {
     }
     EXPECT_GT(ahead_is_faster ? ahead : kEvals - ahead, kEvals * 98 / 100);
   }
-  Pace pace;  // which is the faster one may change
+  Pace pace;  // the choice of the faster way may change
   for (int i = 0; i < 50'000; ++i) pace.count(pace.is_ahead() ? 50 : 100);
   for (int i = 0; i < 50'000; ++i) pace.count(pace.is_ahead() ? 100 : 50);
   EXPECT_FALSE(pace.is_ahead());
 }
 
-/// Fires timers until wait_idle() returns true. It is not called again to confirm that: a worker may check the queue
-/// once more in between, and find nothing.
+/// Fires timers until wait_idle() returns true. Does not call it again to confirm that: a worker may poll the queue
+/// once more in between and find nothing.
 void settle(Control& c) {
   for (int i = 0; i < 4000; ++i) {
     if (c.server().wait_idle(5 * kMs)) return;
@@ -435,7 +435,7 @@ TEST_P(FreeWorkers, StoppedInBetweenLoseNothing) {
       const Server::Turn turn(server);
       c.evaluate(c.job("job-" + std::to_string(30 * round + i), "service", 2));
     }
-    server.stop();  // with evaluations that no worker took
+    server.stop();  // some evaluations were not taken by a worker
     EXPECT_EQ(server.lost(), 0);
   }
   server.start();
@@ -512,11 +512,11 @@ TEST_P(FreeWorkers, WakeTheDriverOnceNothingIsReady) {
 }
 INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 4U, 8U));
 
-/// A driver that saw a worker look waits for its end, whether or not it finds anything.
+/// A driver that found a worker busy waits for its end, whether or not the worker finds an evaluation.
 TEST(FreeWorkers, ThatFindNothingWakeTheDriver) {
   struct SlowClock final : Clock {
     mutable std::atomic<int> asked{0};
-    [[nodiscard]] std::int64_t now_ns() const override {  // workers ask as they look
+    [[nodiscard]] std::int64_t now_ns() const override {  // workers call it while they poll
       ++asked;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       return 0;
@@ -663,11 +663,11 @@ TEST(FreeWorkers, ServeOneEvaluationOfAJobAtATimeAndCancelTheRest) {  // R-CTRL-
   EXPECT_EQ(server.stats().served, totals.acked);
   EXPECT_EQ(server.stats().cancelled, totals.cancelled);
   EXPECT_GT(totals.cancelled, 0U);
-  EXPECT_EQ(server.lost(), 0);  // their IDs stay known to the broker (R-CTRL-335), which is no second account of them
+  EXPECT_EQ(server.lost(), 0);  // their IDs stay known to the broker (R-CTRL-335), but are not counted twice
   EXPECT_EQ(c.allocs(), 3U);
 }
 
-/// Room comes and goes: some wait, some of them are duplicates, some jobs change.
+/// Room appears and disappears: some evaluations wait, some are duplicates, some jobs change.
 void crowd(Control& c) {
   Server& server = c.server();
   for (int i = 0; i < 40; ++i) {

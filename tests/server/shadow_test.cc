@@ -19,7 +19,7 @@ struct Shadowed final : Listener {
     shadow->decided(lane);
     if (after) after();
   }
-  std::function<void()> before, after;  // a decision
+  std::function<void()> before, after;  // before and after a decision
 
   explicit Shadowed(std::uint64_t every = 1, Config config = {}) {
     config.broker.evals = config.broker.jobs = 1024;
@@ -88,7 +88,7 @@ TEST(Shadow, DecidesEveryNthAgain) {
   EXPECT_EQ(world.shadow->checked(), 2U);
 }
 
-#ifdef NDEBUG  // debug builds end where an evaluation leaves a stale cache
+#ifdef NDEBUG  // debug builds abort when an evaluation leaves a stale cache
 TEST(Shadow, FindsAStaleVerdictOfAWorker) {
   Shadowed world;
   world.place("one", 2);
@@ -99,7 +99,7 @@ TEST(Shadow, FindsAStaleVerdictOfAWorker) {
     scratch.by_content.kind_verdicts.of_class(nodes, 0, code) = sched::kReasonDrivers;
   world.place("two", 3);
   EXPECT_NE(world.problem().find("two (job-register): this worker decide"), std::string::npos) << world.problem();
-  EXPECT_GE(world.shadow->different(), 2U);  // the general source and the tables loaded again agree
+  EXPECT_GE(world.shadow->different(), 2U);  // the general source and the reloaded tables agree
 }
 
 TEST(Shadow, FindsAStaleScoreOfAWorker) {
@@ -128,7 +128,7 @@ TEST(Shadow, FindsAStaleColumnOfTheTables) {
       const_cast<tables::NodeUse&>(state.nodes.use[row]).cpu_mhz += cpu_mhz;
   };
   world.before = [&] { add(400); };
-  world.after = [&] { add(-400); };  // a commit checks its tables
+  world.after = [&] { add(-400); };  // restored, because a commit checks its tables
   world.place("two", 3);
   ASSERT_GE(world.shadow->different(), 1U) << world.problem();
   EXPECT_NE(world.problem().find("two (job-register): the living tables decide"), std::string::npos) << world.problem();

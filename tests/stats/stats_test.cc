@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(RankTest, ExactAndNormalMeet) {
-  // Close to each other where the exact test stops; both have the right size: 5 % of A/A pairs below p = 0.05.
+  // The exact test and the approximation agree where the exact test stops; both have the right size: 5 % of A/A pairs
+  // below p = 0.05.
   std::mt19937_64 random(7);
   const auto sample = [&](std::size_t n) {
     Values out(n);

@@ -25,10 +25,10 @@ enum class Nodes : std::uint8_t {
 enum class Order : std::uint8_t {
   free,      ///< the scores, so the chosen node up to ties
   all_seen,  ///< the same where the search sees all nodes (`all` makes it)
-  drawn,     ///< every feasible node is chosen by as many sequences of draws as any other
-  rule,      ///< the order is the rule
+  drawn,     ///< every feasible node is chosen by equally many sequences of draws
+  rule,      ///< the strategy is a rule about the order
 };
-/// On nodes that fill up in all amounts alike the score ...
+/// On nodes that fill up equally in all amounts the score ...
 enum class Slope : std::uint8_t { rises, falls, stays, none };
 
 struct Entry {
@@ -38,7 +38,7 @@ struct Entry {
   /// gpu: of a task of 4,000 of cpu and 300 thousandths of a device, which rows 0, 1 and 2 can hold.
   std::vector<Row> rows;
   DeviceMask devices;
-  std::vector<std::uint32_t> draws;  ///< what the random source gives, in order
+  std::vector<std::uint32_t> draws;  ///< results of the random source, in order
   Order order;
   Slope slope;
   const char* all = "";  ///< parameters with which the search sees all nodes
@@ -71,9 +71,9 @@ const std::vector<Entry>& catalogue() {
       {"worst-fit", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
       {"least-max", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
       {"tetris", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
-      {"cosine", plain, {1, 0}, 0, {}, Order::free, Slope::none},  // shape, not size
+      {"cosine", plain, {1, 0}, 0, {}, Order::free, Slope::none},  // depends on the shape, not the size
       {"l2", plain, {1, 2}, 0, {}, Order::free, Slope::rises},
-      {"dominating-share", plain, {1, 0}, 0, {}, Order::free, Slope::stays},  // looks at no use
+      {"dominating-share", plain, {1, 0}, 0, {}, Order::free, Slope::stays},  // ignores the use
       {"nomad-binpack", plain, {1, 2}, 0, {}, Order::free, Slope::rises},
       {"nomad-spread", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
       {"least-allocated", plain, {1, 0}, 0, {}, Order::free, Slope::falls},
@@ -220,7 +220,7 @@ TEST(Catalogue, ScoresBelongToNodesNotToPlaces) {
   }
 }
 
-/// Every sequence of draws that a strategy can make, each exactly once: calls `one(draw)` per sequence.
+/// Calls `one(draw)` for every sequence of draws that a strategy can make, each exactly once.
 template <class F>
 void each_sequence_of_draws(F one) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> taken;  // value, bound
@@ -241,7 +241,7 @@ TEST(Catalogue, DrawsFavourNoNode) {
   for (const Entry& row : catalogue()) {
     std::string text = row.text;
     if (name_of(row) == "power-of-k")
-      text += ":k=1";  // one of one is a uniform one, too
+      text += ":k=1";  // one of one is uniform too
     else if (row.order != Order::drawn)
       continue;
     std::map<Row, double> chance;
@@ -293,7 +293,7 @@ TEST(Catalogue, SearchesThatSeeAllNodesAreExhaustive) {  // R-STRAT-715 to 717, 
     const auto parameter = std::find_if(info->parameters.begin(), info->parameters.end(),
                                         [](const ParameterInfo& p) { return p.name == "inner"; });
     ASSERT_NE(parameter, info->parameters.end());
-    // Among equals Nomad takes the one it saw first, the others the one that is visited first.
+    // On ties Nomad takes the node it saw first, the others the node visited first.
     const bool ties_by_order = name_of(row) != "nomad-limit";
     for (const std::string& inner : parameter->choices) {
       SCOPED_TRACE(name_of(row) + " of " + inner);
@@ -374,8 +374,8 @@ TEST(FitComponent, ByHand) {
                                    {"expr:1-(left_cpu/total_cpu+left_memory/total_memory)/2", .65},
                                    {"gpu-best-fit", .99},  // (400 - 100) / 128,000 are left of the reference
                                    {"dot-product", .99},   // 400 * 100 / 128,000^2
-                                   {"gpu-packing", 0},     // without GPUs 0 everywhere
-                                   {"fgd", .5},            // no idle GPU, no change
+                                   {"gpu-packing", 0},     // 0 everywhere without GPUs
+                                   {"fgd", .5},            // no idle GPU, so no change
                                    {"sum:least-max=1:worst-fit=3", (.3 + 3 * .35) / 4},
                                    {"sum:least-max=1:worst-fit=-3", (.3 + 3 * .65) / 4},
                                    {"sum:least-max=0", 0}}) {
@@ -415,7 +415,7 @@ TEST(FitComponent, LiesInOneAndKeepsTheOrderOfScores) {
         const std::size_t b = (a * 7 + 1) % nodes.size();
         if (scores[a] == kNoScore || scores[b] == kNoScore) continue;
         ASSERT_EQ(scores[a] > scores[b] && fits[a] < fits[b], false) << scores[a] << " " << scores[b];
-        // Nothing is cut off: scores that differ give components that differ, except for the rounding of a sum.
+        // Nothing is clamped: different scores give different components, except for the rounding of a sum.
         if (std::abs(scores[a] - scores[b]) > 1e-9) {
           ASSERT_NE(fits[a], fits[b]) << scores[a] << " " << scores[b];
         }

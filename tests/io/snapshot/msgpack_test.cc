@@ -29,7 +29,7 @@ TEST_P(WalkOver, EndsWhereTheObjectDoes) {
   Walk whole;
   EXPECT_EQ(whole.go_on(c.bytes, c.bytes.size()), c.state);
   EXPECT_EQ(whole.position(), c.position);
-  Walk bytewise;  // one more byte at a time: the same end, and no fault before its place
+  Walk bytewise;  // one byte at a time: the same end, and no error before its place
   State state = State::more;
   for (std::size_t n = 1; n <= c.bytes.size() && state == State::more; ++n)
     state = bytewise.go_on(std::string_view(c.bytes).substr(0, n), c.bytes.size());

@@ -26,7 +26,7 @@ inline std::string packed_text(std::string_view text) {  // the old form: no d9 
   return "\xda" + big_endian(text.size(), 2) + std::string(text);
 }
 
-/// A JSON value as a server writes it; keys of `raw` are taken as msgpack already.
+/// A JSON value as a server writes it; members named in `raw` are already msgpack.
 inline std::string packed(const json::Value& v) {
   if (v.is_null()) return "\xc0";
   if (v.is_bool()) return v.as_bool() ? "\xc3" : "\xc2";
@@ -53,7 +53,7 @@ inline std::string packed(const json::Value& v) {
 inline std::string record(int type, const std::string& object) { return static_cast<char>(type) + object; }
 inline std::string record(int type, const json::Value& object) { return record(type, packed(object)); }
 
-/// A member of a ustar archive, whole blocks.
+/// A member of a ustar archive, padded to whole blocks.
 inline std::string tar_member(const std::string& name, const std::string& text, char type = '0') {
   std::string head(512, '\0');
   const auto put = [&](std::size_t at, const std::string& bytes) { head.replace(at, bytes.size(), bytes); };
@@ -99,8 +99,8 @@ inline std::string sha256(const std::string& text) {
 /// The parts of a snapshot before they are packed. A test may damage each of them.
 struct SnapshotParts {
   std::string state = "\x80";  ///< state.bin: the header, then records
-  std::string meta, sums;      ///< "": made to match
-  std::string after;           ///< behind the two blocks that end the archive
+  std::string meta, sums;      ///< "": computed
+  std::string after;           ///< after the two blocks that end the archive
 
   [[nodiscard]] std::string meta_text() const {
     return meta.empty() ? R"({"Version":1,"ID":"2-40-1","Index":40,"Term":2,"Peers":"","Configuration":{},)"

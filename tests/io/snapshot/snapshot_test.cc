@@ -72,7 +72,7 @@ std::string index_record(const char* key, std::int64_t value) {
   return record(2, parsed("{'Key':'" + std::string(key) + "','Value':" + std::to_string(value) + "}"));
 }
 
-/// A whole small cluster, with secrets in each place that may hold one.
+/// A complete small cluster, with a secret in each place that may have one.
 SnapshotParts small_parts() {
   SnapshotParts parts;
   parts.state += index_record("allocs", 13) + index_record("nodes", 9) + index_record("jobs", 12);
@@ -233,7 +233,7 @@ TEST_F(Snapshot, ReadsTimesAndByteStrings) {  // R-SNAP-36, 38, 141
     json::Value node = small_node();
     node.set("ID", "10000000-0000-4000-8000-000000000002");
     std::string object = packed(node);
-    object[2] = static_cast<char>(object[2] + 1);  // one more entry: the events, whose time is put in as bytes
+    object[2] = static_cast<char>(object[2] + 1);  // one entry more: the events, whose time is added as bytes
     object += packed_text("Events") + "\x91\x82" + packed_text("Message") + packed_text("m") +
               packed_text("Timestamp") + c.packed;
     parts.state += record(0, object);
@@ -400,7 +400,7 @@ TEST_F(Snapshot, IsRefusedWhereverItIsCutOrFlipped) {
     {
       std::string flipped = file;
       flipped[at] = static_cast<char>(flipped[at] ^ 1 << at % 8);
-      // Some bytes of gzip's header mean nothing, and a run of zeros has several forms.
+      // Some bits of gzip's header have no effect, and a run of zeros has several encodings.
       const auto done = read(flipped);
       if (done) {
         EXPECT_EQ(cluster_text(done->state), text) << "byte " << at;
@@ -409,7 +409,7 @@ TEST_F(Snapshot, IsRefusedWhereverItIsCutOrFlipped) {
       }
     }
   }
-  // Cut and flipped below gzip and the sums: the records themselves.
+  // Truncates and flips the records themselves, below gzip and the checksums.
   for (std::size_t at = 1; at < parts.state.size(); ++at) {
     SnapshotParts cut = parts;
     cut.state.resize(at);
@@ -445,7 +445,7 @@ TEST_F(Snapshot, SharesTheJobsOfAllocations) {  // R-SNAP-72, 73
         small_alloc("a0000000-0000-4000-8000-" + std::string(9, '0') + std::to_string(1000 + i).substr(1));
     json::Value& job = *alloc.find("Job");
     job.set("Status", i % 2 ? "running" : "pending"), job.set("ModifyIndex", i);
-    std::reverse(job.members().begin(), job.members().end());  // the order of keys means nothing
+    std::reverse(job.members().begin(), job.members().end());  // the order of keys has no meaning
     parts.state += record(4, alloc);
   }
   json::Value odd = small_alloc("a0000000-0000-4000-8000-000000000999");
@@ -547,7 +547,7 @@ TEST_P(RecordedPair, SnapshotAndExportOfOneMomentAreEqual) {  // R-SNAP-90, 150,
   ASSERT_TRUE(answers) << answers.error().line();
   const model::ClusterState &a = snapshot->state, &b = answers->state;
   EXPECT_EQ(snapshot->warnings, answers->warnings);
-  EXPECT_GE(a.index, b.index);  // answers do not show the index of every table
+  EXPECT_GE(a.index, b.index);  // answers do not contain the index of every table
   expect_equal(a.nodes, b.nodes, "node");
   expect_equal(a.node_pools, b.node_pools, "pool");
   expect_equal(a.namespaces, b.namespaces, "namespace");
@@ -564,7 +564,7 @@ TEST_P(RecordedPair, SnapshotAndExportOfOneMomentAreEqual) {  // R-SNAP-90, 150,
   EXPECT_EQ(a.scheduler_config, b.scheduler_config);
   const auto without_payload = [](const model::Job& job) {
     json::Value out = model::to_json(job);
-    out.erase("Payload");  // compressed here, plain there
+    out.erase("Payload");  // compressed in one, plain in the other
     return out;
   };
   for (const auto list : {&model::ClusterState::jobs, &model::ClusterState::job_versions}) {

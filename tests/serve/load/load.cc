@@ -93,7 +93,7 @@ void read(Client& client, const std::string& path, Times& times, Results& result
 
 void work(const Options& options, int number, Clock::time_point until, Results& results) {
   Client client(options.address);
-  // Clients come one after the other, not all in one instant.
+  // Clients start one after the other, not at the same moment.
   std::this_thread::sleep_for(std::chrono::milliseconds(number * options.pause_ms / std::max(1, options.clients)));
   for (int round = 0; Clock::now() < until; ++round) {
     register_one(client, "load-" + std::to_string(number) + "-" + std::to_string(round), 2, results);
@@ -116,7 +116,7 @@ void work(const Options& options, int number, Clock::time_point until, Results& 
   }
 }
 
-/// Reads all allocations again and again.
+/// Reads all allocations repeatedly.
 void read_all(const Options& options, Clock::time_point until, Results& results) {
   Client client(options.address);
   while (Clock::now() < until) read(client, "/v1/allocations", results.all, results);
@@ -144,7 +144,7 @@ int run(const Options& options) {
   const char* const kPolled[] = {
       "/v1/jobs",       "/v1/allocations?per_page=1", "/v1/evaluations?per_page=1", "/v1/deployments?per_page=1",
       "/v1/job/fill-0", "/v1/job/nobody/summary",     "/v1/nodes?per_page=1"};
-  for (int i = 0; i < options.polls; ++i) {  // of an index that never comes
+  for (int i = 0; i < options.polls; ++i) {  // of an index that is never reached
     polls.push_back(std::make_unique<Client>(options.address));
     const std::string path = kPolled[static_cast<std::size_t>(i) % std::size(kPolled)];
     polls.back()->ask("GET", path + (path.find('?') == std::string::npos ? "?" : "&") + "wait=300s&index=900000000");
