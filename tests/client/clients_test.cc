@@ -31,11 +31,11 @@ TEST_F(Reports, WorkedExampleOfTheirLatency) {  // part 07, section 18, example 
   run(1, 0, 0).start_delay_ns = 350 * kMs;
   place(1, 0, job);
   run_for(3 * kSecond);
-  ASSERT_EQ(seen.size(), 1u);  // pending and running went together, at the fifth tick
+  ASSERT_EQ(seen.size(), 1u);  // pending and running were reported together, at the fifth tick
   EXPECT_EQ(since(seen[0].at), 1000 * kMs);
   EXPECT_EQ(seen[0].report.status.status, Client::running);
   EXPECT_EQ(since(seen[0].tasks[0].started_at), 350 * kMs);
-  stop(1);  // at 3.0 s: the status changes against an acknowledged one
+  stop(1);  // at 3.0 s: compared with an acknowledged status
   run_for(kSecond);
   ASSERT_EQ(seen.size(), 2u);
   EXPECT_EQ(since(seen[1].at), 3200 * kMs);
@@ -64,7 +64,7 @@ TEST_F(Reports, AreKeptWhileTheyFail) {  // R-CTRL-1533
   stop(1);
   takes_reports = true;
   run_for(20 * kSecond);
-  ASSERT_EQ(seen.size(), 1u);  // the newest state alone
+  ASSERT_EQ(seen.size(), 1u);  // only the newest state
   EXPECT_EQ(seen[0].report.status.status, Client::complete);
   EXPECT_GE(since(seen[0].at), 6 * kSecond);
   EXPECT_LT(since(seen[0].at), 11 * kSecond);
@@ -100,7 +100,7 @@ TEST_F(Tasks, StagesFollowEachOther) {  // R-CTRL-1514
   EXPECT_EQ(since(end.tasks[0].started_at), 3500 * kMs);  // the last prestart task runs at 3 s
   EXPECT_EQ(since(end.tasks[3].started_at), 3500 * kMs);
   EXPECT_EQ(since(end.tasks[0].finished_at), 13500 * kMs);
-  EXPECT_EQ(since(end.tasks[2].finished_at), 14500 * kMs);  // Main Tasks Dead, and a second to end
+  EXPECT_EQ(since(end.tasks[2].finished_at), 14500 * kMs);  // Main Tasks Dead, and a second until its end
   EXPECT_EQ(since(end.tasks[4].started_at), 14500 * kMs);
   EXPECT_EQ(since(end.tasks[4].finished_at), 18500 * kMs);
 }
@@ -131,7 +131,7 @@ TEST_F(Tasks, AFailureKillsTheSiblingsButPoststop) {  // R-CTRL-1515, 1517
   place(1, 0, job);
   run_for(20 * kSecond);
   EXPECT_EQ(since(first(1, Client::failed)->at), 2200 * kMs);
-  EXPECT_EQ(since(first(1, Client::failed)->tasks[1].finished_at), 2 * kSecond);  // R-CTRL-1518: it still runs
+  EXPECT_EQ(since(first(1, Client::failed)->tasks[1].finished_at), 2 * kSecond);  // R-CTRL-1518: still running
   EXPECT_EQ(first(1, Client::failed)->tasks[1].event, TaskEvent::sibling_failed);
   const testing::Seen& end = *last(1);
   EXPECT_FALSE(end.tasks[1].failed);
@@ -194,7 +194,7 @@ TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519, R-REG-480, 482
   EXPECT_EQ(end.report.status.description, Description::max_run_exceeded);
   EXPECT_EQ(since(end.tasks[0].finished_at), 17 * kSecond);
   EXPECT_EQ(end.tasks[1].started_at, kNoTime);
-  const testing::Seen* fired = first(1, Client::complete);  // R-REG-482: from then on, whatever its tasks do
+  const testing::Seen* fired = first(1, Client::complete);  // R-REG-482: from then on, regardless of its tasks
   ASSERT_NE(fired, nullptr);
   EXPECT_GE(since(fired->at), 15 * kSecond);
   EXPECT_LT(since(fired->at), 16 * kSecond);
@@ -213,7 +213,7 @@ TEST_F(Tasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
   job.group().max_run_duration = 20 * kSecond, longer.group().max_run_duration = 40 * kSecond;
   longer.job->version = 1;
   place(1, 0, job), place(2, 0, job), place(3, 0, job);
-  place(4, 0, job).create_time = 0;  // not known: no limit
+  place(4, 0, job).create_time = 0;  // unknown: no limit
   run_for(10 * kSecond);
   change(2, [&](ServerAlloc& s) { s.job = 1, s.spec = &longer.stored; });
   stop(3);
@@ -315,7 +315,7 @@ TEST_F(Tasks, AVersionThatTheServerDropsIsKeptUntilTheClientHearsOfTheNextOne) {
   place(1, 0, *before, 1);
   run_for(10 * kSecond);
   const std::weak_ptr<const model::Job> old = before->job;
-  allocs.at(1).second.spec = &after.stored, allocs.at(1).second.job = 2;  // not a word to the client
+  allocs.at(1).second.spec = &after.stored, allocs.at(1).second.job = 2;  // the client is not notified
   before.reset();
   run_for(20 * kSecond);
   EXPECT_FALSE(old.expired());
@@ -413,7 +413,7 @@ TEST_F(Contact, NothingIsHeardWhileUnreachable) {  // R-CTRL-E2, E3, 1503
   clients.set_reachable(0, true, now);
   const std::int64_t back = now;
   run_for(100 * kSecond);
-  EXPECT_EQ(since(last(1)->tasks[0].finished_at), 20 * kSecond);  // tasks went on
+  EXPECT_EQ(since(last(1)->tasks[0].finished_at), 20 * kSecond);  // the tasks continued
   EXPECT_LT(last(1)->at, back + 10 * kSecond);
   EXPECT_EQ(status(2), Client::running);
   EXPECT_LT(first(2, Client::running)->tasks[0].started_at, back + 60 * kSecond);
@@ -444,7 +444,7 @@ TEST_F(Contact, AnAnswerMayNameOnlyWhatChanged) {  // R-CTRL-1501, 1502
   pull(some);
   EXPECT_EQ(clients.counts().tasks, 1u);
   clients.set_reachable(0, false, now), clients.set_reachable(0, true, now);
-  run_for(60 * kSecond);  // the pull after a lost contact is complete: allocation 2 is not listed
+  run_for(60 * kSecond);  // the pull after lost contact is complete: allocation 2 is not listed
   EXPECT_EQ(status(1), Client::running);
   EXPECT_EQ(clients.counts().tasks, 1u);
 }
@@ -510,7 +510,7 @@ TEST_F(Contact, StopOnClientAfter) {  // R-CTRL-1551, 1552; part 07, section 18,
   clients.set_reachable(0, true, now);
   run_for(60 * kSecond);
   EXPECT_EQ(last(1)->tasks[0].finished_at - ok, 10 * kSecond);
-  EXPECT_EQ(last(2)->tasks[0].finished_at - ok, 25 * kSecond);  // counted from the firing for the first
+  EXPECT_EQ(last(2)->tasks[0].finished_at - ok, 25 * kSecond);  // the first counts from the time the timer fired
   EXPECT_EQ(last(1)->report.status.status, Client::complete);
   EXPECT_EQ(status(3), Client::running);
 }
@@ -592,7 +592,7 @@ TEST_F(Restarts, AKilledProcessWatchesNothingUntilItStartsAgain) {  // R-CTRL-15
   EXPECT_EQ(clients.counts().watched, 0u);
   clients.restart(0, now, 0, Recovery::all);
   run_for(8 * kSecond);
-  EXPECT_EQ(last(1)->report.health, Health::unknown);  // as if it had begun anew
+  EXPECT_EQ(last(1)->report.health, Health::unknown);  // as after a new start
   run_for(8 * kSecond);
   EXPECT_EQ(last(1)->report.health, Health::healthy);
   EXPECT_EQ(since(last(1)->report.health_at), 35 * kSecond);
@@ -639,7 +639,7 @@ TEST_F(Waits, ForARemoteOneUntilTheServerSaysSo) {
   run_for(5 * kSecond);
   EXPECT_TRUE(clients.awaits_upstream(1));
   EXPECT_EQ(clients.counts().waits, 2u);
-  stop(3);  // one that waits can be stopped
+  stop(3);  // a waiting allocation can be stopped
   run_for(5 * kSecond);
   EXPECT_EQ(status(3), Client::complete);
   EXPECT_EQ(last(3)->tasks[0].started_at, kNoTime);
@@ -685,7 +685,7 @@ TEST_F(Waits, RestartedClientForgetsTasksThatNeverStarted) {  // R-CTRL-1563
   run_for(kSecond);
   EXPECT_EQ(clients.counts().allocs, 2u);
   run_for(5 * kSecond);
-  EXPECT_EQ(clients.counts().allocs, 2u);  // forgotten, and added again
+  EXPECT_EQ(clients.counts().allocs, 2u);  // removed, and added again
   EXPECT_EQ(last(2), nullptr);
   stop(1);
   run_for(10 * kSecond);
@@ -782,7 +782,7 @@ TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   EXPECT_EQ(since(last(1)->report.health_at), 70 * kSecond);
 }
 
-TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // recorded so, against R-CTRL-1576
+TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // as recorded, which contradicts R-CTRL-1576
   TestJob job, batch("batch");
   job.task("a"), batch.task("a");
   place(1, 0, job, 1), place(2, 0, batch, 2);
@@ -791,7 +791,7 @@ TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // recorded so, against R-CT
   run_for(30 * kSecond);
   EXPECT_EQ(last(1)->report.health, Health::unhealthy);
   EXPECT_EQ(since(last(1)->report.health_at), 3 * kSecond);
-  EXPECT_EQ(last(2)->report.health, Health::unknown);  // never watched
+  EXPECT_EQ(last(2)->report.health, Health::unknown);  // not watched
   stop(3);
   run_for(3 * kSecond);
   EXPECT_EQ(last(3)->report.health, Health::healthy);  // known before
@@ -810,7 +810,7 @@ TEST_F(HealthOf, GroupsThatUpdateAllAtOnceAreNotWatchedInADeployment) {
 
 // --- ticks ---
 
-/// Clients whose ticks keep phases of their own.
+/// Clients whose ticks keep their own phases.
 struct OwnTicks : ::testing::Test, World {
   OwnTicks() {
     client::ClientsConfig made = config(1);
@@ -883,7 +883,7 @@ TEST_F(Remote, ALostTaskIsFoundByItsReplacementAndLeftAloneByTheOldClient) {  //
   EXPECT_EQ(last(2)->tasks[0].restarts, 0u);
   clients.set_reachable(0, true, now);
   run_for(100 * kSecond);
-  EXPECT_EQ(last(1)->report.status.status, Client::complete);  // detached: its work went on
+  EXPECT_EQ(last(1)->report.status.status, Client::complete);  // detached: the remote work continued
   EXPECT_EQ(last(2)->tasks[0].finished_at, began + 100 * kSecond);
   EXPECT_EQ(last(2)->report.status.status, Client::failed);  // the exit code of the work
 }

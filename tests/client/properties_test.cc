@@ -102,7 +102,7 @@ TEST(Properties, NoReportIsLostAndNothingStays) {
       world.random_event(seed);
       ASSERT_NO_FATAL_FAILURE(world.run_for(static_cast<std::int64_t>(world.draw.below(6'000'000'000))));
     }
-    // Calm returns: all is stopped, and every last word arrives.
+    // The faults end: all is stopped, and every last report arrives.
     world.takes_reports = world.answers_heartbeats = true;
     for (tables::NodeRow node = 0; node < kNodes; ++node) world.clients.set_reachable(node, true, world.now);
     for (const auto& [alloc, entry] : world.allocs) world.stop(alloc);
@@ -121,11 +121,11 @@ TEST(Properties, NoReportIsLostAndNothingStays) {
     EXPECT_EQ(counts.watched, 0u);
     EXPECT_EQ(counts.waits, 0u);
     EXPECT_EQ(counts.groups, 0u);
-    EXPECT_EQ(counts.timers, kNodes);  // a heartbeat each
+    EXPECT_EQ(counts.timers, kNodes);  // one heartbeat each
     for (const auto& [alloc, entry] : world.allocs) {
       const testing::Seen* last = world.last(alloc);
-      if (last == nullptr) continue;  // stopped before its client heard of it
-      // Forgotten by a restarted client while it waited for another, and stopped before it was listed again.
+      if (last == nullptr) continue;  // stopped before its client received it
+      // Removed by a restarted client while it waited for another, and stopped before it was listed again.
       if (!world.upstream[alloc].empty() && last->report.status.status == tables::Client::pending &&
           last->tasks[0].started_at == kNoTime)
         continue;
@@ -153,7 +153,7 @@ TEST(Properties, ARunRepeatsFromItsSeed) {
   EXPECT_NE(digest(5), digest(6));
 }
 
-/// Drives clients without keeping anything of what they say.
+/// Drives clients without storing their messages.
 struct Quiet {
   SeededModel tasks{.seed = 3, .batch_run_ns = 20 * kSecond, .failure_probability = 0.1};
   Clients clients{{.timing = {}, .groups = {}, .tasks = tasks.model(), .seed = 1}};
@@ -218,7 +218,7 @@ TEST(SteadyState, AllocationsComeAndGoInTheSameMemory) {
   const std::uint64_t before = testing::heap_allocations, reports = quiet.reports;
   for (int i = 0; i < 10; ++i) wave();
   EXPECT_GT(quiet.reports - reports, 10u * kMany);
-  // A group's numbers are read again whenever its last allocation was over: a few small lists, not one per allocation.
+  // A group's numbers are read again after its last allocation ended: a few small lists, not one per allocation.
   EXPECT_LE(testing::heap_allocations - before, 40u);
 }
 

@@ -28,7 +28,7 @@ TEST(Restart, WorkedExampleOfModeDelay) {  // part 07, section 18, example 6
   EXPECT_EQ(fails(10, 0), 15 * kSecond);
   EXPECT_EQ(fails(40, 15 * kSecond - 1), 15 * kSecond + 3'749'999'999);  // just below 18.75 s
   EXPECT_EQ(fails(70, 0), 230 * kSecond);
-  EXPECT_EQ(fails(300, 0), 0);  // the end of the interval belongs to it
+  EXPECT_EQ(fails(300, 0), 0);  // the interval includes its end
   EXPECT_EQ(count.count, 4);
   EXPECT_EQ(fails(301, 0), 15 * kSecond);
   EXPECT_EQ(count.count, 1);
@@ -171,7 +171,7 @@ TEST(Health, TheDeadlineAndFailingChecks) {  // R-CTRL-1572, 1575
   EXPECT_FALSE(check_passes("readiness", "pending"));
 }
 
-/// Registration refuses it, a loaded cluster may have it. As none: healthy at once.
+/// Registration refuses a negative time, but a loaded cluster may contain one. It counts as none: healthy at once.
 TEST(Health, ANegativeTimeIsNone) {
   Watch watch(-5, true);
   EXPECT_EQ(watch.tracker.advance(10 * kSecond), Health::unknown);  // no task runs yet

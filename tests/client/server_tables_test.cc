@@ -71,7 +71,7 @@ TEST_F(ServerTables, SayWhatAClientNeeds) {
   EXPECT_TRUE(s.has_health);
   EXPECT_FALSE(s.terminal());
   EXPECT_EQ((*s.spec)->task_groups[s.group].name, "g");
-  ASSERT_EQ(s.upstream_count, 2u);  // what it replaces, and whom it preempted
+  ASSERT_EQ(s.upstream_count, 2u);  // the one it replaces, and the one it preempted
   EXPECT_EQ(all.upstream[s.upstream_begin].status, Client::complete);
   EXPECT_EQ(all.upstream[s.upstream_begin + 1].alloc, store.find_alloc(std::string_view(kVictim)));
   ASSERT_EQ(s.handles_count, 2u);

@@ -18,7 +18,7 @@ TEST(TimerWheel, EqualTimesFireInTheOrderOfSetting) {
   EXPECT_FALSE(wheel.pop(4, fired));
   ASSERT_TRUE(wheel.pop(2'000'000, fired));
   EXPECT_EQ(fired.subject, 2u);
-  wheel.set(1'000'000, 0, 4);  // set nearer to its time, and still the last
+  wheel.set(1'000'000, 0, 4);  // set later, so it fires last
   for (const std::uint32_t subject : {1u, 3u, 4u}) {
     EXPECT_EQ(wheel.next(), 1'000'000);
     ASSERT_TRUE(wheel.pop(1'000'000, fired));

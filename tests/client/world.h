@@ -1,4 +1,4 @@
-// The simplest server around Clients: lists allocations, takes reports and stores them.
+// A minimal server for Clients: lists allocations, accepts reports and stores them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace berth::testing {
 using base::kSecond;
 inline constexpr std::int64_t kMs = 1'000'000;
 
-/// A job of one group; tasks are added by name.
+/// A job with one group; tasks are added by name.
 struct TestJob {
   std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
   std::shared_ptr<const model::Job> stored = job;
@@ -22,7 +22,7 @@ struct TestJob {
     job->task_groups.emplace_back();
     model::RestartPolicy none;
     none.mode = "fail";
-    group().restart_policy = none;  // a test that wants restarts says so
+    group().restart_policy = none;  // tests that need restarts change this
   }
   model::TaskGroup& group() { return job->task_groups[0]; }
   model::Task& task(const char* name, const char* hook = "", bool sidecar = false) {
@@ -41,7 +41,7 @@ struct Seen {
 };
 
 struct World {
-  using Key = std::uint64_t;  // task << 32 | run, of every allocation, or with the allocation in `of`
+  using Key = std::uint64_t;  // task << 32 | run: for every allocation, or for the allocation in `of`
   std::map<std::pair<tables::AllocRow, Key>, client::Outcome> of;
   client::Outcome otherwise;
   std::map<tables::AllocRow, client::AllocFailure> failures;
@@ -49,7 +49,7 @@ struct World {
   std::map<tables::AllocRow, std::vector<client::Upstream>> upstream;
   std::map<tables::AllocRow, std::vector<client::Handle>> handles;
   std::vector<Seen> seen;
-  mutable std::vector<std::string> asked;  // for whose task it was asked what it does
+  mutable std::vector<std::string> asked;  // tasks whose outcome was requested
   std::vector<std::pair<std::int64_t, tables::NodeRow>> beats, registrations, pulls;
   bool takes_reports = true, answers_heartbeats = true;
   std::int64_t ttl_ns = 10 * kSecond;
@@ -84,7 +84,7 @@ struct World {
   client::Outcome& run(tables::AllocRow alloc, std::uint32_t task, std::uint32_t number) {
     return of[{alloc, static_cast<Key>(task) << 32 | number}];
   }
-  /// A placement at the server; the client hears of it at once.
+  /// A placement at the server; the client receives it at once.
   client::ServerAlloc& place(tables::AllocRow alloc, tables::NodeRow node, const TestJob& job,
                              tables::VersionRow version = 0) {
     client::ServerAlloc& s = allocs[alloc].second;
@@ -93,7 +93,7 @@ struct World {
     clients.allocs_changed(node, now);
     return s;
   }
-  /// Changes what the server wants of an allocation.
+  /// Changes the server's desired state of an allocation.
   template <class Change>
   void change(tables::AllocRow alloc, Change change) {
     auto& [node, s] = allocs.at(alloc);

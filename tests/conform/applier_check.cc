@@ -14,7 +14,7 @@
 namespace berth::conform {
 namespace {
 
-/// Everything that is compared of an allocation; its job as the number of its version.
+/// All compared fields of an allocation, with the number of its job's version in place of the job.
 json::Value print(model::Allocation alloc) {
   const auto version = alloc.job ? static_cast<std::int64_t>(alloc.job->version) : -1;
   alloc.job.reset();

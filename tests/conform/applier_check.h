@@ -9,9 +9,9 @@
 
 namespace berth::conform {
 
-/// Commits the plan's API objects to the state before it and compares with what its rows left and answered. What the
-/// tables do not hold of plain allocations (evaluation, times, metrics) is not compared, nor are job records. One line
-/// per difference. Cost: loads the whole state.
+/// Commits the plan's API objects to the state before it, and compares the result with that of its rows. Not compared:
+/// data that the tables lack for plain allocations (evaluation, times, metrics), and job records. Returns one line per
+/// difference. Cost: loads the whole state.
 [[nodiscard]] std::vector<std::string> compare_ways(const CommittedPlan& committed);
 
 }  // namespace berth::conform

@@ -1,6 +1,5 @@
-// A real evaluation that did not end: 22,412 refused plans in 29 seconds, recorded with a cluster's export. Each
-// attempt commits what one node does not refuse, which counts as progress, so that attempts never run out (R-SCHED-8,
-// 10).
+// A real evaluation that did not end: 22,412 refused plans in 29 seconds, recorded with an export of the cluster. Each
+// attempt commits the part that no node refuses, which counts as progress, so attempts never run out (R-SCHED-8, 10).
 #include <gtest/gtest.h>
 
 #include "io/export_import.h"
@@ -9,7 +8,7 @@
 namespace berth::conform {
 namespace {
 
-/// Writes down what was refused of each plan: "node: reason".
+/// Records the refusals of each plan: "node: reason".
 struct Refusals final : server::Listener {
   std::vector<std::string> told;
   void applied(server::Lane& lane) override {
@@ -42,7 +41,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   EXPECT_EQ(server.lane().result.description, "refused again and again");
   EXPECT_EQ(server.stats().errors, 1U);
   ASSERT_EQ(refusals.told.size(), config.plans_max);
-  for (const std::string& refusal : refusals.told) EXPECT_EQ(refusal, "client-3: cpu");  // as the server's log has it
+  for (const std::string& refusal : refusals.told) EXPECT_EQ(refusal, "client-3: cpu");  // as in the server's log
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Replays recorded decisions (tests/golden, and all of shared/golden where that folder is at hand). A file that
-// tests/golden/supported.txt lists must be equal in every vector; any other file is skipped with its counts, so that
-// what is not supported never counts as passed.
+// Replays recorded decisions: tests/golden, and all of shared/golden if available. Files listed in
+// tests/golden/supported.txt must be equal in every vector. All others are skipped with their counts, so that
+// unsupported vectors never count as passed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 struct GoldenFile {
   fs::path path;
   std::string key;  ///< "components/shuffle": path below the golden folder without ending
-  bool ours;        ///< of tests/golden, not of shared/golden
+  bool ours;        ///< in tests/golden, not in shared/golden
 };
 
 /// Entries of supported.txt: key -> steps; an empty step means the whole file or folder.
@@ -39,7 +39,7 @@ std::multimap<std::string, std::string> supported() {
   return out;
 }
 
-/// The steps listed for `key` or a folder above it; nullopt when none is, {""} when all of it is.
+/// The steps listed for `key` or a folder above it; nullopt: not listed; {""}: all of it.
 std::optional<std::set<std::string>> supported_steps(std::string key) {
   static const auto all = supported();
   if (key.starts_with("suite-")) key.erase(0, 6);
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Golden, ::testing::ValuesIn(golden_files()), [](
   return name;
 });
 
-TEST(GoldenFolders, EveryJobFileIsEqual) {  // R-HCL: whole job files, which are files of their own
+TEST(GoldenFolders, EveryJobFileIsEqual) {  // R-HCL: complete job files
   std::vector<fs::path> folders{testing::golden_dir() / "hcl" / "files"};
   if (const auto shared = testing::shared_dir()) folders.push_back(*shared / "golden" / "hcl" / "files");
   for (const fs::path& folder : folders) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kLives = berth::testing::rounds(120);
 
-/// Plans refused for lack of room, by the event that tells it.
+/// Plans refused for lack of room, by their event in the log.
 std::size_t over_committed(const LifeReport& life) {
   std::size_t count = 0;
   for (const std::string& event : life.events)
@@ -48,10 +48,11 @@ TEST(Lives, HoldTheInvariants) {
   for (const std::uint64_t count :
        {sum.refused_plans, sum.updates, sum.stops, sum.preemptions, sum.deployments, sum.at_rest})
     EXPECT_GT(count, 0u);
-  EXPECT_GT(refused, 0u);  // as Nomad's preemption over-commits nodes
+  EXPECT_GT(refused, 0u);  // because Nomad's preemption over-commits nodes
 }
 
-TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {  // nor does a plan over-commit a node, as R-PREEMPT-403, 406 can
+// without them no plan over-commits a node, as R-PREEMPT-403 and 406 may
+TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {
   for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
     LifeOptions options{.seed = seed, .steps = 16};
     ASSERT_TRUE(model::set_option(options.decisions, "compat=fixed"));
@@ -72,8 +73,8 @@ TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
     }
 }
 
-#ifdef NDEBUG  // debug builds end where an evaluation leaves a stale cache
-/// A verdict of a kind of nodes that no longer holds, in what the worker caches.
+#ifdef NDEBUG  // debug builds abort when an evaluation leaves a stale cache
+/// Plants a verdict of a node kind that no longer holds in the worker's cache.
 void plant_stale_verdicts(server::Server& server) {
   for (std::uint32_t ask = 0; ask < 6; ++ask)
     for (std::uint32_t kind = 0; kind < 12; ++kind)
@@ -135,7 +136,7 @@ TEST(ClusterLives, HoldTheInvariants) {  // R-CTRL-E1 to E19, 1720 to 1735
     EXPECT_GT(count, 0U);
 }
 
-/// Everything in a state as text, by the IDs of the objects.
+/// All objects of a state as text, by ID.
 std::map<std::string, std::string> texts_of(const model::ClusterState& state) {
   std::map<std::string, std::string> out;
   for (const model::Allocation& alloc : state.allocs) out[alloc.id] = json::to_text(model::to_json(alloc));
@@ -161,17 +162,17 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
   }
 }
 
-/// Seeds at which a kept scheduler once decided otherwise than a new one.
+/// Seeds for which a reused scheduler once decided differently from a new one.
 TEST(Lives, KnownFailingSeedsHold) {
-  // Nodes without the host volume, of the second group of a job, were remembered by the places of another group.
+  // Nodes without the host volume of a job's second group were cached by places of another group.
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
-  // The last stop of a node is taken back, not that of another node that is gone.
+  // The last stop on a node is withdrawn, not one on another node that is gone.
   EXPECT_EQ(run_life({.seed = 2009625}).problems, std::vector<std::string>());
-  // A node left its value of a distinct property to the others (R-FEAS-1406), which were remembered as filtered.
+  // A node left its value of a distinct property to others (R-FEAS-1406), which were still cached as filtered.
   EXPECT_EQ(run_cluster_life({.seed = 2002457}).problems, std::vector<std::string>());
-  // An unhealthy allocation that an operator calls healthy, and its client unhealthy again (R-CTRL-727).
+  // An unhealthy allocation that an operator sets healthy, and its client unhealthy again (R-CTRL-727).
   EXPECT_EQ(run_cluster_life({.seed = 6005839}).problems, std::vector<std::string>());
-  // Nodes joined between a failure that was kept whole and one that was not: the verdicts of the classes were the older
+  // Nodes joined between a failure that was cached completely and one that was not: the class verdicts were the older
   // ones.
   EXPECT_EQ(run_cluster_life({.seed = 2007668}).problems, std::vector<std::string>());
   // An evaluation of a system job reached the delivery limit while the tracker still held it for a node.

@@ -1,6 +1,6 @@
-// A vector whose members are missing or of another type never ends `berth conform` in a crash: it is replayed (equal,
-// different or not supported), or refused in one line that names file, line and member. One vector of every kind, each
-// of its members deleted and given other types; and the members that a kind cannot do without.
+// A vector with missing members or members of another type never makes `berth conform` crash. It is replayed (equal,
+// different or not supported), or refused in one line that names file, line and member. Tests one vector of every kind:
+// each of its members is deleted and given other types; likewise the members that a kind requires.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ Value* at(Value& root, const std::vector<std::string>& place, std::size_t depth)
   return value;
 }
 
-/// Without the member, or with `other` in its place.
+/// The document without the member, or with `other` in its place.
 Value mutated(Value root, const std::vector<std::string>& place, const std::optional<Value>& other) {
   if (other) {
     *at(root, place, place.size()) = *other;
@@ -99,7 +99,7 @@ class Folder {
   fs::path path_;
 };
 
-/// A file of every kind of vector that is at hand: one of a folder of evaluations or streams.
+/// One file of every available kind of vector; for folders of evaluations or streams, one of the folder.
 std::vector<fs::path> kinds() {
   std::vector<fs::path> out, folders{testing::golden_dir()};
   if (const auto shared = testing::shared_dir()) folders.push_back(*shared / "golden" / "reconcile");
@@ -157,7 +157,7 @@ class Replayer {
     files_ = files[1], lines_ = lines[0];
   }
 
-  /// Waits for the process to end; its status.
+  /// Waits for the process to end; returns its status.
   int stop() {
     ::close(files_);
     ::close(lines_);
@@ -207,7 +207,7 @@ TEST(Mutations, AreReplayedOrRefusedInOneLine) {
                                          Value::array(),
                                          Value::object(),
                                          Value(true)};
-  const std::size_t most = testing::kSanitized ? 8 : 24;  // places of a vector
+  const std::size_t most = testing::kSanitized ? 8 : 24;  // places tried per vector
   for (const fs::path& path : kinds()) {
     std::string name = path.filename().string();
     name.resize(name.size() - 3);  // .gz
@@ -217,7 +217,7 @@ TEST(Mutations, AreReplayedOrRefusedInOneLine) {
     std::vector<std::vector<std::string>> places;
     std::vector<std::string> place;
     list_places(lines.back(), place, places);
-    // The upper members first: every adapter reads these. Of the others a share.
+    // First the upper members, which every adapter reads; of the others a sample.
     std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     const std::size_t upper = std::min(places.size(), most / 2);
     const std::size_t stride = std::max<std::size_t>(1, (places.size() - upper) / (most / 2));

@@ -45,7 +45,7 @@ TEST(Living, ABatchJobEnds) {  // R-CTRL-1710
 }
 
 TEST(Living, MaxRunDurationEndsWhatRunsTooLong) {  // R-CTRL-1519, R-REG-480 to 484
-  // Tasks would run for 60 s. Allocations without an API object: when they were placed must be known all the same.
+  // Tasks would run for 60 s. The time of placement must be known even for allocations without an API object.
   SmallWorld w(1);
   w.run(small_job("short", "batch", 1, R"("MaxRunDuration":30000000000)"));
   w.run(small_job("sweep", "sysbatch", 1, R"("MaxRunDuration":20000000000)"));
@@ -121,7 +121,7 @@ TEST(Living, ANodeThatChangesRegistersAnew) {  // R-CTRL-E1, 1543, 823
   w.run(small_job("web", "service", 12));
   w.run_for(5);
   EXPECT_EQ(w.running("web"), 10U);
-  w.join(1, 2000);  // its machine is found to be twice as large
+  w.join(1, 2000);  // its machine now has twice the capacity
   w.run_for(4);
   EXPECT_EQ(w.running("web"), 10U) << "the client tells so after 5 to 10 s";
   w.run_for(8);
@@ -146,7 +146,7 @@ TEST(Living, ARestartedClientFindsItsTasks) {  // R-CTRL-E4, 1562 to 1564
   w.apply(ClientRestart{node_id(1), 2 * kSecond, client::Recovery::all});
   w.run_for(30);
   EXPECT_EQ(w.show("web"), "run running@1, run running@1");
-  // The node's drivers were detected again (R-CTRL-908): an evaluation that changes nothing.
+  // The node's drivers were detected again (R-CTRL-908), which causes an evaluation without changes.
   EXPECT_EQ(w.triggers("web"), "job-register node-update deployment-watcher");
 }
 
@@ -199,14 +199,14 @@ TEST(Living, ANodeChangesItsPool) {  // R-CTRL-907, 908, 822, R-CTRL-1543
   ASSERT_EQ(w.running("agent"), 2U);
   w.apply(NodeRegister{moved});
   w.run_for(15);
-  // A pool alone creates no evaluations; it is stored, and blocked evaluations of its class are released.
+  // A change of the pool alone creates no evaluation; it is stored, and blocked evaluations of its class are released.
   EXPECT_EQ(w.triggers("here"), "job-register deployment-watcher");
   w.run(small_job("there", "service", 3, "", R"("NodePool":"gpu")"));
   w.run(small_job("agents", "system", 1, "", R"("NodePool":"gpu")"));
   w.run_for(15);
   EXPECT_EQ(w.show("there"), "run running@1, run running@1, run running@1");
   EXPECT_EQ(w.show("agents"), "run running@1");
-  w.run(small_job("here", "service", 8));  // goes where its pool still is
+  w.run(small_job("here", "service", 8));  // placed on the node that is still in its pool
   w.run_for(30);
   EXPECT_EQ(w.running("here"), 8U) << w.show("here");
   w.apply(JobEvaluate{"default", "agent"});
@@ -227,14 +227,14 @@ TEST(Living, ReplacementsTakeOtherPortsThanThoseThatStop) {  // R-RANK-503, 607,
   w.run(small_job("low", "service", 2, ports));
   w.run_for(15);
   ASSERT_EQ(w.running("web"), 4U);
-  // As `job restart -reschedule -batch-size 2` does: two at once, again before the first have ended.
+  // Like `job restart -reschedule -batch-size 2`: two at once, then two more before the first have ended.
   for (const char* job : {"web", "low", "web"}) {
     const auto rows = w.allocs(job);
     for (std::size_t i = 0; i < 2; ++i)
       w.apply(AllocStop{.alloc_id = w.alloc_id(rows[rows.size() - 1 - i]), .reschedule = true});
     w.run_for(0.05);
   }
-  w.run(small_job("web", "service", 4, ports, R"("Meta":{"a":"1"})", 110));  // all at once, by a new version
+  w.run(small_job("web", "service", 4, ports, R"("Meta":{"a":"1"})", 110));  // a new version replaces all at once
   w.run_for(60);
   EXPECT_EQ(w.running("web"), 4U) << w.show("web");
   EXPECT_EQ(w.running("low"), 2U) << w.show("low");
@@ -327,7 +327,7 @@ TEST(Living, ReportsOfASlowClientComeLater) {
 TEST(Living, AJobIsScaledAndStopped) {  // R-CTRL-E9, E10
   SmallWorld w(1);
   w.run(small_job("web", "service", 2));
-  w.run_for(20);  // until its deployment is over (R-CTRL-1108)
+  w.run_for(20);  // until its deployment has ended (R-CTRL-1108)
   w.apply(JobScale{"default", "web", "g", 4});
   w.run_for(5);
   EXPECT_EQ(w.running("web"), 4U);
@@ -512,7 +512,7 @@ TEST(Living, AnUnhealthyUpdateFailsAndRevertsByItself) {  // R-CTRL-1209, E18
 
 // ---------------------------------------------------------------- remote tasks
 
-/// When a batch task of 100 s ends whose node is lost after 20 s.
+/// When a batch task of 100 s ends if its node is lost after 20 s.
 double end_of_remote_work(bool remote) {
   Config config = small_config();
   config.server.options.remote_tasks = remote;
@@ -644,7 +644,7 @@ TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
                                        nullptr};
   config.tasks = kRuns;
   SmallWorld w(40, config);
-  w.run(small_job("first", "batch", 200));  // everything grows to its size
+  w.run(small_job("first", "batch", 200));  // all tables reach their final size
   w.run_for(2400);
   w.run(small_job("batch", "batch", 200));
   w.run_for(600);
@@ -669,7 +669,7 @@ TEST(Living, AReportOfARestartLeavesTheHeapAlone) {  // R-CTRL-1522, 766 to 770
   w.run(small_job("web", "service", 200,
                   R"("RestartPolicy":{"Attempts":3,"Interval":60000000000,"Delay":15000000000,"Mode":"delay"})"));
   w.entries.reserve(100'000);
-  w.run_for(8000);  // every task has been restarted, and every row has room for that
+  w.run_for(8000);  // every task was restarted, and every row has room for the event
   const auto restarts = [&] {
     std::uint64_t sum = 0;
     for (const AllocRow row : w.allocs("web")) sum += w.state().allocs.report_of(row)->restarts;
@@ -694,7 +694,7 @@ TEST(Living, AReportOfHealthLeavesTheHeapAlone) {  // R-CTRL-727, 768
   ASSERT_NE(deployment, tables::kNoRow);
   fsm::ClientUpdateEntry batch;
   fsm::Answer answer;
-  const auto report = [&](AllocRow row) {  // what the server takes from the heap for it, without its watchers
+  const auto report = [&](AllocRow row) {  // heap memory that the server takes for the report, without its watchers
     tables::ClientReport said;
     said.id = w.state().allocs.id[row], said.row = row, said.node = w.state().allocs.node[row];
     said.status = tables::Client::running;
@@ -761,7 +761,7 @@ TEST(Living, APlacementKeepsItsTimeAndWhereAskedItsMetrics) {  // R-MODEL-560, R
       ASSERT_FALSE(alloc.metrics->score_meta_data.empty());
       EXPECT_TRUE(alloc.metrics->score_meta_data.front().scores.contains("binpack"));
     }
-    // Its object, once it has one, brings them along.
+    // The API object, once created, contains them.
     const AllocRow row = w.allocs("web").front();
     w.apply(AllocStop{base::to_text(w.state().allocs.id[row])});
     w.run_for(10);

@@ -16,7 +16,7 @@ json::Array events_of(SmallWorld& w, AllocRow alloc) {
   return states.empty() ? json::Array() : states.begin()->second->events.items();
 }
 
-/// "Received, Task Setup, ..." of its only task.
+/// Events of its only task, as "Received, Task Setup, ...".
 std::string told(SmallWorld& w, AllocRow alloc) {
   std::string text;
   for (const json::Value& event : events_of(w, alloc)) text += (text.empty() ? "" : ", ") + event["Type"].as_string();

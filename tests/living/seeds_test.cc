@@ -212,7 +212,7 @@ TEST(PreemptionCascade, EachPriorityTakesThePlaceOfTheNext) {  // R-PREEMPT-103,
     if (w.state().allocs.desired[row] == Desired::evict) {
       EXPECT_FALSE(w.alloc(row).preempted_by_allocation.empty());
     }
-  w.apply(JobDeregister{"default", "top"});  // what was evicted comes back where there is room again
+  w.apply(JobDeregister{"default", "top"});  // evicted allocations are placed again where there is room
   w.run_for(60);
   EXPECT_EQ(w.running("middle"), 10U);
 }
@@ -227,7 +227,7 @@ TEST(PreemptionCascade, RefusedPlanIsRepeatedAndItsVictimsKeepRunning) {  // R-C
   w.run_for(20);
   ASSERT_EQ(w.running("low"), 20U);
   std::string refused;
-  w.on_decided = [&](server::Lane& lane) {  // the node that it chose takes nothing any more when its plan comes in
+  w.on_decided = [&](server::Lane& lane) {  // the chosen node no longer accepts allocations when the plan arrives
     if (!refused.empty() || lane.result.plan.allocs.empty()) return;
     refused = base::to_text(w.state().nodes.id(lane.result.plan.allocs[0].node));
     w.apply(NodeEligibility{refused, false});
@@ -263,8 +263,8 @@ TEST(PreemptionCascade, AnEvictorWaitsForItsVictimsToEnd) {  // R-CTRL-1510
 
 // ---------------------------------------------------------------- disconnects
 
-/// One service per reconnect strategy, both allocations on node 1; then node 1 cannot be reached for two minutes, while
-/// node 2 has room for what replaces them.
+/// One service per reconnect strategy, both allocations on node 1. Then node 1 cannot be reached for two minutes, while
+/// node 2 has room for replacements.
 struct Disconnected : SmallWorld {
   static std::string disconnect(const std::string& fields) { return R"("Disconnect":{)" + fields + "}"; }
   explicit Disconnected(const std::string& fields) : SmallWorld(2) {

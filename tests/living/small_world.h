@@ -62,7 +62,7 @@ class SmallWorld : public Listener {
  public:
   explicit SmallWorld(std::uint64_t nodes = 0, Config config = small_config()) : cluster(std::move(config), this) {
     for (std::uint64_t n = 1; n <= nodes; ++n) join(n);
-    if (nodes > 0) run_for(15);  // first heartbeats are over
+    if (nodes > 0) run_for(15);  // until the first heartbeats
   }
   fsm::Answer apply(const Event& event) {
     fsm::Answer answer = cluster.apply(event);
@@ -119,7 +119,7 @@ class SmallWorld : public Listener {
     return found == evaluated.end() ? "" : found->second;
   }
 
-  std::function<void(server::Lane&)> on_decided;  ///< a plan is made and not yet committed
+  std::function<void(server::Lane&)> on_decided;  ///< a plan is made but not committed yet
   void decided(server::Lane& lane) override {
     if (on_decided) on_decided(lane);
   }

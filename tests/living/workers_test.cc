@@ -1,4 +1,4 @@
-// A simulated cluster with several workers. Workers that decide ahead have the digest of one worker. Free ones place
+// A simulated cluster with several workers. Workers that decide ahead produce the digest of one worker. Free ones place
 // everything exactly once, while the clock waits for them.
 #include <atomic>
 #include <random>
@@ -20,13 +20,13 @@ Config with_workers(Execution execution, std::uint32_t workers, bool check) {
   return config;
 }
 
-/// Jobs that come at one instant: their evaluations wait for each other.
+/// Jobs that arrive at one instant: their evaluations queue up.
 void burst(SmallWorld& w, int from, int to) {
   static constexpr const char* kTypes[] = {"service", "batch", "service"};
   for (int i = from; i < to; ++i) w.run(small_job(fmt::format("job-{}", i), kTypes[i % 3], 1 + i % 5));
 }
 
-/// Bursts among updates, losses, drains, a change of leader, a pause, and more jobs than there is room for.
+/// Bursts mixed with updates, losses, drains, a change of leader, a pause, and more jobs than there is room for.
 void live(SmallWorld& w, int jobs, int nodes) {
   burst(w, 0, jobs);
   w.run(small_job("everywhere", "system", 1));
@@ -87,7 +87,7 @@ TEST(WorkersAhead, LiveTheLifeOfOne) {
   }
 }
 
-/// In time for their turn, so that they are used: the driver waits at the first plan until the others are decided. The
+/// Decisions ahead are ready in time to be used: the driver waits at the first plan until the others are decided. The
 /// first evaluations are decided in turn.
 TEST(WorkersAhead, AreUsedWhereNothingTheyReadChanged) {
   SmallWorld w(150, with_workers(Execution::ahead, 2, false));
@@ -120,7 +120,8 @@ TEST_P(FreeWorkersOfACluster, KeepTheClockWaitingForThem) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     last_ns = w.cluster.now();
   };
-  for (int i = 0; i < 6; ++i) w.run(small_job(fmt::format("job-{}", i), "batch", 2));  // no deployment goes on later
+  // no deployment that continues later
+  for (int i = 0; i < 6; ++i) w.run(small_job(fmt::format("job-{}", i), "batch", 2));
   const std::int64_t before = w.cluster.now();
   w.run_for(30);
   EXPECT_EQ(last_ns, before) << "the evaluations of jobs took time";
@@ -149,12 +150,12 @@ TEST_P(FreeWorkersOfACluster, TakeWhatHappensWhileTheyDecide) {
         w.apply(NodeDrain{.node_id = node_id(1 + below(20)), .deadline = kSecond});
         break;
       case 2:
-        static_cast<void>(w.cluster.apply(NodeEligibility{node_id(1 + below(20)), true}));  // refused while it drains
+        static_cast<void>(w.cluster.apply(NodeEligibility{node_id(1 + below(20)), true}));  // refused during a drain
         break;
       case 3:
         if (below(5) > 0) break;
         w.apply(LeaderChange{kSecond});
-        w.run_for(2);  // nothing is accepted meanwhile
+        w.run_for(2);  // reports are refused meanwhile
         break;
       default:
         w.run(small_job(job, number % 3 == 0 ? "batch" : "service", static_cast<int>(1 + below(9))));

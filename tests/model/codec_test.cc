@@ -36,7 +36,7 @@ TEST(Codec, DeepNestingIsAnErrorNotACrash) {
   EXPECT_FALSE(io::parse_json(text));
 }
 
-/// With every member set, and with each of the stub's left out in turn.
+/// With every member set, and with each member of the stub left out in turn.
 TEST(Codec, AStubShowsWhatTheWholeAllocationShows) {  // R-SCHED-191
   static constexpr const char* kKeys[] = {"ID",
                                           "EvalID",

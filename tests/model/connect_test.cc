@@ -235,7 +235,7 @@ TEST(Registration, FillsWhatIsStored) {  // R-REG-140 to 143, 250
 }
 
 TEST(Registration, AHugeJobIsLinear) {
-  // 20,000 sidecars, tasks and ports: a way that is quadratic in them takes minutes.
+  // 20,000 sidecars, tasks and ports: quadratic code would take minutes.
   const int count = testing::kSanitized ? 1'000 : 20'000;
   std::string services;
   for (int i = 0; i < count; ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 using base::kSecond;
 
-/// Seconds between failure and restart for `count` failures in a row, each `runs_s` after the restart before.
+/// Seconds between failure and restart for `count` failures in a row, each `runs_s` after the previous restart.
 std::vector<std::int64_t> delays_s(const ReschedulePolicy& policy, std::int64_t runs_s, std::size_t count) {
   auto job = std::make_shared<Job>();
   job->type = "service";
@@ -121,7 +121,7 @@ TEST(NextReschedule, TheDelayMustBeShorterThanTheInterval) {  // R-RECON-60
   EXPECT_TRUE(next_reschedule_by_time(rescheduled(limited(2, 31, 30), 1000, {}), at).eligible);
   EXPECT_FALSE(next_reschedule_by_time(rescheduled(limited(2, 30, 30), 1000, {}), at).eligible);
   Allocation untracked = rescheduled(limited(2, 30, 30), 1000, {});
-  untracked.reschedule_tracker.reset();  // without a tracker nobody asks
+  untracked.reschedule_tracker.reset();  // without a tracker the delay does not matter
   EXPECT_TRUE(next_reschedule_by_time(untracked, at).eligible);
 }
 

@@ -199,7 +199,7 @@ TEST(Reschedule, CountsTheAttemptsThatFit) {  // W-10
   policy.interval = 90 * base::kSecond;
   EXPECT_EQ(text(policy), "");
   policy.delay_function = "exponential", policy.max_delay = INT64_MAX;
-  policy.attempts = INT64_MAX;  // any number of attempts is judged at once
+  policy.attempts = INT64_MAX;  // any number of attempts is judged in constant time
   EXPECT_NE(text(policy), "");
   policy.delay_function = "fibonacci", policy.max_delay = 30 * base::kSecond;
   EXPECT_NE(text(policy), "");
@@ -303,7 +303,7 @@ void change_leaf(json::Value& value) {
     value = value.as_string() + "x";
 }
 
-json::Value* leaf_at(json::Value& document, std::string_view path) {  // steps separated by blanks
+json::Value* leaf_at(json::Value& document, std::string_view path) {  // `path`: steps separated by blanks
   json::Value* at = &document;
   for (const std::string_view step : base::split(path, ' '))
     at = at->is_array() ? &at->items()[static_cast<std::size_t>(*base::parse_int64(step))] : at->find(step);

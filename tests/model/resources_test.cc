@@ -172,7 +172,7 @@ TEST(PortRanges, AnyTextIsRangesWithinBoundsOrAnError) {
       EXPECT_FALSE(ranges.error().empty());
       continue;
     }
-    std::string again;  // what was read, written out plainly, reads the same
+    std::string again;  // the ranges in plain form, which must give the same ports
     for (const PortRange range : *ranges) {
       ASSERT_TRUE(range.begin >= 1 && range.begin <= range.end && range.end <= 65536)
           << "seed " << kSeed << " " << text;

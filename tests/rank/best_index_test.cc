@@ -1,4 +1,4 @@
-// The index of scores compared with the loop that it replaces: the best, ties and the list of the five best.
+// The index of scores compared with a simple loop: the best, ties and the list of the five best.
 #include "rank/best_index.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ TEST(BestIndex, AnswersLikeTheObviousLoopWhateverChanges) {
   for (const std::size_t n : {1u, 7u, 8u, 9u, 63u, 64u, 65u, 512u, 513u, 4097u})
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       std::mt19937_64 random(seed * 1000 + n);
-      // Few values, so that ties are common; seed 1: ascending; seed 2: all equal; now and then absent.
+      // Few values, so that ties are common. Seed 1: ascending; seed 2: all equal. Some are absent.
       std::size_t next = 0;
       const auto draw = [&]() -> double {
         if (random() % 5 == 0) return BestIndex::kAbsent;
@@ -66,7 +66,7 @@ TEST(BestIndex, IsEmptyWithoutScores) {
   EXPECT_EQ(index.best().score, BestIndex::kAbsent);
   EXPECT_EQ(index.top().size(), 0u);
   const std::vector<double> one{1.0};
-  index.build(one);  // and again
+  index.build(one);  // once more
   EXPECT_EQ(index.best().i, 0u);
   EXPECT_EQ(index.best().score, 1.0);
 }

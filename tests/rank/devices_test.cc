@@ -73,7 +73,7 @@ TEST(DeviceAccounter, OffersInOrderOfIds) {  // R-RANK-633, 635; R-MODEL-526
   };
   using Ids = std::vector<std::string>;
   EXPECT_EQ(ids(request("gpu", 3)), (Ids{"b1", "b2", "b3"}));
-  EXPECT_EQ(ids(request("gpu", 2)), (Ids{"b1", "b2"}));  // among equals the last group wins
+  EXPECT_EQ(ids(request("gpu", 2)), (Ids{"b1", "b2"}));  // on ties the last group wins
   EXPECT_EQ(ids(request("nvidia/gpu/a", 2)), (Ids{"a1", "a2"}));
   EXPECT_EQ(offer(request("gpu", 4)).error().text, "no devices match request");  // not from two groups
   EXPECT_EQ(offer(request("gpu", 0)).error().text, "invalid request of zero devices");

@@ -16,7 +16,7 @@ TEST(FitBound, IsNeverBelowTheScoreAndSeldomFarAbove) {  // R-RANK-651, 652
   const std::size_t rounds = berth::testing::rounds(200'000, 20);
   std::size_t near = 0;
   for (std::size_t i = 0; i < rounds; ++i) {
-    // Empty to over-committed, sometimes below nothing, on the table's steps and between them.
+    // Empty to over-committed, sometimes negative, on the table's steps and between them.
     const std::int64_t cpu = 1 + static_cast<std::int64_t>(random() % 5'000),
                        memory = 512 * (1 + static_cast<std::int64_t>(random() % 64));
     std::int64_t cpu_used = cpu * static_cast<std::int64_t>(random() % 600) / 256 - cpu / 8;
@@ -34,7 +34,7 @@ TEST(FitBound, IsNeverBelowTheScoreAndSeldomFarAbove) {  // R-RANK-651, 652
   EXPECT_GT(near, rounds * 2 * 9 / 10);
 }
 
-TEST(FitBound, HoldsForNodesWithoutCapacity) {  // R-RANK-104: 0 of 0 scores no number, which nothing exceeds
+TEST(FitBound, HoldsForNodesWithoutCapacity) {  // 0 of 0 scores NaN, which nothing exceeds
   const FitBound bound;
   for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread})
     for (const std::int64_t used : {0, 5, -5}) {

@@ -8,7 +8,7 @@
 namespace berth::rank {
 namespace {
 
-/// The index's answer, row and score to the last bit, is the obvious loop's.
+/// The index's answer, row and score to the last bit, equals that of the simple loop.
 void expect_oracle(FitIndex& index, const IndexCluster& c, const std::string& where) {
   for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread}) {
     const auto got = index.best(algorithm, c.columns(), c.ask, c.feasible, c.visit_rank);
@@ -37,7 +37,8 @@ TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
         ASSERT_NO_FATAL_FAILURE(expect_oracle(index, c, where));
         for (std::size_t change = 0; n > 0 && change < n / 4 + 1; ++change) {
           const auto row = static_cast<std::uint32_t>(random() % n);
-          const auto use = [&](double capacity) {  // in eighths: many equal nodes; else a little over now and then
+          // in eighths, so that many nodes are equal; otherwise sometimes slightly over capacity
+          const auto use = [&](double capacity) {
             const auto all = static_cast<std::int64_t>(capacity);
             return step % 3 == 0 ? below(all + all / 20 + 1) : all / 8 * below(9);
           };
@@ -98,7 +99,7 @@ TEST(FitIndex, KindsThatFailAreNotLookedAt) {
       if (!got) continue;
       ASSERT_EQ(got->row, expected->row) << "seed " << seed << " step " << step;
       ASSERT_EQ(got->component, expected->component);
-      // Left out, as by a caller that scores it otherwise; now and then a change of all tiles in between.
+      // Excluded, as if the caller scored it in another way; sometimes all tiles are changed in between.
       c.cpu_free[got->row] = -1;
       index.update(c.columns(), got->row);
     }

@@ -11,7 +11,7 @@
 
 namespace berth::rank {
 
-/// Nodes to find the best of, and the obvious way to find it.
+/// Nodes and a request, with a simple way to find the best node.
 struct IndexCluster {
   std::vector<std::int32_t> cpu_free, memory_free, disk_free;
   std::vector<std::int64_t> cpu_used, memory_used;
@@ -44,7 +44,7 @@ struct IndexCluster {
     return (feasible[i / 64] >> i % 64 & 1) && cpu[i] > 0 && memory[i] > 0 && cpu_free[i] >= ask.cpu_mhz &&
            memory_free[i] >= ask.memory_mb && disk_free[i] >= ask.disk_mb;
   }
-  /// The obvious loop: every node in visiting order, exactly scored, the first of the highest.
+  /// Simple loop: scores every node exactly in visiting order; the first of the highest wins.
   [[nodiscard]] std::optional<FitIndex::Best> oracle(FitAlgorithm algorithm) const {
     std::vector<std::uint32_t> order(cpu.size());
     std::iota(order.begin(), order.end(), 0u);
@@ -61,8 +61,7 @@ struct IndexCluster {
   }
 };
 
-/// `kind` 0: all different; 1: few shapes and coarse use, so many ties; 2: all equal and empty; 3: near ties on
-/// purpose.
+/// `kind` 0: all different; 1: few shapes and coarse use, so many ties; 2: all equal and empty; 3: intended near ties.
 inline IndexCluster random_cluster(std::uint64_t seed, std::size_t n, std::uint64_t kind) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t k) { return static_cast<std::int64_t>(random() % k); };
@@ -73,7 +72,7 @@ inline IndexCluster random_cluster(std::uint64_t seed, std::size_t n, std::uint6
       c.add(cpu, memory, below(static_cast<std::uint64_t>(cpu + 1 + cpu / 20)),
             below(static_cast<std::uint64_t>(memory + 1 + memory / 20)), static_cast<std::int32_t>(below(10'000) - 10));
     } else if (kind == 1) {
-      const std::int64_t scale = 1 + below(3);  // the same fractions at different sizes score equally
+      const std::int64_t scale = 1 + below(3);  // equal fractions of different sizes have equal scores
       c.add(4000 * scale, 8192 * scale, 500 * scale * below(9), 1024 * scale * below(9),
             static_cast<std::int32_t>(below(3) * 300));
     } else if (kind == 2) {

@@ -62,7 +62,7 @@ TEST(VisitingOrder, EntriesThatAreAskedForStepByStepAreThoseOfTheWholeShuffle) {
           const std::size_t traced = std::min(n, std::size_t{140});
           for (std::size_t k = 0; k < traced; ++k)
             ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", index " << index;
-          if (round % 2 != 0) continue;  // else the next order follows on one that is not whole
+          if (round % 2 != 0) continue;  // otherwise the next order follows an incomplete one
           for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
         }
 }
@@ -79,7 +79,7 @@ TEST(VisitingOrder, AsManyEntriesAsAreExpectedAreThoseOfTheWholeShuffle) {  // R
         for (std::size_t k = 0; k < expected; ++k)
           ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n << ", expected " << expected;
         EXPECT_EQ(order.fixed(), expected <= n / 2 && n >= 2'048 ? expected : n);
-        if (index % 8 != 0) continue;  // else the next order follows on one that nobody finished
+        if (index % 8 != 0) continue;  // otherwise the next order follows an incomplete one
         for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(order.at(k), whole.at(k)) << "entry " << k << " of " << n;
       }
 }
@@ -91,7 +91,7 @@ TEST(VisitingOrder, SwitchesProvidersOnOneObject) {
     EXPECT_EQ(letters(order), "cfedghab");
     ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));
     EXPECT_EQ(letters(order), "egbhcfad");
-    ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));  // the same again
+    ASSERT_TRUE(order.set(OrderProvider::lazy, kEval, 1000, 8));  // the same order again
     EXPECT_EQ(letters(order), "egbhcfad");
     ASSERT_TRUE(order.set(OrderProvider::identity, kEval, 0, 3));
     EXPECT_EQ(letters(order), "abc");

@@ -67,7 +67,7 @@ TEST(FitComponent, HasTheBitsOfTheFormulaWithFusedInstructionsAndWithout) {
   }
 }
 
-TEST(FitColumns, HaveTheBitsOfOneNodeAtATime) {  // in their domain and beside it; what stands behind n does not matter
+TEST(FitColumns, HaveTheBitsOfOneNodeAtATime) {  // inside and outside their domain; values after n do not matter
   on_every_target([] {
     std::mt19937_64 random(651);
     for (int round = 0; round < 400; ++round) {
@@ -75,7 +75,7 @@ TEST(FitColumns, HaveTheBitsOfOneNodeAtATime) {  // in their domain and beside i
       std::vector<std::int64_t> cpu_used(size), memory_used(size);
       std::vector<double> cpu(size), cpu_of(size), memory(size), memory_of(size), out(size);
       for (std::size_t i = 0; i < size; ++i) {
-        const std::uint64_t kind = random() % 24;  // 0: no capacity; 1: far over it; 2: no use of none
+        const std::uint64_t kind = random() % 24;  // 0: no capacity; 1: far over it; 2: 0 of 0
         cpu_of[i] = kind == 0 || kind == 2 ? 0 : static_cast<double>(1 + random() % 64) * 500;
         memory_of[i] = static_cast<double>(1 + random() % 64) * 1024;
         cpu_used[i] = kind == 2 ? 0 : static_cast<std::int64_t>(random() % (kind == 1 ? 900'000 : 34'000));

@@ -80,7 +80,7 @@ TEST(TargetedSpread, TakesTheLowestBoostSeenSoFar) {  // R-RANK-831 step 6, 832;
   EXPECT_EQ(state.score(group, 1), -11.5);
   EXPECT_EQ(state.score(group, 2), -11.5);
   state.begin_select(group);
-  EXPECT_EQ(state.score(group, 2), -11.5);  // the next Select goes on with it
+  EXPECT_EQ(state.score(group, 2), -11.5);  // the next Select keeps the lowest boost
   state.drop_groups();
   SpreadGroup& again = state.prepare(0, {}, spreads, 8, std::vector{dc.view()});
   state.begin_select(again);
@@ -108,7 +108,7 @@ TEST(TargetedSpread, SharesTheWeightSumBetweenGroups) {  // R-RANK-823, example 
   EXPECT_EQ(state.score(a, 0), 0.4);
   EXPECT_EQ(state.find(1), &b);
   EXPECT_EQ(state.find(2), nullptr);
-  state.reset(model::Quirks::none());  // each group its own
+  state.reset(model::Quirks::none());  // separately for each group
   SpreadGroup& c = state.prepare(0, {}, spreads, 5, std::vector{dc.view()});
   SpreadGroup& d = state.prepare(1, {}, spreads, 5, std::vector{dc.view()});
   for (SpreadGroup* group : {&c, &d, &c}) {
@@ -166,10 +166,10 @@ TEST(EvenSpread, ScansZeroCountsInByteOrder) {  // R-RANK-835
     state.begin_select(group);
     return state.score(group, 2);
   };
-  EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));  // min starts anew after the zero of a
+  EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));  // min starts again after the zero of a
   EXPECT_EQ(score_of_c(4, 6, 0), 1);                    // a zero met last is the minimum
   EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 6, 6));
-  quirks.even_spread_unweighted = false;  // without zero counts, wherever they stand
+  quirks.even_spread_unweighted = false;  // without zero counts, whatever their position
   EXPECT_EQ(score_of_c(0, 4, 6), even_boost(6, 4, 6));
   EXPECT_EQ(score_of_c(4, 6, 0), even_boost(0, 4, 6));
   EXPECT_EQ(score_of_c(4, 0, 6), even_boost(6, 4, 6));
@@ -185,7 +185,7 @@ TEST(EvenSpread, HasItsShareOfTheWeightsWithoutTheQuirk) {  // R-RANK-831 step 4
     SpreadState state;
     state.reset(quirks);
     SpreadGroup& group = state.prepare(0, spreads, {}, 10, std::vector{dc.view(), none.view()});
-    group.count_existing(3);  // nowhere
+    group.count_existing(3);  // no attribute
     group.count_proposed(0, 1), group.count_proposed(0, 1);
     state.begin_select(group);
     EXPECT_EQ(state.score(group, 0), fixed ? -0.25 - 0.75 : -2);
@@ -194,7 +194,7 @@ TEST(EvenSpread, HasItsShareOfTheWeightsWithoutTheQuirk) {  // R-RANK-831 step 4
   }
 }
 
-// R-RANK-811 to 836 with maps of texts, recomputed from the lists at every Select, as the rules read.
+// R-RANK-811 to 836 with maps of texts, recomputed from the lists at every Select, literally by the rules.
 class PlainSpread {
  public:
   struct Alloc {
@@ -356,7 +356,7 @@ TEST(SpreadState, AgreesWithTheRulesOnRandomAttempts) {
         ASSERT_EQ(state.score(fast, row), plain.score(row))
             << "seed " << seed << " select " << select << " row " << row;
       }
-      for (const PropertySet& set : fast.sets()) {  // all nodes at once, where none depends on those before
+      for (const PropertySet& set : fast.sets()) {  // all nodes at once, if none depends on those before
         std::vector<double> by_code;
         if (!set.table(by_code)) continue;
         double lowest = -1.0;

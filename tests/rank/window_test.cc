@@ -14,7 +14,7 @@
 namespace berth::rank {
 namespace {
 
-/// Against the mean of a score row (R-RANK-901), with spreads and without, for windows of every length.
+/// Compared with the mean of a score row (R-RANK-901), with and without spreads, for windows of every length.
 TEST(Window, HasTheScoresOfRowsAndMarksThoseThatMatter) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(-0.5, 1);

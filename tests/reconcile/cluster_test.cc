@@ -221,7 +221,7 @@ TEST(Cluster, AStoppedJobCancelsItsDeployment) {  // R-RECON-69, 75, 78
   EXPECT_EQ(w.result.deployment_updates[0].status_description, "Cancelled because job is stopped");
 }
 
-/// A random group with everything that can be wrong with it.
+/// A random group that may have any fault.
 World random_world(std::mt19937& random) {
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   World w(below(3) == 0 ? "batch" : "service", below(8));
@@ -296,12 +296,12 @@ TEST(Cluster, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7,
     }
     EXPECT_EQ(shuffled.run(), before) << where;
   }
-  EXPECT_GT(with_stops, 1000);  // the inputs do reach the parts that are tested
+  EXPECT_GT(with_stops, 1000);  // the inputs reach the tested code
   EXPECT_GT(with_places, 1000);
 }
 
-/// A group in which all runs undisturbed is seen in one pass, if its allocations come in the order of their names. From
-/// back to front they come to the same by the whole algorithm.
+/// A group that runs undisturbed is recognised in one pass if its allocations come in the order of their names. In
+/// reverse order the full algorithm gives the same result.
 TEST(Steady, IsWhatTheWholeAlgorithmComesTo) {  // section 6 of part 05
   std::mt19937_64 random(3);
   const auto below = [&](std::uint64_t n) { return random() % n; };
@@ -344,7 +344,7 @@ TEST(Steady, IsWhatTheWholeAlgorithmComesTo) {  // section 6 of part 05
       for (const std::uint32_t index : names.used()) out += " " + std::to_string(index);
       return out + "; shared " + std::to_string(names.duplicates().size());
     };
-    if (w.job->task_groups[0].count == 0) continue;  // no names then
+    if (w.job->task_groups[0].count == 0) continue;  // no names in that case
     const std::string forward = told(w.run());
     nothing += forward.starts_with("Ignore");
     std::reverse(w.allocs.begin(), w.allocs.end());

@@ -88,7 +88,7 @@ struct GroupWorld : UpdateJudge, IdSource {
   std::vector<std::string> names = {"web"};
   ClusterInput input;
 
-  /// Runs and tells what is to be done, in the order of the lists.
+  /// Runs the reconciler and returns the changes as text, in the order of the lists.
   std::string run() {
     evals = 0;
     facts.clear();

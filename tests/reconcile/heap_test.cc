@@ -21,11 +21,11 @@ struct SameUpdate : UpdateJudge, IdSource {
 struct HeapCase {
   const char* name;
   UpdateKind kind;
-  std::size_t down_of = 0;         ///< every so many allocations one stands on a node that is down; 0: none
-  std::uint64_t most_allocations;  ///< of one run in the steady state, whatever the number of allocations of the job
+  std::size_t down_of = 0;         ///< every n-th allocation is on a node that is down; 0: none
+  std::uint64_t most_allocations;  ///< of one run in the steady state, for any number of allocations
 };
 
-/// Heap allocations of the second run over a job of `count` allocations, and in `entries` what it had to say.
+/// Heap allocations of the second run over a job of `count` allocations. `entries`: size of its result.
 std::uint64_t heap_of_a_run(const HeapCase& c, std::size_t count, std::size_t& entries) {
   auto job = std::make_shared<model::Job>();
   job->id = "job", job->type = "service";

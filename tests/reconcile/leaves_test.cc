@@ -76,7 +76,7 @@ TEST(Reschedule, TheWindowIsOneSecondInclusive) {  // R-RECON-65, 116
   EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond), When::now);
   EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::later);
   alloc.followup_eval_id = "other-eval";
-  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::kept);  // waits for its own evaluation already
+  EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::kept);  // already waits for its own evaluation
   alloc.followup_eval_id = "this-eval";
   EXPECT_EQ(when(kLeavesNow - 29 * base::kSecond + 1), When::now);
 }

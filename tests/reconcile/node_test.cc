@@ -102,8 +102,7 @@ struct NodeWorld {
   }
 };
 
-/// The one bucket that holds something, as a letter; place tuples of the same node are not counted when an allocation
-/// is there, too.
+/// The letter of the only non-empty bucket. Place tuples of a node are not counted if it also has an allocation.
 std::string bucket_of(const NodeResult& r) {
   std::string out;
   const auto add = [&](const char* name, const std::vector<NodeTuple>& tuples) {
@@ -357,7 +356,7 @@ TEST(NodeReconciler, EveryLiveAllocationGoesIntoExactlyOneBucket) {
     for (const NodeVisit& visit : world.visits)
       for (std::uint32_t row = visit.live_begin; row < visit.terminal_end; ++row)
         EXPECT_EQ(seen[row], row < visit.live_end ? 1 : seen[row]) << "round " << round;
-    for (const NodeTuple& tuple : r.place) {  // only where nothing live has the name
+    for (const NodeTuple& tuple : r.place) {  // only names without a live allocation
       const NodeVisit& visit = world.visits[tuple.visit];
       EXPECT_TRUE(visit.candidate && visit.taint == NodeTaint::none);
       for (std::uint32_t row = visit.live_begin; row < visit.live_end; ++row)

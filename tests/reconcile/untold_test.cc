@@ -9,7 +9,7 @@ namespace berth::reconcile {
 namespace {
 
 constexpr std::int64_t kUntoldNow = kWorldNow;
-constexpr std::int64_t kPast = kUntoldNow - 3600 * base::kSecond;  // longer ago than any delay here
+constexpr std::int64_t kPast = kUntoldNow - 3600 * base::kSecond;  // before any delay used here
 
 model::Deployment& with_deployment(GroupWorld& w, const char* status) {
   model::Deployment& d = w.deployment.emplace();
@@ -107,7 +107,8 @@ TEST(Untold, CanariesOfAnEarlierDeploymentGo) {  // R-RECON-100, 101
   model::Deployment& d = with_deployment(w, "failed");
   d.job_version = 1;
   d.task_groups["web"].emplace().placed_canaries = {w.allocs[2].id, w.allocs[3].id, w.allocs[4].id, "gone"};
-  EXPECT_EQ(w.run(), "stop [0] unneeded; stop [1] unneeded; Ignore 2; Stop 2");  // in order K, not the stopped one
+  // in order K, although another one is stopped
+  EXPECT_EQ(w.run(), "stop [0] unneeded; stop [1] unneeded; Ignore 2; Stop 2");
   d.task_groups["web"]->promoted = true;
   EXPECT_EQ(w.run(), "stop [1] unneeded; stop [1] unneeded; Ignore 2; Stop 2");  // by name, as surplus
   d.task_groups["web"]->promoted = false;
@@ -181,7 +182,7 @@ TEST(Untold, Verdicts) {  // R-RECON-113, 114
   }
 }
 
-/// One original that reconnects and the chain behind it: [0] -> [1] -> [2], by default all running.
+/// An original that reconnects, and its chain of replacements: [0] -> [1] -> [2], by default all running.
 GroupWorld chain(const char* type) {
   GroupWorld w(type, 3);
   w.reschedules("constant", 30);
@@ -201,10 +202,10 @@ TEST(Untold, TheChainOfReplacementsEndsWhereItLeavesTheVisibleOnes) {  // R-RECO
   EXPECT_EQ(w.run(),
             "stop [1] superfluous; stop [2] superfluous; place [1]; place [2]; reconnect [0]; Ignore 1; Place 2; "
             "Stop 2; Reconnect 1");
-  w.allocs[1].desired_status = "stop";  // not in ALL: what stands behind it is missed
+  w.allocs[1].desired_status = "stop";  // not in ALL: allocations behind it are missed
   EXPECT_EQ(w.run(), "place [1]; reconnect [0]; Ignore 2; Place 1; Reconnect 1");
   w = chain("batch");
-  w.allocs[1].desired_status = "stop";  // in ALL, passed through, but no replacement
+  w.allocs[1].desired_status = "stop";  // in ALL: the chain continues, but it is no replacement
   EXPECT_EQ(w.run(),
             "stop [2] superfluous; place [1]; place [2]; reconnect [0]; Ignore 2; Place 2; Stop 1; Reconnect 1");
 }
@@ -307,8 +308,8 @@ TEST(Untold, BestScoreAsksWhoRuns) {  // R-RECON-129, 130
 TEST(Untold, LongestRunning) {  // R-RECON-132, 133
   struct Case {
     const char* name;
-    std::int64_t original_a, original_b, replacement_a, replacement_b;  // started so long ago; 0: never
-    bool leader;                                                        // `b` leads
+    std::int64_t original_a, original_b, replacement_a, replacement_b;  // seconds since the start; 0: not started
+    bool leader;                                                        // `b` is the leader
     bool replaced;
   };
   for (const Case& c :
@@ -383,7 +384,7 @@ TEST(Untold, TheLimitOfDestructiveUpdates) {  // R-RECON-183
     const char* name;
     const char* status;  // of the deployment; null: none
     std::int64_t max_parallel, healthy, pending, unhealthy, canaries;
-    std::uint64_t updated;  // of six old ones
+    std::uint64_t updated;  // of six allocations of the older version
   };
   for (const Case& c :
        {Case{"no strategy", nullptr, 0, 0, 0, 0, 0, 6}, Case{"no deployment", nullptr, 2, 0, 2, 1, 0, 2},

@@ -1,5 +1,5 @@
-// Workloads with a `[life]` section: those of bench/macro have the course that their files describe, and the same seed
-// gives the same simulation.
+// Workloads with a `[life]` section: those of bench/macro run as their files describe, and the same seed gives the same
+// simulation.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -29,7 +29,7 @@ RunResult live_text(const std::string& text) {
   return live(*workload);
 }
 
-/// When the story first tells it, from `from_s` on; < 0: never.
+/// Time at which the log first contains the text, from `from_s` on; < 0: never.
 double told(const RunResult& result, const std::string& who, const std::string& what, double from_s = 0) {
   for (const StoryLine& line : result.life->story)
     if (line.at_s >= from_s && line.who == who && line.what.find(what) != std::string::npos) return line.at_s;
@@ -46,7 +46,7 @@ const Outage& outage(const RunResult& result, const std::string& kind) {
 TEST(LifeStories, BatchOnDrainingNodes) {  // R-RECON-244, 247, 248
   const RunResult result = live("batch-drain");
   const LifeResult& life = *result.life;
-  // Without a deadline the drain waits for the work; with one it ends it, and the work is not started again.
+  // Without a deadline the drain waits for the work; with one it stops the work, which is not started again.
   EXPECT_NEAR(told(result, "patient[0]", "is done on"), 241, 1.5);
   ASSERT_EQ(life.drains.size(), 2U);
   EXPECT_NEAR(life.drains[0].length_s, 180, 2);
@@ -54,7 +54,7 @@ TEST(LifeStories, BatchOnDrainingNodes) {  // R-RECON-244, 247, 248
   EXPECT_NEAR(told(result, "cut[0]", "has stopped on"), 421, 1.5);
   EXPECT_EQ(told(result, "cut[0]", "is placed", 301), -1);
   EXPECT_EQ(outage(result, "cut").missing_at_end, 1);
-  // Stopped by hand: the delay of 30 s counts from the last event, which for index 0 was its start.
+  // Stopped by an operator: the delay of 30 s counts from the last event, which for index 0 was its start.
   EXPECT_NEAR(told(result, "stopped[0]", "is placed", 511), 531, 1.5);
   EXPECT_EQ(told(result, "stopped[1]", "is placed in place of", 501), 600);
   EXPECT_GT(told(result, "stopped[1]", "is done on"), 799);
@@ -65,8 +65,8 @@ TEST(LifeStories, ClientsThatRestartAndOneThatIsLost) {  // R-SEED: R-CTRL-1562 
   const RunResult result = live("recover-lost");
   const LifeResult& life = *result.life;
   ASSERT_EQ(life.faults.size(), 3U);
-  EXPECT_EQ(life.faults[0].unharmed, 1U);   // found again: nothing happens to it
-  EXPECT_EQ(life.faults[1].recovered, 1U);  // started anew where it is
+  EXPECT_EQ(life.faults[0].unharmed, 1U);   // found running again: unaffected
+  EXPECT_EQ(life.faults[1].recovered, 1U);  // started again on the same node
   EXPECT_NEAR(static_cast<double>(life.faults[1].recovery().max()) / 1e9, 3.6, 0.5);
   EXPECT_EQ(told(result, "restarted[0]", "in place of"), -1);
   EXPECT_EQ(life.faults[2].recovered, 1U);  // a heartbeat is missed after TTL and grace of 10 s each, with jitter
@@ -78,7 +78,8 @@ TEST(LifeStories, ClientsThatRestartAndOneThatIsLost) {  // R-SEED: R-CTRL-1562 
 
 TEST(LifeStories, ASystemJobRollsOut) {
   const RunResult result = live("system-rolling");
-  // One node at a time, each healthy for 10 s; the node that joins gets the new version, the one that leaves nothing.
+  // One node at a time, each healthy for 10 s. The node that joins receives the new version; the one that leaves,
+  // nothing.
   std::vector<double> stops;
   for (const StoryLine& line : result.life->story)
     if (line.who == "agent" && line.what.find("being updated") != std::string::npos) {
@@ -93,7 +94,7 @@ TEST(LifeStories, ASystemJobRollsOut) {
   EXPECT_EQ(told(result, "agent", "is lost on"), 170);
   EXPECT_EQ(result.joined, 2U);
   EXPECT_EQ(outage(result, "agent").missing_at_end, 0);
-  // sysbatch: done on the four nodes of its time, and on those that join later.
+  // sysbatch: runs once on the four existing nodes and on those that join later.
   EXPECT_GE(result.life->completed, 4U);
 }
 
@@ -104,7 +105,7 @@ TEST(LifeStories, EvictionsDownThePriorities) {
   EXPECT_EQ(told(result, "middle[0]", "is to give way") + told(result, "middle[1]", "is to give way"), 120 - 1);
   EXPECT_EQ(told(result, "high[0]", "is to give way"), -1);
   EXPECT_EQ(told(result, "middle", "no room for 1"), 120);
-  // The highest job stops: the middle one is placed again first, then one of the lowest.
+  // The job of highest priority stops: the middle one is placed again first, then one of the lowest.
   EXPECT_NE(told(result, "middle[0]", "is placed on", 300), -1);
   EXPECT_NE(told(result, "low[0]", "is placed on", 300), -1);
   EXPECT_LT(outage(result, "high").missing_s, 5);
@@ -122,17 +123,17 @@ TEST(LifeStories, ReconnectStrategiesSideBySide) {
   EXPECT_NE(told(result, "original[0]", "is found running again", back), -1);
   EXPECT_EQ(told(result, "replacement[0]", "is found running again", back), -1);
   EXPECT_NE(told(result, "replacement[0]", "is to stop", back), -1);
-  EXPECT_NE(told(result, "score[0]", "is found running again", back), -1);  // it prefers the rack
+  EXPECT_NE(told(result, "score[0]", "is found running again", back), -1);  // it prefers this rack
   EXPECT_NE(told(result, "longest[0]", "is found running again", back), -1);
   EXPECT_EQ(told(result, "waits[0]", "in place of"), -1);
   EXPECT_GT(outage(result, "waits").missing_s, 200);
   EXPECT_LT(outage(result, "plain").missing_s, 5);  // replaced as soon as its node is down
-  // Its client stops it 30 s after it lost its servers; these wait for that before they replace it.
+  // Its client stops it 30 s after losing contact to the servers; they wait for that before replacing it.
   EXPECT_GT(told(result, "stops[0]", "is placed on", 1) - told(result, "stops[0]", "is lost on"), 29);
   for (const Outage& kind : result.life->kinds) EXPECT_EQ(kind.missing_at_end, 0) << kind.name;
 }
 
-// ---------------------------------------------------------------- any life
+// ---------------------------------------------------------------- any simulation
 
 const std::string kSmallLife = R"(
 name = "small"
@@ -250,7 +251,7 @@ for_s = 100
   EXPECT_NEAR(missing, web.missing_s, 0.01);
 }
 
-TEST(Life, WorkDoneAgainIsThatOfItsOwnJob) {  // also when the row of what a fault hit is another job's by then
+TEST(Life, WorkDoneAgainIsThatOfItsOwnJob) {  // even if the row of a hit allocation belongs to another job by then
   const RunResult result = live_text(R"(
 name = "again"
 [life]
@@ -303,10 +304,10 @@ count = 2
   const LifeResult& life = *result.life;
   ASSERT_EQ(life.faults.size(), 2U);
   EXPECT_EQ(life.faults[0].hit, 3U);
-  EXPECT_EQ(life.faults[1].hit, 1U);  // other, in the row that work[1] had; the rest are hits already
+  EXPECT_EQ(life.faults[1].hit, 1U);  // other, in the row that work[1] had; the rest were hit before
   EXPECT_EQ(life.faults[1].recovered, 1U);
-  // keep and work[0] are lost after 300 s, other after 100 s, and all three begin again; work[1] is stopped after 100
-  // s, and what has its name later does not go on from there.
+  // keep and work[0] are lost after 300 s, other after 100 s, and all three start again. work[1] is stopped after 100
+  // s, and the later allocation with its name does not continue its work.
   EXPECT_EQ(life.lost_runs, 4U);
   EXPECT_NEAR(life.lost_s, 800, 10);
   EXPECT_NEAR(life.repeated_s, 700, 10);
@@ -316,18 +317,18 @@ count = 2
 TEST(Life, MemoryAfterTwoHours) {
   LifeResult life;
   life.duration_s = 3 * LifeResult::kHour, life.bucket_s = 1800;
-  EXPECT_EQ(life.memory_when_settled(), 0U);  // it was cut before anything was known
+  EXPECT_EQ(life.memory_when_settled(), 0U);  // ended before a measurement
   life.memory_bytes = {1, 2, 3};
   EXPECT_EQ(life.memory_when_settled(), 0U);
   life.memory_bytes = {1, 2, 3, 4, 5, 6};
   EXPECT_EQ(life.memory_when_settled(), 4U);
-  life.bucket_s = 7000;  // the bucket that holds the moment
+  life.bucket_s = 7000;  // the bucket that contains the moment
   EXPECT_EQ(life.memory_when_settled(), 2U);
   life.bucket_s = 1800, life.duration_s = 2 * LifeResult::kHour;
-  EXPECT_EQ(life.memory_when_settled(), 0U);  // it is over then
+  EXPECT_EQ(life.memory_when_settled(), 0U);  // the simulation has ended by then
 }
 
-TEST(Life, AnEmptyClusterBlocks) {  // as Nomad's would: evaluations that wait, no error
+TEST(Life, AnEmptyClusterBlocks) {  // like Nomad's: evaluations wait, without an error
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 60\ndo = \"loss\"\npercent = 100\n");
   EXPECT_EQ(result.ended, "complete");
   EXPECT_GT(result.blocked_at_end, 0U);
@@ -376,7 +377,7 @@ count = 5
   ASSERT_GE(ends.size(), 3U);
   EXPECT_EQ(ends[0], "successful");  // the first version
   EXPECT_EQ(ends[1], "successful");
-  EXPECT_EQ(ends[2], "failed");  // its canary never gets healthy
+  EXPECT_EQ(ends[2], "failed");  // its canary never becomes healthy
   EXPECT_NE(result.life->deployments[2].description.find("rolling back to job version 1"), std::string::npos)
       << result.life->deployments[2].description;
   EXPECT_EQ(result.life->kinds.front().missing_at_end, 0);
@@ -416,7 +417,7 @@ TEST(Life, ReportsWhatItHasWhenCut) {
   std::raise(SIGINT);
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 300\ndo = \"loss\"\nsome = 1\n");
   EXPECT_TRUE(result.partial);
-  EXPECT_TRUE(result.life->faults.empty());  // it was cut before
+  EXPECT_TRUE(result.life->faults.empty());  // ended before the first fault
   EXPECT_EQ(result.ended, "interrupted");
   EXPECT_NE(to_table(result).find("PARTIAL"), std::string::npos);
   const InterruptGuard for_the_next_test;
@@ -438,7 +439,7 @@ TEST(Life, ADayInSmall) {
   EXPECT_GT(life.faults.size(), 100U);
   EXPECT_GT(life.drains_completed, 20U);
   EXPECT_FALSE(life.deployments_by_status.empty());
-  EXPECT_TRUE(life.story.empty());  // nobody would read it
+  EXPECT_TRUE(life.story.empty());  // too large for a log
   double share = 0;
   for (const Outage& kind : life.kinds)
     if (kind.name == "service") share = kind.missing_s / kind.wanted_s;

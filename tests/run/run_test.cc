@@ -90,7 +90,7 @@ TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
   }
 }
 
-/// Stale verdicts of node kinds in what the run's worker caches.
+/// Plants stale verdicts of node kinds in the run worker's cache.
 struct Planter final : server::Listener {
   server::Shadow& shadow;
   bool plants;
@@ -127,7 +127,7 @@ TEST(NomadTimes, AreShownIfTheDecisionsAreTheSame) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(::testing::TempDir()) / "berth_nomad_times";
   fs::create_directories(folder / "datasets");
-  const std::string file = (folder / "datasets" / "nomad-small.csv.gz").string();  // one that is not packed will do
+  const std::string file = (folder / "datasets" / "nomad-small.csv.gz").string();  // an uncompressed file is accepted
   const std::string decisions = run(kSmall).decisions_digest;
   const auto beside = [&](const std::string& digest, const std::string& last) {
     const std::string text =
@@ -154,7 +154,7 @@ TEST(NomadTimes, AreShownIfTheDecisionsAreTheSame) {
   EXPECT_EQ(web.berth.placed, 5U);
   EXPECT_GT(web.berth.schedule_ns, 0);
   EXPECT_NE(to_table(*result).find("web with spread"), std::string::npos);
-  // Which of the two was driven how: Nomad back to back on another machine, berth back to back or with its arrivals.
+  // How each was driven: Nomad back to back on another machine, berth back to back or with its arrivals.
   EXPECT_NE(to_table(*result).find("Nomad: 2.0.6-dev, commit aa026cc99c, back to back, recorded on another machine"),
             std::string::npos);
   EXPECT_NE(to_table(*result).find("berth: this run, back to back as well"), std::string::npos);
@@ -200,8 +200,9 @@ TEST(Run, FillsTheClusterAndCountsTheRest) {
 }
 
 TEST(Run, CountsTheWorkOfDeciding) {
-  // With two candidates per Select (R-RANK-902) and no constraint. Job 1 meets 2 nodes per allocation; what later ones
-  // meet depends on the order, but every node is filtered, exhausted or scored, and what fails meets all four.
+  // Two candidates per Select (R-RANK-902), no constraint. Job 1 visits 2 nodes per allocation; the number for later
+  // jobs depends on the order. But every visited node is filtered, exhausted or scored, and a failed placement visits
+  // all four.
   const RunResult result = run(kSmall);
   const Work& work = result.work;
   EXPECT_EQ(work.snapshots, result.evaluations);
@@ -221,7 +222,7 @@ TEST(Run, CountsTheWorkOfDeciding) {
 }
 
 TEST(Run, CountsPreemptedWork) {
-  // Eight allocations of priority 20 fill the cluster; a job of priority 90 takes the place of three of them.
+  // Eight allocations of priority 20 fill the cluster; a job of priority 90 evicts three of them.
   std::string text = with_top("[preemption]\nservice = true");
   text = text.replace(text.find("count = 4"), 9, "count = 40");
   text = text.replace(text.find("run_time_s"), 0, "priority = { values = [20, 90], weights = [9, 1] }\n");

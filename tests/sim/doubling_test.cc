@@ -15,7 +15,7 @@
 namespace berth::sim {
 namespace {
 
-/// The workload that the lists are added to.
+/// A workload to which the lists are added.
 struct Lists {
   std::string top, nodes = "nodes = 200", cluster, shape, shapes, jobs, kind, kinds, life;
 };
@@ -79,9 +79,9 @@ class LongLists : public ::testing::TestWithParam<LongList> {};
 TEST_P(LongLists, CostInProportion) {
   const LongList& list = GetParam();
   const std::string once = text_of(list.lists(list.count)), twice = text_of(list.lists(2 * list.count));
-  read_and_plan(once);                                     // what is made only once
+  read_and_plan(once);                                     // one-time work
   double ratio = 4;                                        // 2: linear, 4: quadratic
-  for (int tries = 0; tries < 4 && ratio >= 3; ++tries) {  // what else the machine does only adds to one of the two
+  for (int tries = 0; tries < 4 && ratio >= 3; ++tries) {  // other load of the machine affects only one of the two
     const double shorter = testing::work_of([&] { read_and_plan(once); });
     ratio = std::min(ratio, testing::work_of([&] { read_and_plan(twice); }) / shorter);
   }

@@ -125,9 +125,10 @@ TEST(ImportedJobs, AllocationsThatRunEndAfterARunTimeLongerThanTheirs) {
   small.add(job("solve", "batch", 100));
   small.add_alloc("00000000-0000-4000-8000-000000000001", 100, 110, "complete");
   small.add_alloc("00000000-0000-4000-8000-000000000002", 100, 1'100, "complete");
-  small.add_alloc("00000000-0000-4000-8000-000000000003", 900, -1, "running");  // for 200 s: not 10 s, but 1,000 s
+  // runs for 200 s already: not 10 s, but 1,000 s
+  small.add_alloc("00000000-0000-4000-8000-000000000003", 900, -1, "running");
   small.add(job("web", "service", 200));
-  small.add_alloc("00000000-0000-4000-8000-000000000004", 900, -1, "running");  // stays
+  small.add_alloc("00000000-0000-4000-8000-000000000004", 900, -1, "running");  // never ends
   ASSERT_TRUE(small.estimate(trace(0)));
   ASSERT_EQ(small.cluster.ends.size(), 1u);
   EXPECT_EQ(base::to_text(small.cluster.ends[0].alloc), "00000000-0000-4000-8000-000000000003");
@@ -152,7 +153,7 @@ TEST(ImportedJobs, NeedAWindowForARate) {
   const auto refused = small.estimate(trace(0));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().problem, "registered all its jobs at one moment, which gives no rate");
-  Workload rated;  // a rate of its own needs none
+  Workload rated;  // a given rate needs none
   rated.arrivals.process = Process::poisson;
   EXPECT_TRUE(small.estimate(rated));
   SmallCluster empty;
@@ -172,7 +173,7 @@ TEST(ImportedCluster, StartsAsItWasImported) {
   EXPECT_EQ(state.nodes.size(), 8u);
   EXPECT_EQ(state.allocs.size(), 66u);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(store.find_node(inputs->cluster.nodes[i].id), i);
-  EXPECT_EQ(inputs->cluster.load.size(), 48u);  // those that hold resources
+  EXPECT_EQ(inputs->cluster.load.size(), 48u);  // the allocations that hold resources
   EXPECT_FALSE(inputs->estimates.empty());
   EXPECT_GT(inputs->jobs.arrivals.size(), 0u);
   const auto again = make_inputs(*workload);

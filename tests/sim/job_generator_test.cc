@@ -155,7 +155,7 @@ TEST(RunClock, SkipsOrWaits) {
   EXPECT_GE(skipping.now_ns(), 3'600'000'000'000);
   EXPECT_LT(skipping.elapsed_ns(), 60'000'000'000);
   const std::int64_t before = skipping.skipped_ns();
-  skipping.idle_until(5, 1);  // long past: nothing to skip
+  skipping.idle_until(5, 1);  // in the past: nothing to skip
   EXPECT_EQ(skipping.skipped_ns(), before);
   RunClock waiting(Clock::wait);
   while (waiting.now_ns() < 3'000'000) waiting.idle_until(3'000'000, 1'000'000);

@@ -219,7 +219,7 @@ TEST(Life, BeginsAnyTimeUpTo2100) {
 
 struct BadLife {
   const char *name, *added;  ///< at the end of the file
-  const char* problem;       ///< a part of what is said; the line is that of the last table
+  const char* problem;       ///< part of the message; the line is that of the last table
 };
 class BadLives : public ::testing::TestWithParam<BadLife> {};
 
@@ -396,7 +396,7 @@ TEST(Life, NeedsItsOwnTable) {
   }
 }
 
-TEST(Life, DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled: an answer, never a crash
+TEST(Life, DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled: an error or a plan, never a crash
   Random random(1, "damage");
   std::size_t refused = 0;
   for (int round = 0; round < 600; ++round) {
@@ -412,7 +412,7 @@ TEST(Life, DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled
       case 2:
         text.insert(at(), text.substr(at(), random.below(30)));
         break;
-      default: {  // a number becomes another
+      default: {  // replace a number
         const auto digit = text.find_first_of("0123456789", at());
         if (digit != std::string::npos) text[digit] = static_cast<char>('0' + random.below(10));
       }

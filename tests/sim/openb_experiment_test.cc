@@ -18,7 +18,7 @@ TEST(OpenbSeries, CentsAreRoundedFromTheExactValue) {  // R-STRAT-505
   std::uint64_t state = 5;
   for (int i = 0; i < 20'000; ++i) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    // Values at, and next to, the middle of two cents as well as anywhere.
+    // Values at and next to the middle of two cents, and elsewhere.
     double value = static_cast<double>(state >> 40) / 7;
     if (i % 3 == 0) value = (static_cast<double>(state >> 50) + 0.5) / 100;
     if (i % 3 == 1) value = static_cast<double>(state >> 48) / 8;
@@ -177,7 +177,7 @@ TEST_F(OpenbPublished, FormulasDecideAsThePolicies) {  // R-STRAT-608
     ASSERT_TRUE(run);
     EXPECT_EQ(run->digest, digest) << formula;
   }
-  // Those without a published digest: the strategy itself.
+  // Policies without a published digest: the strategy itself.
   const std::pair<const char*, const char*> pairs[] = {
       {"first-fit", "expr:0"},
       {"best-fit",

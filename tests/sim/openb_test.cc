@@ -149,7 +149,7 @@ TEST(Openb, DamagedFilesNeverCrash) {
   EXPECT_GT(read, 500);
 }
 
-/// The published counts, when datasets/fetch.sh openb has brought the data.
+/// The published counts; only if datasets/fetch.sh openb has fetched the data.
 class OpenbData : public ::testing::Test {
  protected:
   static std::string read(const std::string& file) {
