@@ -1,4 +1,4 @@
-// Volumes, jobs and allocations of a test behind a VolumeState, with short functions that make them.
+// Volumes, jobs and allocations of a test behind a VolumeState, with short builder functions.
 #pragma once
 
 #include <optional>

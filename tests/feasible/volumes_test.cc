@@ -22,7 +22,7 @@ bool passes(const World& world, const model::VolumeRequest& request, const model
 TEST(HostVolumes, StaticOnesAskForReadOnlyAndNeverStick) {  // R-FEAS-1103, 1104
   const World world;
   EXPECT_FALSE(passes(world, request_of("host", false), model::Node{}));
-  EXPECT_TRUE(passes(world, request_of("csi", false), model::Node{}));  // none of its business
+  EXPECT_TRUE(passes(world, request_of("csi", false), model::Node{}));  // not a host volume
   EXPECT_TRUE(passes(world, request_of("host", false), node_with("n", "")));
   EXPECT_FALSE(passes(world, request_of("host", false), node_with("n", "", true)));
   EXPECT_TRUE(passes(world, request_of("host", true), node_with("n", "", true)));
@@ -48,7 +48,7 @@ TEST(HostVolumes, DynamicOnesMatchTheirCapabilities) {  // R-FEAS-1105 to 1108
   EXPECT_FALSE(passes(world, request_of("host", true), node));  // would be single-node-reader-only
   model::VolumeRequest request = request_of("host", true);
   request.access_mode = std::string("single-node-writer");
-  EXPECT_FALSE(passes(world, request, node));  // a writer mode asked for reading
+  EXPECT_FALSE(passes(world, request, node));  // a writer mode, but a read-only request
   request.read_only = false, request.attachment_mode = std::string("block-device");
   EXPECT_FALSE(passes(world, request, node));
   EXPECT_FALSE(passes(world, request_of("host", false), node_with("n", "unknown")));
@@ -106,13 +106,13 @@ TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 t
     return out;
   };
   EXPECT_EQ(verdicts(), "FTT");
-  EXPECT_EQ(verdicts(model::Quirks::none()), "FTF");  // a look at C leaves its claim
-  world.allocs[0].is_terminal = false;                // met by the claimant itself
+  EXPECT_EQ(verdicts(model::Quirks::none()), "FTF");  // examining C leaves its claim
+  world.allocs[0].is_terminal = false;                // satisfied by the claimant itself
   EXPECT_EQ(verdicts(), "TTT");
   world.allocs[0].is_terminal = true;
   AllocView heir = old;
   heir.id = "new", heir.is_terminal = false;
-  world.allocs.push_back(heir);  // met by one of the group on the claimant's node
+  world.allocs.push_back(heir);  // satisfied by an allocation of the group on the claimant's node
   EXPECT_EQ(verdicts(), "TTT");
   world.allocs = {heir};  // the claimant is gone: the claim is ignored
   EXPECT_EQ(verdicts(), "TTT");

@@ -110,7 +110,7 @@ TEST(JobRequests, CountsOutsideTheirBoundsAreRefused) {  // R-CTRL-1108
   }
   EXPECT_EQ(scale("db", -1).error, "RPC Error:: 400,scaling action count can't be negative");
   EXPECT_EQ(scale("db", 49'999).error, "total count was greater than configured job_max_count: 50001 > 50000");
-  const Answer answer = scale("db", 49'998);  // with web's two exactly what is allowed
+  const Answer answer = scale("db", 49'998);  // exactly the maximum together with web's two
   EXPECT_EQ(answer.error, "");
   ASSERT_EQ(answer.entries.size(), 3u);
   EXPECT_STREQ(answer.entries[2].kind, "scaling_event");
@@ -151,7 +151,7 @@ TEST(JobRequests, ForcedAreFailedOnesWithoutASuccessorWhereReschedulingIsOn) {  
     add(2, "web", "running");
     add(3, "web", "failed").next_allocation = request_id(2, 2);
     add(4, "web", "failed").desired_transition.force_reschedule = true;
-    add(5, "db", "failed");  // its policy is off
+    add(5, "db", "failed");  // its policy is disabled
   });
   const Answer answer = world.requests().evaluate_job("default", "j", true, kRequestNow);
   ASSERT_EQ(answer.error, "");

@@ -11,7 +11,7 @@ inline std::string request_id(std::uint64_t kind, std::uint64_t number) {
   return base::to_text(base::Uuid{kind, number});
 }
 
-/// One stored job "j" with the groups "web" (2) and "db" (3); `shape` makes it what the test needs.
+/// One stored job "j" with the groups "web" (2) and "db" (3); `shape` modifies it for the test.
 class RequestWorld {
  public:
   template <class Shape>

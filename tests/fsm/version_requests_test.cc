@@ -125,7 +125,7 @@ TEST(VersionRequests, StabilityMakesAVersionTheCurrentOne) {  // R-API-265, R-RE
   ASSERT_EQ(world.requests().set_stable("default", "j", 1, false).error, "");
   EXPECT_EQ(current()->version, 1u);
   EXPECT_FALSE(current()->stable);
-  // A registration compares with the current row and gets the number after it, whatever there is above (R-REG-438).
+  // A registration compares with the current row and gets the next number, even if higher ones exist (R-REG-438).
   ASSERT_EQ(world.requests().set_stable("default", "j", 0, true).error, "");
   ASSERT_EQ(submit(world, 61, "y").error, "");
   EXPECT_EQ(current()->version, 1u);
@@ -169,14 +169,14 @@ TEST(VersionRequests, ScalingBlocksMakeVersionsByTheirIndexes) {  // R-REG-432, 
   ASSERT_EQ(record().policies.size(), 1u);
   EXPECT_EQ(record().policies[0].id, own);
 
-  submit_scaling(5);  // the same: the stored block has indexes, the submitted one has none
+  submit_scaling(5);  // unchanged: the stored block has indexes, the submitted one has none
   EXPECT_EQ(record().current->version, 2u);
   EXPECT_EQ(block("CreateIndex"), 0u);
   EXPECT_EQ(block("ModifyIndex"), 0u);
   EXPECT_EQ(id(), own);
   EXPECT_EQ(record().policies[0].modify_index, first);
 
-  submit_scaling(5);  // and now none of them has any
+  submit_scaling(5);  // now neither block has indexes
   EXPECT_EQ(record().current->version, 2u);
 
   const std::uint64_t changed = submit_scaling(6);
@@ -225,7 +225,7 @@ TEST(VersionRequests, VersionsWithoutASourceGetThatOfTheOneTheyWereMadeFrom) {  
   EXPECT_EQ(source(2), "one");
   ASSERT_EQ(world.requests().deregister_job({"default", "j", false}, kRequestNow).error, "");
   EXPECT_EQ(source(3), "one");
-  RegisterJob request;  // as over HTTP: version 0, whose source is not there
+  RegisterJob request;  // as over HTTP: version 0, which has no source
   auto job = with_priority(world, 70);
   job->stop = false, job->version = 0;
   request.job = job;

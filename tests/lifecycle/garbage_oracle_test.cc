@@ -58,7 +58,7 @@ struct Oracle {
   }
 };
 
-/// Everything, with the evaluation and the time of each allocation.
+/// The whole state, with the evaluation and the time of each allocation.
 model::ClusterState everything(SmallCluster& cluster) {
   model::ClusterState state = cluster.log().state();
   for (model::Allocation& alloc : state.allocs) alloc = *cluster.log().alloc(alloc.id);

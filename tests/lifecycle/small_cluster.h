@@ -69,7 +69,7 @@ class SmallCluster {
     return group;
   }
   [[nodiscard]] model::Job& job(std::size_t n) { return *jobs_[n]; }
-  /// After the last addition.
+  /// To be called after the last addition.
   void start() {
     for (const auto& job : jobs_) state.jobs.push_back(job), state.job_versions.push_back(job);
     store_.load(state);
@@ -82,7 +82,7 @@ class SmallCluster {
   tables::StateStore& store() { return store_; }
   Watchers& watchers() { return watchers_; }
   tables::NodeRow row(std::uint64_t n) const { return store_.find_node(node_id(n)); }
-  /// Everything up to and including `to_s`.
+  /// Does everything due up to and including `to_s`.
   void run_until(double to_s) {
     const auto to = static_cast<std::int64_t>(to_s * 1e9);
     while (watchers_.next_deadline() <= to) {

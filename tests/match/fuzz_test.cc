@@ -1,5 +1,4 @@
-// Seeded random texts through every parser of this folder: no crash, and equal answers where there are two
-// implementations.
+// Seeded random texts for every parser of this folder: no crash, and equal results where there are two implementations.
 #include <gtest/gtest.h>
 
 #include <random>

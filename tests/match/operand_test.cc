@@ -77,7 +77,7 @@ TEST(Operand, ComparesSetsElementwise) {  // R-FEAS-651, 652
   EXPECT_TRUE(asks("set_contains", "\u00a0a\u2003", "a"));
 }
 
-/// A Matcher looks the left elements up among sorted ones; here each is compared with each.
+/// A Matcher looks up left elements in a sorted list; this compares every pair.
 TEST(Operand, FindsOneOfASetAsAComparisonOfAllDoes) {  // R-FEAS-652
   std::mt19937 random(3);
   const auto draw = [&](std::size_t most) {

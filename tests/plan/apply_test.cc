@@ -256,7 +256,7 @@ TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 
   struct Case {
     const char *before, *after;
   };
-  // Both entries are made from the stored allocation, the eviction is written last. Its client status counts if it is
+  // Both entries are made from the stored allocation; the eviction is written last. Its client status is used if it is
   // `lost` or `unknown`; otherwise that of the stop stays.
   for (const Case& c : {Case{"running", "lost"}, Case{"unknown", "unknown"}}) {
     SCOPED_TRACE(c.before);
@@ -339,7 +339,7 @@ TEST_F(Apply, AgreesWithASlowOracle) {
   }
 }
 
-/// The applier first tests whether devices or cores can be held twice at all; here the rules themselves are tested.
+/// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
 TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
@@ -437,8 +437,8 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
     ASSERT_EQ(result.committed, kPerCommit);
   }
 #ifdef NDEBUG  // debug builds check the tables after each plan, which allocates
-  // Fifteen columns grow by a chunk every 1,024 rows (over-aligned, so not counted here), which has its own count of
-  // references, and by a page every 65,536.
+  // Fifteen columns grow by a chunk (over-aligned, so not counted here) and its reference count every 1,024 rows, and
+  // by a page every 65,536.
   EXPECT_LE(counted, 9'000u / 1'024 * 15 * 2 + 120) << "for 9,000 placements";
 #endif
 }
@@ -465,7 +465,7 @@ TEST_F(Apply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
   commit();
   EXPECT_EQ(counts()[fsm::Bin::starting], 0);
   EXPECT_EQ(counts()[fsm::Bin::lost], 100);
-  EXPECT_EQ(log.job("default", "b")->status, "pending");  // no allocation lives, and no evaluation was ever made
+  EXPECT_EQ(log.job("default", "b")->status, "pending");  // no live allocation, and no evaluation was ever created
 
   for (tables::NodeRow node = 0; node < 100; ++node) place(node);
   commit();

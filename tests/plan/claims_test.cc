@@ -75,7 +75,7 @@ class Claims : public ::testing::Test {
 
 TEST_F(Claims, AreMadeOfTheDynamicVolumesOfStickyRequests) {
   place(1);
-  ASSERT_EQ(claims().size(), 1U);  // not of the request that is not sticky, the static volume, the unknown one
+  ASSERT_EQ(claims().size(), 1U);  // not for the request that is not sticky, the static volume and the unknown one
   const model::HostVolumeClaim claim = claims()[0];
   EXPECT_EQ(claim.namespace_ + "/" + claim.job_id + "/" + claim.task_group_name, "default/a/g");
   EXPECT_EQ(claim.volume_id, kVolume);
@@ -98,7 +98,7 @@ TEST_F(Claims, KeepTheirIdWhereTheClaimantHasEnded) {
   EXPECT_EQ(claims()[0].modify_index, 13U);
 }
 
-TEST_F(Claims, AreNewOnesWhereThePlanStopsTheClaimant) {  // it is not seen as ended yet
+TEST_F(Claims, AreNewOnesWhereThePlanStopsTheClaimant) {  // the claimant has not ended yet
   const AllocRow first = place(1);
   const std::string id = claims()[0].id;
   place(2, first);
@@ -112,7 +112,7 @@ TEST_F(Claims, AreNewOnesWhereTheClaimantIsGone) {
   const AllocRow first = place(1);
   const std::string id = claims()[0].id;
   store_.begin_commit(12).remove_alloc(first);
-  ASSERT_EQ(claims().size(), 1U);  // it survives its allocation
+  ASSERT_EQ(claims().size(), 1U);  // the claim outlives its allocation
   place(2);
   EXPECT_NE(claims()[0].id, id);
   EXPECT_EQ(claims()[0].create_index, 11U);
@@ -123,7 +123,7 @@ TEST_F(Claims, GoWithTheirJob) {  // R-STORE-223
   const tables::SnapshotRef before = store_.snapshot();
   store_.begin_commit(12).purge_job(store_.find_job_key("default", "a"));
   EXPECT_TRUE(claims().empty());
-  EXPECT_EQ(tables::to_cluster(*before).host_volume_claims.size(), 1U);  // as the state before shows them
+  EXPECT_EQ(tables::to_cluster(*before).host_volume_claims.size(), 1U);  // an earlier snapshot still shows them
 }
 
 TEST_F(Claims, AreDroppedByTheirId) {  // R-STORE-221
@@ -139,7 +139,7 @@ TEST_F(Claims, OfASingleWriterDoNotStopASecondPlacement) {
   auto job = std::make_shared<model::Job>(*sticky_job());
   job->version = 1;
   job->task_groups[0].volumes["v"]->access_mode = "single-node-single-writer";
-  job->task_groups[0].volumes.erase("loose");  // else one allocation alone claims it twice
+  job->task_groups[0].volumes.erase("loose");  // otherwise a single allocation claims it twice
   job_ = store_.upsert_job(job, true);
   place(1);
   place(2);

@@ -256,8 +256,8 @@ TEST(Run, DeparturesMakeRoomForBlockedJobs) {
   EXPECT_EQ(json::to_text(to_json(result)["unblocked"]["class"]), "2");
 }
 
-/// 300 jobs of one allocation for 8 places that turn over every 10 s: each batch of reports makes
-/// every waiting job run again, and eight of them find room.
+/// 300 jobs of one allocation for 8 places, which become free every 10 s: each batch of reports makes every waiting job
+/// run again, and eight of them find room.
 TEST(Run, RetriesThatDominateAreWarnedOf) {
   std::string text = with_top("departures = true");
   text.replace(text.find("count = 3"), 9, "count = 1");
@@ -329,9 +329,9 @@ memory_mb = 100
   }
 }
 
-// ---------------------------------------------------------------- what is stopped or evicted
+// ---------------------------------------------------------------- stopped and evicted allocations
 
-/// No report says that more than all of something is in use.
+/// No report shows more than 100 % in use.
 void expect_no_use_above_all(const RunResult& result, const std::string& what) {
   const sim::Packing& p = result.packing;
   std::vector<double> shares = {p.cpu_utilisation(), p.memory_utilisation(), p.disk_utilisation(),
@@ -342,7 +342,7 @@ void expect_no_use_above_all(const RunResult& result, const std::string& what) {
   EXPECT_LE(*std::max_element(shares.begin(), shares.end()), 1.0) << what;
 }
 
-// 4 nodes whose 8 places are taken by allocations of priority 20; a job of priority 80 comes every ten seconds.
+// 4 nodes, whose 8 places are taken by allocations of priority 20; a job of priority 80 arrives every ten seconds.
 const std::string kEvicting = R"(
 name = "evicting"
 [preemption]
@@ -387,7 +387,7 @@ TEST(Run, EvictedAllocationsEndAndMakeRoom) {  // R-CTRL-1516, 1517, R-MODEL-402
 }
 
 TEST(Run, EvictedAllocationsEndAfterTheLastArrival) {  // R-CTRL-1516
-  // All due at once, and nothing waits: what was evicted ends all the same, 5 s later.
+  // Everything is due at once, and nothing waits: evicted allocations still end 5 s later.
   std::string text = kEvicting;
   const auto from = text.find("[arrivals]");
   text.erase(from, text.find("[jobs]") - from);
@@ -399,7 +399,7 @@ TEST(Run, EvictedAllocationsEndAfterTheLastArrival) {  // R-CTRL-1516
 }
 
 TEST(Run, ReplacedVersionsEndAndMakeRoom) {  // R-CTRL-1516
-  // One job of four allocations, which take half of the cluster, and six new versions of it.
+  // One job of four allocations, which occupy half of the cluster, and six new versions of it.
   std::string text = kEvicting;
   const auto from = text.find("[cluster.load]");
   text.erase(from, text.find("[arrivals]") - from);
@@ -412,7 +412,7 @@ TEST(Run, ReplacedVersionsEndAndMakeRoom) {  // R-CTRL-1516
 }
 
 TEST(Run, NothingIsEverMoreThanAllInUse) {
-  // Small nodes, most of what runs may be evicted, new versions, devices, nodes that join, runs that are cut short.
+  // Small nodes, evictions, new versions, devices, joining nodes, and runs that are cut short.
   const std::string text = R"(
 name = "crowded"
 departures = true
@@ -494,7 +494,8 @@ TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
       EXPECT_EQ(result->refused, 0U);
       if (workers == 1) digest = result->decisions_digest, reasons = result->failed_reasons;
       EXPECT_EQ(result->decisions_digest, digest) << name << ", " << workers << " workers";
-      EXPECT_EQ(result->failed_reasons, reasons) << name << ", " << workers << " workers";  // who found them is gone
+      // although the workers that found them no longer exist
+      EXPECT_EQ(result->failed_reasons, reasons) << name << ", " << workers << " workers";
     }
   }
 }
@@ -521,7 +522,7 @@ TEST(Run, FreeCommitsAccountForEveryEvaluation) {
     }
 }
 
-/// All due at once, many versions of jobs are replaced before a worker comes to them.
+/// Everything is due at once: many versions are replaced before a worker decides them.
 TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
   for (const std::int64_t workers : {1, 3}) {
     auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/mixed-real.toml", "smoke");
@@ -531,7 +532,7 @@ TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
     workload->workers = workers;
     const auto result = run_workload(*workload, {.quiet = true});
     ASSERT_TRUE(result) << result.error().line();
-    EXPECT_EQ(result->parallel.lost, 0);  // nor are cancelled evaluations
+    EXPECT_EQ(result->parallel.lost, 0);  // no cancelled evaluations either
     EXPECT_EQ(result->parallel.left, 0U);
     EXPECT_EQ(result->failed_reasons.count("given up after refused plans"), 0U);
     EXPECT_EQ(result->placed + result->failed, result->asked);
@@ -549,7 +550,8 @@ TEST(Run, WhatFailedAndWhyAgree) {
     for (const auto& [reason, count] : result->failed_reasons) reasons += count;
     EXPECT_EQ(reasons, result->failed) << name;
     EXPECT_GE(result->placed + result->failed, result->asked) << name << ": every one that was asked has an answer";
-    if (std::string_view(name) == "storm") {  // most of what fails at first finds room when nodes join: not counted
+    // placements that fail at first but find room when nodes join are not counted
+    if (std::string_view(name) == "storm") {
       EXPECT_GT(result->retries, 0U);
       EXPECT_EQ(result->placed + result->failed, result->asked);
     }
@@ -559,7 +561,7 @@ TEST(Run, WhatFailedAndWhyAgree) {
 TEST(Run, LooksGoOnAfterTheLastArrival) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/storm.toml", "smoke");
   ASSERT_TRUE(workload) << workload.error().line();
-  workload->commits = sim::CommitOrder::deterministic;  // free workers may be done before anybody looks
+  workload->commits = sim::CommitOrder::deterministic;  // free workers may finish before a sample is taken
   const auto result = run_workload(*workload, {.quiet = true});
   ASSERT_TRUE(result) << result.error().line();
   // All jobs arrive at once, nodes join from the first second on: at least half of the samples are after that.
@@ -582,7 +584,7 @@ TEST(ClusterSamples, StayRegularHoweverMuchHappens) {
       ASSERT_LE(samples.size(), 66U);
       EXPECT_EQ(samples.front().workload_seconds, 0) << "the first look stays";
       if (samples.size() < 4) continue;
-      // The last gaps are as long as the first ones, to rounding.
+      // The last gaps equal the first ones up to rounding.
       const double first = samples[1].workload_seconds - samples[0].workload_seconds;
       for (std::size_t i = 2; i < samples.size(); ++i)
         EXPECT_NEAR(samples[i].workload_seconds - samples[i - 1].workload_seconds, first, 1 + 0.05 * first)
@@ -654,15 +656,14 @@ TEST(Run, TheStateAtATimeIsTheSameAtEveryAsking) {
 }
 
 TEST(Run, LatencyCountsFromTheDueTime) {
-  // A backlog: everything is due at 0, so the last placement has waited for the whole run and the median for half of
-  // it.
+  // A backlog: everything is due at 0, so the last placement waits for the whole run and the median one for half of it.
   std::string text = kSmall;
   text.replace(text.find("nodes = 4"), 9, "nodes = 500");
   text.replace(text.find("count = 4"), 9, "count = 300");
   const RunResult result = run(text);
   EXPECT_EQ(result.placed, 900U);
   const auto elapsed_ns = static_cast<std::int64_t>(result.elapsed_s * 1e9);
-  // 300 evaluations of three placements, one after the other: the last one waits for all others to be decided.
+  // 300 evaluations of three placements, one after another: the last one waits until all others are decided.
   const double decided_ns =
       result.latency.schedule.mean() * 900 / 3 - static_cast<double>(result.latency.schedule.max());
   EXPECT_GE(static_cast<double>(result.latency.queue.max()) * 1.01, decided_ns);
@@ -696,7 +697,7 @@ TEST(Run, LimitsAndSignalsEndItEarly) {
   EXPECT_FALSE(interrupted());
 }
 
-// R-STRAT-007: a strategy scores the fit. Nomad's own formulas as strategies change nothing, whichever source decides.
+// R-STRAT-007: a strategy scores the fit. Nomad's own formulas as strategies change nothing, with any source.
 TEST(Run, AStrategyScoresTheFit) {
   const std::string text = [] {
     std::string out = kSmall;
@@ -769,7 +770,7 @@ TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
     EXPECT_GT(cell.berth_first_ns, 0);
     EXPECT_GT(cell.berth_new_worker_ns, 0);
   }
-  for (const std::int64_t workers : {2, 3, 8}) {  // cells side by side: the same, in the same order
+  for (const std::int64_t workers : {2, 3, 8}) {  // cells in parallel: the same results in the same order
     workload->workers = workers;
     const auto again = run_workload(*workload, {.quiet = true});
     ASSERT_TRUE(again) << again.error().line();
@@ -785,7 +786,7 @@ std::string kind_at(const json::Value& value, const std::string& key) {
   return found ? found->kind() : "missing";
 }
 
-/// What is decided, that is; times are the machine's.
+/// Compares only decisions; times depend on the machine.
 TEST(Others, DecideAsNomadDid) {
   const std::vector<OtherCase> cases = run_others(true);
   std::string decided;
@@ -934,7 +935,7 @@ TEST(Export, DataItemsHaveWhatPerfDashReads) {
   EXPECT_LE(latency["Perc95"].as_double(), latency["Perc99"].as_double());
   ASSERT_EQ(cells["dataItems"].size(), 3U);
   EXPECT_EQ(cells["dataItems"][0]["data"]["Average"].as_double(), static_cast<double>(grid->cells[0].berth_ns) / 1e6);
-  result.parallel.arrivals_when_idle = result.jobs;  // a rate of the arrivals is no throughput
+  result.parallel.arrivals_when_idle = result.jobs;  // the rate is that of the arrivals, not a throughput
   EXPECT_EQ(to_data_items(result)["dataItems"].size(), 4U);
 }
 
@@ -965,7 +966,7 @@ TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
   EXPECT_TRUE(report["cells"][0]["ratio"].is_double());
 }
 
-// The looks keep their own account of devices and joining nodes: the last must agree with a count from the tables.
+// Samples count devices and joining nodes incrementally: the last one must equal a count from the tables.
 TEST(Run, LooksAtTheClusterAsItFills) {
   const std::string devices = R"(
 name = "looks"
@@ -1012,7 +1013,7 @@ rate_per_s = 20
       const ClusterSample& sample = result.over_time[i];
       nodes = 0;
       for (const std::uint32_t count : sample.nodes_by_use) nodes += count;
-      EXPECT_LE(nodes_before, nodes);  // nodes join and none leaves
+      EXPECT_LE(nodes_before, nodes);  // nodes join, and none leaves
       nodes_before = nodes;
       devices_most = std::max(devices_most, sample.devices);
       if (i == 0) continue;

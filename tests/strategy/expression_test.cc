@@ -1,5 +1,5 @@
-// Score expressions: random formulas against a recursive interpreter, berth's own strategies written as formulas, the
-// functions of its own against the C library, and what bad formulas are told.
+// Score expressions: random formulas compared with a recursive interpreter, berth's own strategies written as formulas,
+// berth's own functions compared with the C library, and the errors of invalid formulas.
 #include "strategy/expression.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;  // builders.h
 
-/// A formula as a tree, printed for the compiler and interpreted the obvious way.
+/// A formula as a tree, printed for the compiler and evaluated by simple recursion.
 struct Tree {
   std::string sign;  ///< an operator, a function, or "" for a leaf
   std::string leaf;
@@ -122,7 +122,7 @@ double interpret(const Tree& tree, const Node& node, const TaskClass& task, cons
   return out;
 }
 
-/// A fleet in use, and its nodes as a strategy sees them.
+/// A fleet in use, with its nodes as a strategy sees them.
 struct Used {
   explicit Used(std::uint64_t seed, std::size_t nodes)
       : fleet(random_fleet(seed, nodes, 12)), context(context_of(fleet)) {
@@ -155,7 +155,7 @@ TEST(Expression, RandomFormulasAgreeWithTheInterpreter) {
       const auto tree = random_tree(random, 1 + static_cast<int>(random() % 6));
       const std::string text = text_of(*tree);
       const auto expression = Expression::compile(text, used.context);
-      if (!expression) {  // only for its size
+      if (!expression) {  // too large
         ASSERT_NE(expression.error().problem.find("more than"), std::string::npos) << expression.error().line();
         continue;
       }
@@ -224,7 +224,7 @@ struct Equivalent {
   const char* name;
   const char* formula;
 };
-/// Berth's own strategies as a user would write them, operation by operation as in classic.h and gpu_policies.h.
+/// Berth's own strategies written as a user would, operation by operation as in classic.h and gpu_policies.h.
 constexpr Equivalent kEquivalents[] = {
     {"first-fit", "0"},
     {"best-fit",
@@ -332,10 +332,10 @@ TEST(Expression, SizeIsBounded) {
   std::string sum = "tasks", distinct = "1.5*tasks";
   for (int i = 0; i < 400; ++i) sum += "+tasks";
   for (int i = 1; i < 100; ++i) distinct += fmt::format("+{}*tasks", i);
-  EXPECT_FALSE(Expression::compile(sum, {}));  // tasks + tasks + ...: each sum is another value
+  EXPECT_FALSE(Expression::compile(sum, {}));  // tasks + tasks + ...: each sum is a different value
   const auto many = Expression::compile(distinct, {});
   EXPECT_FALSE(many);
-  // Values that are all needed at the end: a right-leaning sum holds its left parts.
+  // All values are needed at the end: a right-leaning sum holds its left parts.
   std::string deep = "tasks";
   for (int i = 0; i < 60; ++i) deep += fmt::format("+{}*(tasks", i);
   deep += std::string(60, ')');

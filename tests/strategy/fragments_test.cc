@@ -27,7 +27,7 @@ TEST(Fragments, SpecsAreSplitAtBars) {  // R-STRAT-104
 }
 
 TEST(Fragments, TypicalWorkloadStopsAtTheThreshold) {  // R-STRAT-202 to 205
-  // 60 + 30 = 90 of 100 are less than 95; the class that crosses the line is taken; ties by cpu, then share,
+  // 60 + 30 = 90 of 100 are less than 95; the class that reaches the threshold is included; ties by cpu, then share,
   // descending.
   const auto m = typical_workload({{1000, 1, 500, "", 4},
                                    {2000, 1, 500, "", 4},
@@ -48,7 +48,7 @@ TEST(Fragments, TypicalWorkloadStopsAtTheThreshold) {  // R-STRAT-202 to 205
   EXPECT_EQ(typical_workload({{1000, 1, 500, "", 3}, {1, 0, 0, "", 9}}, {.cpu_only = false}).size(), 1U);
 }
 
-/// The tables against the sums of R-STRAT-215, on random states and hypothetical placements.
+/// Compares the tables with the sums of R-STRAT-215, on random states and hypothetical placements.
 TEST(Fragments, TablesGiveTheScoreOfTheExactSums) {
   std::mt19937_64 random(7);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };

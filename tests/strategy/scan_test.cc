@@ -35,7 +35,7 @@ TEST(Fleet, FitsAsTheRuleSays) {  // R-STRAT-106
   EXPECT_TRUE(full.feasible(0, full.task_class(nothing)));
 }
 
-/// The obvious way: every node, every time.
+/// Simple implementation: visits every node each time.
 template <class S>
 std::optional<Row> oracle(const Fleet& fleet, const S& strategy, ClassId id) {
   std::optional<Row> best;
@@ -106,7 +106,7 @@ TEST(Scan, NanAndMinusInfinityAreTheLowestFeasibleScores) {
   EXPECT_FALSE(ranker->choose(fleet, id));
 }
 
-/// Every strategy of the registry: what it chooses is feasible, rows it may not use are not used.
+/// Every strategy of the registry chooses only feasible nodes and permitted rows.
 TEST(Strategies, ChooseFeasibleNodesOnly) {
   for (const StrategyInfo* info : registry().all()) {
     const StrategySpec spec{info->name, info->name == "sum"    ? Arguments{{"best-fit", "1"}, {"cosine", "0.5"}}

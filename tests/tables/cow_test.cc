@@ -1,4 +1,4 @@
-// CowVector compared with std::vector: every copy keeps its contents, whatever happens to the original.
+// CowVector compared with std::vector: every copy keeps its contents while the original changes.
 #include "tables/cow.h"
 
 #include <gtest/gtest.h>

@@ -123,7 +123,7 @@ TEST(EvictionLevels, SayNothingWhereAmountsAreNegativeOrBeyondAnInt32) {
   levels.add(20, {100, 100, 0});
   levels.add(10, {-5, 1, 1});
   EXPECT_EQ(bound_eviction(levels, {}, {50, 50, 0}, 60, 10, 20).room, Room::unsure);
-  EXPECT_FALSE(levels.remove(10, {-5, 1, 1}));  // built anew, it knows again
+  EXPECT_FALSE(levels.remove(10, {-5, 1, 1}));  // exact again after a rebuild
   for (const auto& [first, second] :
        {std::pair(std::int64_t{1} << 31, std::int64_t{0}), std::pair(std::int64_t{1} << 30, std::int64_t{1} << 30)}) {
     levels = {};
@@ -139,7 +139,7 @@ TEST(EvictionLevels, MergeWhatIsAboveTheLastOne) {
   EXPECT_TRUE(levels.full());
   EXPECT_EQ(levels.levels.back().priority, 70);
   EXPECT_EQ(levels.levels.back().cpu_mhz, 70 + 80 + 90);
-  // Priorities to 60 free 210 MHz, to 70 at least 280; of the last level only 70 may go.
+  // Evicting priorities up to 60 frees 210 MHz, up to 70 at least 280; of the last level only 70 may be evicted.
   EXPECT_EQ(bound_eviction(levels, {}, {210, 0, 0}, 75, 10, 90).room, Room::sure);
   EXPECT_EQ(bound_eviction(levels, {}, {210, 0, 0}, 75, 10, 90).priority, 60);
   EXPECT_EQ(bound_eviction(levels, {}, {211, 0, 0}, 75, 10, 90).room, Room::unsure);

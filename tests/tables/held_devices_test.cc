@@ -116,7 +116,7 @@ TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
   StateStore store;
   store.load(state);
   const auto held = [&] { return listed(*store.snapshot()->nodes.held_devices(NodeRow(0))); };
-  EXPECT_EQ(held(), (std::set<std::size_t>{3, 4}));  // behind two a100
+  EXPECT_EQ(held(), (std::set<std::size_t>{3, 4}));  // numbers after those of two a100
   node.node_resources->devices.pop_back();
   node.node_resources->devices.front().instances[1].healthy = false;
   store.begin_commit(2).upsert_node(node);
@@ -127,7 +127,7 @@ TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
   EXPECT_EQ(held(), (std::set<std::size_t>{}));
 }
 
-/// Until an evicted allocation ends, it holds what its successor was given.
+/// Until an evicted allocation ends, it and its successor hold the same instances.
 TEST(HeldDevices, AreListedAgainOnceTheyAreHeldOnce) {
   model::ClusterState state;
   model::Node& node = state.nodes.emplace_back();

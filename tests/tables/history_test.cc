@@ -24,13 +24,13 @@ std::shared_ptr<model::Job> churned_job(const std::string& id, std::uint64_t ver
     task.resources.emplace().cpu = 100;
     return groups;
   }();
-  job->task_groups = kForm;  // most jobs are of one form and share what it is compiled to
+  job->task_groups = kForm;  // most jobs are equal and share their compiled form
   if (version == 1) job->task_groups[0].count = 2;
   if (version == 2) job->priority = 60;
   return job;
 }
 
-/// A store with two nodes, and jobs that come with a deployment, an evaluation and its allocations.
+/// A store with two nodes, and jobs that are added with a deployment, an evaluation and its allocations.
 class Churn {
  public:
   explicit Churn(std::uint64_t seed) : random_(seed) {
@@ -81,7 +81,7 @@ class Churn {
     }
     lives.push_back(std::move(life));
   }
-  /// Another status, a version that allocations move to, or an API object where there was none.
+  /// Changes a status, adds a version that allocations move to, or gives a row an API object.
   void change() {
     const Life& life = lives[random_() % lives.size()];
     const AllocRow row = store.find_alloc(life.allocs[random_() % life.allocs.size()]);
@@ -101,7 +101,7 @@ class Churn {
       }
     }
   }
-  /// Some of what the oldest job has, in any order, or all of it.
+  /// Removes some objects of the oldest job, in any order, or all of them.
   void go(bool all) {
     if (lives.empty()) return;
     Life& life = lives.front();
@@ -158,7 +158,7 @@ TEST(History, RowsStayFewHoweverManyCameAndWent) {
   EXPECT_LE(now.symbols->size(), 2 * kAtOnce + 100) << "the IDs of jobs, and names that stay";
 }
 
-TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // statuses make a new object each
+TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // every status change makes a new object
   Churn churn(1);
   churn.come();
   const Churn::Life& life = churn.lives.front();
@@ -173,7 +173,7 @@ TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // statuses ma
     EXPECT_EQ(churn.store.current().jobs.objects[life.key], next);
     before.push_back(next);
   }
-  // The one before the newest is let go of with the next.
+  // The object before the newest is released with the next one.
   for (std::size_t i = 0; i + 2 < before.size(); ++i) EXPECT_TRUE(before[i].expired()) << i;
   EXPECT_FALSE(before.back().expired());
   // The version is still found by an object that a caller holds, and by its first object.
@@ -216,7 +216,7 @@ TEST(History, SnapshotsShowWhatTheyShowed) {
         const SnapshotRef snapshot = churn.store.snapshot();
         held.emplace_back(snapshot, shown(snapshot));
       }
-      if (random() % 10 == 0) {  // whoever keeps rows finds the allocation there, or nobody, but no other one
+      if (random() % 10 == 0) {  // a stored row still has its allocation, or none, but never another one
         hold = churn.store.hold_rows();
         known.clear();
         const AllocTable& allocs = churn.store.current().allocs;

@@ -1,4 +1,4 @@
-// The irregular byte of a node and its port profile: examples, and random commits against the general way.
+// The irregular byte of a node and its port profile: examples, and random commits compared with a full computation.
 #include "tables/irregular.h"
 
 #include <gtest/gtest.h>

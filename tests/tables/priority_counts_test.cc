@@ -29,7 +29,7 @@ TEST(PriorityCounts, AreThoseOfAMap) {
       if (slow.size() > 5) {
         EXPECT_FALSE(counts.listed());
       }
-      if (!counts.listed()) {  // counted anew, as by a walk
+      if (!counts.listed()) {  // recounted, like a full walk
         ++unlisted;
         counts = {};
         for (const auto& [of, number] : slow)

@@ -72,7 +72,7 @@ TEST(ReadyNodes, OneThatFollowsIsTheOneMadeAnew) {  // R-FEAS-102 to 108
       if (pick(random, 30) == 0) store.sort_nodes();
       const NodeTable& nodes = store.current().nodes;
       for (std::size_t k = 0; k < std::size(keys); ++k) {
-        if (pick(random, 3) == 0) continue;  // one that fell behind
+        if (pick(random, 3) == 0) continue;  // this list falls behind
         ReadyNodes anew;
         anew.follow(nodes, store.symbols(), keys[k]);
         follows[k].follow(nodes, store.symbols(), keys[k]);
@@ -104,7 +104,7 @@ TEST(ReadyNodes, TheSnapshotHasTheListOfWhatAJobAsksFor) {
   EXPECT_EQ(words(snapshot->nodes, *set.ready), words(snapshot->nodes, anew));
   EXPECT_GT(anew.size(), 0U);
   store.set_node_state(anew.candidates[0].row, NodeStatus::down, true, false);
-  EXPECT_FALSE(set.ready->is_of(store.current().nodes));  // of that state for ever
+  EXPECT_FALSE(set.ready->is_of(store.current().nodes));  // remains the list of that state
 }
 
 }  // namespace

@@ -18,17 +18,17 @@ TEST(RowLog, KeepsTheLastEntries) {
   EXPECT_EQ(log.end(), 8U);
   ASSERT_TRUE(log.read(3, 6, out));
   EXPECT_EQ(out, (std::vector<base::NodeRow>{13, 14, 15}));
-  log.append(18);  // where 10 stood
+  log.append(18);  // overwrites the slot of 10
   out.clear();
   EXPECT_FALSE(log.read(0, 4, out));
   out.clear();
-  // The entry after the last is being written as far as a reader can tell.
+  // A reader must assume that the entry after the last is being written.
   EXPECT_FALSE(log.read(1, 9, out));
   out.clear();
   ASSERT_TRUE(log.read(2, 9, out));
   EXPECT_EQ(out, (std::vector<base::NodeRow>{12, 13, 14, 15, 16, 17, 18}));
   out.clear();
-  EXPECT_FALSE(log.read(5, 4, out));  // a reader that is ahead, of another table
+  EXPECT_FALSE(log.read(5, 4, out));  // a reader that is ahead: its position is of another table
 }
 
 TEST(RowLog, ALargerLogHasWhatCameAfterTheSmallOne) {

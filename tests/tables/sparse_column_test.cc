@@ -30,7 +30,7 @@ TEST(SparseColumn, TheLastEntryOfAChunkTakesItsRoomWithIt) {
   EXPECT_EQ(column.bytes(), two) << "row 71 has an entry still";
   column.set(71, nullptr);
   EXPECT_LT(column.bytes(), two);
-  column.set(71, nullptr);  // nothing to take away
+  column.set(71, nullptr);  // nothing to remove
   EXPECT_EQ(column[71], nullptr);
 }
 

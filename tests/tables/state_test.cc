@@ -103,7 +103,7 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
           case 4:
             if (!oracle.empty()) {
               const auto row = static_cast<AllocRow>(random() % oracle.size());
-              oracle[row].client = static_cast<Client>(random() % 6);  // any order: ended ones may come back
+              oracle[row].client = static_cast<Client>(random() % 6);  // any order: ended ones may return
               commit.set_client_status(row, oracle[row].client);
             }
             break;
@@ -147,7 +147,7 @@ TEST(StateStore, RandomCommitsKeepTheInvariants) {
       ASSERT_FALSE(HasFailure());
     }
     for (AllocRow row = 0; row < oracle.size(); ++row) EXPECT_EQ(store.find_alloc(uuid(2, row)), row);
-    for (const SnapshotRef& snapshot : held) expect_sound(*snapshot);  // as sound as on the day they were taken
+    for (const SnapshotRef& snapshot : held) expect_sound(*snapshot);  // snapshots stay valid
   }
 }
 
@@ -158,7 +158,7 @@ TEST(StateStore, AnEmptyCommitLeavesTheIndexAlone) {
   EXPECT_EQ(store.index(), 5u);
   store.begin_commit(9).job_key("default", "a");
   EXPECT_EQ(store.index(), 9u);
-  store.begin_commit(7).job_key("default", "b");  // an older index never takes the latest back
+  store.begin_commit(7).job_key("default", "b");  // an older index does not lower the latest
   EXPECT_EQ(store.index(), 9u);
 }
 
@@ -216,13 +216,13 @@ TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   EXPECT_EQ(state.nodes.use[node].alloc_head, 2u);
   EXPECT_EQ(state.allocs.next_on_node[2], 0u);
   EXPECT_EQ(state.nodes.use[node].ended_head, 1u);
-  store.set_client_status(1, Client::running, 3);  // a client may come back
+  store.set_client_status(1, Client::running, 3);  // a client may return
   EXPECT_EQ(store.current().nodes.use[node].alloc_head, 1u);
   EXPECT_EQ(store.current().nodes.use[node].ended_head, kNoRow);
   expect_sound(store);
 }
 
-TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts by class hang on (kinds.h)
+TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by class depend on it (kinds.h)
   StateStore store;
   const auto node = [&](std::uint64_t number, bool healthy) {
     model::Node out = node_of(number);
@@ -234,7 +234,7 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts
   const NodeTable& nodes = store.current().nodes;
   const auto at = [&] { return std::pair(nodes.class_kinds_exact, nodes.kinds_left); };
   const NodeRow a = node(1, true);
-  node(1, true);  // as it was
+  node(1, true);  // as before
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{0}));
   const NodeRow b = node(2, false);
   node(3, true);
@@ -242,12 +242,13 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // what verdicts
   store.begin_commit().remove_node(a);
   EXPECT_FALSE(nodes.class_kinds_exact);
   node(3, false);
-  EXPECT_EQ(at(), std::pair(true, std::uint64_t{1}));  // unhealthy alone
+  EXPECT_EQ(at(), std::pair(true, std::uint64_t{1}));  // only unhealthy nodes are left
   node(1, true);
   store.begin_commit().remove_node(b);
   EXPECT_FALSE(nodes.class_kinds_exact);
   store.begin_commit().remove_node(store.find_node(uuid(1, 3)));
-  EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));  // healthy alone: what was known of the class is not
+  // only healthy nodes are left: cached verdicts of the class are invalid
+  EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));
 }
 
 TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // what results of nodes hang on (job_table.h)
@@ -278,7 +279,7 @@ TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // what results of nodes
 
 constexpr std::size_t kColumnsOfNodes = 512;  // of state_nodes.cc
 
-/// A node with so many attributes of its own kind: the last ones have no column before a job names them.
+/// A node with `count` attributes of its own kind: the last ones have no column until a job names them.
 model::Node node_with_attributes(std::uint64_t number, std::size_t count, const std::string& value) {
   model::Node node = node_of(number);
   for (std::size_t i = 0; i < count; ++i) node.attributes["z" + std::to_string(100'000 + i)] = value;
@@ -363,7 +364,7 @@ TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   expect_sound(store);
   EXPECT_EQ(store.current().nodes.size(), 2u);
   EXPECT_EQ(store.current().allocs.size(), 2u);
-  EXPECT_EQ(store.current().evals.size(), 1u);  // nil is no evaluation and no deployment
+  EXPECT_EQ(store.current().evals.size(), 1u);  // nil is the ID of no evaluation and no deployment
   EXPECT_EQ(store.current().deployments.size(), 1u);
   for (AllocRow row = 0; row < 2; ++row) EXPECT_EQ(store.current().allocs.node[row], kNoRow);  // not the nil node's
   for (const char* text : {"x", "", "ab000000"}) {
@@ -412,7 +413,7 @@ TEST(Check, FindsWhatIsWrong) {
   EXPECT_TRUE(broken([&](Snapshot& s) { s.jobs.keys.edit(0).current = 7; }));
 }
 
-/// The lists whose order the tables do not keep, by ID and version.
+/// The state with sorted lists (by ID and version), because the tables do not keep their order.
 json::Value comparable(model::ClusterState state) {
   const auto key = [](const auto& job) { return std::tie(job->namespace_, job->id, job->version, job->create_index); };
   for (auto* list : {&state.jobs, &state.job_versions})
@@ -483,7 +484,7 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
   EXPECT_EQ(state.nodes[2].datacenter, "dc9");
   EXPECT_EQ(state.nodes[2].meta.at("rack"), "r2");
   EXPECT_EQ(state.nodes[2].attributes.at("arch"), "x86");
-  EXPECT_NE(state.nodes[1].computed_class, state.nodes[2].computed_class);  // racks are part of it
+  EXPECT_NE(state.nodes[1].computed_class, state.nodes[2].computed_class);  // racks are part of the class
   EXPECT_EQ(state.nodes[1].status, "down");
   EXPECT_EQ(state.nodes[1].scheduling_eligibility, "ineligible");
   EXPECT_TRUE(state.nodes[1].drain_strategy);
@@ -531,7 +532,7 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   RecordProperty("bytes_per_alloc", static_cast<int>(per_alloc));
   std::printf("%.0f bytes per node, %.0f per allocation\n", per_node, per_alloc);
   EXPECT_LT(per_node * 1e6 + per_alloc * 1e7, 4.0 * (1u << 30));
-  EXPECT_GT(per_alloc, 80);  // or bytes() forgot columns
+  EXPECT_GT(per_alloc, 80);  // otherwise bytes() omits columns
 }
 
 TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
@@ -552,7 +553,7 @@ TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
   EXPECT_EQ(second->key, store.job_key("default", "second"));
 
   const auto own = like_form();
-  own->task_groups[0].count = 1;  // as before, in a list of its own
+  own->task_groups[0].count = 1;  // as before, in a separate list
   const auto third = compiled(own, "third");
   ASSERT_NE(third->group_list, first->group_list);
   ASSERT_EQ(third->groups.size(), second->groups.size());

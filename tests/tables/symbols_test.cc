@@ -38,7 +38,7 @@ TEST(SymbolTable, CountedNamesMakeRoomForOthers) {
   EXPECT_EQ(table.intern_use("job-2"), job);
   EXPECT_EQ(table.text(job), "job-2");
   EXPECT_EQ(table.size(), 2u);
-  EXPECT_EQ(table.intern("job-2"), job);  // somebody else has it, and for ever
+  EXPECT_EQ(table.intern("job-2"), job);  // now another permanent text has it
   table.release(job);
   EXPECT_EQ(table.find("job-2"), job);
   const Symbol group = table.intern("web");

@@ -18,7 +18,7 @@ base::Uuid view_uuid(std::uint64_t kind, std::uint64_t number) {
   return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1};
 }
 
-/// Its devices are other ones each time it registers.
+/// Has different devices each time it registers.
 model::Node gpu_node(std::uint64_t number, std::uint32_t devices = 4) {
   model::Node node;
   node.id = base::to_text(view_uuid(1, number));
@@ -51,7 +51,7 @@ std::shared_ptr<model::Job> job_of_priority(std::uint32_t number) {
   return job;
 }
 
-/// An allocation that holds a port, a core or a device, or nothing of these.
+/// An allocation that holds a port, a core, a device, or none of these.
 model::Allocation any_holder(std::uint64_t number, const std::string& node_id, const std::shared_ptr<model::Job>& job) {
   model::Allocation alloc;
   alloc.id = base::to_text(view_uuid(2, number));
@@ -72,7 +72,7 @@ model::Allocation any_holder(std::uint64_t number, const std::string& node_id, c
   return alloc;
 }
 
-/// One random change of the state, of every kind that may write a column that views have as their own.
+/// One random change of the state; together they write every column that views copy.
 class RandomChanges {
  public:
   RandomChanges(StateStore& store, std::uint32_t seed) : store_(store), random_(seed) {
@@ -108,7 +108,7 @@ class RandomChanges {
         if (exists) commit.set_client_status(row, static_cast<Client>(random_() % 6));
         return;
       case 5:
-        if (exists) commit.remove_alloc(row);  // also one that has ended
+        if (exists) commit.remove_alloc(row);  // including ended ones
         return;
       case 6:
         if (exists && state.allocs.cold[row]) {
@@ -147,7 +147,7 @@ void expect_same(const WorkerView& view, const StateStore& store) {
   for (const std::string& problem : check_tables(own)) ADD_FAILURE() << problem;
 }
 
-class WorkerViews : public ::testing::TestWithParam<bool> {};  // with a history: rows are used again
+class WorkerViews : public ::testing::TestWithParam<bool> {};  // parameter: with a history, so that rows are reused
 
 TEST_P(WorkerViews, EqualTheStateHoweverFarTheyAreBehind) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
@@ -187,7 +187,7 @@ TEST(WorkerView, ASnapshotMakesCommitsCopyAndAViewDoesNot) {
   for (int i = 0; i < 50; ++i) changes.step();
   EXPECT_GT(store.use_chunks_copied(), 0U);
   EXPECT_GE(view.columns_copied(), columns);
-  for (const std::string& problem : check_tables(*held)) ADD_FAILURE() << problem;  // and stays as it was
+  for (const std::string& problem : check_tables(*held)) ADD_FAILURE() << problem;  // stays valid
 }
 
 TEST(WorkerView, FurtherBehindThanTheLogCopiesAll) {
@@ -222,7 +222,7 @@ TEST(WorkerView, ShowsWholeCommitsBesideAWriter) {
   StateStore store;
   constexpr std::uint64_t kNodes = 300, kCommits = 400, kPerCommit = 7;
   for (std::uint64_t i = 0; i < kNodes; ++i) store.begin_commit().upsert_node(gpu_node(i));
-  const VersionRow job = store.upsert_job(job_of_priority(0), true);  // asks for 100 MHz
+  const VersionRow job = store.upsert_job(job_of_priority(0), true);  // requests 100 MHz
   std::atomic<bool> done{false};
   std::vector<std::thread> workers;
   for (int w = 0; w < 3; ++w)
