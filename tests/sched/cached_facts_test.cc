@@ -1,4 +1,4 @@
-// Facts that a scheduler caches from evaluation to evaluation: the key of a cached answer distinguishes everything that
+// Facts that a scheduler caches from evaluation to evaluation. The key of a cached answer must contain everything that
 // the answer depends on, so texts from users cannot make two questions equal.
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(CachedFacts, ASpreadOverNodesIsNoneOverTheirPool) {  // R-RANK-813
     SCOPED_TRACE(pool_first);
     SmallWorld w;
     for (int i = 0; i < 4; ++i) w.add_node();
-    w.state.nodes[0].node_resources->memory.memory_mb = 1024;  // the fullest, where all would go without a spread
+    w.state.nodes[0].node_resources->memory.memory_mb = 1024;  // the fullest node, which would get all without a spread
     const auto by_node = named_job("by-node", 4), by_pool = named_job("by-pool", 4), by_both = named_job("by-both", 4);
     by_node->spreads.push_back(spread_over("${node.unique.id}"));
     by_pool->spreads.push_back(spread_over("${node.pool}"));
@@ -87,12 +87,12 @@ TEST(CachedFacts, AMirrorKeepsItsTexts) {
     const std::string literal = "a literal of a job that is gone when it is asked for again";
     EXPECT_EQ(of(match::TargetKind::literal, literal).text.size(), 1U);
   }
-  ASSERT_EQ(ids.text.size(), 2U);  // they were not given up for the literal
+  ASSERT_EQ(ids.text.size(), 2U);  // the literal did not replace them
   EXPECT_EQ(ids.text[0], w.state.nodes[0].id);
   EXPECT_EQ(ids.text[1], w.state.nodes[1].id);
 }
 
-TEST(CachedFacts, DriversThatATextMakesLookAlike) {  // R-FEAS-801 to 812: of nodes that differ in nothing else
+TEST(CachedFacts, DriversThatATextMakesLookAlike) {  // of nodes that differ in nothing else
   SmallWorld w;
   for (int i = 0; i < 2; ++i) w.add_node().computed_class = "v1:same";
   w.state.nodes[0].attributes["driver.exec"] = "1\ndriver.qemu=1";

@@ -44,13 +44,13 @@ TEST(CheckMemory, FindsNothingInAWorkerThatFollows) {
       ASSERT_EQ(first_of(check_worker_memory(*snapshot, scratch)), "") << "round " << round;
       plan::ApplyResult applied;
       plan::apply(world.store, result.plan, snapshot->index + 4, false, applied);
-      // Rows that the plan changed are those that the feed names.
+      // The rows that the plan changed are those that the feed lists.
       ASSERT_EQ(first_of(check_worker_memory(world.store.current(), scratch)), "") << "round " << round;
     }
   }
 }
 
-/// A worker whose caches are all in use.
+/// A worker that uses all its caches.
 struct Planted {
   tables::StateStore store;
   Scratch scratch;

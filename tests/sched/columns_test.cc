@@ -10,7 +10,7 @@
 namespace berth::sched {
 namespace {
 
-/// Features of a job that the columns once did not serve.
+/// Features of a job that the columns did not serve in the past.
 struct Kind {
   bool groups = false, properties = false, csi = false, stops = false, preferred = false, lowest_boost = false;
 };
@@ -51,7 +51,7 @@ model::Constraint property(Random& random) {
   return out;
 }
 
-/// One of a job's groups, made of its first one.
+/// Makes one of a job's groups from its first one.
 void ask(Random& random, model::TaskGroup& group, Kind& kind) {
   group.count = pick(random, 0, 14);
   group.tasks.front().resources->cpu = pick(random, 1, 8) * 100;
@@ -84,7 +84,7 @@ void ask(Random& random, model::TaskGroup& group, Kind& kind) {
     volume.per_alloc = pick(random, 0, 9) == 0;
     kind.csi = true;
   }
-  if (pick(random, 0, 3) == 0) {  // R-SCHED-74: where it was before
+  if (pick(random, 0, 3) == 0) {  // R-SCHED-74: on its previous node
     group.ephemeral_disk->sticky = true;
     kind.preferred = true;
   }
@@ -146,7 +146,7 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
     general_scratch.options.quirks = quirks;
     GenericScheduler scheduler(scratch), general(general_scratch);
     general.set_sources(EnabledSources::none());
-    // The same with sources drawn for each Select, and with one source switched off.
+    // The same with sources drawn for each Select, and with one source disabled.
     OtherWay mixed(quirks), without(quirks);
     EnabledSources some;
     some.mix(static_cast<std::uint32_t>(seed));
@@ -210,8 +210,8 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
   EXPECT_GT(left, 0U);
 }
 
-/// Few requests again and again, on nodes that change meanwhile: cached scores (ask_table.h) compared with the general
-/// way, which has no cache.
+/// A few requests repeatedly, on nodes that change meanwhile: cached scores (ask_scores.h) compared with the general
+/// source, which has no cache.
 TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
   std::uint64_t known = 0;
   std::size_t placed = 0, failed = 0, left = 0, registered = 0;
@@ -230,7 +230,7 @@ TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-
       auto job = std::make_shared<model::Job>(*asks[random() % asks.size()]);
       job->id = job->name = "job" + std::to_string(random() % 20);
       job->task_groups.front().count = pick(random, 1, 30);
-      if (pick(random, 0, 9) == 0) {  // who holds cores or ports is looked at more closely
+      if (pick(random, 0, 9) == 0) {  // nodes that hold cores or ports need the exact check
         job->task_groups.front().tasks.front().resources->cores = pick(random, 0, 1);
         model::NetworkResource& network = job->task_groups.front().networks.emplace_back();
         network.mode = "host";

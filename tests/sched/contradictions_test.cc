@@ -1,4 +1,4 @@
-// Contradictory states are decided by the rules or are harmless; nothing crashes, hangs or runs without end.
+// Contradictory states are decided by the rules or are harmless: no crash, no hang, no endless run.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -80,7 +80,7 @@ TEST(Contradictions, ADeploymentOfAVersionOrJobThatIsNotThere) {  // R-RECON-71,
     d.job_version = 77;
     d.task_groups["web"];  // a null entry
     d.task_groups["none"].emplace().placed_canaries = {"nobody", ""};
-    w.state.deployments.push_back(d);  // twice
+    w.state.deployments.push_back(d);  // listed twice
     w.add_deployment(job, "no status").job_id = "other";
     w.run();
     EXPECT_EQ(w.error, "");
@@ -124,7 +124,7 @@ TEST(Contradictions, HolesAndRepetitionsOfNames) {  // R-RECON-158 to 173
         EXPECT_EQ(w.stops().size(), 1U);  // one too many
         EXPECT_TRUE(w.placed().empty());
       } else {
-        EXPECT_EQ(w.stops().size(), 2U);  // names that nobody requires (R-SCHED-129 row 1)
+        EXPECT_EQ(w.stops().size(), 2U);  // names that are not required (R-SCHED-129 row 1)
         EXPECT_EQ(w.placed().size(), 1U);
       }
     }
@@ -142,7 +142,7 @@ TEST(Contradictions, NegativeAndAbsurdCounts) {
       auto& update = job->task_groups[0].update.emplace();
       update.max_parallel = update.canary = count;
       w.store(job);
-      w.run();  // nothing there yet
+      w.run();  // nothing is stored yet
       EXPECT_TRUE(w.placed().empty());
       w.add(job, 0, 0), w.add(job, 0, 1), w.add(job, 0, 2, "failed");
       w.state.allocs[1].desired_transition.migrate = true;
@@ -151,7 +151,7 @@ TEST(Contradictions, NegativeAndAbsurdCounts) {
       EXPECT_TRUE(w.placed().empty());
       EXPECT_NE(status_of(w, 0), "");
     }
-  SmallWorld w;  // more than anybody can count: what does not fit is told at once
+  SmallWorld w;  // a huge count: all that does not fit is reported at once
   w.add_node();
   w.store(SmallWorld::job("service", std::int64_t{1} << 40));
   w.run();
@@ -187,7 +187,7 @@ TEST(Contradictions, TimesFromTheFutureAndFromBeforeTime) {
       }
       w.run();
       EXPECT_EQ(w.error, "");
-      for (const model::Evaluation& followup : w.created)  // a day ahead, or later; never a delay that is over
+      for (const model::Evaluation& followup : w.created)  // a day ahead, or later; never a delay in the past
         if (!followup.wait_until.is_zero()) {
           EXPECT_GT(followup.wait_until.ns, SmallWorld::kNow);
         }
@@ -197,8 +197,8 @@ TEST(Contradictions, TimesFromTheFutureAndFromBeforeTime) {
 TEST(Contradictions, ChainsThatRunIntoThemselvesEnd) {  // R-RECON-122
   struct Case {
     const char* name;
-    std::array<int, 4> next;  // of the four allocations; -1: none, 9: nobody
-    const char* stopped;      // which, by position; the first one reconnects
+    std::array<int, 4> next;  // successor of each of the four allocations; -1: none, 9: not stored
+    const char* stopped;      // positions of stopped ones; the first one reconnects
   };
   for (const Case& c :
        {Case{"itself", {0, -1, -1, -1}, ""}, Case{"two", {1, 0, -1, -1}, "1"}, Case{"three", {1, 2, 0, -1}, "12"},
@@ -214,7 +214,7 @@ TEST(Contradictions, ChainsThatRunIntoThemselvesEnd) {  // R-RECON-122
     for (std::size_t i = 0; i < 4; ++i) {
       model::Allocation& alloc = w.add(job, 0, i);
       if (c.next[i] >= 0) alloc.next_allocation = SmallWorld::id(2, static_cast<std::uint64_t>(c.next[i]) + 1);
-      alloc.previous_allocation = SmallWorld::id(2, (i + 1) % 4 + 1);  // a circle, too
+      alloc.previous_allocation = SmallWorld::id(2, (i + 1) % 4 + 1);  // also a cycle
     }
     w.state.allocs[0].alloc_states = {{0, "unknown", base::Time{SmallWorld::kNow - 1}}};
     w.run();
@@ -226,7 +226,7 @@ TEST(Contradictions, ChainsThatRunIntoThemselvesEnd) {  // R-RECON-122
   }
 }
 
-/// A state in which anything may be wrong, drawn from `random`.
+/// A state with any faults, drawn from `random`.
 SmallWorld nonsense(std::mt19937& random) {
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   const auto odd_id = [&](std::uint64_t kind) {
@@ -334,7 +334,7 @@ TEST(Contradictions, RandomNonsenseIsDecidedAndAppliedOnce) {
     plan::apply(store, w.result.plan, w.state.index + 1, false, applied);
     for (const std::string& problem : tables::check_tables(store)) ADD_FAILURE() << problem;
   }
-  EXPECT_GT(plans, kRounds / 5);  // the inputs do reach the parts that are tested
+  EXPECT_GT(plans, kRounds / 5);  // the inputs reach the tested code
   EXPECT_GT(stops, kRounds / 5);
   EXPECT_GT(placed, kRounds / 5);
 }

@@ -1,4 +1,4 @@
-// The cores that a node gives to a request are the same by its table of cores as by its topology.
+// A node assigns the same cores to a request by its table of cores as by its topology.
 #include "sched/source/core_use.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(CoreUse, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
     const std::uint32_t step = any(1, 3);
     for (std::uint32_t i = 0; i < any(1, 60); ++i) {
       model::Core& core = topology.cores.emplace_back();
-      core.id = static_cast<std::uint16_t>(i * step + (round % 7 == 0 ? 430 : 0));  // some are beyond the table
+      core.id = static_cast<std::uint16_t>(i * step + (round % 7 == 0 ? 430 : 0));  // some ids are beyond the table
       core.disable = any(0, 5) == 0;
       core.base_speed = 1000 + any(0, 3) * 100;
     }

@@ -1,5 +1,5 @@
-// A made-up kind of resource, in one file: licences. A node has one to three. An allocation holds one for every 300 MHz
-// that its group requests. Nobody is evicted for a licence.
+// A resource kind made up for tests, in one file: licences. A node has one to three. An allocation holds one for every
+// 300 MHz that its group requests. Allocations are never evicted for a licence.
 #pragma once
 
 #include <algorithm>

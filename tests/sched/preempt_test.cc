@@ -56,7 +56,7 @@ model::Allocation alloc(int number, const std::shared_ptr<model::Job>& of) {
   return out;
 }
 
-/// One node full of cache, batch-analytics and email-marketing, and webapp at `priority` to be placed.
+/// One node full of cache, batch-analytics and email-marketing; webapp at `priority` is to be placed.
 class DocumentedExample : public ::testing::Test {
  protected:
   void load(std::int64_t priority, std::int64_t webapp_cpu, std::int64_t webapp_memory, std::int64_t count) {
@@ -186,11 +186,11 @@ TEST_F(DocumentedExample, LaterPlacementsDoNotSeeTheVictimsNorTheirOwnJob) {  //
     all.insert(a.preempted_allocations.begin(), a.preempted_allocations.end());
     victims += a.preempted_allocations.size();
   }
-  EXPECT_EQ(all.size(), victims);  // nobody twice
+  EXPECT_EQ(all.size(), victims);  // no victim is listed twice
   EXPECT_FALSE(all.contains(alloc_id(6)));
   plan::ApplyResult applied;
   plan::apply(store_, result_.plan, 101, false, applied);
-  // The second choice does not count what the first placement uses (R-PREEMPT-403); the applier does, and the node
+  // The second choice does not count the use of the first placement (R-PREEMPT-403), but the applier does: the node
   // loses its placements together with the victims (R-PREEMPT-902, 903).
   EXPECT_EQ(applied.refused, 2U);
   EXPECT_EQ(applied.stopped, 0U);

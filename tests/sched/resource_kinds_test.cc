@@ -1,5 +1,5 @@
-// The table of kinds of resources: a copy of it decides the same, and one more line adds a kind to every fit. The
-// made-up kind is in licences.h and nowhere else, which tests/house counts.
+// The table of resource kinds: a copy of it decides the same, and one more line adds a kind to every fit. The made-up
+// kind is in licences.h and nowhere else, which tests/house checks.
 #include <gtest/gtest.h>
 
 #include "plan/apply.h"
@@ -64,7 +64,7 @@ TEST_P(ResourceKinds, ALineInTheTableIsEnough) {
       short_of_licences += held_on(after, row) + licences_for(group) > licences_on(row);
     }
     if (!c.groups.front().failed) continue;
-    // A placement that failed visited every node, and licences are examined before amounts.
+    // A failed placement visited every node, and licences are examined before amounts.
     std::int32_t counted = 0;
     for (const Count& count : c.groups.front().failure.dimensions)
       if (added.scratch.reasons.text(count.what) == "licences") counted = count.count;

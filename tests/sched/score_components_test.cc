@@ -54,7 +54,7 @@ TEST(ScoreComponents, ALineInTheTableIsEnough) {
         const std::optional<double> bonus = bonus_of_row(node.node);
         ASSERT_EQ(node.logged >> bit & 1, bonus ? 1 : 0);
         ASSERT_EQ(metrics.value(node, bit), bonus.value_or(0));
-        // Components that are logged as 0 may be appended or not: the mean over one of their numbers.
+        // Components that are logged as 0 may be appended or not: the mean over any possible number of components.
         double sum = 0;
         int appended = 0, zeros = 0;
         for (std::size_t place = 0; place <= bit; ++place) {

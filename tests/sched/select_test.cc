@@ -20,20 +20,20 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
   for (std::uint64_t seed = 1; seed <= testing::rounds(100, 20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    // With preemption on, jobs of rising priority fill small clusters: first passes that find nothing are passed over.
+    // With preemption on, jobs of rising priority fill small clusters: first passes that find nothing are skipped.
     const bool preempts = seed % 2 == 0;
     World world(random, static_cast<std::uint32_t>(pick(random, 1, preempts ? 40 : 300)), 7, preempts);
     Scratch plain_scratch, general_scratch;
     GenericScheduler plain(plain_scratch), general(general_scratch);
     general.set_sources(EnabledSources::none());
-    // With all quirks, with any of them, or without.
+    // With all quirks, with a random subset, or without any.
     model::Quirks& quirks = plain_scratch.options.quirks;
     if (seed % 4 >= 2) quirks = model::Quirks::none();
     if (seed % 3 == 2)
       for (const model::QuirkInfo& quirk : model::kQuirks) quirks.*quirk.member = pick(random, 0, 1) != 0;
     general_scratch.options.quirks = quirks;
     const bool exhaustive = seed % 5 == 0;
-    // R-STRAT-007: by strategy, whole blocks of nodes on one path and single ones on the other.
+    // R-STRAT-007: a strategy scores whole blocks of nodes on one path and single nodes on the other.
     const auto ranker = strategy::make_ranker(BinPack{});
     if (seed % 3 == 1) plain_scratch.strategy_fit.use(ranker->fit());
     if (seed % 7 == 1) general_scratch.strategy_fit.use(ranker->fit());
@@ -50,7 +50,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
                 decisions({snapshot, general_scratch}, b, world.eval));
       plan::ApplyResult applied;
       plan::apply(world.store, a.plan, snapshot.index + 4, false, applied);
-      // R-PREEMPT-403, 406: what a job evicts may be too little; without these quirks never.
+      // R-PREEMPT-403, 406: a job may evict too little; never without these quirks.
       EXPECT_TRUE(applied.full() || (preempts && (quirks.own_use_ignored || quirks.needless_victim)));
       evicted += applied.stopped;
     }
@@ -67,9 +67,9 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Random of_cores(seed + 1000), of_groups(seed + 2000);
-    // Few dynamic ports, so that they run out on some nodes; some of them reserved.
+    // Few dynamic ports, so that they run out on some nodes; some are reserved.
     std::vector<model::Node> nodes;
-    const bool alike = seed % 4 >= 2;  // nodes of a class are
+    const bool alike = seed % 4 >= 2;  // nodes of a class are equal
     const auto with_networks = [&](model::Node& node) {
       model::NodeResources& resources = *node.node_resources;
       resources.min_dynamic_port = 20000, resources.max_dynamic_port = 20000 + pick(random, 3, 60);
@@ -125,7 +125,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
     for (GenericScheduler* each : {&scheduler, &general}) each->set_exhaustive(seed % 5 == 0);
     const auto ranker = strategy::make_ranker(BinPack{});  // R-STRAT-007: whole blocks of nodes by one call
     if (seed % 4 == 1) scratch.strategy_fit.use(ranker->fit());
-    std::vector<std::pair<model::Evaluation, EvalFacts>> waiting;  // R-CTRL-801: for room
+    std::vector<std::pair<model::Evaluation, EvalFacts>> waiting;  // R-CTRL-801: waiting for room
     const auto decide = [&](int round) {
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
@@ -165,7 +165,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (a.any_failed()) waiting.emplace_back(world.eval, world.facts);
     };
     for (int round = 0; round < 24; ++round) {
-      if (!waiting.empty() && pick(random, 0, 2) != 0) {  // one of them once more, more often than something leaves
+      if (!waiting.empty() && pick(random, 0, 2) != 0) {  // retry one of them, more often than allocations end
         std::tie(world.eval, world.facts) = waiting[random() % waiting.size()];
         world.facts.id_text = world.eval.id;
         world.facts.blocked = pick(random, 0, 3) != 0;
@@ -177,7 +177,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
           world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
                                         world.store.index() + 1);
         decide(round);
-        world.facts.blocked = true;  // and once more, on a state on which little happened or nothing
+        world.facts.blocked = true;  // and once more, on a state with few changes or none
         if (const std::size_t allocs = world.store.current().allocs.size(); allocs > 0 && pick(random, 0, 1) == 0)
           world.store.set_client_status(tables::AllocRow(random() % allocs), tables::Client::complete,
                                         world.store.index() + 1);
@@ -234,7 +234,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (seed % 2 != 0 && pick(of_cores, 0, 2) == 0) {
         model::Task& task = group.tasks.front();
         task.resources->cores = pick(of_cores, 1, 3);
-        if (pick(of_cores, 0, 3) == 0) {  // one beside it that shares what cpu is left, or has cores as well
+        if (pick(of_cores, 0, 3) == 0) {  // another group that shares the remaining cpu, or has cores as well
           model::Task beside = task;
           beside.name = "beside";
           beside.resources->devices.clear();
@@ -255,7 +255,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         constraint.operand = "distinct_property", constraint.ltarget = "${meta.rack}";
         constraint.rtarget = std::to_string(pick(of_groups, 1, 3));
       }
-      if (pick(of_groups, 0, 3) == 0) {  // R-FEAS-309, 410: verdicts on classes and networks go from one to the next
+      // R-FEAS-309, 410: verdicts on classes and networks pass from one group to the next
+      if (pick(of_groups, 0, 3) == 0) {
         model::TaskGroup second = asked->task_groups.front();
         second.name = "second";
         second.count = pick(of_groups, 1, 12);
@@ -282,7 +283,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
         auto& driver = changed.drivers["exec"].emplace();
         driver.detected = true, driver.healthy = pick(random, 0, 1) != 0;
       }
-      if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class gets stale
+      if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class becomes stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
     again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::nobody)];
@@ -334,9 +335,9 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
     const bool exhaustive = seed % 2 == 0;
     scheduler.set_exhaustive(exhaustive);
     general.set_exhaustive(exhaustive);
-    // Sizes that differ leave many ties or few; the last jobs need several victims, or find no node large enough.
+    // Sizes that differ lead to many ties or few. The last jobs need several victims, or find no node large enough.
     const std::int64_t sizes = pick(random, 1, 4), priorities = pick(random, 1, 10);
-    // In every third, about half of the allocations hold ports.
+    // In every third round, about half of the allocations hold ports.
     const auto maybe_port = [&](model::TaskGroup& group) {
       if (seed % 3 != 1 || pick(random, 0, 1) == 0) return;
       model::NetworkResource network;
@@ -376,8 +377,8 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
   EXPECT_GT(failed, testing::rounds(10, 20));
 }
 
-/// Jobs that wait are tried again after small changes, on nodes where eviction may make room: of devices, ports, cores,
-/// and amounts. Some request the same as others, at the same priority or another.
+/// Waiting jobs are retried after small changes, on nodes where eviction may make room: of devices, ports, cores, and
+/// amounts. Some have equal requests, at the same priority or another.
 TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-1605
   std::size_t again = 0, evicted = 0, placed_again = 0, attempts_again = 0, shared = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60, 6); ++seed) {
@@ -420,7 +421,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
       ASSERT_EQ(waits_for(a), waits_for(b));
       ASSERT_EQ(a.reblocked, b.reblocked);
       for (const std::string& problem : check_worker_memory(snapshot, fast.scratch)) FAIL() << problem;
-      // The pass that may evict failed, and was not the general source's.
+      // The evicting pass failed, and another source than the general one answered it.
       again += a.any_failed() && by_source[static_cast<std::size_t>(SourceKind::general)] == general_before;
       evicted += a.plan.stops.size(), placed_again += retry && !a.plan.allocs.empty();
       plan::ApplyResult applied;
@@ -463,7 +464,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
         network.dynamic_ports.emplace_back().label = "http";
         if (pick(random, 0, 1) == 0) network.reserved_ports.emplace_back() = {.label = "admin", .value = 8080};
       }
-      if (pick(random, 0, 4) == 0) {  // R-FEAS-410: the second group knows the verdicts of the first
+      if (pick(random, 0, 4) == 0) {  // R-FEAS-410: the second group uses the verdicts of the first
         model::TaskGroup second = group;
         second.name = "second";
         second.tasks.front().resources->cpu = 100 * pick(random, 1, 60);
@@ -473,7 +474,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
         asked = std::make_shared<model::Job>(*asked_before[random() % asked_before.size()]);
         asked->id = asked->name = "job" + std::to_string(round);
         if (pick(random, 0, 2) == 0) asked->priority = pick(random, 1, 8) * 10;
-        if (pick(random, 0, 1) == 0) asked->task_groups.front().count = pick(random, 1, 3);  // a list of its own
+        if (pick(random, 0, 1) == 0) asked->task_groups.front().count = pick(random, 1, 3);  // a separate list
       }
       if (!fills) asked_before.push_back(asked);
       world.ask(random, asked);
@@ -507,14 +508,15 @@ TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
     scheduler.set_defer_metrics(true);
     plain.set_exhaustive(true);
     const auto ranker = strategy::make_ranker(BinPack{});
-    if (seed % 5 == 1) plain_scratch.strategy_fit.use(ranker->fit());  // R-STRAT-007: not by the index, and the same
+    // R-STRAT-007: not by the index, with the same decisions
+    if (seed % 5 == 1) plain_scratch.strategy_fit.use(ranker->fit());
     for (int round = 0; round < 12; ++round) {
       // Sometimes a job is submitted again, larger or changed: its allocations exist, and some are replaced.
       const std::string id = "job" + std::to_string(pick(random, 0, 8));
       auto asked = std::make_shared<model::Job>(
           *random_job(random, id, false, pick(random, 1, 9), 10 + 10 * pick(random, 0, 8)));
       if (pick(random, 0, 2) != 0) asked->task_groups.front().affinities.clear();
-      if (round % 2 == 0) {  // few nodes are large enough, or even none
+      if (round % 2 == 0) {  // few or no nodes are large enough
         asked->task_groups.front().tasks.front().resources->cpu = 7500;
         asked->task_groups.front().tasks.front().resources->memory_mb = 1024 * pick(random, 6, 8);
       }
@@ -643,7 +645,7 @@ const Asked kAsked[] = {
      }},
 };
 
-/// Nodes that have all of it.
+/// Nodes that have all requested resources.
 void load_equipped(Random& random, World& world, std::uint32_t nodes, bool volume_everywhere) {
   model::ClusterState state;
   state.index = 1000;
@@ -690,7 +692,7 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
       load_equipped(random, world, nodes, false);
       Scratch scratch;
       GenericScheduler scheduler(scratch);
-      scheduler.set_exhaustive(true);  // looks at every node
+      scheduler.set_exhaustive(true);  // visits every node
       EvalResult result;
       IdStream ids(1);
       const auto allocations = [&](int number) {
@@ -711,7 +713,7 @@ TEST(Select, LooksAtNodesWithoutHeapAllocation) {
   }
 }
 
-/// A cluster in which as many allocations leave as come, and what serving a job takes from the heap.
+/// A cluster in which as many allocations end as start; measures the heap memory taken for serving a job.
 struct Steady {
   struct Taken {
     std::uint64_t by_scheduling = 0, by_applying = 0;
@@ -752,7 +754,7 @@ struct Steady {
   }
 };
 
-/// Where as many leave as come, placing and checking a plan take no memory from the heap, whatever is held.
+/// If as many allocations end as start, placing and checking a plan take no heap memory, for any resources held.
 TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
   constexpr std::uint32_t kFew = 4, kMany = 40;
   for (const Asked& one : kAsked) {
@@ -773,7 +775,7 @@ TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
   }
 }
 
-/// The same of allocations that a new version of their job updates where they are: none per update, but lists of the
+/// The same for allocations that a new job version updates in place: no heap allocation per update, but lists of the
 /// evaluation grow.
 TEST(Select, SteadyUpdatesInPlaceTakeNothingFromTheHeap) {
   constexpr std::uint32_t kFew = 4, kMany = 40;

@@ -19,7 +19,7 @@ inline std::int64_t pick(Random& random, std::int64_t least, std::int64_t most) 
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
-/// `alike`: a class tells everything that checks read.
+/// `alike`: all checks depend on the class alone.
 inline model::Node random_node(Random& random, std::uint32_t number, std::uint32_t classes, bool alike = false) {
   model::Node out;
   out.id = base::to_text(base::Uuid{random(), random()});
@@ -32,7 +32,7 @@ inline model::Node random_node(Random& random, std::uint32_t number, std::uint32
   out.computed_class = "v1:" + out.datacenter + std::to_string(rack);
   out.attributes["kernel.name"] = "linux";
   out.attributes["driver.exec"] = rack % 5 == 4 ? "0" : "1";
-  if (number % 7 == 3 && !alike) {  // what a class does not tell
+  if (number % 7 == 3 && !alike) {  // not determined by the class
     auto& driver = out.drivers["exec"].emplace();
     driver.detected = true, driver.healthy = number % 2 == 0;
   }
@@ -43,7 +43,7 @@ inline model::Node random_node(Random& random, std::uint32_t number, std::uint32
   r.disk.disk_mb = 20000;
   model::Topology& topology = r.processors.emplace().topology.emplace();
   topology.override_total_compute = static_cast<std::uint64_t>(1000 * pick(random, 2, 8));
-  if (alike) {  // of few sizes
+  if (alike) {  // few sizes
     r.memory.memory_mb = number % 5 == 0 ? 8192 : 4096;
     topology.override_total_compute = number % 5 == 0 ? 8000 : 4000 + number % 2 * 2000;
   }
@@ -113,21 +113,21 @@ inline std::string decisions(const Naming& naming, const EvalResult& result, con
   return out + json::to_text(model::to_json(updated_eval(naming, result, eval)));
 }
 
-/// By which classes it goes back to the blocked ones.
+/// The class verdicts with which the evaluation is blocked again.
 inline std::map<tables::Symbol, bool> waits_for(const EvalResult& result) {
   std::map<tables::Symbol, bool> out;
   for (const auto& [node_class, eligible] : result.eligibility.classes) out[node_class] = eligible;
   return out;
 }
 
-/// A scheduler with memory of its own.
+/// A second scheduler with separate memory.
 struct OtherWay {
   Scratch scratch;
   GenericScheduler scheduler{scratch};
   explicit OtherWay(const model::Quirks& quirks) { scratch.options.quirks = quirks; }
 };
 
-/// Nomad's bin-packing as a strategy of one's own.
+/// Nomad's bin-packing as a user's strategy.
 struct BinPack {
   double score(const strategy::Node& node, const strategy::TaskClass& task) const {
     using strategy::kCpu, strategy::kMemory;

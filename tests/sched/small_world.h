@@ -22,10 +22,10 @@ struct SmallWorld {
   rank::OrderProvider order = rank::OrderProvider::identity;
   EnabledSources sources;
   bool exhaustive = false, defer_metrics = false;
-  strategy::FitFunction fit;  ///< in place of the fit component
+  strategy::FitFunction fit;  ///< replaces the fit component
   std::vector<std::string> fit_models;
   std::int64_t fit_shares = 1;
-  std::function<void(tables::StateStore&)> after_loading;  ///< what happens between the loading and the evaluation
+  std::function<void(tables::StateStore&)> after_loading;  ///< called between loading and the evaluation
 
   SmallWorld() {
     state.index = 1000;
@@ -87,7 +87,7 @@ struct SmallWorld {
     }
     return out;
   }
-  /// Stores a version; the last one given is the current one.
+  /// Stores a version; the last one stored is the current one.
   void store(const std::shared_ptr<const model::Job>& job) {
     state.job_versions.push_back(job);
     for (auto& current : state.jobs)
@@ -125,14 +125,14 @@ struct SmallWorld {
     return d;
   }
 
-  /// A service of groups `web`, which is updated behind a canary, and `db`.
+  /// A service with the groups `web`, which is updated with a canary, and `db`.
   static std::shared_ptr<model::Job> canary_job(std::uint64_t version) {
     const auto out = job("service", 1, version, {"web", "db"});
     auto& update = out->task_groups[0].update.emplace();
     update.max_parallel = 1, update.canary = 1;
     return out;
   }
-  /// A running deployment of `newest`, the job's current version, whose canary is out on n0.
+  /// A running deployment of `newest`, the job's current version, with its canary placed on n0.
   model::Deployment& add_canary(const std::shared_ptr<const model::Job>& newest) {
     model::Allocation& canary = add(newest, 0, 0);
     canary.deployment_status.emplace().canary = true;

@@ -53,7 +53,7 @@ TEST(Sources, AreDrawnForEachSelect) {
   EXPECT_GT(differ, 90U);
 }
 
-/// A feature that no source lists: its groups are decided node by node, and as before.
+/// A feature that no source serves: its groups are decided node by node, with the same result.
 TEST(Sources, ANewNeedGoesToTheGeneralSource) {
   for (const bool preempts : {false, true}) {
     SCOPED_TRACE(preempts);
@@ -68,7 +68,7 @@ TEST(Sources, ANewNeedGoesToTheGeneralSource) {
       EvalResult a, b;
       world.decide(fast.scheduler, snapshot, 1, a);
       const tables::CompiledJob& job = *snapshot.jobs.versions[snapshot.jobs.keys[world.facts.job].current];
-      // Set as the compiler of job versions would set it.
+      // As the compiler of job versions would set it.
       auto& group = const_cast<tables::CompiledGroup&>(job.groups.front());
       const Needs known = group.needs;
       group.needs = known | Needs::of_bit(kNewBit);
@@ -88,7 +88,7 @@ TEST(Sources, ANewNeedGoesToTheGeneralSource) {
     EXPECT_GT(by_slow.selects[general], 100U);
     EXPECT_EQ(by_slow.unmet[kNewBit], by_slow.selects[general]);
     EXPECT_EQ(by_slow.known, 0U);
-    EXPECT_GT(by_slow.options, by_fast.options);  // whether it fits is no matter of amounts
+    EXPECT_GT(by_slow.options, by_fast.options);  // its fit is not decided by amounts
     EXPECT_GT(by_fast.selects[static_cast<std::size_t>(SourceKind::columns)], 100U);
     EXPECT_EQ(unmet_name(kNewBit), "need 63");
   }
@@ -102,8 +102,8 @@ TEST(Sources, NeedsHaveNames) {
 
 // ---------------------------------------------------------------- the class ledger
 
-/// Group `a` needs no network and fits on no node; group `b` needs a network that no node has. When both
-/// are tried again, a class that `a` may use is worth to be tried: its verdicts are those of its own network.
+/// Group `a` needs no network and fits on no node; group `b` needs a network that no node has. A class that `a` may use
+/// is worth a retry of both: the verdicts of `a` are those of its own network.
 TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410, 1701
   SmallWorld w;
   for (int i = 0; i < 3; ++i) w.add_node();
@@ -193,8 +193,8 @@ TEST(ClassLedger, AnInheritedNetworkIsCheckedAgain) {  // R-FEAS-309, 409, 410
   w.store(before), w.store(after);
   w.add(before, 0, 0, "running", "a"), w.add(before, 0, 0, "running", "b");
   w.run();
-  // Both are updated destructively: a[0] under no network, b[0] under its own, which no node has. That is in force for
-  // a[1], which comes last.
+  // Both are updated destructively: a[0] without a network, b[0] with its own, which no node has and which a[1], the
+  // last one, inherits.
   ASSERT_EQ(w.placed().size(), 1U);
   EXPECT_EQ(w.placed()[0].name, "j.a[0]");
   ASSERT_TRUE(w.updated.failed_tg_allocs.contains("a"));
@@ -207,8 +207,8 @@ TEST(ClassLedger, SaysWhatWasVisited) {
   ledger.start();
   EXPECT_EQ(ledger.selects(), 0U);
   ledger.note_places(0, 0, 90, 20, 100);  // past the end
-  ledger.note_places(0, 0, 10, 5, 100);   // goes on there
-  ledger.note_places(0, 0, 15, 80, 100);  // all places were visited then
+  ledger.note_places(0, 0, 10, 5, 100);   // continues there
+  ledger.note_places(0, 0, 15, 80, 100);  // now all places were visited
   ledger.note_places(0, 0, 95, 3, 100);
   EXPECT_EQ(ledger.reached(), 100U);
   EXPECT_TRUE(ledger.has_partial());

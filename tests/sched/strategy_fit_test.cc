@@ -168,7 +168,7 @@ TEST(StrategyFit, SeesTheNodeBeforeThePlacement) {  // R-STRAT-001, 108
   const auto job = SmallWorld::job("service", 1);
   job->priority = 60;
   world.store(job);
-  for (const bool asks_gpus : {false, true}) {  // with and without the path that assigns devices
+  for (const bool asks_gpus : {false, true}) {  // with and without the code that assigns devices
     if (asks_gpus) {
       model::RequestedDevice& ask = job->task_groups[0].tasks[0].resources->devices.emplace_back();
       ask.name = "gpu", ask.count = 2;
@@ -188,7 +188,7 @@ TEST(StrategyFit, SeesTheNodeBeforeThePlacement) {  // R-STRAT-001, 108
     EXPECT_EQ(seen.task.gpus, asks_gpus ? 2 : 0);
     EXPECT_EQ(seen.task.priority, 60);
   }
-  // Two instances are a device: half of the first is in use, by a task with part of one; g3 is no whole device.
+  // Two instances are a device. Half of the first is in use by a task with part of one; g3 is not a whole device.
   node.node_resources->devices[0].instances[1].healthy = true;
   world.fit_shares = 2;
   seen = {};
@@ -219,7 +219,7 @@ TEST(StrategyFit, CoresAreAskedByTheNode) {  // R-RANK-641
   EXPECT_EQ(seen.state.free[strategy::kCpu], 6000);
 }
 
-/// Prefers what a hash says, so that no bound or order of Nomad's own fit helps; in 0..1.
+/// Scores by a hash in 0..1, so that no bound or order of Nomad's own fit helps.
 struct Hashed {
   double score(const strategy::Node& node, const strategy::TaskClass& task) const {
     std::uint64_t h = 1469598103934665603ULL;
@@ -232,8 +232,8 @@ struct Hashed {
 };
 
 TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
-  // Exhaustive mode, one group without wishes: per placement the greatest (fit + anti-affinity) mean, first node among
-  // equals, from a fleet that is kept by hand.
+  // Exhaustive mode, one group without constraints: each placement takes the greatest (fit + anti-affinity) mean, the
+  // first node on ties, from a fleet that the test maintains.
   const auto ranker = strategy::make_ranker(Hashed{});
   for (std::uint64_t seed = 1; seed <= testing::rounds(40); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -242,7 +242,7 @@ TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
     SmallWorld world;
     world.fit = ranker->fit();
     world.exhaustive = true;
-    world.defer_metrics = seed % 2 == 0;  // where Nomad's own fit has an index
+    world.defer_metrics = seed % 2 == 0;  // Nomad's own fit has an index in that case
     world.sources = seed % 3 != 0 ? EnabledSources() : EnabledSources::none();
     struct Node {
       strategy::NodeState state;

@@ -65,7 +65,7 @@ TEST(UntoldSched, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED-23
     EXPECT_EQ(w.plans[0].job_namespace, "default");
     ASSERT_EQ(w.stops().size(), 2U);
     EXPECT_FALSE(w.stops()[0].job);
-    w.store(SmallWorld::job(type, 0, 5));  // a job that is there stays the plan's
+    w.store(SmallWorld::job(type, 0, 5));  // a stored job stays the plan's
     w.run();
     EXPECT_EQ(w.plans[0].job->version, 5U);
   }
@@ -120,7 +120,7 @@ TEST(UntoldSched, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
   EXPECT_EQ(w.updated.next_eval, w.created[1].id);
   EXPECT_EQ(SmallWorld::entries(w.plans[0].node_allocation).at(0).followup_eval_id, w.created[0].id);
   EXPECT_EQ(SmallWorld::entries(w.plans[1].node_allocation).at(0).followup_eval_id, w.created[1].id);
-  w.eval.wait_until = base::Time{SmallWorld::kNow - 1};  // a delayed evaluation makes no second delay
+  w.eval.wait_until = base::Time{SmallWorld::kNow - 1};  // a delayed evaluation is not delayed twice
   w.run();
   EXPECT_EQ(w.calls, std::vector<std::string>{"submit"});
 }
@@ -139,7 +139,7 @@ TEST(UntoldSched, AReschedulingWithoutANodeIsWrittenBack) {  // R-SCHED-96, 27, 
   EXPECT_EQ(w.placed()[0].reschedule_tracker->last_reschedule, "no placement");
   EXPECT_FALSE(w.placed()[0].reschedule_tracker->events);  // absent, not empty
 
-  w = failed_world(30, 2);  // the first is not the last stop of its node: it stays stopped, and is written all the same
+  w = failed_world(30, 2);  // the first is not the last stop of its node: it stays stopped, and is still written
   w.state.nodes[0].scheduling_eligibility = "ineligible";
   w.run();
   ASSERT_EQ(w.stops().size(), 2U);
@@ -201,7 +201,7 @@ struct CanaryWorld : SmallWorld {
 TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {  // R-SCHED-68 to 71, 73
   {
     CanaryWorld w(0);
-    w.older(0, true), w.older(2, false), w.older(1, true, "failed");  // the status is not looked at
+    w.older(0, true), w.older(2, false), w.older(1, true, "failed");  // the status does not matter
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v1 d3");
   }
@@ -220,13 +220,14 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
   {
     CanaryWorld w(0);
     w.older(0, true), w.older(2, true);
-    std::erase(w.state.job_versions, std::shared_ptr<const model::Job>(w.versions[2]));  // it decides, and is gone
+    // the version decides, and is removed
+    std::erase(w.state.job_versions, std::shared_ptr<const model::Job>(w.versions[2]));
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v3 d0");
   }
   {
     CanaryWorld w(2);
-    w.older(1, true);  // below the version of what was lost
+    w.older(1, true);  // older than the version of the lost allocation
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v3 d0");
   }
@@ -238,7 +239,7 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
     EXPECT_EQ(w.placed_as("web"), "v1 d2");
   }
   {
-    CanaryWorld w(1);  // none is promoted: the version that was lost, unless its job-level update block says otherwise
+    CanaryWorld w(1);  // none is promoted: the lost version, unless its job-level update block says otherwise
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v1 d-");
     w.versions[1]->update.own().max_parallel = 1;
@@ -248,7 +249,7 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
 }
 
 TEST(UntoldSched, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-69, 70, 87
-  CanaryWorld w(3);  // what was lost is of the current version already, and nothing is promoted
+  CanaryWorld w(3);  // the lost allocation already has the current version, and nothing is promoted
   w.run();
   EXPECT_EQ(w.placed_as("web"), "v3 d-");
   for (const model::Allocation& alloc : w.placed())
@@ -267,11 +268,11 @@ TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   EXPECT_EQ(w.placed_as("web"), "v1 d1");
   EXPECT_EQ(w.placed_as("db"), "v3 d1");
 
-  w.versions[1]->task_groups[0].tasks[0].resources->memory_mb = 100'000;  // finds no node: it leaks all the same
+  w.versions[1]->task_groups[0].tasks[0].resources->memory_mb = 100'000;  // finds no node, but still leaks
   w.run();
   EXPECT_EQ(w.placed_as("web"), "none");
   EXPECT_EQ(w.placed_as("db"), "v3 d1");
-  w.run("N");  // the next attempt starts anew, and comes to the same
+  w.run("N");  // the next attempt starts again, with the same result
   EXPECT_EQ(w.plans.size(), 2U);
   EXPECT_EQ(w.placed_as("db"), "v3 d1");
 
@@ -296,7 +297,7 @@ TEST(UntoldSched, ANodeThatIsGoneHasNoProperties) {  // R-FEAS-1406 to 1408, R-R
   w.run();
   ASSERT_EQ(w.stops().size(), 1U);
   EXPECT_EQ(w.stops()[0].client_status, "lost");
-  EXPECT_TRUE(w.placed().empty());  // its stop frees nothing of what n1 uses
+  EXPECT_TRUE(w.placed().empty());  // its stop frees nothing that n1 uses
   ASSERT_TRUE(w.updated.failed_tg_allocs.contains("web"));
   EXPECT_EQ(w.updated.failed_tg_allocs.at("web").constraint_filtered,
             (std::map<std::string, std::int64_t>{{"distinct_property: ${meta.rack}=r used by 1 allocs", 2}}));
@@ -378,7 +379,7 @@ TEST(UntoldSched, LimitedRunsAreUpdatedInPlaceWithoutALook) {  // R-SCHED-111
         const auto before = SmallWorld::job(type, 1, 0), after = SmallWorld::job(type, 1, 1);
         if (limited_before) before->task_groups[0].max_run_duration = 60 * base::kSecond;
         if (limited_after) after->task_groups[0].max_run_duration = 90 * base::kSecond;
-        model::Constraint& constraint = after->constraints.emplace_back();  // the node does not hold it
+        model::Constraint& constraint = after->constraints.emplace_back();  // the node does not satisfy it
         constraint.ltarget = "${attr.none}", constraint.operand = "=", constraint.rtarget = "x";
         w.store(before), w.store(after);
         w.add(before, 0, 0);
