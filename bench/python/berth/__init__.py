@@ -9,7 +9,7 @@
     cluster.commit(plan)
 
 Tables of a View are NumPy arrays (`View.nodes`, `View.allocs`), read-only, and data frames with `frame()`. `LivingCluster` lives on a virtual
-clock. `run` and `compare` measure whole workloads, `evaluate` what a policy is worth. Errors of the engine are raised as `berth.Error` with
+clock. `run` and `compare` measure whole workloads, `evaluate` scores a policy. Errors of the engine are raised as `berth.Error` with
 its text.
 """
 

@@ -17,7 +17,7 @@ from .search import _trial
 
 
 def _space(arrays: dict[str, np.ndarray]) -> gymnasium.spaces.Dict:
-    """Of one world. Free amounts may be negative only where an import says so; the bounds are those of the types."""
+    """The observation space of one world. Bounds are those of the types; free amounts are negative only in some imported clusters."""
     spaces = {}
     for name, array in arrays.items():
         low, high = (0, 1) if name == "mask" else (np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
@@ -29,7 +29,7 @@ class Env(gymnasium.Env):
     """One workload, task by task, in the order of its arrival; tasks leave when their run time is over.
 
     action: the row of the node for the current task; the engine chooses the GPU that is fullest. A row outside the mask misses the task.
-    observation: a dict of read-only NumPy views of the engine's memory, which change with the next step (copy what is to be kept):
+    observation: a dict of read-only NumPy views of the engine's memory, which change with the next step (copy them to keep them):
         free, capacity  (nodes, 4) int32: MHz, MiB, MiB of disk, thousandths of a GPU
         tasks, gpu_tasks  (nodes,) int32: tasks on the node, of these with GPUs
         devices  (nodes, most GPUs of a node) int16: free thousandths of each
@@ -40,7 +40,7 @@ class Env(gymnasium.Env):
     info: action_mask, the mask; when the episode ends also asked, placed and digest, that of `berth.evaluate` for the same placements.
 
     With copy=True observations are copies, for learners that keep them.
-    `reset(seed=s)` takes the workload's inputs of seed s, a number from 0 on; without a seed the same ones again."""
+    `reset(seed=s)` uses the workload's inputs of seed s (0 or greater); without a seed, the same inputs again."""
 
     metadata = {"render_modes": []}
     render_mode = None
@@ -82,13 +82,13 @@ class Env(gymnasium.Env):
         return observation, -float(missed[0]), self._worlds.ended(0), False, info
 
     def action_masks(self) -> np.ndarray:
-        """The mask as bool, as MaskablePPO of sb3-contrib asks for it."""
+        """The mask as bool, in the form that MaskablePPO of sb3-contrib expects."""
         return self._observation["mask"].astype(bool)
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """`num_envs` worlds of one workload and seed, as `Env` each, which share nodes, classes and arrivals. Arrays have the world as first
-    dimension. A world that has ended starts again with the next step (Gymnasium's NEXT_STEP), whose action for it does not count."""
+    """`num_envs` worlds of one workload and seed, each like `Env`; they share nodes, classes and arrivals. Arrays have the world as first
+    dimension. A world that has ended starts again with the next step (Gymnasium's NEXT_STEP), which ignores its action."""
 
     metadata = {"render_modes": [], "autoreset_mode": getattr(getattr(gymnasium.vector, "AutoresetMode", None), "NEXT_STEP", None)}
 

@@ -13,7 +13,7 @@ JOB_FIELDS = (
     "Affinities", "AllAtOnce", "Constraints", "ConsulNamespace", "Meta", "Migrate", "Multiregion", "Namespace", "NodePool", "ParameterizedJob",
     "Periodic", "Region", "Reschedule", "Spreads", "Stop", "UI", "Update", "VaultNamespace", "VersionTag",
 )
-"""Fields of a job in Nomad's API that `job` passes on as they are."""
+"""Fields of a job in Nomad's API that `job` passes on unchanged."""
 
 
 def job(id: str, *, count: int = 1, cpu: int = 100, memory: int = 300, disk: int = 300, type: str = "service", priority: int = 50,

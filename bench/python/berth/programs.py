@@ -21,7 +21,7 @@ _SHARE = os.path.join(_PROGRAM, "share", "berth")
 
 
 def find_data() -> None:
-    """Lets the engine in this process find the workloads that came with the package, unless BERTH_DATA names others."""
+    """Makes the engine in this process find the workloads of the package, unless BERTH_DATA is set."""
     if os.path.isdir(_SHARE):
         os.environ.setdefault("BERTH_DATA", _SHARE)
 
@@ -41,7 +41,7 @@ def program() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of the program: it finds the data it was installed with by itself."""
+    """The environment of the program, without the package's BERTH_DATA: the program finds its own data."""
     return {name: value for name, value in os.environ.items() if (name, value) != ("BERTH_DATA", _SHARE)}
 
 
@@ -82,7 +82,7 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
 
     Columns: placed, failed, placed_share (0..1), placements_per_second, busy_seconds, schedule_p50_us to schedule_p99_us and placement_p50_us
     to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation (0..1), digest. `options` are options of the program
-    (workers=2, order="free", strategy="best-fit"). The reports as they were written are in `frame.attrs["reports"]`.
+    (workers=2, order="free", strategy="best-fit"). The unchanged reports are in `frame.attrs["reports"]`.
     Raises berth.Error with the program's line."""
     import pandas
 
@@ -110,9 +110,9 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
 def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):
     """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric.
 
-    Functions of (nodes, task), as for `Cluster.score_by`, may stand among the names, and at least one name has to: the program runs the
-    names, this process the functions, over the same clusters, jobs and visiting orders, so rows of one seed are pairs. A function is
-    called with blocks of at most 64 feasible nodes, again only once a node changed; it is named by its `__name__`. What the program wrote of its strategies, with tests
+    `strategies` has names and may have functions of (nodes, task), as for `Cluster.score_by`; at least one must be a name. The program runs
+    the names, this process the functions, over the same clusters, jobs and visiting orders, so rows of one seed are pairs. A function is
+    called with blocks of at most 64 feasible nodes, again only once a node changed; it is named by its `__name__`. The program's report, with tests
     and intervals, is in `frame.attrs["report"]`; `frame.attrs["digests"]` has the digest of the placements of every row.
     Raises berth.Error with the program's line, and what a function raises."""
     import pandas

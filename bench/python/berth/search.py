@@ -1,4 +1,4 @@
-"""`evaluate`: what a candidate policy is worth, for programs that search for a better one."""
+"""`evaluate`: scores a candidate policy, for programs that search for a better one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _hidden_seeds(workload: str, label: str, count: int) -> list[int]:
-    """Seeds above 2^40, where no search looks by accident; another BERTH_TEST_KEY gives others."""
+    """Seeds above 2^40, which no search uses by accident; another BERTH_TEST_KEY gives other seeds."""
     key = os.environ.get("BERTH_TEST_KEY", _PUBLIC_KEY)
     texts = (f"{key}\n{workload}\n{label}\n{number}" for number in range(count))
     return [2**40 + int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") for text in texts]
 
 
 class Evaluation:
-    """What `evaluate` found.
+    """Result of `evaluate`.
 
     score: mean of the chosen measure over all runs; greater is better
     digest: 16 hex digits over workload, seed and placements of every run; evaluating the policy again gives the same
