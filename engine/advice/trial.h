@@ -38,8 +38,8 @@ class Loaded {
 /// Tries edits of the job file for one group.
 class Trial {
  public:
-  /// `registration`: of the unchanged file. `idle`: groups that place nothing with it, nor with an edit of only this
-  /// group, so that trials can skip them.
+  /// `registration`: of the unchanged file. `idle`: groups that place nothing, with the file or with an edit of only
+  /// this group; trials can skip them.
   Trial(Loaded& loaded, const model::Registration& registration, std::string group, std::vector<std::string> idle);
 
   /// True if the server would accept the edited file.

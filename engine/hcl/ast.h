@@ -150,7 +150,7 @@ struct ForExpr : Expr {
 struct ParenthesesExpr : Expr {
   ParenthesesExpr(Range r, const Expr& x) : Expr(Kind::parentheses, r), inner(&x) {}
   const Expr* inner;
-  const std::string* json = nullptr;  ///< the decoded text, if it stands for a string of a JSON file
+  const std::string* json = nullptr;  ///< the decoded text of a string of a JSON file; null: none
 };
 
 /// A quoted template or heredoc: pieces of text and expressions.

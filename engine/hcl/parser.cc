@@ -115,7 +115,7 @@ void Parser::body_items(NativeBody& body, bool nested) {
     open_ = 0;
     if (!item(body)) {
       skip_to_line_end(open_);
-      // The faulty text may end in a brace of its own, which is then taken for the block's: an unavoidable guess.
+      // The faulty text may end in its own brace, which is then taken for the block's: an unavoidable guess.
     }
   }
   std::swap(names, names_);

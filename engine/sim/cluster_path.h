@@ -6,9 +6,9 @@
 
 namespace berth::sim {
 
-/// The text of the workload that a cluster at `path` stands for: its own jobs, at rates estimated from it. nullopt: the
-/// path is a workload file or does not exist. JSON, archives and gzip are clusters, unless the name ends in .toml, and
-/// folders with such files. Reads the beginning of a file only.
+/// The text of the workload for a cluster at `path`: its own jobs, at rates estimated from it. nullopt: the path is a
+/// workload file or does not exist. Clusters are JSON, archives and gzip, unless the name ends in .toml, and folders
+/// with such files. Reads only the beginning of a file.
 [[nodiscard]] std::optional<std::string> workload_of_cluster(const std::string& path);
 
 }  // namespace berth::sim

@@ -30,7 +30,7 @@ struct JobArrival {
 
 struct JobStream {
   std::vector<std::shared_ptr<const model::Job>> templates;
-  std::vector<bool> single;  ///< per template: stands for one job, whose ID has no number
+  std::vector<bool> single;  ///< per template: it is for one job, whose ID has no number
   std::vector<JobArrival> arrivals;
   std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: not a mix
   std::vector<std::uint32_t> kind_of;  ///< by template, if there are kinds

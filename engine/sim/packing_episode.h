@@ -45,7 +45,7 @@ class PackingEpisode {
   [[nodiscard]] double priority_placed_percent() const {
     return priority_asked_ == 0 ? 100 : 100 * priority_placed_ / priority_asked_;
   }
-  /// Of all choices and misses so far, 16 hex digits.
+  /// 16 hex digits over all choices and misses so far.
   [[nodiscard]] std::string digest() const;
 
  private:

@@ -24,8 +24,8 @@ inline constexpr std::uint64_t kExactSteps = 20'000;
 enum class VictimRule : std::uint8_t {
   /// R-STRAT-811: by priority, then least distance to what is needed. Nomad, engine/preempt. O(m^2)
   nomad,
-  /// R-STRAT-812: all, then back in order of importance while the request fits, those beyond their disruption budget
-  /// first. Kubernetes, DefaultPreemption. O(m log m + m d)
+  /// R-STRAT-812: evict all, then put tasks back in order of importance while the request fits, those beyond their
+  /// disruption budget first. Kubernetes, DefaultPreemption. O(m log m + m d)
   kubernetes,
   /// R-STRAT-813, greedy: most of what is needed first. Multidimensional covering. O(m^2 d)
   fewest,

@@ -43,7 +43,7 @@ void Commit::remove_node(NodeRow row) {
   nodes.state.edit(row) = kGone;
   store_.unlist_node(row);
   store_.note_ready(row);
-  ++nodes.static_epoch;  // its values are gone
+  ++nodes.static_epoch;  // the node's values no longer count
   nodes.index = std::max(nodes.index, index_);
   note_node(row);
 }

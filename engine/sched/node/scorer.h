@@ -29,8 +29,9 @@ class Scorer {
   void set_job(bool first, bool same_algorithm);
   void begin_select(const GroupView& view, const SelectOptions& options);
 
-  /// Binpack, devices, anti-affinity and affinity of a node on which the group fits; `use` with the group.
-  /// `option`: what was built for the node; then `proposed` holds at least those of its allocations that hold devices.
+  /// Appends binpack, devices, anti-affinity and affinity of a node on which the group fits. `use` includes the group.
+  /// `option`: built for the node, or null. If it is not null, `proposed` must contain the allocations that hold
+  /// devices.
   void score(tables::NodeRow row, const tables::CompiledGroup& group, const FitUse& use, const Option* option,
              rank::ScoreRow& out) {
     score(row, attempt_.snapshot->nodes.capacity(row), scratch_.overlay(row), group, use, option, out);
