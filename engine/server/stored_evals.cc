@@ -108,7 +108,7 @@ EvalRecord& Server::know(tables::StoredEvalRow row, broker::EvalRow known) {
   return book_[known];
 }
 
-/// The book's record of a stored evaluation; a new record unless the evaluation is under way already; null if the book is
+/// The book's record of a stored evaluation; a new record unless the evaluation is under way already. Null: the book is
 /// full. A record that was delivered to a free worker belongs to that worker. `from` created the evaluation; null: none
 /// did.
 EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from) {

@@ -10,7 +10,8 @@ class Error(ValueError): ...
 class UnknownObject(Error): ...
 
 class NodeBlock:
-    """At most 64 nodes before a placement; n is their number. The arrays are refilled for each call: copy them to keep them."""
+    """At most 64 nodes before a placement; n is their number. The arrays are refilled for each call: copy them to
+    keep them."""
 
     free: np.ndarray  # (n, 4) int32: MHz, MiB, MiB of disk, thousandths of a GPU
     capacity: np.ndarray  # (n, 4) int32, likewise

@@ -17,7 +17,8 @@ from .search import _trial
 
 
 def _space(arrays: dict[str, np.ndarray]) -> gymnasium.spaces.Dict:
-    """The observation space of one world. Bounds are those of the types; free amounts are negative only in some imported clusters."""
+    """The observation space of one world, bounded by the types. Free amounts are negative only in some imported
+    clusters."""
     spaces = {}
     for name, array in arrays.items():
         low, high = (0, 1) if name == "mask" else (np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
@@ -28,8 +29,10 @@ def _space(arrays: dict[str, np.ndarray]) -> gymnasium.spaces.Dict:
 class Env(gymnasium.Env):
     """One workload, task by task, in the order of its arrival; tasks leave when their run time is over.
 
-    action: the row of the node for the current task; the engine chooses the GPU that is fullest. A row outside the mask misses the task.
-    observation: a dict of read-only NumPy views of the engine's memory, which change with the next step (copy them to keep them):
+    action: the row of the node for the current task; the engine chooses the GPU that is fullest. A row outside the mask
+        misses the task.
+    observation: a dict of read-only NumPy views of the engine's memory, which change with the next step (copy them to
+        keep them):
         free, capacity  (nodes, 4) int32: MHz, MiB, MiB of disk, thousandths of a GPU
         tasks, gpu_tasks  (nodes,) int32: tasks on the node, of these with GPUs
         devices  (nodes, most GPUs of a node) int16: free thousandths of each
@@ -87,8 +90,9 @@ class Env(gymnasium.Env):
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """`num_envs` worlds of one workload and seed, each like `Env`; they share nodes, classes and arrivals. Arrays have the world as first
-    dimension. A world that has ended starts again with the next step (Gymnasium's NEXT_STEP), which ignores its action."""
+    """`num_envs` worlds of one workload and seed, each like `Env`; they share nodes, classes and arrivals. The first
+    dimension of arrays is the world. A world that has ended starts again with the next step (Gymnasium's NEXT_STEP),
+    which ignores its action."""
 
     metadata = {"render_modes": [], "autoreset_mode": getattr(getattr(gymnasium.vector, "AutoresetMode", None), "NEXT_STEP", None)}
 

@@ -110,11 +110,12 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
 def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):
     """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric.
 
-    `strategies` has names and may have functions of (nodes, task), as for `Cluster.score_by`; at least one must be a name. The program runs
-    the names, this process the functions, over the same clusters, jobs and visiting orders, so rows of one seed are pairs. A function is
-    called with blocks of at most 64 feasible nodes, again only once a node changed; it is named by its `__name__`. The program's report, with tests
-    and intervals, is in `frame.attrs["report"]`; `frame.attrs["digests"]` has the digest of the placements of every row.
-    Raises berth.Error with the program's line, and what a function raises."""
+    `strategies` has names and may have functions of (nodes, task), as for `Cluster.score_by`; at least one must be a
+    name. The program runs the names, this process the functions, over the same clusters, jobs and visiting orders, so
+    rows of one seed are pairs. A function is called with blocks of at most 64 feasible nodes, and again only for nodes
+    that changed; its name is its `__name__`. The program's report, with tests and intervals, is in
+    `frame.attrs["report"]`; `frame.attrs["digests"]` has the digest of the placements of every row. Raises berth.Error
+    with the program's line, and the exceptions of a function."""
     import pandas
 
     functions = [one for one in strategies if callable(one)]
