@@ -59,7 +59,7 @@ void Outline::take_eval(const model::Evaluation& eval, std::uint64_t index) {
     ++cancelled_;
     return;
   }
-  // ended by the server itself, for example at the delivery limit
+  // Ended by the server itself, for example at the delivery limit.
   if (eval.snapshot_index == 0 || eval.create_index == index) {
     ++gave_up_;
     return;
@@ -68,7 +68,7 @@ void Outline::take_eval(const model::Evaluation& eval, std::uint64_t index) {
   out.eval_id = eval.id, out.snapshot_index = eval.snapshot_index, out.done_index = index;
   out.state = states_ - 1, out.now_ns = eval.modify_time, out.ran_out = eval.status == "failed";
   for (Plan& plan : open.plans) {
-    // the plan of an earlier run, after which it was blocked again (R-SCHED-18)
+    // The plan of an earlier run, after which it was blocked again (R-SCHED-18).
     if (plan.index <= eval.snapshot_index) continue;
     if (out.plans++ > 0) continue;
     out.plan_index = plan.index, out.outcome = std::move(plan.outcome);

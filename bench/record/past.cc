@@ -155,7 +155,7 @@ void Past::apply(io::EventFrame frame, const std::function<JobPtr(const model::A
   tables::StateStore& store = server_.store();
   conform::StreamDelta delta;
   for (const io::EventFrame::Gone& gone : frame.gone) {
-    // garbage collection removes everything of the job
+    // Garbage collection removes everything of the job.
     if (gone.topic == "Job" && frame.type == "JobBatchDeregistered")
       if (const tables::JobKeyRow key = store.find_job_key(gone.name_space, gone.key); key != kNoRow)
         for (tables::AllocRow row = state().jobs.keys[key].alloc_head; row != kNoRow;

@@ -53,7 +53,7 @@ class Past {
   server::ManualClock clock_;
   server::Server server_;
   std::uint64_t begin_index_ = 0, left_out_ = 0;
-  // topic/ID -> ModifyIndex in the first state, until a frame reaches it
+  // Topic/ID -> ModifyIndex in the first state, until a frame reaches it.
   std::unordered_map<std::string, std::uint64_t> begun_;
   std::map<std::pair<tables::JobKeyRow, std::uint64_t>, tables::VersionRow> versions_;  // of the latest registration
 };

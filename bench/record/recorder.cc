@@ -132,7 +132,7 @@ class Recorder {
     if (is_silent_ && Clock::now() >= next_config_) {
       config_wait_ =
           read_config() ? kConfigEvery : std::min(config_wait_ * 2, std::chrono::milliseconds(kLongestDelay));
-      // counted from the answer, so that a slow agent does not hold up the stream
+      // Counted from the answer, so that a slow agent does not hold up the stream.
       next_config_ = Clock::now() + config_wait_;
     }
     std::string line;

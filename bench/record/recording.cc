@@ -180,7 +180,7 @@ Result<Recording> Recording::open(const std::string& path) {
   Recording out;
   out.path_ = path;
   struct stat there {};
-  // a pipe or device: cannot be read twice
+  // A pipe or device cannot be read twice.
   if (path == "-" || (stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))) {
     auto text = io::read_file(path);
     if (!text) return tl::unexpected(text.error());

@@ -48,7 +48,7 @@ struct Config {
   std::int64_t client_batch_ns = 50'000'000;  ///< client reports within this time are merged (R-CTRL-749)
   /// create evaluations for the jobs of evicted allocations (R-CTRL-627)
   bool evaluate_evicted = true;
-  /// follow up evaluations that reached the delivery limit (R-SCHED-21)
+  /// Follow up evaluations that reached the delivery limit (R-SCHED-21).
   bool follow_up_failed = true;
   std::optional<plan::RejectionLimits> rejections;  ///< none: nodes are never marked ineligible (R-CTRL-629)
 };

@@ -7,7 +7,7 @@
 namespace berth::server {
 namespace {
 
-/// "columns:20,general:1"; "none" where no Select was made.
+/// "columns:20,general:1"; "none" without Selects.
 std::string sources_text(const sched::SourceCounts& counts) {
   std::string out;
   for (std::size_t i = 0; i < counts.selects.size(); ++i)

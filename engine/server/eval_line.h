@@ -1,4 +1,4 @@
-// The log's line of an evaluation that was decided.
+// The log line of a decided evaluation.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,8 @@ namespace berth::server {
 
 inline constexpr const char* kEvalMessage = "evaluation processed";
 
-/// The evaluation, its job, status, attempts, placements that were committed, failed and refused, the time that
-/// deciding and committing took, and which sources answered how many Selects (sched/source/sources.h; those counted in
-/// the lane's scratch).
+/// The evaluation, its job and status; attempts; placements committed, failed and refused; the time for deciding and
+/// committing; and how many Selects each source answered (sched/source/sources.h, as counted in the lane's scratch).
 [[nodiscard]] base::LogFields eval_fields(const Lane& lane, std::string_view trigger, std::int64_t took_ns);
 
 }  // namespace berth::server

@@ -298,7 +298,7 @@ bool Server::take_decision(const broker::Delivery& delivery) {
   }
   // Evaluations created before the plan would be written first; but only a plan that fits as a whole is taken.
   if (lane.created_first) valid = false;
-  // otherwise it would refer to memory that the next decision overwrites
+  // Otherwise it would refer to memory that the next decision overwrites.
   for (const sched::CreatedEval& eval : lane.created) valid = valid && eval.eligibility == &lane.result.eligibility;
   if (valid) {
     const std::vector<sched::CreatedEval> created = std::move(lane.created);

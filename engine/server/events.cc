@@ -155,7 +155,7 @@ std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, ta
   for (tables::AllocRow row = first; row < first + count; ++row) {
     if (tables::client_terminal(state.allocs.client[row])) continue;
     const tables::NodeRow node = state.allocs.node[row];
-    // whatever the exit code of its tasks (R-CTRL-1517)
+    // Whatever the exit code of its tasks (R-CTRL-1517).
     const bool killed = tables::server_terminal(state.allocs.desired[row]);
     store_.set_client_status(row, killed ? tables::Client::complete : status, index);
     if (ahead_) ahead_->changed(node);

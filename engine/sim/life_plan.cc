@@ -571,7 +571,7 @@ class Planner {
   std::size_t bytes_ = 0;  // of out_.happenings
   std::int64_t configured_at_ = -1;
   std::array<std::pair<std::string, std::uint32_t>, 6>
-      configured_;  // at that time: what each setting was set to, where
+      configured_;  // at that time: value of each setting, and its line
   std::optional<InputError> error_;
   std::vector<NodeState> nodes_;
   std::unordered_map<std::string, std::uint32_t> by_name_;

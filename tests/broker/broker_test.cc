@@ -189,7 +189,7 @@ TEST_P(EitherOrder, NothingIsLostInRandomUse) {
     }
     const Totals t = broker.totals();
     ASSERT_EQ(t.accepted, t.acked + t.cancelled + t.dropped) << "seed " << seed;
-    // exact without Nomad's quirks, except for nacks from the failed queue (R-CTRL-347)
+    // Exact without Nomad's quirks, except for nacks from the failed queue (R-CTRL-347).
     const Stats s = broker.stats();
     EXPECT_EQ(s.ready, 0);
     EXPECT_EQ(s.unacked, 0);

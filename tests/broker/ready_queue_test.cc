@@ -76,7 +76,7 @@ TEST(Linearizer, AcceptsAndRefuses) {  // checks the checker itself
   EXPECT_TRUE(ok({push(1, 9, 5, 7), pop(2, 4, std::nullopt), pop(5, 6, 7)}));          // the push has not ended yet
   // the push of higher priority has not ended yet
   EXPECT_TRUE(ok({push(1, 2, 0, 7), push(3, 6, 9, 8), pop(4, 5, 7), pop(7, 8, 8)}));
-  // the push of higher priority ended before
+  // The push of higher priority ended before.
   EXPECT_FALSE(ok({push(1, 2, 9, 8), push(3, 4, 0, 7), pop(0, 5, 7), pop(7, 8, 8)}));
 }
 

@@ -56,7 +56,7 @@ TEST_P(Rule, FollowsTheExample) {
 INSTANTIATE_TEST_SUITE_P(
     Victims, Rule,
     ::testing::Values(
-        // R-STRAT-811: 0 (lowest), then 3, which is 2 from the (1, 1) still needed where 2 is 2.8.
+        // R-STRAT-811: 0 (lowest priority), then 3: its distance from the (1, 1) still needed is 2, that of 2 is 2.8.
         RuleCase{"nomad", VictimRule::nomad, {0, 3}},
         RuleCase{"kubernetes", VictimRule::kubernetes, {0, 2}},          // R-STRAT-812: 1, then 3 (earlier) stay
         RuleCase{"fewest", VictimRule::fewest, {1}},                     // R-STRAT-813
@@ -243,7 +243,7 @@ TEST(Victims, BeyondTheirBudgetArePutBackFirst) {  // R-STRAT-812
   const Evictable low = candidate(4, 0, 10), high = candidate(4, 0, 20);
   using Answer = std::pair<Positions, std::size_t>;
   EXPECT_EQ(victims_of({low, high}, 4), (Answer{{0}, 0}));
-  // within its budget in spite of its lower priority
+  // Within its budget in spite of its lower priority.
   EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 4), (Answer{{1}, 0}));
   EXPECT_EQ(victims_of({of_group(low, 1, 0), high}, 8), (Answer{{0, 1}, 1}));  // there is no other choice
   EXPECT_EQ(victims_of({of_group(low, 1, 1), high}, 4), (Answer{{0}, 0}));

@@ -51,7 +51,7 @@ TEST(Lives, HoldTheInvariants) {
   EXPECT_GT(refused, 0u);  // because Nomad's preemption over-commits nodes
 }
 
-// without them no plan over-commits a node, as R-PREEMPT-403 and 406 may
+// Without the quirks no plan over-commits a node, as R-PREEMPT-403 and 406 may.
 TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {
   for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
     LifeOptions options{.seed = seed, .steps = 16};

@@ -160,7 +160,7 @@ TEST(Verdict, CountersOfRacingWorkersAreNotGated) {
   Simulation simulation(3);
   simulation.commits = "free";
   simulation.workers = 8;
-  // constant on both sides by chance: a rare race need not occur in every session
+  // Constant on both sides by chance: a rare race need not occur in every session.
   simulation.head.nodes_scored = 27'000;
   simulation.head.digest = "0000000000000000";
   simulation.head.fragmentation = 0.37;

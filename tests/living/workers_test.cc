@@ -120,7 +120,7 @@ TEST_P(FreeWorkersOfACluster, KeepTheClockWaitingForThem) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     last_ns = w.cluster.now();
   };
-  // no deployment that continues later
+  // No deployment that continues later.
   for (int i = 0; i < 6; ++i) w.run(small_job(fmt::format("job-{}", i), "batch", 2));
   const std::int64_t before = w.cluster.now();
   w.run_for(30);

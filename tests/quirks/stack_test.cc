@@ -169,7 +169,7 @@ QUIRK_TEST(verdicts_per_class, DriversDevicesAndNetworkAreDecidedOncePerClass) {
         }
         const auto job = SmallWorld::job("service", 2);
         c.ask(job->task_groups[0]);
-        job->task_groups[0].tasks[0].resources->cpu = 3000;  // one a node
+        job->task_groups[0].tasks[0].resources->cpu = 3000;  // one per node
         // A constraint that all nodes meet, and that two nodes can only meet on the general path.
         if (general) job->task_groups[0].constraints.push_back(constraint("", "distinct_hosts", ""));
         w->store(job);

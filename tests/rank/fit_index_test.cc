@@ -37,7 +37,7 @@ TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
         ASSERT_NO_FATAL_FAILURE(expect_oracle(index, c, where));
         for (std::size_t change = 0; n > 0 && change < n / 4 + 1; ++change) {
           const auto row = static_cast<std::uint32_t>(random() % n);
-          // in eighths, so that many nodes are equal; otherwise sometimes slightly over capacity
+          // In eighths, so that many nodes are equal; otherwise sometimes slightly over capacity.
           const auto use = [&](double capacity) {
             const auto all = static_cast<std::int64_t>(capacity);
             return step % 3 == 0 ? below(all + all / 20 + 1) : all / 8 * below(9);

@@ -107,7 +107,7 @@ TEST(Untold, CanariesOfAnEarlierDeploymentGo) {  // R-RECON-100, 101
   model::Deployment& d = with_deployment(w, "failed");
   d.job_version = 1;
   d.task_groups["web"].emplace().placed_canaries = {w.allocs[2].id, w.allocs[3].id, w.allocs[4].id, "gone"};
-  // in order K, although another one is stopped
+  // In order K, although another one is stopped.
   EXPECT_EQ(w.run(), "stop [0] unneeded; stop [1] unneeded; Ignore 2; Stop 2");
   d.task_groups["web"]->promoted = true;
   EXPECT_EQ(w.run(), "stop [1] unneeded; stop [1] unneeded; Ignore 2; Stop 2");  // by name, as surplus

@@ -97,7 +97,7 @@ TEST(HdrLog, RandomCountsAreReadBack) {
   std::map<std::int64_t, std::int64_t> want;
   for (int i = 0; i < 5000; ++i) {
     const auto value = static_cast<std::int64_t>(random() >> (1 + random() % 63));
-    // counts of one byte and of many bytes
+    // Counts of one byte and of many bytes.
     const auto times = 1 + (random() >> (2 + random() % 60)) % (std::uint64_t{1} << 50);
     histogram.record(value, times), want[bucket_low(value)] += static_cast<std::int64_t>(times);
   }

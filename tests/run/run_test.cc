@@ -494,7 +494,7 @@ TEST(Run, DecisionsDoNotDependOnTheNumberOfWorkers) {
       EXPECT_EQ(result->refused, 0U);
       if (workers == 1) digest = result->decisions_digest, reasons = result->failed_reasons;
       EXPECT_EQ(result->decisions_digest, digest) << name << ", " << workers << " workers";
-      // although the workers that found them no longer exist
+      // The reasons exist although the workers that found them no longer do.
       EXPECT_EQ(result->failed_reasons, reasons) << name << ", " << workers << " workers";
     }
   }
@@ -550,7 +550,7 @@ TEST(Run, WhatFailedAndWhyAgree) {
     for (const auto& [reason, count] : result->failed_reasons) reasons += count;
     EXPECT_EQ(reasons, result->failed) << name;
     EXPECT_GE(result->placed + result->failed, result->asked) << name << ": every one that was asked has an answer";
-    // placements that fail at first but find room when nodes join are not counted
+    // Placements that fail at first but find room when nodes join are not counted.
     if (std::string_view(name) == "storm") {
       EXPECT_GT(result->retries, 0U);
       EXPECT_EQ(result->placed + result->failed, result->asked);

@@ -139,7 +139,7 @@ SmallWorld staggered_world(bool on) {
 TEST(SeedOptions, SystemJobsAreUpdatedByStagger) {  // R-SEED-30 to 36, worked example 4
   SmallWorld w = staggered_world(true);
   w.run("NN");
-  // one, for any number of refusals
+  // One continuation, for any number of refusals.
   EXPECT_EQ(w.calls, (std::vector<std::string>{"create", "submit", "submit", "submit"}));
   ASSERT_EQ(w.stops().size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(w.stops()[i].id, w.state.allocs[i].id);

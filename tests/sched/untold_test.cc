@@ -220,7 +220,7 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
   {
     CanaryWorld w(0);
     w.older(0, true), w.older(2, true);
-    // the version decides, and is removed
+    // This version decides, and is removed.
     std::erase(w.state.job_versions, std::shared_ptr<const model::Job>(w.versions[2]));
     w.run();
     EXPECT_EQ(w.placed_as("web"), "v3 d0");

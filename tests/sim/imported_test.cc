@@ -125,7 +125,7 @@ TEST(ImportedJobs, AllocationsThatRunEndAfterARunTimeLongerThanTheirs) {
   small.add(job("solve", "batch", 100));
   small.add_alloc("00000000-0000-4000-8000-000000000001", 100, 110, "complete");
   small.add_alloc("00000000-0000-4000-8000-000000000002", 100, 1'100, "complete");
-  // runs for 200 s already: not 10 s, but 1,000 s
+  // Runs for 200 s already: not 10 s, but 1,000 s.
   small.add_alloc("00000000-0000-4000-8000-000000000003", 900, -1, "running");
   small.add(job("web", "service", 200));
   small.add_alloc("00000000-0000-4000-8000-000000000004", 900, -1, "running");  // never ends

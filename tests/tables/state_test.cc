@@ -247,7 +247,7 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by c
   store.begin_commit().remove_node(b);
   EXPECT_FALSE(nodes.class_kinds_exact);
   store.begin_commit().remove_node(store.find_node(uuid(1, 3)));
-  // only healthy nodes are left: cached verdicts of the class are invalid
+  // Only healthy nodes are left: cached verdicts of the class are invalid.
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));
 }
 

@@ -206,7 +206,7 @@ TEST_F(WhatIfTest, ThePresentMixGrowsAsFarAsItFits) {
 }
 
 TEST_F(WhatIfTest, TheLargestValueOfAKeyIsFound) {
-  EXPECT_EQ(cluster_->largest("datacenter"), "datacenter=dc1");  // all three are alike: the first
+  EXPECT_EQ(cluster_->largest("datacenter"), "datacenter=dc1");  // all three are equal: the first
   EXPECT_EQ(cluster_->largest("meta.row"), "");
 }
 
