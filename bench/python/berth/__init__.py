@@ -8,9 +8,9 @@
     print(plan.placements["node_name"], plan.placements["score"])
     cluster.commit(plan)
 
-Tables of a View are read-only NumPy arrays (`View.nodes`, `View.allocs`), and data frames with `frame()`. The clock of a
-`LivingCluster` is virtual. `run` and `compare` measure whole workloads, `evaluate` scores a policy. Errors of the engine
-are raised as `berth.Error` with its text.
+Tables of a View are read-only NumPy arrays (`View.nodes`, `View.allocs`), and data frames with `frame()`. The clock of
+a `LivingCluster` is virtual. `run` and `compare` measure whole workloads, `evaluate` scores a policy. Errors of the
+engine are raised as `berth.Error` with its text.
 """
 
 from ._berth import Cluster, Error, Job, LivingCluster, Plan, UnknownObject, View, __version__, strategies
