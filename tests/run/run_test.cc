@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <sstream>
 
@@ -73,6 +74,11 @@ RunResult run_smoke(const char* name, const sched::EnabledSources& sources, serv
 }
 
 TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
+  using sched::SourceKind, sched::Switch;
+  static const std::map<Switch, std::vector<SourceKind>> kSwitchedOff = {
+      {Switch::index, {SourceKind::index}},     {Switch::full, {SourceKind::full}},
+      {Switch::bounds, {SourceKind::bounds}},   {Switch::table, {SourceKind::nobody, SourceKind::few}},
+      {Switch::columns, {SourceKind::columns}}, {Switch::failed_attempt, {SourceKind::failed_attempt}}};
   for (const char* name : {"quickstart", "mixed-real", "saturated", "openb-like"}) {
     const std::string digest = run_smoke(name, {}).decisions_digest;
     for (std::size_t off = 0; off <= sched::kSwitchNames.size(); ++off) {
@@ -83,9 +89,11 @@ TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
         sources.mix(1);
       const RunResult result = run_smoke(name, sources);
       EXPECT_EQ(result.decisions_digest, digest) << name << " --sources " << sources.text();
-      if (off < static_cast<std::size_t>(sched::SourceKind::general)) {
-        EXPECT_EQ(result.work.sources.selects[off], 0U) << sched::kSourceNames[off];
-      }
+      if (const auto of = kSwitchedOff.find(static_cast<Switch>(off)); of != kSwitchedOff.end())
+        for (const SourceKind kind : of->second) {
+          const auto at = static_cast<std::size_t>(kind);
+          EXPECT_EQ(result.work.sources.selects[at], 0U) << sched::kSourceNames[at];
+        }
     }
   }
 }

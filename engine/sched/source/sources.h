@@ -17,7 +17,7 @@ using tables::Needs;
 
 enum class SourceKind : std::uint8_t { index, full, nobody, few, failed_attempt, bounds, columns, general };
 inline constexpr std::array<const char*, 8> kSourceNames = {
-    "index", "full", "nobody has room", "few with room", "attempt failed before", "bounds", "columns", "general"};
+    "index", "full", "none with room", "few with room", "attempt failed before", "bounds", "columns", "general"};
 
 /// Sources that can be switched off, as kSourceNames has them, and two helpers of sources.
 enum class Switch : std::uint8_t {
