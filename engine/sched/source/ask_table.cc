@@ -13,8 +13,8 @@ using tables::NodeTable;
 
 namespace {
 
-/// What the group asks, where amounts alone say whether, and for lack of what, it fails on a node without ports, cores
-/// and devices.
+/// Returns the group's request if amounts alone decide the fit on a node without ports, cores and devices, and the
+/// exhausted dimension.
 std::optional<rank::LeftAsk> ask_for_amounts(const tables::CompiledGroup& group) {
   if (group.has_devices || group.has_cores || group.needs.has(Need::wide_amounts)) return std::nullopt;
   return rank::LeftAsk{static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
@@ -34,11 +34,11 @@ void AskTable::fill(const NodeTable& nodes, std::uint64_t known) {
 bool AskTable::follow(NodeFeed& feed, const NodeTable& nodes, const tables::CompiledGroup& group, bool distinct_hosts,
                       std::size_t most) {
   if (use.is_at(nodes) && ready.is_at(nodes)) return true;
-  of_row.resize(nodes.size(), Known::kFails);  // the feed names those that joined
+  of_row.resize(nodes.size(), Known::kFails);  // rows of nodes that joined are in the feed
   const std::optional<NodeFeed::Rows> registered = feed.since(ready, nodes);
   if (!registered) return false;
   for (const NodeRow row : *registered) forget(row, Known::kUnknown);
-  // Whom one may evict, and whether an allocation of the job is there, changes with no amount.
+  // What may be evicted, and whether the job has an allocation on the node, can change while the free amounts do not.
   const auto amounts = lists_open && !key.evicts() && !distinct_hosts ? ask_for_amounts(group) : std::nullopt;
   std::optional<NodeFeed::Rows> rows;
   if (amounts && (rows = feed.crossing(use, nodes, *amounts))) {
@@ -68,7 +68,7 @@ void AskTable::enter(NodeRow row, std::uint32_t node_class, std::uint32_t why, b
   of_row[row] = Known::kShort | at;
 }
 
-/// Of what was known of the node, only so much is known now.
+/// Replaces the node's entry by `known`, updates the counts and lists the node as open.
 void AskTable::forget(NodeRow row, std::uint64_t known) {
   const std::uint64_t before = std::exchange(of_row[row], known);
   if (Known::is_short(before)) --counts[Known::detail(before)].count;

@@ -1,17 +1,19 @@
-// Kept by state: what a request comes to on each node that neither the plan nor the job's own allocations touch.
-// Selects of all jobs that request the same share a table: one that looks at nodes reads 8 B of each instead of its
-// class, use and capacity, and one that is tried again reads who has room, and counts who has none, without a look at
-// the others.
+// Cache by state: the result of a request on each node that neither the plan nor the job's own allocations touch.
+// Selects of all jobs with equal requests share a table. A Select that visits nodes reads 8 B per node instead of the
+// node's class, use and capacity. A Select that is tried again reads which nodes have room and how many have none,
+// without visiting the others.
 //
 //   of_row   8 B   per node row, as rank::Known
-//   counts  12 B   per (node class, why a node does not do)
-//   open     4 B   if listed: all rows that have room or may, and others; some of them twice
+//   counts  12 B   per (node class, reason): number of nodes without room
+//   open     4 B   if listed: every row that has or may have room, and some that have none; a row may occur twice
 //
-// A table follows the node feed. What is known of a node that changes is forgotten, but for what its use cannot change:
-// that it fails a check, lacks a volume, has a value that is taken; and where the feed tells what nodes have free, that
-// it is short of what it was short of. The first time an ask is met it is only noted, as many come once.
+// A table follows the node feed. When a node changes, its entry is cleared, except for results that do not depend on
+// its use: a failed check, a missing volume, a property value that is taken. Where the feed has the node's free amounts
+// before and after the change, a shortage of the same amount is retained as well. The first time a request occurs it is
+// only noted, as many requests occur once.
 //
-// Tables of a worker take 64 MiB at most, or are four; one that was not used lately goes. Threads: one worker's.
+// The tables of a worker take at most 64 MiB, except that four are always allowed. A new table replaces one that was
+// not used lately. Threads: one worker.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -30,65 +32,67 @@
 
 namespace berth::sched {
 
-/// Which Selects a table answers: those of one group of one job version, or of every group with the same ask.
+/// Identifies the Selects that a table answers: those of one group of one job version, or of all groups with an equal
+/// request.
 struct AskKey {
   static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::min();
   std::uint64_t number = 0;  ///< Ask::number, or of the group alone (CompiledJob::group_number); 0: none
   std::uint32_t base_set = 0;
   rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
-  std::int64_t evicted = kNobody;  ///< the highest priority that a pass may evict
+  std::int64_t evicted = kNobody;  ///< the highest priority that a pass may evict; kNobody: none
 
   [[nodiscard]] bool evicts() const { return evicted != kNobody; }
   friend bool operator==(const AskKey&, const AskKey&) = default;
 };
 
 struct AskTable {
-  /// Nodes of a class that do not do for one reason.
+  /// Number of nodes of a class that have no room for the same reason.
   struct Short {
     std::uint32_t node_class = 0, why = 0;
     std::int32_t count = 0;
-    bool filtered = false;  ///< for what the node itself holds; else the dimension is exhausted
+    bool filtered = false;  ///< the node itself is filtered, `why` is the reason; else `why` is the exhausted dimension
   };
-  /// Nodes of a class that are filtered for one reason.
+  /// Number of nodes of a class that are filtered for the same reason.
   struct Filtered {
     std::uint32_t node_class = 0, reason = 0;
     std::int32_t count = 0;
-    bool by_job = false;  ///< by a constraint of the job
+    bool by_job = false;  ///< a constraint of the job, not of the group, fails
   };
-  static constexpr std::size_t kKinds = 255;  ///< of counts, at most
+  static constexpr std::size_t kKinds = 255;  ///< most entries of `counts`
 
-  AskKey key;  ///< no number: the table is not in use
+  AskKey key;  ///< number 0: the table is not in use
   NodePlace use{NodePlace::kUse}, ready{NodePlace::kReady};
   std::vector<std::uint64_t> of_row;
   std::vector<Short> counts;
   std::vector<tables::NodeRow> open;
   bool lists_open = false;
-  bool used = false;               ///< since it last might have gone
-  std::uint64_t job_changes = 0;   ///< JobKey::changes, whose allocations are in
-  std::uint64_t static_epoch = 0;  ///< of the nodes' values that distinct properties compare
+  bool used = false;               ///< used since it was last considered for replacement
+  std::uint64_t job_changes = 0;   ///< JobKey::changes up to which the job's allocations are included
+  std::uint64_t static_epoch = 0;  ///< NodeTable::static_epoch of the values that distinct properties compare
 
   /// Filtered nodes by node class and reason, in the order in which a pass counts them.
   struct {
-    std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that it is of
-    std::int32_t evaluated = 0;               ///< 0: not known
+    std::uint64_t epoch = 0, kinds_left = 0;  ///< of the node table for which the counts are valid
+    std::int32_t evaluated = 0;               ///< number of ready nodes; 0: not computed
     std::vector<Filtered> counts;
-    tables::ClassVerdicts classes;              ///< of passes over all; empty: not known
-    std::vector<std::uint32_t> classes_groups;  ///< for these groups, in order
+    tables::ClassVerdicts classes;              ///< class verdicts of passes over all nodes; empty: unknown
+    std::vector<std::uint32_t> classes_groups;  ///< the groups of `classes`, in order
   } filtered;
 
-  /// So much is known of every node.
+  /// Sets the entry of every node to `known`.
   void fill(const tables::NodeTable& nodes, std::uint64_t known);
-  /// Brings the table to the nodes. False, and it stays behind: more than `most` changed, or the feed does not tell.
+  /// Updates the table to the state of `nodes`. False, and the table stays at its state: more than `most` rows changed,
+  /// or the feed does not have the changes.
   [[nodiscard]] bool follow(NodeFeed& feed, const tables::NodeTable& nodes, const tables::CompiledGroup& group,
                             bool distinct_hosts, std::size_t most);
-  /// The node, which passes the checks, has no room. Where there are too many kinds of those, it stays open.
+  /// Records that a node, which passes the checks, has no room. If `counts` is full, the node stays open.
   void enter(tables::NodeRow row, std::uint32_t node_class, std::uint32_t why, bool is_filtered);
   [[nodiscard]] const Short& why(std::uint64_t known) const { return counts[rank::Known::detail(known)]; }
-  /// After a change of the node's use.
+  /// Clears the results that a change of the node's use may have changed.
   void forget_used(tables::NodeRow row);
   void unlist() { lists_open = false, open.clear(); }
-  /// Beyond so many changes a look at all nodes is cheaper; on the smallest cluster, as many as a batch of reports from
-  /// clients makes.
+  /// Beyond this number of changes, visiting all nodes is cheaper. The minimum, for small clusters, is the number of
+  /// changes that one batch of client reports makes.
   [[nodiscard]] static std::size_t changes_most(const tables::NodeTable& nodes) {
     return std::max<std::size_t>(nodes.size() / 4, 64);
   }
@@ -99,7 +103,7 @@ struct AskTable {
 
 class AskTables {
  public:
-  /// Null: none.
+  /// Returns the table of `key`; null: there is none.
   [[nodiscard]] AskTable* find(const AskKey& key) {
     if (of_key_.empty()) return nullptr;
     const auto at = of_key_.find(key);
@@ -107,9 +111,9 @@ class AskTables {
     tables_[at->second].used = true;
     return &tables_[at->second];
   }
-  /// That of the key, or an unfilled one.
+  /// Returns the table of `key`, or a new one to be filled. `nodes` is the number of node rows.
   AskTable& add(const AskKey& key, std::size_t nodes);
-  /// The same for an ask that was met before, lately; else null.
+  /// Like add() if the key has a table or was noted lately; otherwise notes the key and returns null.
   [[nodiscard]] AskTable* find_or_note(const AskKey& key, std::size_t nodes);
 
  private:
@@ -120,10 +124,10 @@ class AskTables {
       return hash(hash(key.number) ^ static_cast<std::uint64_t>(key.evicted)) + key.base_set;
     }
   };
-  std::deque<AskTable> tables_;  // they stay where they are
-  std::size_t next_ = 0;         // may go next
+  std::deque<AskTable> tables_;  // stable addresses
+  std::size_t next_ = 0;         // the last one replaced; the search for the next starts behind it
   tsl::robin_map<AskKey, std::size_t, KeyHash> of_key_;
-  std::array<AskKey, 16> noted_;  // met once, the latest ones
+  std::array<AskKey, 16> noted_;  // the latest keys that occurred once
   std::size_t next_noted_ = 0;
 };
 

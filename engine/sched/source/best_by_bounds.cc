@@ -37,7 +37,7 @@ void BestByBounds::bound_options(const GroupView& v) {
     inverses_.emplace_back(1.0 / capacity.cpu_score, 1.0 / capacity.memory_score);
   const bool has_levels = !nodes.eviction.empty();
   of_candidate_.resize(candidates_.size);
-  // In the order of the rows, not of the candidates (by ID): all that is large is read from one end to the other.
+  // In the order of the rows, not of the candidates (by ID), so that the large tables are read sequentially.
   for (std::size_t chunk = 0; chunk < nodes.use.chunk_count(); ++chunk) {
     const std::span<const tables::NodeUse> uses = nodes.use.chunk_at(chunk);
     const tables::EvictionLevels* const levels = has_levels ? nodes.eviction.chunk_at(chunk).data() : nullptr;
@@ -54,7 +54,7 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
                                   const tables::EvictionLevels* levels, const GroupView& v) {
   static const rank::FitBound kFit;
   const CompiledGroup& group = *v.group;
-  // As is_special(), which FullCheck has found out most of.
+  // The conditions of is_special() that FullCheck has not already ruled out.
   if (scratch_.overlay(row) || use.core_allocs > 0 || (use.port_allocs > 0 && !fit_.ports.no_conflicts()))
     return kInfinity;
   if (class_passes_[candidate.computed_class] == 0) {
@@ -74,7 +74,7 @@ double BestByBounds::bound_option(NodeRow row, const ReadyNodes::Candidate& cand
   }
   if (room.room != tables::Room::sure || use.least_priority < 1) return kInfinity;
   const auto& [cpu_inverse, memory_inverse] = inverses_[candidate.capacity];
-  // Where there are too many allocations, the use does not count (R-RANK-647).
+  // With a limit of allocations the use may not count (R-RANK-647), so the bound is the highest score.
   const double binpack =
       capacity.max_allocs != 0
           ? 1.0

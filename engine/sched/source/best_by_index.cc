@@ -14,7 +14,7 @@ namespace {
 /// With fewer nodes per placement, one pass per evaluation is cheaper (Columns::select_indexed).
 constexpr std::int64_t kNodesPerPlacement = 32;
 
-/// Heap order: the best on top, of equal ones the lower position.
+/// Heap order: the best on top; ties go to the lower position.
 constexpr auto kWorse = [](const auto& a, const auto& b) {
   return a.score < b.score || (a.score == b.score && a.position > b.position);
 };
@@ -42,7 +42,7 @@ void BestByIndex::make_ready(GroupView& v) {
   if (!index.sync(*attempt_.snapshot, ready, scratch_.by_state.feed)) return;
   ask_ = {static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
           static_cast<std::int32_t>(group.disk_mb)};
-  // Everything that first_failing() reads of such a group.
+  // Everything that first_failing() reads of a group with needs in kServes.
   std::vector<std::uint32_t>& asked = asked_of_classes_;
   asked.assign(attempt_.job->constraints.begin(), attempt_.job->constraints.end());
   asked.push_back(kNoRow);
@@ -87,7 +87,8 @@ void BestByIndex::forget() {
 
 std::optional<Found> BestByIndex::select(GroupView& v) {
   BERTH_ASSERT(nodes_);
-  const std::uint64_t looks = nodes_->looks() - changed_.size();  // so far, those about to be decided taken off
+  const std::uint64_t looks =
+      nodes_->looks() - changed_.size();  // minus the nodes about to be decided, which count too
   for (const NodeRow row : changed_) decide_touched(row, v);
   changed_.clear();
   while (!touched_.empty() && stamp_[touched_.front().overlay] != touched_.front().stamp) {
@@ -102,7 +103,7 @@ std::optional<Found> BestByIndex::select(GroupView& v) {
   counts_.evaluated = static_cast<std::int32_t>(nodes_->looks() - looks);
   double score = 0;
   std::uint32_t position = kNoRow;
-  if (rest_) score = rest_->component, position = rest_->row;  // one component alone: its own mean (R-RANK-901)
+  if (rest_) score = rest_->component, position = rest_->row;  // the mean of a single component (R-RANK-901)
   if (!touched_.empty() && (position == kNoRow || touched_.front().score > score ||
                             (touched_.front().score == score && touched_.front().position < position)))
     score = touched_.front().score, position = touched_.front().position;

@@ -1,11 +1,10 @@
-// Kept by attempt. A fast source of exhaustive mode over many nodes for few placements: the best of all by NodeIndex,
-// which outlives the evaluation, so that a Select costs neither a pass over the nodes nor their number in memory
-// traffic.
+// Cache by attempt. A fast source of exhaustive mode with many nodes and few placements. It reads the best node from
+// NodeIndex, which outlives the evaluation, so a Select needs no pass over the nodes.
 //
-// The nodes that the attempt's plan or the job's own allocations touch score otherwise than the index says (what the
-// plan changes there, anti-affinity): they are left out of it and kept in a heap of exact scores. The best of all is
-// the better of the two; ties go to the lower position, which the order `identity` visits first.
-// Metrics are deferred, as counting who has no room would cost the pass that is spared.
+// The index does not have the right score of nodes that the plan or the job's own allocations touch, because of the
+// plan's changes and of anti-affinity. These nodes are left out of the index; a heap holds their exact scores. The
+// result is the better of the two. Ties go to the lower position, which the order `identity` visits first.
+// Metrics are deferred: counting the nodes without room would cost a pass over the nodes.
 #pragma once
 
 #include "sched/stack/select_parts.h"
@@ -18,14 +17,15 @@ class BestByIndex : Source {
 
   static constexpr Needs kServes{Need::exhaustive,   Need::evict_follows, Need::plan_stops,
                                  Need::plan_updates, Need::mixed_kinds,   Need::no_ask_number};
-  /// Whether the index can answer the Select under way, which has such needs; made ready at the first one of a group.
+  /// True if the index can answer the current Select, whose needs are in kServes. The first Select of a group prepares
+  /// the index.
   [[nodiscard]] bool is_ready(GroupView& view);
   [[nodiscard]] std::optional<Found> select(GroupView& view);
   /// The plan changed the node.
   void touch(tables::NodeRow row) {
     if (nodes_) changed_.push_back(row);
   }
-  /// Another job, another list of candidates: the next Select starts it anew.
+  /// For another job or another list of candidates: the next Select prepares the index again.
   void forget();
 
  private:
@@ -36,16 +36,16 @@ class BestByIndex : Source {
   void make_ready(GroupView& view);
   void decide_touched(tables::NodeRow row, GroupView& view);
 
-  const tables::CompiledGroup* group_ = nullptr;  // what it was made ready for; null: nothing
-  NodeIndex* nodes_ = nullptr;                    // null: does not serve them
+  const tables::CompiledGroup* group_ = nullptr;  // the group it was prepared for; null: none
+  NodeIndex* nodes_ = nullptr;                    // null: the index cannot serve this group
   rank::IndexAsk ask_;
   std::vector<std::uint8_t> class_passes_;  // by place in ReadyNodes::of_class
-  std::vector<tables::NodeRow> changed_;    // that the plan touched since the last Select
+  std::vector<tables::NodeRow> changed_;    // nodes that the plan touched since the last Select
   std::vector<std::uint32_t> stamp_;        // by overlay: how often it was decided
-  std::vector<Touched> touched_;  // heap of the nodes that the plan touched, best first; stale ones among them
+  std::vector<Touched> touched_;            // heap of touched nodes, best first; entries with an old stamp are stale
   std::vector<std::uint32_t> asked_of_classes_;
-  bool asked_ = false;                   // `rest_` is known
-  std::optional<NodeIndex::Best> rest_;  // the best of the other nodes
+  bool asked_ = false;                   // `rest_` is current
+  std::optional<NodeIndex::Best> rest_;  // the best of the untouched nodes
 };
 
 }  // namespace berth::sched

@@ -10,14 +10,14 @@ using tables::NodeRow;
 
 namespace {
 
-/// So many nodes with room are looked at one by one. More, which a Select with spreads may return, are a matter for the
-/// columns.
+/// Fewer nodes with room than this are decided one by one. More, up to the limit of a Select with spreads, are left to
+/// the columns.
 constexpr std::size_t kFewMost = 16;
 
 }  // namespace
 
-/// The key of the group under the present options. A job cannot evict its own allocations, so one that holds some has
-/// a key of its own.
+/// Returns the key of the group under the current options. A job cannot evict its own allocations, so a job that has
+/// some does not share its key.
 AskKey ByTable::key_of(const GroupView& v, bool evicts) const {
   const tables::CompiledJob& job = *attempt_.job;
   const bool of_any_job = tables::serves(kOfAnyJob, v.needs) && (!evicts || scratch_.by_attempt.overlays.empty());
@@ -47,7 +47,7 @@ ByTable::Room ByTable::look(GroupView& v, bool first_of_job, bool first) {
     return Room::unknown;
   }
   if (!find_few(*table, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
-    attempt_.error.clear();  // of a node that has room but for its addresses: who looks at all meets it again
+    attempt_.error.clear();  // the source that visits all nodes next meets the error again
     return Room::unknown;
   }
   list_filtered(*table, v);
@@ -67,24 +67,24 @@ bool ByTable::is_current(const AskTable& table) const {
                      });
 }
 
-/// Brings the table to the state of the attempt, which has planned nothing. False: too much changed.
+/// Updates the table to the state of the attempt, whose plan is empty. False: too much changed.
 bool ByTable::follow(AskTable& table, GroupView& v) {
   const tables::Snapshot& state = *attempt_.snapshot;
   const bool hosts = checks_.distinct.asks_hosts(v);
   const tables::JobKey& key = state.jobs.keys[attempt_.job->key];
   const bool same_allocs = table.job_changes == key.changes;
   if (!properties_.empty() && (!same_allocs || table.static_epoch != state.nodes.static_epoch))
-    return false;  // a value that is left may be taken
+    return false;  // a value that was taken may be free now
   if (!table.follow(scratch_.by_state.feed, state.nodes, *v.group, hosts, AskTable::changes_most(state.nodes)))
     return false;
-  if (hosts && !same_allocs)  // which of the job's allocations count may have changed, whatever became of them
+  if (hosts && !same_allocs)  // which of the job's allocations count may have changed, stopped ones included
     for (tables::AllocRow row = key.alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
       if (state.allocs.node[row] != tables::kNoRow) table.forget_used(state.allocs.node[row]);
   table.job_changes = key.changes;
   return true;
 }
 
-/// Decides the open nodes; those that have room stay open. False: an error, or too many have.
+/// Decides the open nodes; those with room stay open. False: an error, or too many nodes have room.
 bool ByTable::settle(AskTable& table, GroupView& v) {
   std::vector<NodeRow>& open = table.open;
   std::size_t kept = 0;
@@ -104,7 +104,7 @@ bool ByTable::settle(AskTable& table, GroupView& v) {
 
 bool ByTable::decide_open(AskTable& table, NodeRow row, GroupView& v) {
   std::uint64_t& known = table.of_row[row];
-  const bool passed = known == Known::kPasses;  // and was not filtered either
+  const bool passed = known == Known::kPasses;  // the checks, and the node itself was not filtered
   if (known == Known::kUnknown) {
     const bool passes = candidates_.nodes->has(row) && checks_.first_failing_known(row, v) == kReasonNone;
     known = passes ? Known::kPasses : Known::kFails;
@@ -119,7 +119,7 @@ bool ByTable::decide_open(AskTable& table, NodeRow row, GroupView& v) {
   return true;
 }
 
-/// Of a node that passes the checks of its class: whether it does, or why not.
+/// Decides the fit of a node that passes the checks of its class; `out` gets the score or the reason.
 void ByTable::decide(NodeRow row, GroupView& v, bool evicts, Few& out) {
   const auto filter = [&](std::uint32_t reason) {
     out.filtered = true;
@@ -137,9 +137,9 @@ void ByTable::decide(NodeRow row, GroupView& v, bool evicts, Few& out) {
   parts_.evicting.clear();
 }
 
-/// Whether it follows from amounts that the node, which passes the checks, has no room; then the table has it.
+/// True if amounts alone show that the node, which passes the checks, has no room; the table then has the reason.
 bool ByTable::is_short_by_amounts(AskTable& table, NodeRow row, const CompiledGroup& group) {
-  if (group.has_devices || group.has_cores) return false;  // they come first, or say how much is asked
+  if (group.has_devices || group.has_cores) return false;  // devices are decided before amounts; cores set the cpu
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];
@@ -152,7 +152,7 @@ bool ByTable::is_short_by_amounts(AskTable& table, NodeRow row, const CompiledGr
   return !Known::may_have_room(table.of_row[row]);
 }
 
-/// Which of the table's open nodes have room beside what the plan placed. False: too many, or an error.
+/// Lists the table's open nodes that have room in addition to the plan's placements. False: too many, or an error.
 bool ByTable::find_few(const AskTable& table, GroupView& v) {
   few_.clear(), full_.clear();
   const auto most = static_cast<std::size_t>(std::min<std::int64_t>(candidates_.limit, kFewMost));
@@ -180,7 +180,7 @@ std::optional<Found> ByTable::select_of_few() {
   return Found{few_[best.id].row, best.score, {}};
 }
 
-/// The few in visiting order.
+/// Sorts `few_` by visiting order.
 void ByTable::put_in_order() {
   std::size_t placed = 0;
   for (std::uint32_t at = 0; placed + 1 < few_.size() && at < candidates_.size; ++at) {
@@ -205,12 +205,12 @@ bool ByTable::fails_again(AskTable& table, const tables::CompiledJob& job) {
   const bool only_pass = !table.key.evicts();
   count(table, only_pass, only_pass);
   if (only_pass || counts_.port_events == 0) return true;
-  counts_.clear();  // the pass before met the same ports in use
+  counts_.clear();  // the pass before counted the same events for ports in use
   count(table, false, false);
   return true;
 }
 
-/// As settle(), where amounts alone say that no open node has room; false: they do not.
+/// Like settle(), by amounts alone. True: no open node has room. False: amounts do not decide it.
 bool ByTable::settle_by_amounts(AskTable& table, const CompiledGroup& group) {
   for (; !table.open.empty(); table.open.pop_back()) {
     const NodeRow row = table.open.back();
@@ -227,7 +227,7 @@ void ByTable::count_failing(std::uint32_t node_class, std::uint32_t why, bool fi
     counts_.exhaust(node_class, why, times);
 }
 
-/// What classes tell of nodes as they are now, unless it is known.
+/// Lists the nodes that the class checks filter, unless the list is current.
 void ByTable::list_filtered(AskTable& table, GroupView& v) {
   const ReadyNodes& ready = *candidates_.nodes;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
@@ -246,14 +246,14 @@ void ByTable::list_filtered(AskTable& table, GroupView& v) {
     const ReadyNodes::Candidate& candidate = ready.of_class[i];
     const std::uint32_t reason = checks_.first_failing_of_class(candidate.row, candidate.computed_class, v);
     if (reason == kReasonNone) continue;
-    // The first one of a class tells why, the others that their class does not do (R-FEAS-410).
+    // The first node of a class is counted with the reason, the others as of an ineligible class (R-FEAS-410).
     add(candidate.node_class, reason, !checks_.job_holds(candidate.row), 1);
     if (const auto others = static_cast<std::int32_t>(ready.class_count(i)) - 1; others > 0)
       add(candidate.node_class, kReasonClassIneligible, false, others);
   }
 }
 
-/// `first_of_job`, `first`: of the attempt, of the group; later ones know the verdicts of classes.
+/// `first_of_job`, `first`: first Select of the attempt, of the group. Later Selects already have the class verdicts.
 void ByTable::count(const AskTable& table, bool first_of_job, bool first) {
   counts_.evaluated = table.filtered.evaluated;
   for (const AskTable::Filtered& f : table.filtered.counts)
@@ -264,13 +264,13 @@ void ByTable::count(const AskTable& table, bool first_of_job, bool first) {
 
 void ByTable::remember(const GroupView& v) {
   if (!attempt_.enabled.has(Switch::table) || !tables::serves(kServes, parts_.needs)) return;
-  // What the plan placed takes values that other nodes have as well, and may not come to pass.
+  // The plan's placements take values that other nodes have as well, and the plan may be rejected.
   checks_.distinct.properties(v, properties_);
   if (!properties_.empty() && !attempt_.plan->allocs.empty()) return;
   AskTable& table = renew(key_of(v, false));
   columns_.each_that_fails([&](NodeRow row, std::uint32_t node_class, std::uint32_t why, bool filtered) {
     const NodeOverlay* const overlay = scratch_.overlay(row);
-    if (overlay && overlay->first_alloc != tables::kNoRow)  // what the plan placed there may not come to pass
+    if (overlay && overlay->first_alloc != tables::kNoRow)  // the plan placed there, and may be rejected
       table.of_row[row] = Known::kUnknown, table.open.push_back(row);
     else
       table.enter(row, node_class, why, filtered);
@@ -278,7 +278,7 @@ void ByTable::remember(const GroupView& v) {
   last_ = &table;
 }
 
-/// The table of the key, of this state, in which all nodes fail a check.
+/// Returns the table of the key, reset to this state with every node failing a check.
 AskTable& ByTable::renew(const AskKey& key) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   scratch_.by_state.feed.gather(nodes);

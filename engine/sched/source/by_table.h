@@ -1,23 +1,22 @@
-// A fast source for a Select on a nearly full cluster, as those of evaluations that wait for capacity are: the table of
-// what it requests (ask_table.h), filled when a Select failed, says of every candidate whether it passes the checks and
-// what was short.
+// A fast source for a Select on a nearly full cluster, such as those of evaluations that wait for capacity. The table
+// of the request (ask_table.h) was filled when a Select failed. It has, for every candidate, whether the candidate
+// passes the checks and which dimension was exhausted.
 //
-// Where no node has room, the Select fails, and what a pass over all nodes would count is known: who is filtered
-// follows from the verdicts of the classes, who is exhausted is kept as counts. Where fewer nodes have room than the
-// Select may return, it would look at every node: the best of the few is the best, and the cursor comes round to where
-// it was.
+// If no node has room, the Select fails. The metrics of a pass over all nodes are then known: the class verdicts give
+// the filtered nodes, the counts of the table the exhausted ones. If fewer nodes have room than the limit of the
+// Select, a walk would visit every node. So the best of them is the result, and the cursor returns to where it was.
 //
-// Groups that request the same share a table, whatever their jobs, so a changed node is looked at once for all that
-// wait. Where more of a job counts, its distinct_*, volumes or other groups, its group has a table of its own. There,
-// nodes that are filtered for what they hold themselves, host volumes or allocations of the job, or for a distinct
-// property, are kept likewise; where properties are to be distinct, as long as the job's allocations and the values of
-// nodes are what they were.
+// Groups with equal requests share a table, whatever their jobs, so a changed node is visited once for all waiting
+// jobs. A group has a table for itself if the result also depends on the job: on distinct_*, volumes or other groups.
+// That table also has the nodes that are filtered one by one: for their host volumes, for allocations of the job or for
+// a distinct property. With distinct properties it is valid only while the job's allocations and the values of the
+// nodes are unchanged.
 //
-// A pass that may evict has a table of its own, shared by jobs of one priority that hold nothing: what eviction can do
-// on a node is a function of these, of the request and of what the node holds. Where it makes no room, there is none
-// without it either, so that table answers both passes of a Select.
+// A pass that may evict has another table, shared by jobs of one priority that hold no allocation. What eviction
+// achieves on a node depends only on that priority, on the request and on what the node holds. A node where eviction
+// makes no room has none without eviction either, so this table answers both passes of a Select.
 //
-// O(changed nodes + classes) a Select; where several have room, a look along the visiting order.
+// Cost of a Select: O(changed nodes + classes); if several nodes have room, also one scan of the visiting order.
 #pragma once
 
 #include <span>
@@ -66,7 +65,7 @@ class ByTable : Source {
                                          Need::evict_follows,  Need::host_networks,  Need::metrics,
                                          Need::shuffled_order, Need::mixed_profiles, Need::ports_or_cores_held,
                                          Need::invalid_nodes};
-  /// Of a group and its job, where all else that counts is what the group requests of a node.
+  /// Needs of a group and its job with which the result on a node depends only on the group's request.
   static constexpr Needs kOfAnyJob{Need::network,      Need::dynamic_ports, Need::several_host_networks,
                                    Need::static_ports, Need::odd_ports,     Need::devices,
                                    Need::cores,        Need::affinity,      Need::spread,
@@ -75,29 +74,30 @@ class ByTable : Source {
   struct Few {
     tables::NodeRow row;
     Cell cell;
-    bool filtered = false;  ///< it does not do, for what it holds itself
+    bool filtered = false;  ///< the node itself is filtered; cell.dimension is the reason
   };
 
   void start() { last_ = nullptr, few_.clear(); }
-  /// Who has room for the Select under way. Nobody: it fails for certain, and is counted. Few: these and nobody else,
-  /// fewer than the Select may return; the others are counted. Asked in an attempt of whose Selects it answered all:
-  /// `first_of_job`, of the attempt; `first`, of the group.
+  /// Returns which nodes have room for the current Select. `nobody`: the Select fails, and its metrics are counted.
+  /// `few`: exactly the nodes for select_of_few(), fewer than the limit; all others are counted. Call it only if this
+  /// source answered every earlier Select of the attempt. `first_of_job`: this is the first Select of the attempt;
+  /// `first`: the first one of the group.
   [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
-  /// The best of the few that look() found.
+  /// Returns the best of the nodes that look() found.
   [[nodiscard]] std::optional<Found> select_of_few();
   /// A node that the last Select ranked.
   [[nodiscard]] const Few& ranked(std::uint32_t id) const { return few_[id]; }
-  /// Whether a pass that may evict fails for certain, and so does the one before it; then it is counted. It comes after
-  /// one that visited every node.
+  /// True if a pass that may evict fails, and the pass before it as well; its metrics are then counted. The pass before
+  /// must have visited every node.
   [[nodiscard]] bool fails_evicting(GroupView& view);
-  /// The columns looked at every node and found none with room.
+  /// Fills the table after the columns visited every node and found none with room.
   void remember(const GroupView& view);
-  /// The general source found no node, and none where eviction makes room.
+  /// Fills the table of the evicting pass after the general source found no node, not even with eviction.
   void remember_evicting(const GroupView& view);
   /// The table that the last Select of this attempt used or filled; null: none.
   [[nodiscard]] AskTable* last() const { return last_; }
-  /// Whether a Select that the table answers fails again as the table and amounts tell; then it is counted, as the last
-  /// one of the only placement of an attempt. No Select need be under way. False says nothing.
+  /// True if the table and amounts alone show that a Select which the table answers fails again. It is then counted as
+  /// the last Select of an attempt with one placement. No Select need be under way. False: undecided.
   [[nodiscard]] bool fails_again(AskTable& table, const tables::CompiledJob& job);
 
  private:
@@ -120,8 +120,8 @@ class ByTable : Source {
 
   const Columns& columns_;
   AskTable* last_ = nullptr;
-  std::vector<const feasible::PropertySet*> properties_;  // of the Select under way
-  std::vector<Few> few_, full_;  // of table.open: who has room, and who has none after what the plan placed
+  std::vector<const feasible::PropertySet*> properties_;  // of the current Select
+  std::vector<Few> few_, full_;  // of table.open: nodes with room; nodes without room after the plan's placements
 };
 
 }  // namespace berth::sched

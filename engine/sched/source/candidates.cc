@@ -39,7 +39,8 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   }
   const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
   expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
-  // Some are filtered, and blocks are prepared ahead. Where the order is traced, further entries cost no more later.
+  // Margin for filtered nodes and for blocks that are prepared ahead. While the order is traced, further entries cost
+  // the same when computed later.
   const double far = looks_per_node * static_cast<double>(looks);
   const bool near = far <= static_cast<double>(rank::VisitingOrder::most_traced(size));
   const std::size_t ordered = near ? looks : static_cast<std::size_t>(1.25 * far) + 64;
@@ -57,7 +58,7 @@ void Candidates::forget_job() {
 
 GroupView& Candidates::view(const Attempt& attempt, std::uint32_t group) {
   BERTH_ASSERT(attempt.job && group < attempt.job->groups.size());
-  if (views.size() < attempt.job->groups.size()) views.resize(attempt.job->groups.size());  // they stay where they are
+  if (views.size() < attempt.job->groups.size()) views.resize(attempt.job->groups.size());  // at once: stable addresses
   GroupView& v = views[group];
   if (v.group != &attempt.job->groups[group]) {
     v.group = &attempt.job->groups[group];
@@ -85,7 +86,7 @@ void Candidates::take(Attempt& attempt, std::uint32_t position) {
 
 void Candidates::ask_ahead(Attempt& attempt, std::uint32_t position) {
   constexpr std::uint32_t kAhead = 4;
-  // Further entries of a shuffle are dear, and maybe nobody looks at them.
+  // Only as far as the order is computed: further entries of a shuffle are expensive and may never be visited.
   const auto known = static_cast<std::uint32_t>(std::min<std::size_t>(size, order.fixed()));
   const tables::NodeTable& table = attempt.snapshot->nodes;
   for (const std::uint32_t end = std::min(known, position + kAhead); asked < end; ++asked) {

@@ -1,13 +1,13 @@
-// Kept by attempt: the candidates by *position* in the visiting order, because the cursor walks positions one after the
-// other, and what was decided about them.
+// Cache by attempt: the candidates by *position* in the visiting order, with the results of their checks and their
+// scores. The cursor moves from one position to the next.
 //
 //   Position  16 B  row, class codes, job checks         filled when the cursor first reaches the position
 //   Cell      72 B  group checks, fit or dimension, row  filled when a Select of the group first reaches it
 //                   of score components
 //
-// A cell stays valid for the whole attempt, as the snapshot does not change, until the plan touches its node: then its
-// fit is decided again. So a node is checked and scored once per change, however many Selects look at it. Behind the
-// candidates there is one more position, for the Select on one named node.
+// A cell stays valid for the whole attempt, as the snapshot does not change. Only when the plan touches the node is its
+// fit decided again. So a node is checked and scored once per change, however many Selects visit it. One more position
+// behind the candidates serves the Select on one named node.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,7 @@ struct Position {
 };
 
 struct Cell {
-  rank::ScoreRow score;     ///< where it fits
+  rank::ScoreRow score;     ///< set if the node fits
   std::uint32_t dimension;  ///< reason id when exhausted; kReasonNone: dropped without a metric (R-RANK-612)
   CheckState group_checks, fit;
 };
@@ -36,13 +36,13 @@ struct Cell {
 /// A group of the job, read for the checks and scores of an attempt.
 struct GroupView {
   const tables::CompiledGroup* group = nullptr;
-  std::uint32_t number = 0;                     ///< of its name in this attempt
+  std::uint32_t number = 0;                     ///< number of the group's name in this attempt
   Needs needs;                                  ///< of the group, its job and the state's volumes
-  std::span<Cell> cells;                        ///< by position, valid below the frontier; then the one behind
+  std::span<Cell> cells;                        ///< by position, valid below the frontier; one more behind the last
   std::vector<match::DeviceRequest> devices;    ///< of all tasks, compiled
   std::optional<feasible::NetworkAsk> network;  ///< absent: the group has no network
-  std::uint32_t network_number = 0;             ///< of these parameters in the attempt; 0: not numbered yet
-  std::uint32_t checked_network = 0;            ///< of those under which the cells' group checks were decided
+  std::uint32_t network_number = 0;             ///< number of `network` in the attempt; 0: not numbered yet
+  std::uint32_t checked_network = 0;            ///< network_number under which the cells' group checks were decided
   bool distinct_built = false;
 };
 
@@ -52,33 +52,33 @@ struct Candidates {
   rank::VisitingOrder order;
   std::uint64_t order_index = 0;           ///< seeds the order; 0: the snapshot's index
   std::span<Position> positions;           ///< valid below the frontier
-  std::uint32_t size = 0;                  ///< of the candidates
+  std::uint32_t size = 0;                  ///< number of candidates
   std::uint32_t offset = 0;                ///< the cursor
   std::uint32_t frontier = 0;              ///< the general source has read no position from here on
-  std::uint32_t asked = 0;                 ///< the nodes before it were asked for
-  std::uint32_t expected = 0;              ///< a guess at how many nodes are looked at
-  std::int64_t limit = 2, list_limit = 2;  ///< now, and as the list of candidates sets it
+  std::uint32_t asked = 0;                 ///< nodes at positions below it were prefetched
+  std::uint32_t expected = 0;              ///< estimated number of nodes that the attempt visits
+  std::int64_t limit = 2, list_limit = 2;  ///< of the current Select; of the list of candidates
   std::vector<GroupView> views;            ///< by position of the group in the job's list
 
   void start(Scratch& scratch);
-  /// The candidates in ascending ID, shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
+  /// Sets the candidates: by ascending ID, shuffled by the order provider (R-FEAS-202, R-RANK-304). Rewinds the cursor.
   [[nodiscard]] Result<void> set(const Attempt& attempt, const ReadyNodes& ready, std::uint32_t base,
                                  std::string_view eval_id, std::size_t placements);
-  /// Another version: checks and groups are unknown again.
+  /// For another version of the job: clears the results of checks and the groups.
   void forget_job();
   GroupView& view(const Attempt& attempt, std::uint32_t group);
-  /// Nothing is known of the node there yet.
+  /// Fills the position with its node and clears all cached results there.
   void take(Attempt& attempt, std::uint32_t position);
-  /// The cursor is there for the first time; a fast source may have moved it past others.
+  /// Fills the positions from the frontier up to this one; a fast source may have moved the cursor past several.
   void reach(Attempt& attempt, std::uint32_t position) {
     for (; frontier <= position; ++frontier) {
       ask_ahead(attempt, frontier);
       take(attempt, frontier);
     }
   }
-  /// Asks for what the visits of the next nodes read, as these lie all over the tables.
+  /// Prefetches the table rows of the next nodes, which are scattered over the tables.
   void ask_ahead(Attempt& attempt, std::uint32_t position);
-  /// The plan changed the node: its fit is unknown again.
+  /// Clears the cached fit of a node that the plan changed.
   void forget_fit(Scratch& scratch, tables::NodeRow row);
 };
 

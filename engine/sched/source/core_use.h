@@ -9,17 +9,18 @@
 
 namespace berth::sched {
 
-/// What a node gives: the speed of the first free cores, or why it gives none.
+/// The cores that a request would get on a node: the speed of the first free ones, or why there are none.
 struct CoreOffer {
   std::uint32_t mhz = 0;
   bool too_few = false;  ///< R-RANK-641
-  bool refused = false;  ///< one of them is reserved, which the fit notices (R-RANK-524)
-  bool unknown = false;  ///< has to be found out in the general way
+  bool refused = false;  ///< one of the cores is reserved, so the fit fails (R-RANK-524)
+  bool unknown = false;  ///< the general source has to decide
 };
 
 class CoreUse {
  public:
-  /// What the node gives while `more` are held in addition to those of the state; unknown where kCoresIrregular is set.
+  /// Returns the offer while the cores `more` are held in addition to those of the state. `unknown` where
+  /// kCoresIrregular is set.
   [[nodiscard]] CoreOffer offer(const tables::Snapshot& snapshot, tables::NodeRow row, std::uint64_t cores,
                                 const std::vector<std::uint16_t>& more = {});
 
@@ -27,8 +28,8 @@ class CoreUse {
   void collect(const tables::Snapshot& snapshot, tables::NodeRow row);
   [[nodiscard]] CoreOffer first_free(const tables::NodeSpec& spec, std::uint64_t cores);
 
-  std::vector<std::uint16_t> taken_;  // on the node under way, ascending
-  std::vector<std::uint16_t> given_;  // of its free ones, likewise
+  std::vector<std::uint16_t> taken_;  // held cores of the current node, ascending
+  std::vector<std::uint16_t> given_;  // the cores the request would get, ascending
 };
 
 }  // namespace berth::sched

@@ -18,10 +18,10 @@ bool FullCheck::holds(GroupView& v) {
   BERTH_ASSERT(tables::serves(kServes, parts_.needs));
   for (const NodeOverlay& overlay : scratch_.by_attempt.overlays)
     if (may_take(overlay.row, v)) return false;
-  // Rounding keeps the order: what is enough stays enough in single precision.
+  // Rounding to single precision is monotonic: an amount that suffices still does.
   const auto cpu = static_cast<float>(group.cpu_mhz), memory = static_cast<float>(group.memory_mb),
              disk = static_cast<float>(group.disk_mb);
-  // By vector, and in most chunks of a full cluster one column is enough.
+  // The loop vectorizes. In most blocks of a full cluster, one column already rules out every node.
   const auto some_hold = [](std::span<const float> free, float ask) {
     std::uint32_t some = 0;
     for (const float f : free) some |= static_cast<std::uint32_t>(f >= ask);
@@ -39,7 +39,8 @@ bool FullCheck::holds(GroupView& v) {
       if (cpus[i] >= cpu && memories[i] >= memory && disks[i] >= disk && may_take(static_cast<NodeRow>(first + i), v))
         return false;
   }
-  // What this pass would find failing is told of a failure (R-FEAS-1605), or is no verdict of a class (R-FEAS-414).
+  // A skipped pass must not have filtered a class: its reasons may be reported (R-FEAS-1605), or without the quirk the
+  // result is not a class verdict (R-FEAS-414).
   const auto fails = [&](const ReadyNodes::Candidate& c) {
     return checks_.first_failing_of_class(c.row, c.computed_class, v) != kReasonNone;
   };

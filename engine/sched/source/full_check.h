@@ -1,5 +1,5 @@
-// Whether it is plain to see that no candidate has room, from the columns of what is free. A pass without eviction then
-// finds nothing, and all that it leaves behind are the verdicts of classes.
+// Detects from the columns of free amounts that no candidate has room. A pass without eviction then finds no node, and
+// its only lasting effect would be the class verdicts.
 #pragma once
 
 #include "sched/stack/select_parts.h"
@@ -10,7 +10,7 @@ class FullCheck : Source {
  public:
   explicit FullCheck(SelectParts& parts) : Source(parts) {}
 
-  /// What a node has free decides for most requests that fail, and classes decide all that checks read.
+  /// With these needs, free amounts decide most requests that fail, and checks depend on the class alone.
   static constexpr Needs kServes{Need::network,        Need::dynamic_ports, Need::several_host_networks,
                                  Need::static_ports,   Need::odd_ports,     Need::task_network,
                                  Need::cores,          Need::affinity,      Need::spread,
@@ -20,7 +20,7 @@ class FullCheck : Source {
                                  Need::strategy_score, Need::mixed_kinds,   Need::ports_or_cores_held,
                                  Need::classes_by_node};
 
-  /// Of a Select with such needs. False says nothing.
+  /// True if no candidate has room. The needs of the Select must be in kServes. False: undecided.
   [[nodiscard]] bool holds(GroupView& view);
 
  private:

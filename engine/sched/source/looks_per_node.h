@@ -1,10 +1,9 @@
-// Kept by content, a guess for speed alone: how far the Selects of a request had to go in the visiting order lately.
-// Where few nodes fit, much of the order is wanted, and to order more later costs as much as all of it. One worker's
-// own.
+// Cache by content: estimates how many nodes a Select of a request visits, so that enough of the visiting order is
+// computed at once. If few nodes fit, much of the order is needed, and extending the order later costs as much as
+// computing all of it. The estimate affects speed only. Threads: one worker.
 //
-//   looks   4 B   by number of checks (CompiledGroup::checks), without host volumes and with: nodes looked at for each
-//   that was to be
-//                 returned; 0: unknown
+//   looks   4 B   visited nodes per node to be returned; 0: unknown. By number of checks (CompiledGroup::checks), one
+//                 entry without and one with host volumes
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class LooksPerNode {
     const std::size_t at = place_of(group);
     return at < looks_.size() && looks_[at] > 0 ? looks_[at] : kUnknown;
   }
-  /// Selects of the group looked at so many nodes, and might have returned so many.
+  /// Records that Selects of the group visited `looked` nodes while their limits add up to `wanted`.
   void note(const tables::CompiledGroup& group, std::uint64_t looked, std::uint64_t wanted) {
     if (group.checks == tables::kNoRow || wanted == 0) return;
     const std::size_t at = place_of(group);

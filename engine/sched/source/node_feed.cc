@@ -62,7 +62,7 @@ void NodeFeed::begin(const NodeTable& nodes) {
   untold_ = untold_asked_ = 0;
 }
 
-/// False: too much changed.
+/// Appends the changes since the last call as one batch. False: too much changed.
 bool NodeFeed::go_on(const NodeTable& nodes) {
   const std::size_t most = std::max<std::size_t>(nodes.size() / 4, 64);
   if (epoch_ != nodes.epoch || ready_changes_ != nodes.ready_changes) return false;
@@ -91,7 +91,8 @@ void NodeFeed::forget_oldest(std::size_t count) {
   first_ += count;
 }
 
-/// A node that was not gathered costs each job that waits a visit: after as many as there are nodes, all are gathered.
+/// Each waiting job has to visit the changed nodes that were not gathered before. Once these visits outnumber the
+/// nodes, all nodes are gathered.
 void NodeFeed::gather_all(const NodeTable& nodes) {
   for (std::size_t row = 0; row < known_.size(); ++row)
     if (known_[row].stamp / 2 != generation_) known_[row] = known_of(nodes, NodeRow(row));

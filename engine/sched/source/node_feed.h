@@ -1,25 +1,27 @@
-// Kept by state: which nodes changed since a state, the only reader of the change logs of the node table
-// (tables/row_log.h) in a worker. A cache by node row has a NodePlace, the state that its rows are of, and refreshes
-// the rows that the feed names. Where the feed names none, any row may have changed and the cache is filled again: the
-// place is of another store, of a log that was replaced since, of a later state, or further behind than the log's ring.
-// Nodes that joined are among the rows that changed, and rows grow with NodeTable::size().
+// Cache by state: which nodes changed since a state. In a worker, the feed is the only reader of the change logs of the
+// node table (tables/row_log.h). A cache by node row has a NodePlace, the state of its rows, and refreshes the rows
+// that the feed returns. If the feed returns nullopt, any row may have changed and the cache is filled again. That
+// happens when the place is of another store, of a log that was replaced since, of a later state, or older than the
+// log's ring. Nodes that joined are among the changed rows, and rows grow with NodeTable::size().
 //
-// Many jobs wait on a full cluster, and each is tried again after the same changes. So the feed also gathers, when it
-// is asked to, what changed nodes had free before and after, as columns: the first of these jobs gathers them from the
-// tables, the others stream through them and examine only changes that cross what they request (rank/crossings.h).
+// Many jobs wait on a full cluster, and each is tried again after the same changes. So the feed also gathers, on
+// request, the free amounts of changed nodes before and after the change, as columns. The first of these jobs gathers
+// them from the tables. The others scan the columns and examine only changes that cross their request
+// (rank/crossings.h).
 //
 //   rows      4 B per change: the node
-//   ranges    24 B: of usable cpu, memory and disk that nobody uses, the less and the more
-//   starts    1 B: the first change of those that were gathered together
-//   known     16 B per node row: what it had left when it was gathered last
+//   ranges   24 B per change: minimum and maximum of the free cpu, memory and disk before and after
+//   starts    1 B per change: 1 at the first change of a batch
+//   known    16 B per node row: free amounts when the node was last gathered
 //
-// A change says nothing, all ranges are full, where amounts do not tell before or after it: an allocation there holds
-// ports or cores, or a limit of allocations is reached (R-RANK-532, 533); or where the node was not gathered before.
+// A change has full ranges ([INT32_MIN, INT32_MAX]) if amounts do not decide the fit before or after it: an allocation
+// on the node holds ports or cores, or a limit of allocations is reached (R-RANK-532, 533). The same holds for a node
+// that was not gathered before.
 //
-// Changes that were gathered together have one before and one after: a node that changed twice among them has both at
-// the first one. So one can ask from the first of such changes only; a cache that will ask later calls gather() now.
+// The changes of a batch share one state before and one after. If a node changed twice in a batch, the first change has
+// both. So changes can be read from the start of a batch only; a cache that will read from this state calls gather().
 //
-// Keeps as many changes as half of the nodes at most. Threads: one worker's.
+// The feed holds at most half as many changes as there are nodes, at least 128. Threads: one worker.
 #pragma once
 
 #include <cstdint>
@@ -47,15 +49,16 @@ class NodePlace {
   [[nodiscard]] bool is_at(const tables::NodeTable& nodes) const {
     return follows(nodes) && changes_ == changes_of(nodes);
   }
-  /// Whether the log is the state's, so that a cache may cost what changed since and not the whole cluster.
+  /// True if the place is in the log of `nodes`, so that a cache can be updated by the changes alone.
   [[nodiscard]] bool follows(const tables::NodeTable& nodes) const { return log_ == log_of(nodes); }
-  /// Appends the rows that changed from there to `nodes`, some of them twice. False: any may have, or more than `most`.
+  /// Appends the rows that changed from this place to `nodes`; a row may occur twice. False: the changes are not in the
+  /// log, or there are more than `most`.
   [[nodiscard]] bool read(const tables::NodeTable& nodes, std::vector<tables::NodeRow>& out,
                           std::size_t most = std::numeric_limits<std::size_t>::max()) const {
     const std::uint64_t end = changes_of(nodes);
     return follows(nodes) && changes_ <= end && end - changes_ <= most && log_->read(changes_, end, out);
   }
-  /// Position of the first entry behind it.
+  /// Position of the first log entry after this place.
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
  private:
@@ -67,47 +70,48 @@ class NodePlace {
   }
   Log which_;
   std::uint64_t changes_ = 0;
-  std::shared_ptr<const tables::RowLog> log_;  // pinned, so that its address stays its own
+  std::shared_ptr<const tables::RowLog> log_;  // held, so that no other log gets its address
 };
 
 class NodeFeed {
  public:
   using Rows = std::span<const tables::NodeRow>;
   struct Changes {
-    Rows rows;                ///< a node may be there more than once
-    rank::LeftRanges ranges;  ///< as many
+    Rows rows;                ///< a node may occur more than once
+    rank::LeftRanges ranges;  ///< parallel to `rows`
   };
 
-  /// The rows that changed from `place` to `nodes`, some of them twice, until the next call. None: any may have, or
-  /// more than `most`.
+  /// Returns the rows that changed from `place` to `nodes`; a row may occur twice. Valid until the next call. nullopt:
+  /// any row may have changed, or more than `most` did.
   [[nodiscard]] std::optional<Rows> since(const NodePlace& place, const tables::NodeTable& nodes,
                                           std::size_t most = std::numeric_limits<std::size_t>::max()) {
     changed_.clear();
     return place.read(nodes, changed_, most) ? std::optional(Rows(changed_)) : std::nullopt;
   }
-  /// The same; the cache is filled for `nodes` then.
+  /// Like since(), and moves `place` to `nodes`.
   [[nodiscard]] std::optional<Rows> advance(NodePlace& place, const tables::NodeTable& nodes) {
     const std::optional<Rows> out = since(place, nodes);
     place.move_to(nodes);
     return out;
   }
 
-  /// Of the changes of use from `place` to `nodes`, the rows that may no longer fail the ask for lack of the same
-  /// amount; until the next call. None: changes are not kept from there, or gather() was not called there.
+  /// Returns the rows whose change of use from `place` to `nodes` may have changed whether the request fits, or which
+  /// amount is short. Valid until the next call. nullopt: the changes since `place` were dropped, or gather() was not
+  /// called at `place`.
   [[nodiscard]] std::optional<Rows> crossing(const NodePlace& place, const tables::NodeTable& nodes,
                                              const rank::LeftAsk& ask);
-  /// Those changes with what was free. False: as above.
+  /// Writes all these changes with their ranges. False: as for nullopt above.
   [[nodiscard]] bool amounts_since(const NodePlace& place, const tables::NodeTable& nodes, Changes& out);
-  /// Amounts of changes from the state on can be asked for later.
+  /// Starts a batch at this state, so that later calls of crossing() can read the changes from here on.
   void gather(const tables::NodeTable& nodes);
-  /// Compares what it gathered with the nodes, where they are those gathered last; false: some row differs.
+  /// Compares the gathered amounts with `nodes` if that is the state gathered last. False: some row differs.
   [[nodiscard]] bool holds(const tables::NodeTable& nodes) const;
 
  private:
   friend struct MemoryAccess;
   struct Known {
     std::int32_t cpu_mhz, memory_mb, disk_mb;
-    std::uint32_t stamp = 0;  // of now: see generation_; else it is not known
+    std::uint32_t stamp = 0;  // see generation_; of an earlier generation: the amounts are unknown
     friend bool operator==(const Known&, const Known&) = default;
   };
 
@@ -120,16 +124,16 @@ class NodeFeed {
 
   std::vector<tables::NodeRow> changed_;  // since(), crossing()
   std::vector<std::uint32_t> crossing_;   // positions of changes
-  // What was gathered.
+  // The gathered changes.
   NodePlace end_;
-  std::uint64_t first_ = 0;                      // of the log, that is kept
-  std::uint64_t epoch_ = 0, ready_changes_ = 0;  // of the capacities
+  std::uint64_t first_ = 0;                      // log position of rows_[0]
+  std::uint64_t epoch_ = 0, ready_changes_ = 0;  // of the node table whose capacities were used
   std::vector<tables::NodeRow> rows_, fresh_;
   std::vector<std::int32_t> least_cpu_, most_cpu_, least_memory_, most_memory_, least_disk_, most_disk_;
   std::vector<std::uint8_t> starts_;
   std::vector<Known> known_;
-  std::uint32_t generation_ = 0;  // stamps are 2 * generation, + 1: amounts tell
-  // Changes whose node was not gathered before: of those gathered last, and as often as these were asked for.
+  std::uint32_t generation_ = 0;  // a stamp is 2 * generation, + 1 if amounts decide the fit
+  // Changes whose node was not gathered before: their number in the latest batch, and the sum of it over all reads.
   std::size_t untold_ = 0, untold_asked_ = 0;
 };
 

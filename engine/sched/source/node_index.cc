@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
-/// Whether what fits and what scores on such nodes follows from free cpu, memory and disk alone.
+/// True if free cpu, memory and disk alone decide fit and score on nodes of this capacity.
 bool is_plain(const NodeCapacity& capacity) {
   const auto fine = [](std::int64_t fits, double scores) {
     return fits > 0 && fits <= kMost && static_cast<double>(fits) == scores;
@@ -25,7 +25,7 @@ bool is_plain(const NodeCapacity& capacity) {
          capacity.disk_mb <= kMost && capacity.max_allocs == 0 && capacity.network_invalid == 0;
 }
 
-/// What is free; all amounts that nothing fits into are -1.
+/// Returns the free amount; -1 if more is used than there is.
 std::int32_t free_of(std::int64_t capacity, std::int64_t used) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(capacity - used, -1, kMost));
 }
@@ -99,7 +99,7 @@ bool NodeIndex::take(std::span<const std::uint8_t> class_passes) {
   const std::size_t kinds = kind_passes_.size();
   enum : std::uint8_t { kNobody, kFails, kPasses };
   std::vector<std::uint8_t> verdict(kinds, kNobody);  // of the first class of each kind
-  std::vector<std::uint32_t> other(kinds, 0);         // the kind that its classes of the other verdict become
+  std::vector<std::uint32_t> other(kinds, 0);         // new kind for its classes with the other verdict; 0: none yet
   auto count = static_cast<std::uint32_t>(kinds);
   is_answered_ = true;
   kind_passes_.assign(kinds, 0);

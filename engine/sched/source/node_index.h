@@ -1,18 +1,17 @@
-// Kept by state: the candidates of a base set in an index that outlives evaluations. The best node of all is found
-// without a visit of most of them (rank/fit_index.h), and from one state to the next only the nodes whose use changed
-// are moved.
+// Cache by state: an index of the candidates of a base set, which outlives evaluations. It finds the best node without
+// visiting most of them (rank/fit_index.h). From one state to the next, only nodes whose use changed are updated.
 //
 // Everything is by *position* in the ascending list of candidates (ReadyNodes), which is the visiting order `identity`:
-// ties go to the least position. A kind is a set of computed classes that no job so far told apart: nearly always one
-// for all, or as many as there are sets of constraints.
+// ties go to the lowest position. A kind is a set of computed classes for which all jobs so far had the same verdict.
+// There is nearly always one kind, or one per set of constraints.
 //
-//   free      12 B   cpu MHz, memory MiB, disk MiB; a position that was left out has -1 MHz
-//   fit       32 B   use and capacity as the exact score reads them
-//   class, kind   4 B each   place of its class in ReadyNodes::of_class; kind of it
-//   row -> position   4 B
-// Together with the index itself 75 B per node and 128 B per distinct (shape, free cpu, free memory).
-// Made anew, O(n log n), when the set of ready nodes changed or this worker fell behind by more than the table's log of
-// changed rows holds; else sync() costs what changed. One worker's own, like all scratch.
+//   free              12 B   cpu MHz, memory MiB, disk MiB; a position that was left out has -1 MHz
+//   fit               32 B   use and capacity as the exact score reads them
+//   class, kind        8 B   index of the node's class in ReadyNodes::of_class; kind of that class
+//   row -> position    4 B
+// With the index itself, 75 B per node and 128 B per distinct (shape, free cpu, free memory).
+// sync() is O(changed nodes). It rebuilds the index, O(n log n), when the set of ready nodes changed or the changes
+// exceed the log of the node table. Threads: one worker.
 #pragma once
 
 #include <memory>
@@ -32,24 +31,24 @@ class NodeIndex {
  public:
   using Best = rank::FitIndex::Best;  ///< `row` is a position
 
-  /// Brings the index to `snapshot`, all candidates in. False when the nodes cannot be served: one without cpu or
-  /// memory capacity (R-RANK-104), with a limit of allocations, with ports that do not parse, or whose capacity scores
-  /// otherwise than it fits.
+  /// Updates the index to `snapshot`, with all candidates in it. False if the index cannot serve the nodes because of
+  /// one without cpu or memory capacity (R-RANK-104), with a limit of allocations, with ports that do not parse, or
+  /// whose capacity for the score differs from that for the fit.
   bool sync(const tables::Snapshot& snapshot, const ReadyNodes& ready, NodeFeed& feed);
 
   /// Position of a node row, or tables::kNoRow if it is no candidate.
   [[nodiscard]] std::uint32_t position(tables::NodeRow row) const { return position_[row]; }
-  /// What the classes of candidates are asked, as numbers: constraints, drivers and so on. True: the last ask was the
-  /// same since the ready nodes changed, and its answer holds; else take() says it.
+  /// `asked` identifies the class checks of a group: constraints, drivers and so on. True: the last call had the same,
+  /// and its verdicts are still valid. False: call take() with the verdicts.
   [[nodiscard]] bool is_asked_again(std::span<const std::uint32_t> asked);
-  /// Says which classes are feasible for the calls of best() until the next is_asked_again(); by place in
-  /// ReadyNodes::of_class. False when jobs told more kinds apart than an index is good for.
+  /// Sets the class verdicts, by index in ReadyNodes::of_class, for best() until the next is_asked_again(). False: jobs
+  /// distinguish more kinds than the index can hold.
   bool take(std::span<const std::uint8_t> class_passes);
   [[nodiscard]] bool passes(std::uint32_t position) const { return kind_passes_[kind_[position]] != 0; }
   /// Leaves a position out of best() until the next sync().
   void leave_out(std::uint32_t position);
 
-  /// The candidate with the highest fit score, ties to the least position.
+  /// Returns the candidate with the highest fit score; ties go to the lowest position.
   [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::IndexAsk& ask) {
     return index_.best(algorithm, columns(), ask, {}, {}, kind_passes_);
   }
@@ -70,10 +69,10 @@ class NodeIndex {
   std::vector<std::uint32_t> class_, kind_, position_;
   std::vector<std::uint32_t> left_out_;  // positions
   std::vector<std::uint32_t> kind_of_class_;
-  std::vector<std::uint32_t> asked_;  // for whom kind_passes_ stands
+  std::vector<std::uint32_t> asked_;  // the class checks of kind_passes_
   bool is_answered_ = false;
   std::vector<std::uint8_t> kind_passes_;
-  std::size_t capacities_ = 0;  // distinct ones: shapes of one kind
+  std::size_t capacities_ = 0;  // number of distinct capacities, which is the number of shapes of a kind
 
   bool served_ = false;
   std::uint64_t epoch_ = ~0ULL;  // of the node table

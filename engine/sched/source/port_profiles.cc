@@ -5,7 +5,8 @@
 namespace berth::sched {
 namespace {
 
-/// The answers to `key`, which are the last ones unless that was another; new profiles have no answer yet.
+/// Makes `answers` those of `key`: cleared if the last key was another, and extended by unknown results (0) for new
+/// profiles.
 template <class Answer>
 void answer_for(const tables::NodeTable& nodes, const std::string& key, std::string& last,
                 std::vector<Answer>& answers) {

@@ -1,6 +1,6 @@
-// Kept by state: what an attempt of a job came to that planned nothing, after one placement that failed. As long as the
-// table of the Select that failed (ask_table.h) says that nobody has room, and all else is as it was, another attempt
-// comes to the same. Threads: one worker's.
+// Cache by state: the result of a job's attempt that planned nothing because its only placement failed. Another attempt
+// has the same result as long as the table of the failed Select (ask_table.h) has no node with room and all other
+// inputs are unchanged. Threads: one worker.
 #pragma once
 
 #include <memory>
@@ -16,21 +16,21 @@ struct RetryMemo {
   std::shared_ptr<const model::Job> object;  ///< JobTable::objects
   std::shared_ptr<const tables::ColdState> surroundings;
   NodePlace ready{NodePlace::kReady};
-  std::uint64_t epoch = 0, kinds_left = 0;  ///< of the nodes that `eligibility` is of
-  std::vector<GroupResult> groups;          ///< but for the counts of the failure
-  std::size_t failed = 0;                   ///< position of the group that did
+  std::uint64_t epoch = 0, kinds_left = 0;  ///< of the node table for which `eligibility` is valid
+  std::vector<GroupResult> groups;          ///< without the metrics of the failure
+  std::size_t failed = 0;                   ///< position of the group that failed
   Eligibility eligibility;
   base::Uuid deployment;
 };
 
 class RetryMemos {
  public:
-  /// Null: none.
+  /// Returns the result cached for the job; null: there is none.
   [[nodiscard]] const RetryMemo* find(const tables::CompiledJob& job) const {
     const auto at = of_job_.find(job.group_number);
     return at == of_job_.end() ? nullptr : &at->second;
   }
-  /// That of the job, or one to be filled in.
+  /// Returns the entry of the job, or a new one to be filled.
   RetryMemo& add(const tables::CompiledJob& job) {
     constexpr std::size_t kMost = 16384;
     if (of_job_.size() >= kMost) of_job_.clear();

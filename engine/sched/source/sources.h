@@ -1,5 +1,5 @@
-// Which source answers a Select of the generic stack: names, switches and counts. The general source is always there;
-// every other one, and what helps them, can be switched off, and decisions stay the same (`--sources`).
+// Names, switches and counts of the sources that answer the Selects of the generic stack. The general source is always
+// on. All other sources and their helpers can be switched off without changing a decision (`--sources`).
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ enum class SourceKind : std::uint8_t { index, full, nobody, few, failed_attempt,
 inline constexpr std::array<const char*, 8> kSourceNames = {
     "index", "full", "none with room", "few with room", "attempt failed before", "bounds", "columns", "general"};
 
-/// Sources that can be switched off, as kSourceNames has them, and two helpers of sources.
+/// Sources that can be switched off (see kSourceNames), and two helpers of sources.
 enum class Switch : std::uint8_t {
   index,
   full,
-  table,  ///< who has room, from the table of the request (by_table.h)
+  table,  ///< nodes with room, from the table of the request (by_table.h)
   failed_attempt,
   bounds,
   columns,
@@ -42,8 +42,8 @@ class EnabledSources {
     out.bits_ = 0;
     return out;
   }
-  /// `all`, `none`, or a list with commas of names; `no-NAME` leaves one out of all. `mixed` or `mixed:SEED`: all, and
-  /// which of them a Select may use is drawn for each. The error's text says what is wrong.
+  /// Parses `all`, `none`, or names separated by commas; `no-NAME` switches one off. `mixed` or `mixed:SEED`: all, but
+  /// for each Select a random subset is drawn. The error text says what is wrong.
   [[nodiscard]] static Result<EnabledSources, std::string> parse(std::string_view text);
   [[nodiscard]] std::string text() const;
 
@@ -52,10 +52,10 @@ class EnabledSources {
     const auto bit = static_cast<std::uint16_t>(1U << static_cast<std::uint32_t>(which));
     bits_ = static_cast<std::uint16_t>(on ? bits_ | bit : bits_ & ~bit);
   }
-  /// Not 0: every Select may use only those that are drawn from this seed.
+  /// Seed of the random subsets; 0: no subsets are drawn.
   [[nodiscard]] constexpr std::uint32_t seed() const { return seed_; }
   constexpr void mix(std::uint32_t seed) { seed_ = seed; }
-  /// Of these, the ones that Select number `select` of an attempt on state `index` may use.
+  /// Returns the subset that Select number `select` of an attempt on state `index` may use.
   [[nodiscard]] EnabledSources drawn(std::uint64_t index, std::uint32_t select) const;
   friend constexpr bool operator==(EnabledSources, EnabledSources) = default;
 
@@ -64,12 +64,12 @@ class EnabledSources {
   std::uint32_t seed_ = 0;
 };
 
-/// What `berth profile` reports, so that Selects that no fast source serves are seen.
+/// Counts that `berth profile` reports. They show which Selects no fast source serves.
 struct SourceCounts {
   std::array<std::uint64_t, kSourceNames.size()> selects{};
   /// Selects of the general source by a need that the columns do not serve; the last place: columns switched off.
   std::array<std::uint64_t, Needs::kBits + 1> unmet{};
-  std::uint64_t options = 0;  ///< visits of nodes that had to build what the group would hold there
+  std::uint64_t options = 0;  ///< visits that built the resources the group would get on the node
   std::uint64_t known = 0;    ///< visits of nodes whose result was cached (ask_table.h)
 
   void add(SourceKind source) { ++selects[static_cast<std::size_t>(source)]; }

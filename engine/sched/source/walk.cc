@@ -10,7 +10,7 @@ using tables::NodeRow;
 
 std::optional<Found> Walk::select(GroupView& v) { return parts_.detail ? visit<true>(v) : visit<false>(v); }
 
-/// With `kDetailed` marking where checks end and scores begin.
+/// `kDetailed`: measures the time of checks and of scores apart.
 template <bool kDetailed>
 std::optional<Found> Walk::visit(GroupView& v) {
   checks_.begin_general();
@@ -87,7 +87,7 @@ bool Walk::rank(std::uint32_t index, GroupView& v, double& final_score) {
   return true;
 }
 
-/// Asks for what the visits of the next nodes begin with.
+/// Prefetches the data that the visits of the next two nodes read first.
 void Walk::prefetch_evicting(std::uint32_t position) {
   const std::uint32_t size = candidates_.size;
   if (size < 4) return;

@@ -1,5 +1,5 @@
-// The general source: node by node in visiting order, each checked and ranked through its cell. Everything that a
-// Select can be asked goes this way; the other sources must equal it.
+// The general source: visits node by node in visiting order, and checks and ranks each through its cell. It serves
+// every Select; the other sources must return the same results.
 #pragma once
 
 #include "sched/stack/select_parts.h"
@@ -11,13 +11,14 @@ class Walk : Source {
   explicit Walk(SelectParts& parts) : Source(parts) {}
 
   [[nodiscard]] std::optional<Found> select(GroupView& view);
-  /// The node `row` alone, which need not be a candidate, in the position behind them, decided anew every time.
+  /// Decides the node `row` alone, which need not be a candidate. It uses the position behind the candidates and no
+  /// cached result.
   [[nodiscard]] std::optional<Found> select_one(tables::NodeRow row, GroupView& view);
 
-  /// Final score of a feasible node. False: nothing is placed there, which is counted. The score of one that is not
-  /// among the best so far may be too high.
+  /// Computes the final score of a feasible node. False: the group does not fit, and the node is counted as exhausted.
+  /// The score of a node that is not among the best so far may be too high.
   bool rank(std::uint32_t position, GroupView& view, double& final_score);
-  /// Node and components at a position that the last Select ranked.
+  /// Returns the cell, with the score components, of a position that the last Select ranked.
   [[nodiscard]] const Cell& ranked(std::uint32_t position) const;
   [[nodiscard]] Found found(std::uint32_t position, double score) const;
 
@@ -27,8 +28,8 @@ class Walk : Source {
   void prefetch_evicting(std::uint32_t position);
 };
 
-/// The best of those considered so far, in order; the first ones with a score of 0 or less wait aside (R-RANK-411, 412,
-/// 421). `id` is whatever the source counts by.
+/// The best option so far, in visiting order. The first options with a score of 0 or less are set aside (R-RANK-411,
+/// 412, 421). `id` is the index that the source uses for its nodes.
 struct Best {
   std::uint32_t id = tables::kNoRow;
   double score = 0;
@@ -37,7 +38,7 @@ struct Best {
   std::uint32_t aside[kSetAside] = {};
   double aside_score[kSetAside] = {};
 
-  /// `exhaustive`: nobody waits.
+  /// `exhaustive`: no option is set aside.
   explicit Best(bool exhaustive) : aside_count(exhaustive ? kSetAside : 0) {}
   [[nodiscard]] bool sets_aside() const { return aside_count < kSetAside; }
   void offer(std::uint32_t candidate, double value) {
