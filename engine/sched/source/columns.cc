@@ -20,9 +20,9 @@ using tables::NodeRow;
 namespace {
 
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
-constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // at first, and beyond what is known of the order
-constexpr int kUnknownMost = 8;                                // of a block, that are found one by one
-/// A look at a node that is known saves as much as it costs to forget so many others, one by one or in a row.
+constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // the first block; blocks beyond the computed order
+constexpr int kUnknownMost = 8;  // nodes of a block without a cached result that are decided one by one
+/// Number of cached results that can be cleared at the cost that one cached visit saves: one by one; all in sequence.
 constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
 
 AskKey key_of(const GroupView& v, const Candidates& candidates, const Attempt& attempt) {
@@ -36,7 +36,7 @@ void Columns::start() {
   entries_.count = 0;
 }
 
-/// Once per attempt, and later what only this group has.
+/// Allocates the columns once per attempt, and those for the needs of later groups on demand.
 void Columns::take_columns(const GroupView& v) {
   Arena& arena = scratch_.arena;
   const std::uint32_t size = candidates_.size;
@@ -88,7 +88,8 @@ void Columns::begin(GroupView& v) {
   asks_.table = find_table(v);
 }
 
-/// What earlier evaluations found of nodes that no plan touches, where figures and kind are all there is to them.
+/// Returns the cached results of earlier evaluations for nodes that no plan touches, if amounts and kind decide them;
+/// otherwise null.
 AskTable* Columns::find_table(const GroupView& v) {
   if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
@@ -100,7 +101,7 @@ AskTable* Columns::find_table(const GroupView& v) {
   return table;
 }
 
-/// Without the quirk verdicts_per_class: as NodeChecks::group_checks() would decide, each node once.
+/// Decides the checks without the quirk verdicts_per_class, like NodeChecks::group_checks(), once per node.
 bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t computed_class, GroupView& v) {
   ClassState& state = class_state_[computed_class];
   if (resumed_ && state == kClassUnknown) state = known_state(computed_class, v.number);
@@ -121,7 +122,7 @@ bool Columns::passes_by_node(std::uint32_t index, NodeRow row, std::uint32_t com
   return false;
 }
 
-/// What earlier Selects found of the class holds, whatever group they were for (R-FEAS-410).
+/// Returns the class verdict of earlier Selects of the attempt, of any group (R-FEAS-410).
 Columns::ClassState Columns::known_state(std::uint32_t class_id, std::uint32_t group) const {
   const feasible::ClassCache& classes = checks_.ledger().classes;
   const feasible::ClassStatus of_group = classes.group_status(group, class_id);
@@ -131,13 +132,13 @@ Columns::ClassState Columns::known_state(std::uint32_t class_id, std::uint32_t g
   return of_group == feasible::ClassStatus::eligible ? kClassPasses : kClassUnknown;
 }
 
-/// Looks at the classes of the nodes from `extent_.prepared` to `end` and appends those that pass.
+/// Checks the nodes from `extent_.prepared` to `end` by class and appends those that pass.
 template <bool kPerClass>
 void Columns::find_entries(std::uint32_t end, GroupView& v) {
   const std::vector<ReadyNodes::Candidate>& candidates = candidates_.nodes->candidates;
   const std::uint32_t size = candidates_.size;
   const std::span<const std::uint32_t> order = candidates_.order.first(std::min(extent_.base + end, size));
-  // Those of the next block, as far as the order is known; the first ones are read at once.
+  // Prefetch the candidates of the next block, as far as the order is computed; at the start, also those of this one.
   const std::span<const std::uint32_t> ahead = candidates_.order.first(candidates_.order.fixed());
   for (std::uint32_t index = extent_.prepared == 0 ? 0 : end, last = std::min(2 * end - extent_.prepared, size);
        index < last; ++index)
@@ -160,16 +161,16 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
       }
       if (reason == KindVerdicts::kUnknown && state == kClassUnknown) {
         reason = checks_.first_failing_of_class(row, candidate.computed_class, v);
-        known = checks_.known_of_classes(v);  // they may have moved
+        known = checks_.known_of_classes(v);  // the call may have moved them
       }
-      // Whether it is the first of a class that passes does not matter, and is as good as random.
+      // Whether the node is the first of a passing class is irrelevant, and a branch on it would be mispredicted.
       passes = reason == kReasonNone || (reason == KindVerdicts::kUnknown && state == kClassPasses);
       if (!passes && state == kClassUnknown) failing_.first_reasons.push_back({index, reason});
       state = passes ? kClassPasses : kClassFails;
     } else {
       passes = passes_by_node(index, row, candidate.computed_class, v);
     }
-    // Appended always, kept only when it passes: which nodes pass is as good as random, a branch would be mispredicted.
+    // Written always, retained only if the node passes: a branch would be mispredicted.
     passes_[index] = passes;
     entries_.position[entries_.count] = index;
     entries_.row[entries_.count] = row;
@@ -178,7 +179,7 @@ void Columns::find_entries(std::uint32_t end, GroupView& v) {
   }
 }
 
-/// Of the nodes found last: who lacks the volumes is no entry, and is counted apart from its class (R-FEAS-305).
+/// Removes the new entries whose node lacks the volumes. They are counted apart from their class (R-FEAS-305).
 void Columns::drop_without_volumes(std::uint32_t first_entry) {
   std::uint32_t kept = first_entry;
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
@@ -193,7 +194,7 @@ void Columns::drop_without_volumes(std::uint32_t first_entry) {
   entries_.count = kept;
 }
 
-/// As many as are known of the order: further entries cost more than those.
+/// Returns a block size within the part of the order that is computed: further entries of the order cost more.
 std::uint32_t Columns::cheap_block() const {
   const std::size_t known = candidates_.order.fix_expected(), place = extent_.base + extent_.prepared;
   const std::uint32_t most = extent_.prepared == 0 ? kFirstBlock : kBlock;
@@ -202,8 +203,7 @@ std::uint32_t Columns::cheap_block() const {
 }
 
 void Columns::prepare_block(GroupView& v) {
-  // Where a node's fit is more than a look at its figures, no further ahead than a Select will hardly go: a few nodes
-  // that pass.
+  // If the fit needs more than amounts, prepare only as far as a Select is likely to go: a few nodes that pass.
   const CompiledGroup& group = *v.group;
   const bool dear = fit_.is_expensive(group);
   const std::uint32_t dear_block = std::clamp(2 * extent_.prepared / std::max(1U, entries_.count), kDearBlock, kBlock);
@@ -212,7 +212,7 @@ void Columns::prepare_block(GroupView& v) {
   const std::uint32_t first_entry = entries_.count;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
   const bool knows =
-      asks_.table && !resumed_ && asks_.table->key == key_of(v, candidates_, attempt_);  // it may have gone
+      asks_.table && !resumed_ && asks_.table->key == key_of(v, candidates_, attempt_);  // it may have been replaced
   if (knows && enter_known(end, v)) {
     extent_.prepared = end;
     return read_codes(first_entry);
@@ -227,7 +227,7 @@ void Columns::prepare_block(GroupView& v) {
   const bool figures = !dear;
   asks_.ports = figures ? fit_.port_figures(group) : PortFit::Figures{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
-  // Else what is held of them is told by a byte, once collisions of ports are followed.
+  // Otherwise NodeUse::irregular says whether held cores matter.
   const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !asks_.ports.known);
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     nodes.use.prefetch(entries_.row[entry]);
@@ -244,7 +244,7 @@ void Columns::prepare_block(GroupView& v) {
   if (knows && attempt_.error.empty()) learn(first, end, first_entry);
 }
 
-/// What a node's cores give lies behind two pointers; each is followed for the whole block at a time.
+/// Prefetches the core tables of a block. They are behind two pointers; each is followed for the whole block at once.
 void Columns::ask_core_tables(std::uint32_t first_entry) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
@@ -253,7 +253,7 @@ void Columns::ask_core_tables(std::uint32_t first_entry) const {
     base::prefetch(nodes.spec(entries_.row[entry]).core_table.mhz.data());
 }
 
-/// Of the properties and spreads.
+/// Fills the value codes of properties and spreads.
 void Columns::read_codes(std::uint32_t first_entry) {
   for (std::size_t p = 0; p < asks_.properties.size(); ++p)
     for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
@@ -264,7 +264,7 @@ void Columns::read_codes(std::uint32_t first_entry) {
                                           static_cast<std::uint32_t>(asks_.spread_tables[s].size() - 1));
 }
 
-/// Keeps what was found of the nodes from position `first` to `end`, of which the entries from `first_entry` pass.
+/// Stores the results of the nodes from position `first` to `end` in the table; the entries from `first_entry` pass.
 void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry) {
   AskTable& table = *asks_.table;
   for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place))
@@ -281,7 +281,7 @@ void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_
   }
 }
 
-/// Finds out about a node that the plan does not touch; after an error nothing is known of it.
+/// Decides a node that the plan does not touch and stores the result in the table; after an error, nothing is stored.
 void Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
   std::uint64_t& known = asks_.table->of_row[candidate.row];
   if (known == Known::kUnknown &&
@@ -298,14 +298,15 @@ void Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
     known = std::bit_cast<std::uint64_t>(cell.score.sum());
 }
 
-/// find_entries() and score_block() of what is known from earlier evaluations. False, and nothing is entered: too much
-/// is not.
+/// Like find_entries() and score_block(), from the results of earlier evaluations. False, and no entry is added: too
+/// many nodes have no result.
 bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   static_assert(kBlock <= 64);
   std::array<const ReadyNodes::Candidate*, kBlock> of;
   std::array<std::uint64_t, kBlock> known;
   const std::uint32_t first = extent_.prepared, size = end - first;
-  // Bits of nodes first + i: with a tag; that fail, of these those that may be the first of their class; unknown.
+  // Bit i is node first + i. tagged: no component is cached; failing: fails a check; fresh: of these, perhaps the first
+  // of its class; unknown: no result.
   std::uint64_t tagged = look_up(first, size, of.data(), known.data());
   std::uint64_t failing = 0, fresh = 0, unknown = 0;
   const ClassState* const states = class_state_.data();
@@ -349,10 +350,11 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
   return true;
 }
 
-/// The candidates at `size` positions from `first` on, and what is known of each. As bits, which have a tag.
+/// Writes the candidates at `size` positions from `first` on, and their cached results. Returns as bits which results
+/// are tagged: not a component.
 std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const ReadyNodes::Candidate** of,
                                std::uint64_t* known) {
-  // Copies: stores to the columns might be to the members that say where they are.
+  // Local copies of the pointers: the compiler must assume that stores to the columns change the members.
   const ReadyNodes::Candidate* const candidates = candidates_.nodes->candidates.data();
   const std::uint32_t* const order =
       candidates_.order.first(std::min(extent_.base + first + size, candidates_.size)).data();
@@ -362,7 +364,7 @@ std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const Re
   std::uint32_t other_classes = 0;
   std::uint64_t tagged = 0;
   const auto look = [&](std::uint32_t from, std::uint32_t to, const std::uint32_t* at) {
-    for (std::uint32_t i = to; i-- > from;) {  // from the last on, so that the bits come by doubling
+    for (std::uint32_t i = to; i-- > from;) {  // from the last one, so that doubling builds the bits
       const ReadyNodes::Candidate& candidate = candidates[at[i - from]];
       of[i] = &candidate;
       known[i] = by_row[candidate.row];
@@ -378,7 +380,7 @@ std::uint64_t Columns::look_up(std::uint32_t first, std::uint32_t size, const Re
   return tagged;
 }
 
-/// Those of `size` nodes from position `first` on that do not fail, with the component that is known of them.
+/// Appends those of the `size` nodes from position `first` on that do not fail, with their cached component.
 void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
                              const ReadyNodes::Candidate* const* of, const std::uint64_t* known) {
   std::uint32_t* position = entries_.position.data() + entries_.count;
@@ -397,8 +399,8 @@ void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint6
   for (std::uint32_t i = 0; i < size; ++i) passes[i] = (failing >> i & 1) != 0 ? kFails : kPasses;
 }
 
-/// What the group makes of the use of the entry's node, where figures tell of most nodes (`figures`) and of this one,
-/// into `use`. False: the entry is done with. `of_devices`: its devices count as well.
+/// Writes the use of the entry's node with the group to `use`, if amounts decide the fit there. `figures`: they do on
+/// most nodes. False: the entry is already decided. `of_devices`: devices count as well.
 inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
   const NodeRow row = entries_.row[entry];
   if (!figures || (!untouched_ && scratch_.overlay(row))) {
@@ -423,7 +425,7 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
   return use_of_special(entry, v, no_devices, ports_do, use);
 }
 
-/// The same where ports, devices or cores are to be looked at; `ports_do`: not the ports.
+/// Like use_by_figures() for a node with ports, devices or cores; `ports_do`: the ports are known to be free.
 bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bool ports_do, FitUse& use) {
   const CompiledGroup& group = *v.group;
   const NodeRow row = entries_.row[entry];
@@ -444,21 +446,21 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
   return false;
 }
 
-/// Of the entries of a block, use with the group and capacity of both axes.
+/// Use, with the group, and capacity of cpu and memory, by entry of a block.
 struct Columns::Figures {
   alignas(64) std::array<double, kBlock> cpu_used, cpu_capacity, memory_used, memory_capacity;
-  /// So many are in use; the rest of the last step of rank::fit_columns() is that of an empty node.
+  /// Pads the `count` entries to a full step of rank::fit_columns() with empty nodes.
   void fill(std::uint32_t count) {
     for (std::uint32_t i = count; i % rank::kFitStep != 0; ++i)
       cpu_used[i] = memory_used[i] = 0, cpu_capacity[i] = memory_capacity[i] = 1;
   }
 };
-/// Bit i: the block's entry i is to be looked at by itself; some figure of it is short.
+/// Bits by entry of the block. special: decide the entry by itself; lacking: some amount is short.
 struct Columns::FigureBits {
   std::uint64_t special = 0, lacking = 0;
 };
 
-/// plain_fit() of the entries from `first_entry` on, without branches: it is as good as random who fits.
+/// Computes plain_fit() of the entries from `first_entry` on, without branches, which would be mispredicted.
 Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const CompiledGroup& group, Figures& out) const {
   const PortFit::Figures ports = asks_.ports;
   const auto& use = attempt_.snapshot->nodes.use;
@@ -501,7 +503,8 @@ void Columns::gather_capacity(std::uint32_t first_entry, Figures& out) const {
   out.fill(entries_.count - first_entry);
 }
 
-/// The job holds nothing on nodes without an overlay: affinities are all that is appended beside binpack.
+/// Scores a block. On nodes without an overlay the job holds nothing, so the only component besides binpack is that of
+/// the affinities.
 void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
   const CompiledGroup& group = *v.group;
   const std::uint32_t count = entries_.count - first_entry;
@@ -512,9 +515,9 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
   }
   Figures of;
   std::array<double, kBlock> components;
-  std::uint64_t decided = 0;  // bits of those that are done with
+  std::uint64_t decided = 0;  // bits of the entries already decided
   FigureBits bits;
-  if (group.has_cores)  // which it gets differs from node to node
+  if (group.has_cores)  // the speed of the cores differs from node to node
     bits.special = ~0ULL >> (64 - count), gather_capacity(first_entry, of);
   else
     bits = gather_figures(first_entry, group, of);
@@ -544,8 +547,8 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
   }
 }
 
-/// As score_block() where a strategy scores the fit: all nodes of the block by one call of it, but for those that are
-/// decided one by one.
+/// Like score_block() if a strategy scores the fit: one call for all nodes of the block that are not decided one by
+/// one.
 void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool figures) {
   static_assert(kBlock <= StrategyFit::kBlock);
   const CompiledGroup& group = *v.group;
@@ -569,7 +572,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   for (std::size_t i = 0; i < count; ++i) set_binpack(entries[i], 0.0 + components[i]);
 }
 
-/// Binpack and, with affinities, theirs: the row need not be written.
+/// Sets the binpack component and that of the affinities, if any, without writing the score row.
 inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, double component) {
   if (group.affinities.empty()) return set_binpack(entry, component);
   entries_.binpack[entry] = component;
@@ -579,7 +582,7 @@ inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, do
   entries_.dimension[entry] = kByColumns;
 }
 
-/// The only appended component: its own sum.
+/// Sets binpack as the only component, so it is also the sum.
 void Columns::set_binpack(std::uint32_t entry, double component) {
   entries_.sum[entry] = entries_.value[entry] = component;
   entries_.appended[entry] = 1.0;
@@ -633,7 +636,7 @@ void Columns::touched(NodeRow node) {
   if (!active_) return;
   const std::span<NodeRow> rows = entries_.row.first(entries_.count);
   const auto entry = static_cast<std::uint32_t>(std::find(rows.begin(), rows.end(), node) - rows.begin());
-  if (entry == entries_.count) return;  // decided when it is prepared, with what the plan does there
+  if (entry == entries_.count) return;  // not prepared yet; preparing includes the plan's changes
   if (best_of_all_.indexed == Indexed::yes) {
     decide_entry(entry, *view_);
     return reindex(entry);
@@ -652,7 +655,7 @@ void Columns::decide_stale(std::uint32_t first, std::uint32_t last) {
       decide_entry(64 * word + static_cast<std::uint32_t>(std::countr_zero(rest)), *view_);
     first = end;
   }
-  // Those of the next Select: what they are decided by lies all over the tables.
+  // Prefetch for the stale entries of the next Select: their rows are scattered over the tables.
   const std::uint32_t word = last / 64, skipped = last % 64;
   std::uint64_t ahead = stale_.entries[word] >> skipped;
   if (skipped != 0 && word + 1 < stale_.entries.size()) ahead |= stale_.entries[word + 1] << (64 - skipped);

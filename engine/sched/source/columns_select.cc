@@ -38,7 +38,7 @@ std::optional<Found> Columns::select(GroupView& v) {
   return out;
 }
 
-/// Bit i: entry first + i has no room. How many they are.
+/// Records exhausted entries: bit i is entry first + i. Returns their number.
 inline int Columns::note_exhausted(std::uint32_t first, std::uint64_t entries) {
   const int count = std::popcount(entries);
   counts_.exhausted += count;
@@ -46,7 +46,7 @@ inline int Columns::note_exhausted(std::uint32_t first, std::uint64_t entries) {
   return count;
 }
 
-/// Entries [first, last), as many as the limit takes. Returns the first one that was not looked at.
+/// Visits the entries [first, last) until the limit is reached. Returns the first entry that was not visited.
 std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
   const bool one = asks_.spread_sets == 1,
@@ -54,10 +54,10 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
   const rank::WindowColumns columns{
       entries_.sum.data(), entries_.appended.data(), one ? entries_.codes[0].data() : nullptr,
       one ? asks_.spread_tables[0].data() : nullptr, one ? entries_.spread.data() : nullptr};
-  // The first few enter the list of the best one by one; later ones seldom do. A small limit is one step.
+  // The first few entries go into the list of the best one by one; later ones seldom do. A small limit is one step.
   std::uint64_t step = limit <= kSmallLimit ? kSmallLimit : 8;
   while (first < last && best.returned < limit) {
-    // None returns more than one, so the limit takes these at least.
+    // An entry returns at most one option, so at least these are visited before the limit is reached.
     const auto wanted = std::min(step, static_cast<std::uint64_t>(limit - best.returned));
     const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last, first + wanted));
     freshen(first, end);
@@ -69,7 +69,7 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
       if (scores.exhausted[word] != 0) best.returned -= note_exhausted(first, scores.exhausted[word]);
       for (std::uint64_t rest = scores.decisive[word]; rest != 0; rest &= rest - 1) {
         const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(rest));
-        --best.returned;  // it is counted where it is offered
+        --best.returned;  // offer() counts it
         top_.push(entry, entries_.value[entry]);
         best.offer(entry, entries_.value[entry]);
       }
@@ -80,7 +80,7 @@ std::uint32_t Columns::visit_range(std::uint32_t first, std::uint32_t last, Best
   return first;
 }
 
-/// Few, whose final scores are those of when they were decided.
+/// Like visit_range() for few entries whose final scores do not change between Selects.
 std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Best& best) {
   const std::int64_t limit = candidates_.limit;
   const double* const values = entries_.value.data();
@@ -107,8 +107,8 @@ std::uint32_t Columns::visit_settled(std::uint32_t first, std::uint32_t last, Be
   return first;
 }
 
-/// As rank::score_window(), for few entries, several sets of spreads, whose totals add up, properties that nodes may
-/// fail, or where boosts are noted; all that have room are decisive.
+/// Like rank::score_window(), for the other cases: few entries, several spread sets (their totals are added),
+/// properties that nodes may fail, or boosts to record. All entries with room are decisive.
 rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t last) {
   rank::WindowScores out;
   for (std::uint32_t entry = first; entry < last; ++entry) {
@@ -127,7 +127,7 @@ rank::WindowScores Columns::score_one_by_one(std::uint32_t first, std::uint32_t 
   return out;
 }
 
-/// Of sets with targets (R-RANK-832).
+/// Records the boosts of spread sets with targets (R-RANK-832).
 void Columns::note_boosts(std::uint32_t entry) {
   for (std::size_t s = 0; s < asks_.spread_sets; ++s)
     if (!fit_.scorer.spread_group()->sets()[s].is_even())
@@ -177,17 +177,17 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   return found(best.id, best.score);
 }
 
-/// The first entry at `position` or behind it.
+/// Returns the first entry at or after `position`.
 std::uint32_t Columns::entry_at(std::uint32_t position) const {
   return static_cast<std::uint32_t>(
       std::lower_bound(entries_.position.begin(), entries_.position.begin() + entries_.count, position) -
       entries_.position.begin());
 }
 
-/// A Select went from position `start` to `end`; `entry` is the first it did not look at.
+/// Moves the cursor after a Select over positions `start` to `end`; `entry` is the first entry that it did not visit.
 void Columns::move_cursor(std::uint32_t start, std::uint32_t end, std::uint32_t entry) {
   const std::uint32_t size = candidates_.size;
-  // One that took every node leaves the cursor where it was (R-FEAS-210).
+  // A Select that visited every node leaves the cursor where it was (R-FEAS-210).
   const std::uint32_t stop = end - start == size ? start : end > size ? end - size : end;
   extent_.cursor = stop == size ? 0 : stop == end ? entry : entry_at(stop);
   candidates_.offset = stop == size && extent_.base == 0 ? size : place_of(stop == size ? 0 : stop);
@@ -231,8 +231,8 @@ void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
 
 // ---------------------------------------------------------------- the best of all, by an index
 
-/// Decides every entry, once per attempt, and indexes their final scores. False when they cannot be indexed: a score is
-/// not finite, as on a node without capacity (R-RANK-104), and comparisons with it depend on the order of visits.
+/// Decides every entry, once per attempt, and indexes the final scores. False if a score is not finite, as on a node
+/// without capacity (R-RANK-104): comparisons with it depend on the order of visits, so it cannot be indexed.
 bool Columns::build_index(GroupView& v) {
   if (best_of_all_.indexed == Indexed::yes) return true;
   freshen(0, entries_.count);
@@ -254,7 +254,7 @@ bool Columns::build_index(GroupView& v) {
   return true;
 }
 
-/// After a placement changed an entry.
+/// Updates the index after a placement changed an entry.
 void Columns::reindex(std::uint32_t entry) {
   if (best_of_all_.indexed != Indexed::yes) return;
   if (best_of_all_.index[entry] == rank::BestIndex::kAbsent) --best_of_all_.exhausted_count;
@@ -266,7 +266,7 @@ void Columns::reindex(std::uint32_t entry) {
   if (best_of_all_.indexed == Indexed::yes) best_of_all_.index.set(entry, score);
 }
 
-/// select_window() when every node is taken: the same node, counts and list of the best, without looking at each.
+/// Like select_window() for a Select over all nodes: same node, counts and list of the best, without visiting each.
 std::optional<Found> Columns::select_indexed() {
   if (!attempt_.error.empty()) return std::nullopt;
   const std::uint32_t size = candidates_.size;
@@ -293,7 +293,7 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
   const std::int32_t filtered = counts_.filtered;
   if (filtered == 0) return;
   const std::uint32_t size = candidates_.size;
-  // Nodes that failed a check themselves, the first of their class, carry its reason at their first visit.
+  // At its first visit, the first node of a failing class is counted with the reason of the check.
   std::int32_t first = 0;
   while (failing_.next_reason < failing_.first_reasons.size() &&
          failing_.first_reasons[failing_.next_reason].position < std::min(end, size)) {
@@ -319,8 +319,8 @@ void Columns::count_window(std::uint32_t start, std::uint32_t end) {
   });
 }
 
-/// A node that fails a check of its own does so at every visit, unless its class was found to fail since the
-/// first one. What was prepared is visited for the second time only after all was for the first.
+/// Counts nodes that fail a check by themselves: at every visit, unless their class was found to fail since the first
+/// visit. No position is visited a second time before every position was visited once.
 std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end) {
   std::int32_t counted = 0;
   for (const NodeReason& node : failing_.node_reasons) {
@@ -332,7 +332,7 @@ std::int32_t Columns::count_node_reasons(std::uint32_t start, std::uint32_t end)
   return counted;
 }
 
-/// They are so at every visit.
+/// Counts nodes without the volumes; they fail at every visit.
 std::int32_t Columns::count_without_volumes(std::uint32_t start, std::uint32_t end) {
   std::int32_t lacking = 0;
   for (std::uint32_t i = start; i < end; ++i) {
@@ -349,7 +349,7 @@ void Columns::count_exhausted() {
     return counts_.add_class(counts_.classes_exhausted, class_of_[0], counts_.exhausted);
   }
   counts_.exhausted = 0;
-  // By figures, of an early class, is the usual way; the others are counted one by one.
+  // Usually an amount is exhausted and the class has a small code; other cases are counted one by one.
   const auto by_figures = [](std::uint32_t dimension) {
     return dimension >= kDimensionCpu && dimension <= kDimensionMaxAllocs;
   };

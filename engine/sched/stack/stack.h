@@ -1,6 +1,6 @@
 // The generic stack: one Select finds a node for one allocation of a task group (R-FEAS-3xx, R-RANK-2xx).
 //
-// select() tries the sources of candidates in turn: the index, the table of who has room, the bounds if the full check
+// select() tries the sources of candidates in turn: the index, the table of the request, the bounds if the full check
 // answered the previous pass, the columns, and the Walk, which serves every Select. Only the cursor, the limit and the
 // class ledger (node/class_ledger.h) carry over to the next Select, whichever source answered. Threads: a stack belongs
 // to one worker and one attempt at a time.

@@ -5,7 +5,6 @@
 // cheap. The first failing check is cached per (group, computed class, check profile): the checks of a simple group
 // read nothing else. The fit reads two cache lines of amounts. Groups with ports, devices, cores, volumes or
 // distinct_property, and nodes that need evictions, use the parts shared with the generic stack.
-// the parts that they share with the generic stack.
 #pragma once
 
 #include "sched/stack/select_parts.h"
