@@ -179,7 +179,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   reconciled_.followups.clear();
   stack_.start(*given_.state, result.plan);
   if (fails_again()) return AttemptEnd::done;
-  // Also if nothing is placed: a blocked evaluation tells whether the job's constraints escape (R-FEAS-408).
+  // Also if nothing is placed: a blocked evaluation records whether the job's constraints escape (R-FEAS-408).
   if (job_ && !job_->stopped) {
     const base::StageScope ordering(base::Stage::order);
     stack_.set_job(*job_, config_for(*job_));

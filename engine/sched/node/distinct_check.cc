@@ -30,7 +30,8 @@ void DistinctCheck::begin_select(GroupView& v) {
   if (properties_.empty()) return;
   const PlanRows& plan = *attempt_.plan;
   const std::size_t before = std::exchange(counted_, plan.allocs.size());
-  if (!plan.stops.empty() || !plan.updates.empty()) counted_ = 0;  // what they take off is netted anew
+  if (!plan.stops.empty() || !plan.updates.empty())
+    counted_ = 0;  // stops and updates change earlier counts: count again
   properties_.for_each([&](feasible::PropertySet& set) {
     const auto count = [&](std::uint32_t group, NodeRow node, int change) {
       if (!set.counts_group(group)) return;

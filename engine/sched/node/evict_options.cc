@@ -13,7 +13,8 @@ using tables::NodeRow;
 
 tables::EvictionBound EvictOptions::room(NodeRow row, const CompiledGroup& group) const {
   const tables::Snapshot& state = *attempt_.snapshot;
-  // With an overlay, some of what runs is the job's own or is leaving already; a system job's own have none.
+  // With an overlay, some allocations belong to the job or are already leaving. A system job's own allocations have no
+  // overlay, so the job must have none.
   if (!bounds_hold() || !attempt_.by_amounts() || group.needs.has(Need::wide_amounts) || scratch_.overlay(row) ||
       fit_.is_special(row, group) ||
       (attempt_.system && state.jobs.keys[attempt_.job->key].alloc_head != tables::kNoRow))
@@ -24,10 +25,10 @@ tables::EvictionBound EvictOptions::room(NodeRow row, const CompiledGroup& group
                         use.least_priority, use.most_priority);
 }
 
-/// A preemption score that no choice of victims exceeds of which one has the priority of `room` or a higher one, which
-/// are as many, and of which none has less than `least`. The net priority (R-PREEMPT-701) of q, the highest, and k - 1
-/// of priority p is q + (q + (k - 1) p) / q, which grows with k, and with q as long as (k - 1) p is below q^2; up to
-/// half of that is used, so that a step of q by 1 is worth more than any rounding.
+/// Returns an upper bound of the preemption score, for victims as bounded by `room` (priority of the highest, number)
+/// and none with a priority below `least`. The net priority (R-PREEMPT-701) of one victim of priority q, the highest,
+/// and k - 1 of priority p is q + (q + (k - 1) p) / q. It grows with k, and with q as long as (k - 1) p is below q^2.
+/// At most half of that is used, so that a step of q by 1 outweighs any rounding.
 double EvictOptions::best_preemption(const tables::EvictionBound& room, std::int32_t least) {
   BERTH_ASSERT(room.room == tables::Room::sure && least >= 1);
   const std::int64_t highest = room.priority;

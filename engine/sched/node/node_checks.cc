@@ -44,7 +44,7 @@ void NodeChecks::set_job(const CompiledJob* from, bool given_before) {
   distinct.set_job(!from, attempt_.quirks.verdicts_outlive_version || !given_before);
 }
 
-/// Puts what is known of one version away and takes out what is known of the other, nothing at first.
+/// Stores the verdicts of the version `from` and loads those of the current version, which are empty at first.
 void NodeChecks::change_version(const CompiledJob& from) {
   const auto slot = [&](const CompiledJob* job) {
     return std::find_if(other_versions_.begin(), other_versions_.end(),
@@ -71,7 +71,7 @@ void NodeChecks::begin_select(GroupView& v) {
     network_ = v.network_number;
   }
   if (v.checked_network == network_) return;
-  v.checked_network = network_;  // what cells tell of the checks was found under others
+  v.checked_network = network_;  // the cells' group checks were decided under other parameters
   for (std::uint32_t i = 0; i < candidates_.frontier; ++i) v.cells[i].group_checks = kUnknown;
 }
 
@@ -118,9 +118,8 @@ bool NodeChecks::job_checks(Position& position) {
   return true;
 }
 
-/// The group's checks, and what they say of its class. Without the quirk verdicts_per_class, drivers, devices and
-/// network are looked at on every node, in the order of R-FEAS-304, and only constraints and secrets decide for the
-/// class.
+/// Runs the group's checks and records the class verdict. Without the quirk verdicts_per_class, drivers, devices and
+/// network are checked on every node, in the order of R-FEAS-304; only constraints and secrets decide for the class.
 bool NodeChecks::group_checks(const Position& position, GroupView& v, Cell& cell, ClassStatus status) {
   const bool by_node = !attempt_.quirks.verdicts_per_class;
   std::uint32_t reason = kReasonNone;
@@ -208,7 +207,8 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
   return kReasonNone;
 }
 
-/// More is read where classes are stale, and where network parameters of an earlier group are inherited (R-FEAS-309).
+/// True if the node's kind decides the checks. False if classes are stale, or if network parameters of an earlier group
+/// are inherited (R-FEAS-309).
 bool NodeChecks::kind_tells(const GroupView& v) const {
   return attempt_.snapshot->nodes.classes_exact && v.group->checks != kNoRow && (v.network || network().is_default());
 }
@@ -248,7 +248,8 @@ std::uint32_t NodeChecks::known_failure(NodeRow row, const GroupView& v) {
   return known == KindVerdicts::kUnknown ? std::uint32_t{kReasonNone} : known;
 }
 
-/// The verdicts that the general source would have written at the visits that fast ones noted, in the same order.
+/// Writes the verdicts that the general source would have written at the visits that fast sources recorded, in the same
+/// order.
 void NodeChecks::write_unread_verdicts() {
   const std::uint32_t network = network_;
   ledger_.take_unread(reading_);
@@ -260,7 +261,7 @@ void NodeChecks::write_unread_verdicts() {
           ledger_.classes.group_status(v.number, c.computed_class) == ClassStatus::unknown)
         write_verdict(c.row, c.computed_class, v);
     };
-    if (visit.all)  // every node of a class gets the same, so one of each is enough
+    if (visit.all)  // all nodes of a class get the same verdict, so one node per class is enough
       std::for_each(candidates_.nodes->of_class.begin(), candidates_.nodes->of_class.end(), write);
     for (std::uint32_t i = 0, place = visit.first; i < visit.count; ++i) {
       write(candidates_.nodes->candidates[candidates_.order.at(place)]);
@@ -270,7 +271,7 @@ void NodeChecks::write_unread_verdicts() {
   network_ = network;
 }
 
-/// Of a class that has none yet.
+/// Writes the verdict of a class that has none yet.
 void NodeChecks::write_verdict(NodeRow row, std::uint32_t class_id, GroupView& v) {
   feasible::ClassCache& classes = ledger_.classes;
   bool of_node = false;
@@ -285,7 +286,7 @@ void NodeChecks::class_map(std::vector<std::pair<std::uint32_t, bool>>& out) {
   out.clear();
   for (const feasible::ClassCache::ClassVerdict& v : class_verdicts().class_map())
     out.emplace_back(v.class_id, v.eligible);
-  for (const OtherVersion& other : other_versions_) {  // a class will do when it does for one of the versions
+  for (const OtherVersion& other : other_versions_) {  // a class is eligible if it is for one of the versions
     if (!other.job) continue;
     for (const feasible::ClassCache::ClassVerdict& v : other.classes.class_map()) {
       const auto known = std::find_if(out.begin(), out.end(), [&](const auto& c) { return c.first == v.class_id; });

@@ -30,7 +30,7 @@ std::uint8_t NodeFit::kind_of(const CompiledGroup& group) {
   return static_cast<std::uint8_t>(tasks << 4 | asks);
 }
 
-/// decide() of the usual node for the usual group: amounts are all there is to it. False: they are not.
+/// Like decide(), for the usual case that amounts alone decide. False: they do not.
 inline bool NodeFit::decide_by_amounts(NodeRow row, const CompiledGroup& group, Cell& cell) {
   if (asks_more(group)) return false;
   const tables::NodeUse& use = attempt.snapshot->nodes.use[row];
@@ -74,8 +74,8 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
   option.dimension = kReasonNone;
   option.device_weight = option.device_matched = 0;
   victims.victims.clear();
-  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores; a strategy
-  // is told of the devices in use.
+  // Choosing victims needs every allocation, everything else only those that hold ports, devices or cores. A strategy
+  // gets the devices in use as input.
   if (evict || examines_all)
     proposed.collect(row);
   else
@@ -83,7 +83,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
                                   : group.has_devices  ? Proposed::Devices::by_column
                                                        : Proposed::Devices::none);
   model::AllocatedResources& resources = *option.resources;
-  if (evict) {  // whose search reads what the option has got so far
+  if (evict) {  // the search for victims reads the resources assigned so far
     resources.tasks.clear(), resources.task_lifecycles.clear();
     resources.shared.networks.clear(), resources.shared.ports.clear();
   } else {
@@ -96,11 +96,11 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
   const auto judge = [&](const ResourceKind& kind) { return !kind.judge || kind.judge(building); };
   if (!each_resource(scratch, enter) || !assign_tasks(building)) return false;
   if (!chosen) return each_resource(scratch, judge);
-  BERTH_ASSERT(each_resource(scratch, judge));  // that it has room is known
+  BERTH_ASSERT(each_resource(scratch, judge));  // the chosen node has room
   return true;
 }
 
-/// What the group's tasks get, of each kind.
+/// Assigns the resources of each kind to the group's tasks.
 bool NodeFit::assign_tasks(Building& b) {
   const CompiledGroup& group = b.group();
   model::AllocatedResources& resources = *option.resources;
@@ -127,7 +127,7 @@ Selected NodeFit::select(const Found& best, const GroupView& v) {
   BERTH_ASSERT(best.node != kNoRow);
   const CompiledGroup& group = *v.group;
   Selected out{best};
-  // Who asks for nothing but amounts gets these, whatever the node's others hold.
+  // A group that requests only amounts gets exactly these, whatever other allocations hold.
   if (asks_more(group) || (!best.victims.empty() && is_special(best.node, group))) {
     const bool evicts = !best.victims.empty();
     [[maybe_unused]] const bool built = build_option(best.node, v, evicts, !evicts);

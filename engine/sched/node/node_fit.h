@@ -3,7 +3,7 @@
 // The verdict is found in one of three ways. If ports, devices and cores are neither requested nor held, it follows
 // from the amounts: plain_fit(), two cache lines. Otherwise a resource kind (resource_table.h) may decide by columns.
 // If none can, an option is built step by step over the node's proposed allocations; with `evict`, a step that fails
-// evicts victims and is repeated. is_special() tells the first case from the others.
+// evicts victims and is repeated. is_special() is false in the first case only.
 #pragma once
 
 #include "base/prefetch.h"

@@ -13,7 +13,7 @@ using tables::NodeRow;
 
 namespace {
 
-/// Whether the dynamic ports that the group asks for are all on one host network.
+/// True if all dynamic ports that the group requests are on one host network.
 bool on_one_network(const CompiledGroup& group) {
   const std::vector<model::Port>& asked = group.spec->networks.front().dynamic_ports;
   return std::all_of(asked.begin(), asked.end(),
@@ -59,8 +59,8 @@ std::uint8_t PortFit::static_room(NodeRow row, const CompiledGroup& group) {
   return known = free ? kPass : kFail;
 }
 
-/// Whether the ports that the group asks for by number are free for certain: not reserved on the first address of their
-/// host network, and held by no allocation there on any address.
+/// True if the static ports that the group requests are certainly free: not reserved on the first address of their host
+/// network, and not held by an allocation of the node on any address.
 bool PortFit::has_static_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   if (static_room(row, group) != kPass) return false;
@@ -92,7 +92,8 @@ std::uint32_t PortFit::static_port_held(NodeRow row, const CompiledGroup& group,
   return kReasonNone;
 }
 
-/// Whether the ports of the group's network are free whatever those there hold of others (R-RANK-613 to 616).
+/// True if the ports of the group's network are free, whatever other ports the node's allocations hold (R-RANK-613 to
+/// 616).
 bool PortFit::has_ports(NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *attempt_.snapshot;
   if (!group.dynamic_ports_only && !has_static_ports(row, group)) return false;
@@ -132,8 +133,8 @@ bool PortFit::are_silent(const GroupView& v) {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   if (nodes.port_or_core_allocs == 0 && !v.group->has_network && !v.group->has_task_network) return true;
   for (const NodeOverlay& overlay : scratch_.by_attempt.overlays) {
-    if (overlay.first_update != kNoRow) return false;  // may have changed what it holds
-    if (overlay.complex_allocs == 0) continue;         // stopped allocations make no port collide
+    if (overlay.first_update != kNoRow) return false;  // an update may change the ports that are held
+    if (overlay.complex_allocs == 0) continue;         // stops cause no port collision
     proposed_.collect_special(overlay.row, Proposed::Devices::none);
     if (proposed_.enter_ports(nodes.spec(overlay.row).ports)) return false;
   }

@@ -13,7 +13,7 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
   rows.clear();
   held_ports_ = nullptr, held_cores_ = nullptr, held_devices_ = nullptr;
   for (tables::AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
-    prefetch(a);  // the chain is followed one after the other, the rest need not wait for it
+    prefetch(a);  // only the chain itself has to be read one after the other
     if (effects_.stays(overlay, a)) rows.push_back(a);
   }
   ordered_.clear();
@@ -43,7 +43,7 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
   held_devices_ = untouched && devices == Devices::by_column ? nodes.held_devices(row) : nullptr;
   const bool by_shape = devices != Devices::none && !held_devices_;
   bool in_order = false;
-  // The walk ends when all of them were met.
+  // The loop ends when all holders of ports, cores and devices were found.
   std::uint32_t of_ports = held_ports_ ? 0 : use.port_allocs, of_cores = held_cores_ ? 0 : use.core_allocs;
   std::uint32_t of_devices = by_shape ? use.device_allocs : 0;
   for (tables::AllocRow a = use.alloc_head; a != kNoRow && (of_ports | of_devices | of_cores) != 0;
@@ -57,7 +57,7 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
     in_order = in_order || shape.shares_ports;
     rows.push_back(a);
   }
-  if (in_order)  // R-RANK-504: which of two holders of a port comes first matters only here
+  if (in_order)  // R-RANK-504: the order of two holders of a port matters only here
     std::sort(rows.begin(), rows.end(),
               [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   for (const tables::AllocRow a : rows) shapes.push_back(&effects_.shape_after(overlay, a));

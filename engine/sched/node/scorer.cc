@@ -47,7 +47,7 @@ void Scorer::begin_affinities(const CompiledGroup& group) {
   affinity_of_value_.assign(mirror.text.size() + 1, std::numeric_limits<double>::quiet_NaN());
 }
 
-/// The first Select of the group: what is there already, and what the plan says so far.
+/// Counts the existing allocations and the plan so far, at the first Select of the group.
 rank::SpreadGroup& Scorer::prepare_spread(const GroupView& v) {
   static const std::vector<tables::CompiledSpread> kNone;
   static const std::vector<model::Spread> kNoSpecs;
@@ -83,7 +83,7 @@ double Scorer::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t
       memo.memory_capacity == memory_capacity)
     return memo.component;
   if (!fit_memo_valid_) {
-    // An entry that matches nothing: a capacity that is not equal to itself.
+    // The capacity NaN makes an entry that matches no lookup.
     fit_memo_.fill({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0});
     fit_memo_valid_ = true;
   }
@@ -92,7 +92,7 @@ double Scorer::fit_component(std::int64_t cpu, double cpu_capacity, std::int64_t
   return memo.component;
 }
 
-/// The fit component of one node by the strategy (R-STRAT-007).
+/// Returns the fit component of one node by the strategy (R-STRAT-007).
 double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const FitUse& use, const Option* option) {
   StrategyFit& fit = scratch_.strategy_fit;
   const tables::Snapshot& state = *attempt_.snapshot;

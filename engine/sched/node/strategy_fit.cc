@@ -21,7 +21,7 @@ std::int32_t amount(std::int64_t value) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, -1'900'000'000, 1'900'000'000));
 }
 
-/// Devices and thousandths of each that `instances` of them are (R-STRAT-103).
+/// Converts a number of device instances to devices and thousandths of a device (R-STRAT-103).
 std::pair<std::int32_t, std::int32_t> devices_of(std::int64_t instances, std::int64_t shares) {
   if (instances <= 0) return {0, 0};
   if (instances < shares) return {1, static_cast<std::int32_t>((instances * kWholeDevice + shares - 1) / shares)};

@@ -1,4 +1,4 @@
-// A node's proposed allocations leave one after the other: each choice is among those that stay.
+// Chooses the victims on a node one kind of resource at a time: each choice is among the allocations that still stay.
 #include "sched/node/victim_search.h"
 
 #include <algorithm>
@@ -16,12 +16,13 @@ void VictimSearch::count(AllocRow victim) {
   if (!attempt_.quirks.max_parallel_ignored) ++preempted_[{allocs.job_key[victim], allocs.group[victim]}];
 }
 
-/// The job's priority as the search for victims sees it, which knows only Nomad's delta (R-SEED-80).
+/// Returns the job's priority for the search for victims, adjusted because the search uses Nomad's fixed delta
+/// (R-SEED-80).
 std::int64_t VictimSearch::evicting_priority() const {
   return attempt_.job->priority + preempt::kMinPriorityDelta - scratch_.options.preemption_min_delta;
 }
 
-/// Whether the i-th proposed allocation leaves.
+/// True if the i-th proposed allocation is a victim.
 bool VictimSearch::is_victim(std::size_t i) const {
   return i < proposed_.rows.size() && std::find(victims.begin(), victims.end(), proposed_.rows[i]) != victims.end();
 }
@@ -29,7 +30,7 @@ bool VictimSearch::is_victim(std::size_t i) const {
 bool VictimSearch::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   if (attempt_.snapshot->nodes.use[row].least_priority > highest_evicted()) return false;
-  // Without an overlay the plan stops nobody here, and nothing here is the job's own (load_own_allocs()).
+  // Without an overlay, the plan stops no allocation here, and none belongs to the job (load_own_allocs()).
   if (!attempt_.system && !scratch_.overlay(row)) return true;
   for (AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     if (allocs.job_key[a] == attempt_.job->key || allocs.job[a] == kNoRow) continue;
@@ -41,8 +42,8 @@ bool VictimSearch::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   return false;
 }
 
-/// Candidates from the proposed allocations as they are now (R-PREEMPT-202, 305). What the plan places belongs to the
-/// job itself, so only rows of the snapshot come into question.
+/// Lists the candidates among the current proposed allocations (R-PREEMPT-202, 305). The plan's placements belong to
+/// the job itself, so only rows of the snapshot can be victims.
 void VictimSearch::collect_candidates() {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   candidates_.clear();
@@ -50,7 +51,7 @@ void VictimSearch::collect_candidates() {
   for (std::size_t i = 0; i < proposed_.rows.size(); ++i) {
     const AllocRow a = proposed_.rows[i];
     if (allocs.job_key[a] == attempt_.job->key) continue;
-    const tables::ResourceShape& shape = *proposed_.shapes[i];  // never the job's own: as stored
+    const tables::ResourceShape& shape = *proposed_.shapes[i];  // as stored, because it is never the job's own
     preempt::Candidate& c = candidates_.emplace_back();
     c.cpu_mhz = shape.cpu_mhz;
     c.memory_mb = shape.memory_mb;
@@ -64,8 +65,8 @@ void VictimSearch::collect_candidates() {
   }
 }
 
-/// What R-PREEMPT-413 asks of a candidate. In Nomad the plan's entries name no group, so nobody is ever over the limit
-/// (R-PREEMPT-414); here they count under the victim's group.
+/// Counts the preempted allocations of the candidate's group (R-PREEMPT-413). In Nomad the plan's entries have no
+/// group, so the limit is never exceeded (R-PREEMPT-414); here they count under the victim's group.
 void VictimSearch::count_preempted(AllocRow alloc, preempt::Candidate& candidate) const {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const auto& groups = attempt_.snapshot->jobs.versions[allocs.job[alloc]]->groups;
@@ -92,7 +93,7 @@ bool VictimSearch::for_network(const model::NetworkResource& ask, const network:
   network::NetworkIndex& index = scratch_.work.network_index;
   preempt::choose_for_network(evicting_priority(), ask, index, candidates_, preempt_scratch_, chosen_, attempt_.quirks);
   if (!take_chosen()) return false;
-  proposed_.enter_ports(ports);  // R-PREEMPT-515: without what this option had reserved
+  proposed_.enter_ports(ports);  // R-PREEMPT-515: without the option's reservations
   if (attempt_.quirks.eviction_forgets_option) return true;
   if (!so_far.shared.ports.empty()) index.add_ports(so_far.shared.ports);
   for (const auto& [name, task] : so_far.tasks)
@@ -106,9 +107,9 @@ bool VictimSearch::for_device(const match::DeviceRequest& request, NodeRow row, 
   chosen_.clear();
   if (!preempt::choose_for_device(evicting_priority(), request, *proposed_.accounter, candidates_,
                                   scratch_.work.patterns, preempt_scratch_, chosen_, attempt_.quirks))
-    return false;  // a compared NaN: the offer before met it, too
+    return false;  // NaN in a comparison: the offer before met it, too
   if (!take_chosen()) return false;
-  proposed_.enter_devices(row);  // R-PREEMPT-607, 608: without what this option had reserved
+  proposed_.enter_devices(row);  // R-PREEMPT-607, 608: without the option's reservations
   if (attempt_.quirks.eviction_forgets_option) return true;
   for (const auto& [name, earlier] : so_far.tasks)
     for (const model::AllocatedDevice& device : earlier.devices) proposed_.accounter->add(device);
@@ -130,7 +131,7 @@ bool VictimSearch::for_resources(NodeRow row, const model::FlatResources& ask, c
       model::remove_cores(left.cores, proposed_.shapes[i]->cores);
     }
   std::int64_t fewest = 1;
-  if (!attempt_.quirks.needless_victim) {  // nobody goes for nothing, only who is over the limit (R-PREEMPT-406)
+  if (!attempt_.quirks.needless_victim) {  // only as many victims as the limit requires (R-PREEMPT-406)
     const std::int64_t limit = attempt_.snapshot->nodes.capacity(row).max_allocs;
     fewest = limit == 0 ? 0 : static_cast<std::int64_t>(proposed_.shapes.size()) + 1 - limit;
   }

@@ -12,7 +12,7 @@ namespace berth::sched {
 using tables::kNoRow;
 using tables::NodeRow;
 
-/// What of a view takes no text to be made: no IDs, no name.
+/// Returns a view without IDs and name, which would have to be formatted as text.
 feasible::AllocView VolumeCheck::bare_view(tables::AllocRow row, const model::TaskGroup* group) const {
   const tables::Snapshot& state = *attempt_.snapshot;
   const tables::AllocTable& allocs = state.allocs;
@@ -65,7 +65,7 @@ void VolumeCheck::sort_by_id(std::vector<tables::AllocRow>& rows) const {
             [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });
 }
 
-/// The allocation's group in its job version, if it asks for CSI volumes; else null.
+/// Returns the allocation's group in its job version if the group requests CSI volumes; otherwise null.
 const model::TaskGroup* VolumeCheck::csi_group(tables::AllocRow row) const {
   const tables::Snapshot& state = *attempt_.snapshot;
   const tables::VersionRow version = state.allocs.job[row];
@@ -75,7 +75,7 @@ const model::TaskGroup* VolumeCheck::csi_group(tables::AllocRow row) const {
   return nullptr;
 }
 
-/// Of the state's allocations there, ended or not, those that may use CSI volumes.
+/// Returns the state's allocations on the node, ended or not, that may use CSI volumes.
 std::span<const feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
   csi_rows_.clear(), csi_views_.clear();
   if (row == kNoRow) return csi_views_;
@@ -115,8 +115,8 @@ const model::Job* VolumeCheck::current_job(std::string_view job_namespace, std::
   return nullptr;
 }
 
-/// Claims are mostly those of the job's own allocations. Others, and removed ones, are searched among all: one by one a
-/// few times, then in an index of all.
+/// Returns the row of an allocation with a claim, mostly one of the job's own. Other IDs, also of removed allocations,
+/// are searched among all rows: by a scan the first few times, then by an index of all rows.
 tables::AllocRow VolumeCheck::find_row(base::Uuid id) {
   constexpr std::uint32_t kScans = 4;
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
@@ -128,7 +128,7 @@ tables::AllocRow VolumeCheck::find_row(base::Uuid id) {
   if (scans_ < kScans) {
     ++scans_;
     for (tables::AllocRow row = 0; row < allocs.size(); ++row)
-      if (allocs.id[row] == id && allocs.exists(row)) return row;  // a row outlives what was removed
+      if (allocs.id[row] == id && allocs.exists(row)) return row;  // the row of a removed allocation still has its ID
     return kNoRow;
   }
   if (all_rows_.empty()) {
@@ -192,14 +192,15 @@ bool VolumeCheck::passes(const Position& position) {  // R-FEAS-305
     counts_.filter(position.node_class, kReasonHostVolumes);
     return false;
   }
-  if (csi_ && !csi_->passes(node)) {  // volumes that are missing fail every node
+  if (csi_ && !csi_->passes(node)) {  // a missing volume fails every node
     counts_.filter(position.node_class, csi_reason(position.row));
     return false;
   }
   return true;
 }
 
-/// Id of the reason why the node fails the CSI check. Missing volumes are the reason on every node: named once.
+/// Returns the id of the reason why the node fails the CSI check. Missing volumes are the reason on every node, and are
+/// listed once.
 std::uint32_t VolumeCheck::csi_reason(NodeRow row) {
   if (csi_missing_ != kReasonNone) return csi_missing_;
   const std::uint32_t reason = attempt_.scratch.reasons.id(*csi_->failure(attempt_.snapshot->nodes.spec(row).node));

@@ -21,9 +21,9 @@ void add_amounts(const tables::ResourceShape& shape, FitUse& use) {
   base::wrap_add_to(use.disk_mb, shape.disk_mb);
 }
 
-/// Enters what `proposed` left out into the fit sum: one entry with their sums and all cores of the state, where these
-/// are known as a set, and, where the number of allocations is limited, empty ones for the rest of them.
-/// False: `proposed` has all allocations.
+/// Adds the allocations that `proposed` left out to the fit sum: one entry with their amounts, and with all held cores
+/// of the state if these are stored as a set. If the number of allocations is limited, empty entries stand for the
+/// others. False: `proposed` has all allocations.
 bool sum_others(FitParts& parts, NodeRow row, bool count_each) {
   const tables::NodeUse& use = parts.attempt.snapshot->nodes.use[row];
   const Proposed& proposed = parts.proposed;
@@ -68,7 +68,7 @@ bool judge_amounts(Building& b) {
     flat.cpu_mhz = shape->cpu_mhz;
     flat.memory_mb = shape->memory_mb;
     flat.disk_mb = shape->disk_mb;
-    if (proposed.held_cores() && i < proposed.rows.size()) {  // they are all in one entry
+    if (proposed.held_cores() && i < proposed.rows.size()) {  // all held cores are in one entry
       flat.cores.clear();
       if (!std::exchange(cores_are_in, true)) add_cores(*proposed.held_cores(), flat.cores);
     } else {
@@ -104,7 +104,7 @@ void evict_by_amounts(FitParts& parts, NodeRow row, const GroupView& v, Cell& ce
   room.cpu_mhz = capacity.cpu_mhz, room.memory_mb = capacity.memory_mb, room.disk_mb = capacity.disk_mb;
   ask.cpu_mhz = v.group->cpu_mhz, ask.memory_mb = v.group->memory_mb, ask.disk_mb = v.group->disk_mb;
   if (!parts.victims.for_resources(row, ask, room)) return;
-  // R-RANK-647: the use that did not fit, victims included; after too many allocations it was never summed.
+  // R-RANK-647: the use that did not fit, with the victims; it is 0 if the node had too many allocations.
   FitUse use;
   if (!parts.attempt.quirks.fit_counts_victims) {
     use = {ask.cpu_mhz, ask.memory_mb, ask.disk_mb};

@@ -18,7 +18,7 @@ PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::Node
   if (offer.too_few) return PlainFit{{}, kDimensionCores};
   base::wrap_add_to(with.cpu_mhz, base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, offer.mhz), group.cpu_mhz));
   PlainFit fit = plain_fit(capacity, use, with, group);
-  // R-RANK-535: behind cpu, ahead of memory.
+  // R-RANK-535: checked after cpu and before memory.
   if (offer.refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
     fit.dimension = kDimensionCores;
   return fit;
@@ -29,7 +29,7 @@ CoreOffer offered_cores(FitParts& parts, NodeRow row, const CompiledGroup& group
   CoreUse& use = parts.scratch.work.core_use;
   const NodeOverlay* const overlay = parts.scratch.overlay(row);
   if (!overlay || overlay->complex_allocs == 0) return use.offer(state, row, group.cores);
-  parts.cores.clear();  // what the plan places there holds cores besides
+  parts.cores.clear();  // the plan's placements hold cores as well
   const auto& placed = parts.attempt.plan->allocs;
   for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = placed[i].next_on_node)
     model::merge_cores(parts.cores, placed[i].held->cores);
@@ -79,7 +79,7 @@ bool decide_by_free_cores(FitParts& parts, NodeRow row, const GroupView& v, Cell
 
 bool assign_free_cores(Building& b, TaskGets& gets) {
   std::vector<std::uint16_t>& taken = b.parts.cores;
-  if (!b.parts.victims.victims.empty()) {  // what the victims so far held is free
+  if (!b.parts.victims.victims.empty()) {  // the cores of the victims so far are free
     taken.clear();
     b.parts.proposed.merge_cores(b.row, taken);
     for (const auto& [name, earlier] : b.option.resources->tasks) model::merge_cores(taken, earlier.cpu.reserved_cores);

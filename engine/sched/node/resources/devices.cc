@@ -10,10 +10,10 @@ using tables::NodeRow;
 namespace {
 
 constexpr Needs kFreeDevices = kDynamicPorts | Needs{Need::devices};
-constexpr std::size_t kGroupsMost = 32;  // of devices on a node; more are for the option
+constexpr std::size_t kGroupsMost = 32;  // device groups of a node; with more, an option is built
 
-/// Free instances of each group of the node's devices: a column of the state tells
-/// (tables/held_devices.h), else they are counted.
+/// Writes the free instances of each device group of the node, from a column of the state (tables/held_devices.h) if
+/// it has them; otherwise they are counted.
 void count_free_devices(FitParts& parts, NodeRow row, std::span<std::uint32_t> out) {
   const tables::Snapshot& state = *parts.attempt.snapshot;
   if (const tables::HeldDevices* const held = state.nodes.held_devices(row)) {
@@ -70,7 +70,7 @@ bool decide_by_free_devices(FitParts& parts, NodeRow row, const GroupView& v, Ce
   if (!no_ports && !parts.ports.free_for_certain(row, group)) return false;
   const std::vector<model::DeviceTable::Group>& groups = state.nodes.spec(row).devices.groups;
   if (groups.empty() || groups.size() > kGroupsMost) return false;
-  std::array<std::uint32_t, kGroupsMost> left;  // of each group, as the requests are served one after the other
+  std::array<std::uint32_t, kGroupsMost> left;  // free instances per group after the requests served so far
   count_free_devices(parts, row, left);
   Option& option = parts.option;
   option.device_weight = option.device_matched = 0;

@@ -15,7 +15,7 @@ bool enter_group_network(Building& b) {
   network = b.group().spec->networks.front();
   for (auto* list : {&network.dynamic_ports, &network.reserved_ports})
     for (model::Port& port : *list) {
-      if (!port.host_network.starts_with("${")) continue;  // a literal is itself
+      if (!port.host_network.starts_with("${")) continue;  // a literal needs no resolving
       const match::Target target = match::parse_target(port.host_network);
       const match::Side side = match::resolve(target, b.spec().node);
       if (!side.found) return false;  // dropped without a metric (R-RANK-612)
@@ -35,7 +35,7 @@ bool enter_group_network(Building& b) {
     parts.attempt.error = done.error().text;
     return false;
   }
-  // What is recorded is the ask as written, with host networks resolved and dynamic values filled in.
+  // The record is the request as written, with host networks resolved and dynamic ports filled in.
   if (b.group().has_task_network) index.add_ports(offered_ports);
   shared.ports.swap(offered_ports);
   return true;
