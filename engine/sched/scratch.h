@@ -1,15 +1,16 @@
 // A worker's own memory, reused from evaluation to evaluation: nothing here is allocated in the steady state.
 //
-// The first line of each cache's header says when an entry ends. By content: the key is never reused, and the answer is
-// always right. By state: the cache belongs to one state and follows its change log, or is filled again. By attempt:
-// the cache ends with the attempt.
+// The first line of each cache's header says how long an entry is valid. By content: for ever, because the key is never
+// reused. By state: for one state; the cache then follows the change log to the next state, or is filled again. By
+// attempt: until the attempt ends.
 //
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
 //   Reasons       texts of filter reasons and exhausted dimensions, as ids
 //   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
 //   KindVerdicts  per group request and kind of node: the check that fails first
 //   NodeFeed      node rows that changed since a state, which by-state caches refresh
-//   AskScores     per request for cpu, memory and disk: the fit score of nodes that no plan touches
+//   AskTables     per group request: score of each node that no plan touches, or the reason why it has no room
+//   RetryMemos    per job: the result of an attempt that planned nothing
 //   LooksPerNode  per group request: number of nodes that Selects had to visit
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
 //   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
@@ -282,14 +283,13 @@ struct Scratch {
     tsl::robin_map<tables::Symbol, bool> host_network_answers;
   } by_content;
 
-  /// Caches by state. NodeFeed lists the nodes that changed since. Lists of ready nodes and mirrors are by state as
-  /// well.
+  /// Caches by state, which `feed` keeps current. The lists of ready nodes and the mirrors below are by state as well.
   struct {
     NodeFeed feed;
     std::deque<NodeIndex> indexes;  ///< by base set id, as far as requested
     AskTables ask_tables;
     RetryMemos retries;
-    /// Whether each node has the host volumes that a group requested last, as CheckState by row.
+    /// CheckState by node row: does the node have the host volumes `asked`? Only for the latest request.
     struct {
       std::uint64_t epoch = 0;
       std::string asked;

@@ -210,7 +210,7 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
   EXPECT_GT(left, 0U);
 }
 
-/// A few requests repeatedly, on nodes that change meanwhile: cached scores (ask_scores.h) compared with the general
+/// A few requests repeatedly, on nodes that change meanwhile: cached scores (ask_table.h) compared with the general
 /// source, which has no cache.
 TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
   std::uint64_t known = 0;

@@ -30,7 +30,8 @@ class ByTable : Source {
  public:
   ByTable(SelectParts& parts, const Columns& columns) : Source(parts), columns_(columns) {}
 
-  /// Classes decide which nodes are filtered, and amounts of the state which are exhausted; the plan places only.
+  /// With these needs, the state decides which nodes are filtered or exhausted; the plan may place, but not stop or
+  /// update allocations.
   static constexpr Needs kServes{Need::network,
                                  Need::dynamic_ports,
                                  Need::several_host_networks,
@@ -56,7 +57,7 @@ class ByTable : Source {
                                  Need::mixed_profiles,
                                  Need::ports_or_cores_held,
                                  Need::invalid_nodes};
-  /// The same where eviction is allowed, in either pass.
+  /// The same for a job that may evict, for both passes of a Select.
   static constexpr Needs kServesEvicting{Need::network,        Need::dynamic_ports,  Need::several_host_networks,
                                          Need::static_ports,   Need::odd_ports,      Need::devices,
                                          Need::device_ids,     Need::cores,          Need::affinity,
@@ -65,7 +66,7 @@ class ByTable : Source {
                                          Need::evict_follows,  Need::host_networks,  Need::metrics,
                                          Need::shuffled_order, Need::mixed_profiles, Need::ports_or_cores_held,
                                          Need::invalid_nodes};
-  /// Needs of a group and its job with which the result on a node depends only on the group's request.
+  /// With these needs of a group and its job, the result on a node depends only on the group's request.
   static constexpr Needs kOfAnyJob{Need::network,      Need::dynamic_ports, Need::several_host_networks,
                                    Need::static_ports, Need::odd_ports,     Need::devices,
                                    Need::cores,        Need::affinity,      Need::spread,

@@ -1,6 +1,6 @@
-// Cache by attempt. The fast source for most Selects (kServes): nothing escapes the computed class, no eviction, and
-// only volumes that the node and the state decide. Same decisions and metrics as Walk, checked by
-// tests/sched/select_test.cc.
+// Cache by attempt. The fast source for most Selects (kServes): no constraint escapes the computed class, no eviction,
+// no volumes except host volumes of the nodes. It has the same decisions and metrics as Walk, which
+// tests/sched/select_test.cc checks.
 //
 // Two observations carry it. (1) Once the class of each node was seen, it is known which nodes pass the checks. So the
 // passing nodes form a list in visiting order, and a Select walks it without visiting the others; their number follows
@@ -25,7 +25,7 @@
 // and to consecutive Selects. After a Select of another group or by another source they start again at the cursor, with
 // the class verdicts of the ledger. A node that the plan changes is decided again when a Select comes back to it.
 //
-// If an equal request for amounts was decided before, most of a block is read from AskScores instead of being decided.
+// If an equal request was decided before, most of a block is read from its AskTable instead of being decided.
 // The counts of a distinct_property change from Select to Select, so its failures are decided at each visit. In
 // exhaustive mode without spreads, the final scores are in an index instead.
 #pragma once
@@ -74,7 +74,7 @@ class Columns : Source {
                                  Need::ports_or_cores_held,
                                  Need::invalid_nodes,
                                  Need::classes_by_node};
-  /// The needs for which cached results of earlier evaluations apply (ask_scores.h): checks by kind, fit by amounts
+  /// The needs for which cached results of earlier evaluations apply (ask_table.h): checks by kind, fit by amounts
   /// alone.
   static constexpr Needs kScoresServe{
       Need::distinct_hosts, Need::distinct_property,   Need::spread,        Need::secrets,
@@ -240,7 +240,7 @@ class Columns : Source {
     bool distinct_hosts = false, volumes = false;
     bool is_settled = false;    // no spread and no property
     AskTable* table = nullptr;  // null: no help from earlier evaluations
-    PortFit::Figures ports;     // of the block under way
+    PortFit::Figures ports;     // of the current block
     std::vector<const feasible::PropertySet*> properties;
     std::vector<std::vector<double>> spread_tables;
     std::size_t spread_sets = 0;
@@ -255,7 +255,7 @@ class Columns : Source {
   struct Failing {
     std::vector<FirstReason> first_reasons;
     std::size_t next_reason = 0;
-    std::vector<NodeReason> node_reasons;  // of nodes that fail a check of their own, ascending
+    std::vector<NodeReason> node_reasons;  // of nodes that fail a check that their class does not decide; ascending
     bool one_class = true, any_exhausted = false, one_dimension = true;
     std::uint32_t dimension = kReasonNone;
     SelectCounts::Tally classes, dimensions;
@@ -273,10 +273,10 @@ class Columns : Source {
     std::uint32_t last = 0;              // no bit is set above it
   };
 
-  GroupView* view_ = nullptr;  // of the group for which they were begun
+  GroupView* view_ = nullptr;  // the group for which the columns were begun
   bool active_ = false;
   bool taken_ = false;     // this attempt has memory for the columns
-  bool resumed_ = false;   // the ledger had class verdicts when they were begun
+  bool resumed_ = false;   // the ledger had class verdicts when the columns were begun
   bool untouched_ = true;  // only nodes of entries have an overlay (changes of the plan, the job's allocations)
   Extent extent_;
   Asks asks_;
