@@ -191,7 +191,7 @@ class MemoryCheck {
       SelectOptions options;
       options.evict = key.evicts();
       GroupView& v = begin(job, group, options, key.algorithm);
-      if (!(Access::key_of(stack_, v, key.evicts()) == key)) return false;  // of a job with another key
+      if (!(Access::key_of(stack_, v, key.evicts()) == key)) return false;  // the table is of another key
       if (!serves_now(key.evicts() ? ByTable::kServesEvicting : ByTable::kServes)) return false;
       if (table.lists_open) check_filtered(table, v);
       const bool distinct = v.needs.has(Need::distinct_hosts) || v.needs.has(Need::distinct_property);

@@ -28,7 +28,7 @@ tables::EvictionBound EvictOptions::room(NodeRow row, const CompiledGroup& group
 /// Returns an upper bound of the preemption score, for victims as bounded by `room` (priority of the highest, number)
 /// and none with a priority below `least`. The net priority (R-PREEMPT-701) of one victim of priority q, the highest,
 /// and k - 1 of priority p is q + (q + (k - 1) p) / q. It grows with k, and with q as long as (k - 1) p is below q^2.
-/// At most half of that is used, so that a step of q by 1 outweighs any rounding.
+/// The bound limits (k - 1) p to q^2 / 2, so that a step of q by 1 outweighs any rounding.
 double EvictOptions::best_preemption(const tables::EvictionBound& room, std::int32_t least) {
   BERTH_ASSERT(room.room == tables::Room::sure && least >= 1);
   const std::int64_t highest = room.priority;

@@ -4,7 +4,7 @@
 // without visiting the others.
 //
 //   of_row   8 B   per node row, as rank::Known
-//   counts  12 B   per (node class, reason): number of nodes without room
+//   counts  16 B   per (node class, reason): number of nodes without room
 //   open     4 B   if listed: every row that has or may have room, and some that have none; a row may occur twice
 //
 // A table follows the node feed. When a node changes, its entry is cleared, except for results that do not depend on

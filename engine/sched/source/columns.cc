@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
 constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // the first block; blocks beyond the computed order
 constexpr int kUnknownMost = 8;  // nodes of a block without a cached result that are decided one by one
-/// Number of cached results that can be cleared at the cost that one cached visit saves: one by one; all in sequence.
+/// A visit with a cached result saves as much as clearing this many results costs: one by one; all in sequence.
 constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
 
 AskKey key_of(const GroupView& v, const Candidates& candidates, const Attempt& attempt) {
