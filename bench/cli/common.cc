@@ -24,7 +24,8 @@ void add_sources(CLI::App& command, std::string& sources) {
 Result<sched::EnabledSources> enabled_sources(const std::string& command, const std::string& sources) {
   if (sources.empty()) return sched::EnabledSources();
   auto out = sched::EnabledSources::parse(sources);
-  if (!out) return tl::unexpected(InputError{command, "--sources", out.error(), "write for example no-columns,no-table"});
+  if (!out)
+    return tl::unexpected(InputError{command, "--sources", out.error(), "write for example no-columns,no-table"});
   return *out;
 }
 

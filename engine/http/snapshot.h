@@ -26,7 +26,7 @@ struct SnapshotParts {
   std::vector<fsm::JobRecord> jobs;
   std::array<std::uint64_t, fsm::kTables> tables{};
   std::function<json::Value()> stores;  ///< makes the JSON of the stores
-  std::uint64_t log_index = 0;  ///< of the newest log entry; at least the state's
+  std::uint64_t log_index = 0;          ///< of the newest log entry; at least the state's
   std::int64_t now_ns = 0;
 };
 [[nodiscard]] SnapshotParts take_parts(Simulation& simulation);

@@ -181,7 +181,7 @@ class Cluster {
   fsm::ClientUpdateEntry batch_;  // reports waiting to be written, sent by senders_ (R-CTRL-749)
   fsm::Answer flushed_;           // answer to the previous batch
   std::vector<tables::NodeRow> senders_;
-  std::vector<tables::NodeRow> returning_;  // nodes that reported and are not ready yet
+  std::vector<tables::NodeRow> returning_;                             // nodes that reported and are not ready yet
   std::vector<std::pair<tables::AllocRow, tables::TaskLogRef>> logs_;  // task events of the batch
   std::int64_t batch_due_ = lifecycle::kNever;
   bool by_clients_ = false;  // the change in progress is a client report, which clients need not hear of

@@ -25,9 +25,10 @@ TEST(LogLine, IsOneLineWhateverItsValues) {
 }
 
 TEST(LogLine, JsonHasTheFieldsAsMembers) {
-  EXPECT_EQ((LogLine{LogLevel::warn, kAt, "worker", "late", {{"job_id", "web"}}}.json()),
-            R"({"@level":"warn","@message":"late","@module":"worker","@timestamp":"2026-11-29T14:00:00.012Z","job_id":"web"})"
-            "\n");
+  EXPECT_EQ(
+      (LogLine{LogLevel::warn, kAt, "worker", "late", {{"job_id", "web"}}}.json()),
+      R"({"@level":"warn","@message":"late","@module":"worker","@timestamp":"2026-11-29T14:00:00.012Z","job_id":"web"})"
+      "\n");
 }
 
 TEST(LogLine, LevelsAreReadInAnyCase) {
