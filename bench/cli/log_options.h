@@ -18,7 +18,7 @@ struct LogArguments {
   std::string level;
   bool json = false;
 };
-/// Adds the options; `what` is what each line tells of. Without the option BERTH_LOG gives the level.
+/// Adds the options. `what` lists the events of each level for the help text. The default level is that of BERTH_LOG.
 void add_log(CLI::App& command, LogArguments& arguments, const std::string& what);
 /// The level; nullopt: no log. Error: not a level.
 [[nodiscard]] Result<std::optional<base::LogLevel>> log_level(const std::string& command,
@@ -27,7 +27,7 @@ void add_log(CLI::App& command, LogArguments& arguments, const std::string& what
 /// Writes a line to stderr.
 void print_log(std::string_view line);
 
-/// A line per evaluation of a run, at the real time. `next` hears what a run tells a listener beside it; may be null.
+/// Writes a line per evaluation of a run, with the real time. Calls are forwarded to `next`, which may be null.
 class EvaluationLog final : public server::Listener {
  public:
   EvaluationLog(bool json, server::Listener* next) : json_(json), next_(next) {}

@@ -157,11 +157,10 @@ class Replay final : public Reader {
  private:
   void use_strategy() {
     if (settings_.strategy.empty()) return;
-    server::Surroundings around = server::surroundings_of(past_->state());
-    auto ranker = strategy::registry().make_fit(*strategy::registry().parse(settings_.strategy), around.context);
-    if (!ranker) return;
-    ranker_ = std::move(*ranker);
-    past_->server().lane().scratch.strategy_fit.use(ranker_->fit(), std::move(around.models));
+    auto made = server::scoring_strategy(settings_.strategy, past_->state());
+    if (!made) return;
+    ranker_ = std::move(made->ranker);
+    past_->server().lane().scratch.strategy_fit.use(ranker_->fit(), std::move(made->models));
   }
 
   void leave_out(const char* reason) { ++report_.not_comparable[reason]; }
@@ -379,8 +378,8 @@ class Replay final : public Reader {
   const std::vector<model::SchedulerConfiguration> configs_;
   run::Progress progress_{"evaluations", finished_.size(), false};
   std::size_t next_ = 0, next_config_ = 0, state_number_ = 0;
-  std::unique_ptr<strategy::Ranker> ranker_;  // outlives the server, which calls its fit()
-  std::unique_ptr<Past> past_;                // null: before the first state, and in a gap
+  std::unique_ptr<const strategy::Ranker> ranker_;  // outlives the server, which calls its fit()
+  std::unique_ptr<Past> past_;                      // null: before the first state, and in a gap
   /// Jobs of the allocations planned by berth, by evaluation and name, until the recorded plan is applied.
   std::unordered_map<std::string, std::map<std::string, JobPtr>> planned_;
   std::uint64_t first_plan_ = 0;
@@ -397,14 +396,7 @@ Result<void> check(const Recording& recording, const OtherSettings& settings) {
   model::ClusterState none;
   if (auto done = dryrun::change_scheduler(none, settings.algorithm, settings.preemption); !done)
     return tl::unexpected(InputError{"berth replay", "--algorithm, --preemption", done.error(), ""});
-  if (settings.strategy.empty()) return {};
-  const auto spec = strategy::registry().parse(settings.strategy);
-  if (!spec) return tl::unexpected(spec.error());
-  server::ManualClock clock;
-  server::Server server({}, clock);
-  const server::Surroundings around = server::surroundings_of(server.store().current());
-  if (const auto fit = strategy::registry().make_fit(*spec, around.context); !fit) return tl::unexpected(fit.error());
-  return {};
+  return settings.strategy.empty() ? Result<void>() : server::check_scoring_strategy(settings.strategy);
 }
 
 }  // namespace

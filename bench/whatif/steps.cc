@@ -7,8 +7,8 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
-#include "berth/strategy.h"
 #include "io/files.h"
+#include "server/surroundings.h"
 
 namespace berth::whatif {
 namespace {
@@ -88,18 +88,13 @@ Result<void, std::string> read_config(const std::string& text, Step& step) {
   return wrong(fmt::format("'{}' is no algorithm; they are binpack and spread", base::shown(step.value)));
 }
 
-std::string problem_and_remedy(const InputError& error) {
-  return error.problem + (error.remedy.empty() ? "" : "; " + error.remedy);
-}
-
 Result<void, std::string> read_strategy(const std::string& text, Step& step) {
   step.value = text;
   if (text == kNomadStrategy) return {};
-  const auto spec = strategy::registry().parse(text);
-  if (!spec) return wrong(problem_and_remedy(spec.error()));
-  const auto fit = strategy::registry().make_fit(*spec, {});
-  if (!fit) return wrong(problem_and_remedy(fit.error()));
-  return {};
+  const auto checked = server::check_scoring_strategy(text);
+  if (checked) return {};
+  const InputError& error = checked.error();
+  return wrong(error.problem + (error.remedy.empty() ? "" : "; " + error.remedy));
 }
 
 Result<void, std::string> read_words(const std::vector<std::string>& words, Step& step) {
@@ -187,9 +182,7 @@ const std::vector<StepName>& step_names() {
       {"config", "algorithm=NAME", "binpack or spread, for the whole cluster", Change::config},
       {"preemption", "SCHEDULER=on|off", "preemption for service, batch, system or sysbatch jobs", Change::preemption},
       {"strategy", "STRATEGY",
-       "ranking strategy that scores the fit of nodes from then on, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth "
-       "compare "
-       "--list-strategies); nomad: Nomad's",
+       "a ranking strategy scores the fit of nodes from then on (see berth compare --list-strategies); nomad ends that",
        Change::strategy},
   };
   return kNames;

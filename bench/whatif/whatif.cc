@@ -228,11 +228,10 @@ Result<void, std::string> WhatIf::rank_by(const std::string& strategy) {
     fit.use({});
     return {};
   }
-  server::Surroundings around = server::surroundings_of(state());
-  auto ranker = strategy::registry().make_fit(*strategy::registry().parse(strategy), around.context);
-  if (!ranker) return wrong(ranker.error().problem);
-  fit.use((*ranker)->fit(), std::move(around.models));
-  ranker_ = std::move(*ranker);
+  auto made = server::scoring_strategy(settings_.strategy, state());
+  if (!made) return wrong(made.error().problem);
+  fit.use(made->ranker->fit(), std::move(made->models));
+  ranker_ = std::move(made->ranker);
   return {};
 }
 

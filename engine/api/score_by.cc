@@ -14,12 +14,9 @@ Result<void> Cluster::score_by(std::string_view strategy) {
     impl_->use_fit(impl_->server.lane());
     return {};
   }
-  const auto spec = strategy::registry().parse(strategy);
-  if (!spec) return tl::unexpected(spec.error());
-  server::Surroundings around = server::surroundings_of(impl_->store().current());
-  auto ranker = strategy::registry().make_fit(*spec, around.context);
-  if (!ranker) return tl::unexpected(ranker.error());
-  impl_->ranker = std::move(*ranker), impl_->models = std::move(around.models);
+  auto made = server::scoring_strategy(strategy, impl_->store().current());
+  if (!made) return tl::unexpected(made.error());
+  impl_->ranker = std::move(made->ranker), impl_->models = std::move(made->models);
   impl_->use_fit(impl_->server.lane());
   return {};
 }

@@ -26,8 +26,7 @@ std::string shown_time(std::int64_t time_ns) {
 
 std::optional<LogLevel> parse_log_level(std::string_view text) {
   std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : lower) c = ascii_lower(c);
   const auto* const found = std::find(kLevels.begin(), kLevels.end(), lower);
   if (found == kLevels.end()) return std::nullopt;
   return static_cast<LogLevel>(found - kLevels.begin());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "sched/node/strategy_fit.h"
 #include "strategy/fragments.h"
@@ -46,6 +47,21 @@ Surroundings surroundings_of(const tables::Snapshot& state) {
   out.context.fragments =
       std::make_shared<strategy::FragmentTables>(strategy::typical_workload(std::move(shapes)), out.models);
   return out;
+}
+
+Result<ScoringStrategy> scoring_strategy(std::string_view text, const tables::Snapshot& state) {
+  const auto spec = strategy::registry().parse(text);
+  if (!spec) return tl::unexpected(spec.error());
+  Surroundings around = surroundings_of(state);
+  auto ranker = strategy::registry().make_fit(*spec, around.context);
+  if (!ranker) return tl::unexpected(ranker.error());
+  return ScoringStrategy{std::move(*ranker), std::move(around.models)};
+}
+
+Result<void> check_scoring_strategy(std::string_view text) {
+  const tables::StateStore empty;
+  if (const auto made = scoring_strategy(text, empty.current()); !made) return tl::unexpected(made.error());
+  return {};
 }
 
 }  // namespace berth::server

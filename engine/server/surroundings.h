@@ -1,7 +1,9 @@
 // Input of a ranking strategy that replaces the fit component (R-STRAT-007): the cluster it compares with.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/strategy.h"
@@ -16,5 +18,16 @@ struct Surroundings {
   std::vector<std::string> models{""};
 };
 [[nodiscard]] Surroundings surroundings_of(const tables::Snapshot& state);
+
+/// A strategy that scores the fit of nodes, and the models that it knows, for StrategyFit::use().
+struct ScoringStrategy {
+  std::unique_ptr<const strategy::Ranker> ranker;
+  std::vector<std::string> models;
+};
+/// The strategy "NAME:KEY=VALUE" or "expr:FORMULA", which compares with `state` as it is now. Error: it does not exist,
+/// a parameter is wrong, or it is not a score of each node.
+[[nodiscard]] Result<ScoringStrategy> scoring_strategy(std::string_view text, const tables::Snapshot& state);
+/// The same error, before there is a state.
+[[nodiscard]] Result<void> check_scoring_strategy(std::string_view text);
 
 }  // namespace berth::server

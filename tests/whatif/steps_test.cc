@@ -79,6 +79,12 @@ TEST(Steps, RefuseWordsThatMeanNothing) {
     EXPECT_FALSE(with_shape(*add, shape)) << shape;
 }
 
+/// Also those that compare with a typical workload, which is known later.
+TEST(Steps, TakeEveryStrategyThatScoresNodes) {
+  for (const char* strategy : {"nomad", "best-fit", "fgd", "gpu-packing", "sum:best-fit=1", "expr:left_cpu"})
+    EXPECT_TRUE(make_step(Change::strategy, {strategy})) << strategy;
+}
+
 TEST(Steps, AreReadFromAFileWithTheLineOfWhatIsWrong) {
   const std::string path = "steps_test.steps";
   const auto read = [&](const char* text) {

@@ -181,15 +181,12 @@ json::Value counterfactual_answer(const BerthQuestion& asked) {
   const std::string was = config.scheduler_algorithm.empty() ? "binpack" : config.scheduler_algorithm;
   if (!asked.algorithm.empty()) config.scheduler_algorithm = asked.algorithm;
   dry_run.configure(config);
-  std::unique_ptr<strategy::Ranker> ranker;  // must outlive its fit function
+  std::unique_ptr<const strategy::Ranker> ranker;  // must outlive its fit function
   if (!asked.strategy.empty()) {
-    const auto spec = strategy::registry().parse(asked.strategy);
-    if (!spec) return no_answer(spec.error().problem + (spec.error().remedy.empty() ? "" : "; " + spec.error().remedy));
-    server::Surroundings around = server::surroundings_of(dry_run.tables());
-    auto made = strategy::registry().make_fit(*spec, around.context);
-    if (!made) return no_answer(made.error().problem);
-    ranker = std::move(*made);
-    dry_run.score_by(ranker->fit(), std::move(around.models));
+    auto made = server::scoring_strategy(asked.strategy, dry_run.tables());
+    if (!made) return no_answer(made.error().problem + (made.error().remedy.empty() ? "" : "; " + made.error().remedy));
+    ranker = std::move(made->ranker);
+    dry_run.score_by(ranker->fit(), std::move(made->models));
   }
   const server::DryRunAnswer instead = dry_run.decide();
   if (!as_it_is.error.empty() || !instead.error.empty())
