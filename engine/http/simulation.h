@@ -81,6 +81,9 @@ class Listeners final : public living::Listener {
   void failed(const server::EvalRecord& record, std::string_view why) override {
     each([&](auto& to) { to.failed(record, why); });
   }
+  void event_applied(const living::Event& what) override {
+    each([&](auto& to) { to.event_applied(what); });
+  }
   void entry_written(const living::WrittenEntry& what) override {
     each([&](auto& to) { to.entry_written(what); });
   }

@@ -34,6 +34,7 @@ fsm::Answer Cluster::apply(const Event& event) {
   if (!has_leader() && needs_leader(event)) return refused("No cluster leader");
   fsm::Answer answer = std::visit([this](const auto& what) { return happen(what); }, event);
   take(answer);
+  if (answer.error.empty()) recorder_->event_applied(event);
   return answer;
 }
 

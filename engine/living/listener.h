@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lifecycle/timers.h"
+#include "living/events.h"
 #include "server/config.h"
 #include "tables/state.h"
 
@@ -44,6 +45,7 @@ struct DrainEnd {
 /// Extends server::Listener, which reports evaluations.
 class Listener : public server::Listener {
  public:
+  virtual void event_applied(const Event&) {}  ///< an event from outside that was not refused
   virtual void entry_written(const WrittenEntry&) {}
   virtual void evaluation_decided(const DecidedEval&) {}
   virtual void evaluation_over() {}  ///< after the step that decided it; its result is written

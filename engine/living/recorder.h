@@ -23,6 +23,9 @@ class Recorder final : public server::Listener {
   base::DecisionDigest digest;
   std::function<void(const server::Lane&)> check;  ///< called after each plan, if set
 
+  void event_applied(const Event& event) {
+    if (listener_) listener_->event_applied(event);
+  }
   void written(const WrittenEntry& entry);
   void evaluation_over() {
     if (listener_) listener_->evaluation_over();

@@ -226,6 +226,9 @@ TEST_F(ReadsTest, AnswersForWhatItHasNot) {  // R-API-467 to 469, 503 to 516
   EXPECT_EQ(client_->put("/v1/search", "{\"Prefix\": \"w\"").body, "unexpected EOF");  // R-API-15
   EXPECT_EQ(client_->put("/v1/search", R"({"Prefix": "w", "Context": "jobs"} and more)").status, 200);
   EXPECT_NE(client_->get("/ui/clients").body.find("<title>berth"), std::string::npos);
+  EXPECT_EQ(client_->get("/ui/jobs/team%2Fshop@default").body, client_->get("/ui/").body);
+  EXPECT_EQ(client_->get("/ui/files/main.js").headers["content-type"], "text/javascript; charset=utf-8");
+  EXPECT_EQ(client_->get("/ui/files/missing.js").status, 404);
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ void LiveView::attach(Simulation& simulation) {
 /// Counts the present objects.
 void LiveView::begin() {
   allocs_ = {};
-  nodes_.clear(), jobs_.clear(), is_noted_node_.clear(), is_noted_job_.clear();
-  decisions_.clear(), newest_decisions_.clear();
+  nodes_.clear(), jobs_.clear(), is_noted_node_.clear(), is_noted_in_full_.clear(), is_noted_job_.clear();
+  decisions_.clear(), newest_decisions_.clear(), marks_.clear();
   const tables::AllocTable& allocs = simulation_->state().allocs;
   for (tables::AllocRow row = 0; row < allocs.size(); ++row)
     if (allocs.exists(row)) ++allocs_[static_cast<std::size_t>(allocs.client[row])];
@@ -45,9 +45,10 @@ void LiveView::begin() {
 
 // ---------------------------------------------------------------- events
 
-void LiveView::note_node(tables::NodeRow node) {
+void LiveView::note_node(tables::NodeRow node, bool in_full) {
   if (readers_.empty() || node >= kNodes) return;
-  if (node >= is_noted_node_.size()) is_noted_node_.resize(node + 1);
+  if (node >= is_noted_node_.size()) is_noted_node_.resize(node + 1), is_noted_in_full_.resize(node + 1);
+  if (in_full) is_noted_in_full_[node] = true;
   if (is_noted_node_[node]) return;
   is_noted_node_[node] = true;
   nodes_.push_back(node);
@@ -69,7 +70,58 @@ void LiveView::attempt(server::Lane& lane) {
 
 void LiveView::entry_written(const living::WrittenEntry&) { ++entries_; }
 
-void LiveView::node_changed(const living::NodeChange& what) { note_node(what.row); }
+/// Adds a mark, or counts the node to one of the last marks. `node` kNoRow: the whole cluster.
+void LiveView::note_mark(const char* kind, tables::NodeRow node) {
+  constexpr std::int64_t kTogether = 10 * base::kSecond;
+  constexpr std::size_t kExamined = 16;
+  const std::int64_t now = simulation_->now();
+  for (std::size_t i = 0; i < std::min(kExamined, marks_.size()); ++i) {
+    Mark& mark = marks_[marks_.size() - 1 - i];
+    if (std::string_view(mark.kind) != kind || now - mark.at > kTogether || now < mark.until) continue;
+    ++mark.count, mark.until = now;
+    first_changed_mark_ = std::min(first_changed_mark_, mark.number);
+    return;
+  }
+  Mark mark{.number = next_mark_++, .at = now, .until = now, .kind = kind};
+  if (node != tables::kNoRow) {
+    const std::string* name = simulation_->state().value_text(tables::kNameColumn, node);
+    mark.node_id = base::to_text(simulation_->state().nodes.id(node)), mark.node_name = name ? *name : mark.node_id;
+  }
+  marks_.push_back(std::move(mark));
+  if (marks_.size() > kMarks) marks_.pop_front();
+}
+
+/// Faults. Their consequences, and drains, are changes of nodes.
+void LiveView::event_applied(const living::Event& what) {
+  const auto mark = [&](const char* kind, const std::string& id) {
+    note_mark(kind, simulation_->store().find_node(id));
+  };
+  if (const auto* event = std::get_if<living::NodeUnreachable>(&what)) mark("partition", event->node_id);
+  if (const auto* event = std::get_if<living::NodeReachable>(&what)) mark("heal", event->node_id);
+  if (const auto* event = std::get_if<living::ClientRestart>(&what))
+    mark(event->down_ns == client::kNever ? "kill" : "restart", event->node_id);
+  if (const auto* event = std::get_if<living::ReportLag>(&what))
+    mark(event->lag_ns > 0 ? "slow" : "heal", event->node_id);
+  if (std::holds_alternative<living::LeaderChange>(what)) note_mark("leader", tables::kNoRow);
+}
+
+void LiveView::node_changed(const living::NodeChange& what) {
+  note_node(what.row, true);
+  const tables::NodeTable& nodes = simulation_->state().nodes;
+  if (what.removed) return note_mark("lose", what.row);
+  if (what.is_new) return note_mark("join", what.row);
+  const bool draining = (nodes.state[what.row] & tables::kDraining) != 0;
+  const bool eligible = (nodes.state[what.row] & tables::kEligible) != 0;
+  const tables::NodeStatus status = nodes.status(what.row);
+  if (status != what.status_before) {
+    static constexpr const char* kKinds[] = {"", "ready", "down", "disconnected"};
+    if (status != tables::NodeStatus::initializing) note_mark(kKinds[static_cast<std::size_t>(status)], what.row);
+  }
+  if (draining != what.draining_before)
+    note_mark(draining ? "drain" : "drained", what.row);
+  else if (eligible != what.eligible_before)
+    note_mark(eligible ? "eligible" : "ineligible", what.row);
+}
 
 void LiveView::alloc_changed(const living::AllocChange& what) {
   const tables::AllocTable& allocs = simulation_->state().allocs;
@@ -138,8 +190,32 @@ json::Value LiveView::node_json(tables::NodeRow row) const {
   const tables::NodeTable& nodes = simulation_->state().nodes;
   const tables::NodeUse& use = nodes.use[row];
   const tables::NodeCapacity& has = nodes.capacity(row);
-  return json::Array{static_cast<std::int64_t>(row), static_cast<std::int64_t>(nodes.state[row]),
-                     share(use.cpu_mhz, has.cpu_mhz), share(use.memory_mb, has.memory_mb)};
+  return json::Array{static_cast<std::int64_t>(row),  static_cast<std::int64_t>(nodes.state[row]),
+                     share(use.cpu_mhz, has.cpu_mhz), share(use.memory_mb, has.memory_mb),
+                     share(use.disk_mb, has.disk_mb), static_cast<std::int64_t>(use.alloc_count)};
+}
+
+void LiveView::push_names(tables::NodeRow row, json::Value& node) const {
+  const tables::Snapshot& state = simulation_->state();
+  node.push(base::to_text(state.nodes.id(row)));
+  for (const tables::ColumnId column :
+       {tables::kNameColumn, tables::kDatacenterColumn, tables::kClassColumn, tables::kPoolColumn}) {
+    const std::string* text = state.value_text(column, row);
+    node.push(text ? *text : "");
+  }
+}
+
+json::Value LiveView::marks_json(std::uint64_t from) const {
+  json::Value out = json::Value::array();
+  for (const Mark& mark : marks_) {
+    if (mark.number < from) continue;
+    json::Value one = json::Value::object();
+    one.set("number", mark.number), one.set("at", mark.at / 1'000'000), one.set("until", mark.until / 1'000'000);
+    one.set("kind", mark.kind), one.set("count", mark.count);
+    one.set("id", mark.node_id), one.set("node", mark.node_name);
+    out.push(std::move(one));
+  }
+  return out;
 }
 
 json::Value LiveView::job_json(tables::JobKeyRow row) const {
@@ -167,11 +243,23 @@ json::Value LiveView::counts_json() const {
   for (std::size_t i = 0; i < allocs_.size(); ++i)
     allocs.set(tables::to_text(static_cast<tables::Client>(i)), allocs_[i]);
   std::int64_t ready = 0, down = 0, draining = 0, all = 0;
+  tables::NodeUse used;  // sums over the nodes that are ready, including ineligible ones
+  std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   for (tables::NodeRow row = 0; row < state.nodes.size(); ++row) {
     if (!state.nodes.exists(row)) continue;
     ++all, ready += state.nodes.ready(row), draining += (state.nodes.state[row] & tables::kDraining) != 0;
     down += state.nodes.status(row) == tables::NodeStatus::down;
+    if (state.nodes.status(row) != tables::NodeStatus::ready) continue;
+    const tables::NodeUse& use = state.nodes.use[row];
+    const tables::NodeCapacity& has = state.nodes.capacity(row);
+    used.cpu_mhz += use.cpu_mhz, used.memory_mb += use.memory_mb, used.disk_mb += use.disk_mb;
+    cpu_mhz += has.cpu_mhz, memory_mb += has.memory_mb, disk_mb += has.disk_mb;
   }
+  json::Value resources = json::Value::object();
+  resources.set("cpu_mhz", json::Array{used.cpu_mhz, cpu_mhz});
+  resources.set("memory_mb", json::Array{used.memory_mb, memory_mb});
+  resources.set("disk_mb", json::Array{used.disk_mb, disk_mb});
+  out.set("resources", std::move(resources));
   nodes.set("all", all), nodes.set("ready", ready), nodes.set("down", down), nodes.set("draining", draining);
   std::int64_t jobs = 0, live = 0;
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key)
@@ -204,7 +292,7 @@ std::string LiveView::state_message() {
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size() && jobs.size() < kJobs; ++key)
     if (state.jobs.objects[key]) jobs.push(job_json(key));
   for (const json::Value& line : newest_decisions_) decisions.push(line);
-  out.set("jobs", std::move(jobs)), out.set("decisions", std::move(decisions));
+  out.set("jobs", std::move(jobs)), out.set("decisions", std::move(decisions)), out.set("marks", marks_json(0));
   return json::to_text(out);
 }
 
@@ -220,8 +308,12 @@ std::string LiveView::tick_message() {
   rates.set("evaluations", per_second(evaluations_)), rates.set("entries", per_second(entries_));
   const tables::Snapshot& state = simulation_->state();
   for (const tables::NodeRow row : nodes_) {
-    if (row < state.nodes.size()) nodes.push(node_json(row));  // the cluster may have been replaced
-    is_noted_node_[row] = false;
+    if (row < state.nodes.size()) {  // the cluster may have been replaced
+      json::Value node = node_json(row);
+      if (is_noted_in_full_[row]) push_names(row, node);
+      nodes.push(std::move(node));
+    }
+    is_noted_node_[row] = is_noted_in_full_[row] = false;
   }
   const std::size_t skipped = jobs_.size() > kJobs ? jobs_.size() - kJobs : 0;
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -231,7 +323,8 @@ std::string LiveView::tick_message() {
   for (const json::Value& line : decisions_) decisions.push(line);
   out.set("nodes", std::move(nodes)), out.set("jobs", std::move(jobs)), out.set("rates", std::move(rates));
   out.set("counts", counts_json()), out.set("latency", latency_json()), out.set("decisions", std::move(decisions));
-  out.set("decisions_missed", decisions_missed_);
+  out.set("decisions_missed", decisions_missed_), out.set("marks", marks_json(first_changed_mark_));
+  first_changed_mark_ = next_mark_;
   nodes_.clear(), jobs_.clear(), decisions_.clear(), latencies_ns_.clear();
   placed_ = ended_ = evaluations_ = entries_ = decisions_missed_ = 0;
   last_tick_ns_ = real;
@@ -266,9 +359,7 @@ bool LiveView::send_all(const Reader& reader) {
   };
   for (tables::NodeRow row = 0; row < std::min<std::size_t>(nodes.size(), kNodes); ++row) {
     json::Value one = node_json(row);
-    const std::string *name = simulation_->state().value_text(tables::kNameColumn, row),
-                      *datacenter = simulation_->state().value_text(tables::kDatacenterColumn, row);
-    one.push(base::to_text(nodes.id(row))), one.push(name ? *name : ""), one.push(datacenter ? *datacenter : "");
+    push_names(row, one);
     names.push(std::move(one));
     if (names.size() == kNodesPerMessage) flush(row + std::size_t{1});
   }
