@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/printable.h"
+#include "base/text.h"
 #include "server/eval_line.h"
 
 namespace berth::cli {
