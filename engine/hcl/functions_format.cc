@@ -257,6 +257,10 @@ class Format {
 CallOutcome format_list(Arguments arguments, const FileAccess&) {
   const std::string& format = arguments[0].string();
   const auto values = arguments.subspan(1);
+  if (values.empty()) {  // as format(), with its errors
+    auto text = Format(format, values).run();
+    return text ? CallOutcome(Value::list(Kind::string, {*std::move(text)})) : text;
+  }
   std::optional<std::size_t> length;
   std::size_t first = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -49,7 +49,10 @@ class TimeReader {
                       number("hour", 1, 2, 0, 23, hour) && separator(':') && number("minute", 2, 2, 0, 59, minute) &&
                       separator(':') && number("second", 2, 2, 0, 59, second) && fraction(time) && zone(time);
     if (!fits) return tl::unexpected(not_a_timestamp(problem_));
-    if (!rest_.empty()) return tl::unexpected(not_a_timestamp("extra text: " + base::go_quote(rest_)));
+    if (!rest_.empty()) {
+      bad(rest_, "timestamp segment");
+      return tl::unexpected(not_a_timestamp(problem_));
+    }
     const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(year)),
                                            std::chrono::month(static_cast<unsigned>(month)),
                                            std::chrono::day(static_cast<unsigned>(day))};
@@ -63,7 +66,8 @@ class TimeReader {
   static std::string not_a_timestamp(const std::string& problem) { return "not a valid RFC3339 timestamp: " + problem; }
 
   bool bad(std::string_view text, const char* part) {
-    problem_ = "cannot use " + base::go_quote(text) + " as " + part;
+    problem_ = text.empty() ? std::string("end of string before ") + part
+                            : "cannot use " + base::go_quote(text) + " as " + part;
     return false;
   }
 
@@ -83,8 +87,11 @@ class TimeReader {
       rest_.remove_prefix(1);
       return true;
     }
-    problem_ = wanted == 'T' ? "missing required time introducer 'T'"
-                             : std::string("missing required separator '") + wanted + "'";
+    const std::string expected = std::string("where \"") + wanted + "\" is expected";
+    if (wanted == 'T')
+      problem_ = "missing required time introducer 'T'";
+    else
+      problem_ = (rest_.empty() ? "end of string " : "found " + base::go_quote(rest_) + " ") + expected;
     return false;
   }
 
@@ -114,9 +121,9 @@ class TimeReader {
     }
     const std::int64_t hours = (whole[1] - '0') * 10 + (whole[2] - '0');
     const std::int64_t minutes = (whole[4] - '0') * 10 + (whole[5] - '0');
-    if (hours > 24 || minutes > 59) return bad(whole, "UTC offset");
-    time.offset = (hours * 60 + minutes) * 60 * (whole[0] == '-' ? -1 : 1);
     rest_.remove_prefix(6);
+    if (hours > 24 || minutes > 60) return bad(rest_, "UTC offset");  // after a number out of range: the rest
+    time.offset = (hours * 60 + minutes) * 60 * (whole[0] == '-' ? -1 : 1);
     return true;
   }
 

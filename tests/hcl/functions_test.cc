@@ -149,8 +149,26 @@ TEST(HclFunctions, TellTimes) {  // R-HCL-590 to 592
   EXPECT_EQ(answer("timeadd", {Value::of("2017-11-22T23:59:59+01:00"), Value::of("1s")}),
             "\"2017-11-23T00:00:00+01:00\"");
   EXPECT_EQ(answer("timeadd", {Value::of("2017-11-22T00:00:00.25Z"), Value::of("-500ms")}), "\"2017-11-21T23:59:59Z\"");
-  EXPECT_EQ(answer("formatdate", {Value::of("YYYY"), Value::of("x")}),
-            "error: not a valid RFC3339 timestamp: cannot use \"x\" as year");
+  struct Bad {
+    const char *time, *why;
+  };
+  for (const Bad& one : {Bad{"x", "cannot use \"x\" as year"}, Bad{"", "end of string before year"},
+                         Bad{"2018", "end of string where \"-\" is expected"},
+                         Bad{"2018/01/02T03:02:01Z", "found \"/01/02T03:02:01Z\" where \"-\" is expected"},
+                         Bad{"2018-01-02", "missing required time introducer 'T'"},
+                         Bad{"2018-01-02T03:02Z", "found \"Z\" where \":\" is expected"},
+                         Bad{"2018-01-02T03:02:01", "end of string before UTC offset"},
+                         Bad{"2018-01-02T03:02:01+25:00", "end of string before UTC offset"},
+                         Bad{"2018-01-02T03:02:01Zx", "cannot use \"x\" as timestamp segment"},
+                         Bad{"2018-02-30T03:02:01Z", "day out of range"}})
+    EXPECT_EQ(answer("formatdate", {Value::of("YYYY"), Value::of(one.time)}),
+              std::string("error: not a valid RFC3339 timestamp: ") + one.why);
+}
+
+TEST(HclFunctions, FormatAListWithoutArguments) {  // R-HCL-584
+  EXPECT_EQ(answer("formatlist", {Value::of("x")}), "[\"x\"]");
+  EXPECT_EQ(answer("formatlist", {Value::of("%s")}),
+            "error: not enough arguments for \"%s\" at 0: need index 1 but have 0 total");
 }
 
 }  // namespace
