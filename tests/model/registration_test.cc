@@ -105,6 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         RejectCase{"Type", R"("Type":"other")", "", "", "Invalid job type: \"other\""},
         RejectCase{"Core", R"("Type":"_core")", "", "", "job type cannot be core"},
+        RejectCase{"EmptyDatacenters", R"("Datacenters":["","a",""])", "", "",
+                   "2 errors occurred:\n\t* Job datacenter must be non-empty string\n\t* Job datacenter"},
         RejectCase{"Priority", R"("Priority":101)", "", "", "job priority must be between [1, 100]"},
         RejectCase{"Payload", R"("Payload":"aGk=")", "", "", "payload"},
         RejectCase{"TotalCount", "", R"("Count":50001)", "", "job_max_count"},

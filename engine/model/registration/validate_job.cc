@@ -29,8 +29,8 @@ void validate_identity(const Job& job, ErrorList& errors) {
            job.type != "sysbatch")
     errors.add("Invalid job type: " + base::go_quote(job.type));
   if (job.datacenters.empty()) errors.add("Missing job datacenters");
-  if (std::find(job.datacenters.begin(), job.datacenters.end(), "") != job.datacenters.end())
-    errors.add("Job datacenter must be non-empty string");
+  for (const std::string& datacenter : job.datacenters)
+    if (datacenter.empty()) errors.add("Job datacenter must be non-empty string");
 }
 
 void validate_groups(const Job& job, const EmptyContainers& empty, ErrorList& errors) {
