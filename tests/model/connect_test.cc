@@ -3,6 +3,7 @@
 
 #include "io/json_parse.h"
 #include "model/registration/register_job.h"
+#include "model/registration/validate_job.h"
 #include "model/update/spec_changed.h"
 #include "support/sanitized.h"
 
@@ -232,6 +233,37 @@ TEST(Registration, FillsWhatIsStored) {  // R-REG-140 to 143, 250
   EXPECT_EQ(std::as_const(task.artifacts)[0]["RelativeDest"].as_string(), "local/b.tgz?x=1");
   EXPECT_EQ(task.csi_plugin_config["StagePublishBaseDir"].as_string(), "/local/csi");
   EXPECT_EQ(task.csi_plugin_config["HealthTimeout"].as_int(), 30'000'000'000);
+}
+
+TEST(Registration, ExplainsABadPrefix) {  // R-REG-117, row 1
+  const std::pair<const char*, const char*> cases[] = {
+      {"10.0.0.0/8", ""},
+      {"::/0", ""},
+      {"1:2:3:4:5:6:7::/8", ""},
+      {"64:ff9b::1.2.3.4/96", ""},
+      {"x", "no '/'"},
+      {"x/8", R"(ParseAddr("x"): unable to parse IP)"},
+      {"%e/8", R"(ParseAddr("%e"): missing IPv6 address)"},
+      {"10.0.0/8", R"(ParseAddr("10.0.0"): IPv4 address too short)"},
+      {"10..0.1/8", R"(ParseAddr("10..0.1"): IPv4 field must have at least one digit (at ".0.1"))"},
+      {"fd00:::/8", R"(ParseAddr("fd00:::"): each colon-separated field must have at least one digit (at ":"))"},
+      {"1::2::3/8", R"(ParseAddr("1::2::3"): multiple :: in address (at ":3"))"},
+      {"12345::/8", R"(ParseAddr("12345::"): each group must have 4 or fewer digits (at "12345::"))"},
+      {"1:g::/8", R"(ParseAddr("1:g::"): each colon-separated field must have at least one digit (at "g::"))"},
+      {"1g::/8", R"(ParseAddr("1g::"): unexpected character, want colon (at "g::"))"},
+      {"1:2:/8", R"(ParseAddr("1:2:"): colon must be followed by more characters (at ":"))"},
+      {"1:2/8", R"(ParseAddr("1:2"): address string too short)"},
+      {"1:2:3:4:5:6:7:8:9/8", R"(ParseAddr("1:2:3:4:5:6:7:8:9"): trailing garbage after address (at "9"))"},
+      {"1:2:3:4:5:6:7:8::/8", R"(ParseAddr("1:2:3:4:5:6:7:8::"): the :: must expand to at least one field of zeros)"},
+      {"::1.2.3/96", R"(ParseAddr("::1.2.3"): IPv4 address too short)"},
+      {"fd00::%1/64", "IPv6 zones cannot be present in a prefix"},
+      {"10.0.0.0/", R"(bad bits after slash: "")"},
+      {"10.0.0.0/08", R"(bad bits after slash: "08")"},
+      {"10.0.0.0/33", "prefix length out of range"},
+      {"fd00::/1000", "prefix length out of range"}};
+  for (const auto& [text, problem] : cases)
+    EXPECT_EQ(prefix_problem(text),
+              *problem ? "netip.ParsePrefix(\"" + std::string(text) + "\"): " + problem : std::string());
 }
 
 TEST(Registration, AHugeJobIsLinear) {

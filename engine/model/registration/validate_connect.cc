@@ -214,55 +214,67 @@ std::string gateway_problem(const Value& gateway) {
   return kinds == 1 ? "" : "One Consul Gateway Configuration must be set";
 }
 
-/// Go's error for an IPv4 address, or "".
-std::string ipv4_problem(const std::string& text) {
-  const std::string failed = "ParseAddr(" + go_quote(text) + "): ";
+/// Go's error for an address; `at`: from where on it does not fit.
+std::string address_error(const std::string& whole, const std::string& problem, std::string_view at = {}) {
+  return "ParseAddr(" + go_quote(whole) + "): " + problem + (at.empty() ? "" : " (at " + go_quote(at) + ")");
+}
+
+/// Go's error for the IPv4 address at the end of `whole`, or "".
+std::string ipv4_problem(const std::string& whole, std::string_view text) {
   int fields = 0, digits = 0, value = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c >= '0' && c <= '9') {
-      if (digits == 1 && value == 0) return failed + "IPv4 field has octet with leading zero";
+      if (digits == 1 && value == 0) return address_error(whole, "IPv4 field has octet with leading zero");
       value = value * 10 + (c - '0'), ++digits;
-      if (value > 255) return failed + "IPv4 field has value >255";
+      if (value > 255) return address_error(whole, "IPv4 field has value >255");
     } else if (c == '.') {
       if (i == 0 || i + 1 == text.size() || text[i - 1] == '.')
-        return failed + "IPv4 field must have at least one digit (at " + go_quote(text.substr(i)) + ")";
-      if (fields == 3) return failed + "IPv4 address too long";
+        return address_error(whole, "IPv4 field must have at least one digit", text.substr(i));
+      if (fields == 3) return address_error(whole, "IPv4 address too long");
       ++fields, value = digits = 0;
     } else {
-      return failed + "unexpected character (at " + go_quote(text.substr(i)) + ")";
+      return address_error(whole, "unexpected character", text.substr(i));
     }
   }
-  return fields < 3 ? failed + "IPv4 address too short" : "";
+  return fields < 3 ? address_error(whole, "IPv4 address too short") : "";
 }
 
-/// True for eight groups of hex digits, some possibly elided once, with an optional IPv4 address at the end.
-bool is_ipv6(std::string_view text) {
+/// Go's error for an IPv6 address without a zone, or "": eight groups of hex digits, some possibly elided once, with an
+/// optional IPv4 address in place of the last two.
+std::string ipv6_problem(const std::string& whole) {
+  constexpr int kGroups = 8;
+  std::string_view text = whole;
   int groups = 0;
   bool gap = false;
   if (text.starts_with("::")) gap = true, text.remove_prefix(2);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(':'), text.size());
-    const std::string_view part = text.substr(0, end);
-    if (part.find('.') != std::string_view::npos) {
-      if (end != text.size() || !ipv4_problem(std::string(part)).empty()) return false;
-      groups += 2;
+  while (groups < kGroups && !text.empty()) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789abcdefABCDEF"), text.size());
+    if (digits > 4) return address_error(whole, "each group must have 4 or fewer digits", text);
+    if (digits == 0) return address_error(whole, "each colon-separated field must have at least one digit", text);
+    if (digits < text.size() && text[digits] == '.') {
+      if (!gap && groups != kGroups - 2)
+        return address_error(whole, "embedded IPv4 address must replace the final 2 fields of the address", text);
+      if (groups + 2 > kGroups)
+        return address_error(whole, "too many hex fields to fit an embedded IPv4 at the end of the address", text);
+      if (std::string problem = ipv4_problem(whole, text); !problem.empty()) return problem;
+      groups += 2, text = {};
       break;
     }
-    if (part.empty() || part.size() > 4 || part.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos)
-      return false;
     ++groups;
-    text.remove_prefix(end);
+    text.remove_prefix(digits);
     if (text.empty()) break;
+    if (text[0] != ':') return address_error(whole, "unexpected character, want colon", text);
+    if (text.size() == 1) return address_error(whole, "colon must be followed by more characters", text);
     text.remove_prefix(1);
-    if (text.starts_with(':')) {
-      if (gap) return false;
+    if (text[0] == ':') {
+      if (gap) return address_error(whole, "multiple :: in address", text);
       gap = true, text.remove_prefix(1);
-    } else if (text.empty()) {
-      return false;
     }
   }
-  return gap ? groups < 8 : groups == 8;
+  if (!text.empty()) return address_error(whole, "trailing garbage after address", text);
+  if (groups < kGroups) return gap ? "" : address_error(whole, "address string too short");
+  return gap ? address_error(whole, "the :: must expand to at least one field of zeros") : "";
 }
 
 }  // namespace
@@ -274,17 +286,17 @@ std::string prefix_problem(const std::string& text) {
   const std::string address = text.substr(0, slash), bits = text.substr(slash + 1);
   const std::size_t mark = address.find_first_of(".:%");
   const bool four = mark != std::string::npos && address[mark] == '.';
-  if (four) {
-    if (const std::string problem = ipv4_problem(address); !problem.empty()) return failed + problem;
-  } else if (address.find('%') != std::string::npos && address.find(':') != std::string::npos) {
-    return failed + "IPv6 zones cannot be present in a prefix";
-  } else if (!is_ipv6(address)) {
-    return failed + "ParseAddr(" + go_quote(address) + "): unable to parse IP";
-  }
-  const bool number = !bits.empty() && bits.size() <= 3 && (bits.size() == 1 || bits[0] != '0') &&
-                      bits.find_first_not_of("0123456789") == std::string::npos;
-  if (!number) return failed + "bad bits after slash: " + go_quote(bits);
-  return std::stoi(bits) > (four ? 32 : 128) ? failed + "prefix length out of range" : "";
+  if (mark == std::string::npos) return failed + address_error(address, "unable to parse IP");
+  if (address[mark] == '%') return failed + address_error(address, "missing IPv6 address");
+  if (const std::size_t zone = address.find('%'); !four && zone != std::string::npos)
+    return failed + (zone + 1 == address.size() ? address_error(address, "zone must be a non-empty string")
+                                                : "IPv6 zones cannot be present in a prefix");
+  if (const std::string problem = four ? ipv4_problem(address, address) : ipv6_problem(address); !problem.empty())
+    return failed + problem;
+  const bool signed_or_padded = bits.size() > 1 && (bits[0] < '1' || bits[0] > '9');
+  const auto length = base::parse_uint64(bits);
+  if (signed_or_padded || !length) return failed + "bad bits after slash: " + go_quote(bits);
+  return *length > (four ? 32U : 128U) ? failed + "prefix length out of range" : "";
 }
 
 std::string connect_network_problem(const std::string& what, const TaskGroup& group, bool host_allowed) {
