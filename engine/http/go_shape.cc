@@ -1,89 +1,163 @@
 #include "http/go_shape.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <vector>
 
 namespace berth::http {
 
 namespace {
 
-/// Fields of a job with objects of the API, single or in a list, and their type.
-struct Holder {
-  std::string_view field, type;
+/// `fields`: groups of a type and its fields, such as "string Name Type; int Count"; types as Go prints them, without
+/// blanks and without the pointer of a field.
+struct GoType {
+  std::string_view name, fields;
 };
-constexpr Holder kHolders[] = {
-    {"Affinities", "Affinity"},
-    {"Artifacts", "TaskArtifact"},
-    {"Checks", "ServiceCheck"},
-    {"Connect", "ConsulConnect"},
-    {"Constraints", "Constraint"},
-    {"Devices", "RequestedDevice"},
-    {"Disconnect", "DisconnectStrategy"},
-    {"DynamicPorts", "Port"},
-    {"EphemeralDisk", "EphemeralDisk"},
-    {"Job", "Job"},
-    {"Lifecycle", "TaskLifecycle"},
-    {"LogConfig", "LogConfig"},
-    {"Migrate", "MigrateStrategy"},
-    {"Networks", "NetworkResource"},
-    {"ParameterizedJob", "ParameterizedJobConfig"},
-    {"Periodic", "PeriodicConfig"},
-    {"ReschedulePolicy", "ReschedulePolicy"},
-    {"ReservedPorts", "Port"},
-    {"Resources", "Resources"},
-    {"RestartPolicy", "RestartPolicy"},
-    {"Services", "Service"},
-    {"SpreadTarget", "SpreadTarget"},
-    {"Spreads", "Spread"},
-    {"TaskGroups", "TaskGroup"},
-    {"Tasks", "Task"},
-    {"Templates", "Template"},
-    {"Update", "UpdateStrategy"},
-    {"VolumeMounts", "VolumeMount"},
+constexpr GoType kGoTypes[] = {
+#include "http/go_types.inc"
 };
 
-std::string_view held_by(std::string_view field) {
-  const auto* const found = std::lower_bound(std::begin(kHolders), std::end(kHolders), field,
-                                             [](const Holder& one, std::string_view name) { return one.field < name; });
-  return found != std::end(kHolders) && found->field == field ? found->type : std::string_view();
+struct GoField {
+  std::string_view name, type;
+};
+using GoFields = std::vector<GoField>;
+using FieldsByType = std::map<std::string_view, GoFields>;
+
+std::string_view next_word(std::string_view& text, char separator) {
+  const std::string_view word = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  return word;
 }
 
-/// The steps of a JSON pointer without positions in lists, as in Go's decoder.
-std::vector<std::string> fields_of(std::string_view pointer, const json::Value& body, const json::Value*& value) {
-  std::vector<std::string> out;
-  value = &body;
-  while (!pointer.empty()) {
-    pointer.remove_prefix(1);
-    const std::string key(pointer.substr(0, pointer.find('/')));
-    pointer.remove_prefix(key.size());
-    if (!value) continue;
-    if (value->is_array()) {
-      std::size_t index = 0;
-      std::from_chars(key.data(), key.data() + key.size(), index);
-      value = index < value->size() ? &value->items()[index] : nullptr;
-      continue;
+/// Fields of each type, by its name; made once.
+const FieldsByType& fields_by_type() {
+  static const auto kFields = [] {
+    FieldsByType out;
+    for (const GoType& one : kGoTypes) {
+      GoFields& fields = out[one.name];
+      for (std::string_view groups = one.fields; !groups.empty();) {
+        std::string_view group = next_word(groups, ';');
+        const std::string_view type = next_word(group, ' ');
+        while (!group.empty()) fields.push_back({next_word(group, ' '), type});
+      }
     }
-    out.push_back(key);
-    value = value->find_ignoring_case(key);
-  }
-  return out;
+    return out;
+  }();
+  return kFields;
 }
 
-/// Go's type of the field, derived from the error of reading it; "": unknown.
-std::string go_type(const std::string& problem, std::string_view field) {
-  const std::string_view holds = held_by(field);
-  const auto says = [&](std::string_view text) { return problem.find(text) != std::string::npos; };
-  if (says("expected a job")) return "api.Job";
-  if (says("expected a string")) return "string";
-  if (says("expected true or false")) return "bool";
-  if (says("expected a list")) return holds.empty() ? "" : "[]*api." + std::string(holds);
-  if (says("expected an object")) return holds.empty() ? "" : "api." + std::string(holds);
-  if (says("outside -128..127")) return "int8";
-  if (says("outside 0..255")) return "uint8";
-  if (says("expected an integer")) return field == "Weight" ? "int8" : "int";
-  return "";
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 'a' - 'A') : c; };
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (lower(a[i]) != lower(b[i])) return false;
+  return true;
 }
+
+const GoField* field_named(const GoFields& fields, std::string_view key) {
+  for (const GoField& field : fields)
+    if (field.name == key) return &field;
+  for (const GoField& field : fields)
+    if (same_ignoring_case(field.name, key)) return &field;
+  return nullptr;
+}
+
+struct IntegerType {
+  std::string_view name;
+  std::int64_t least;
+  std::uint64_t most;
+};
+constexpr auto kMostInt64 = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+constexpr auto kLeastInt64 = std::numeric_limits<std::int64_t>::min();
+constexpr IntegerType kIntegerTypes[] = {
+    {"int", kLeastInt64, kMostInt64},
+    {"int64", kLeastInt64, kMostInt64},
+    {"time.Duration", kLeastInt64, kMostInt64},
+    {"int8", -128, 127},
+    {"uint8", 0, 255},
+    {"uint16", 0, 65535},
+    {"uint32", 0, std::numeric_limits<std::uint32_t>::max()},
+    {"uint", 0, std::numeric_limits<std::uint64_t>::max()},
+    {"uint64", 0, std::numeric_limits<std::uint64_t>::max()},
+};
+
+bool fits_integer(const IntegerType& type, const json::Value& number) {
+  if (number.is_uint64()) return number.as_uint() <= type.most;
+  return number.is_int64() && number.as_int() >= type.least &&
+         (number.as_int() < 0 || static_cast<std::uint64_t>(number.as_int()) <= type.most);
+}
+
+/// Walks a body along the types of its fields. Its depth is that of the types, which do not contain themselves.
+class ShapeWalk {
+ public:
+  explicit ShapeWalk(std::string_view request) : holder_(request) {}
+
+  /// False: problem() describes the first value that does not fit.
+  bool fits_struct(const json::Value& value, const GoFields& fields) {
+    for (const json::Member& member : value.members()) {
+      const GoField* field = field_named(fields, member.key);
+      if (!field) continue;
+      const std::size_t length = path_.size();
+      path_ += "." + std::string(field->name);
+      if (!fits(member.value, field->type)) return false;
+      path_.resize(length);
+    }
+    return true;
+  }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  bool fits(const json::Value& value, std::string_view type) {
+    constexpr std::string_view kMap = "map[string]";
+    if (value.is_null() || type == "interface{}") return true;
+    if (type == "[]uint8") return value.is_string() || value.is_array() || wrong(value, type);  // base64
+    if (type.starts_with("[]")) return value.is_array() ? fit_all(value, type.substr(2)) : wrong(value, type);
+    if (type.starts_with(kMap))
+      return value.is_object() ? fit_all(value, type.substr(kMap.size())) : wrong(value, type);
+    if (type.starts_with("*")) type.remove_prefix(1);
+    if (const auto named = fields_by_type().find(type.substr(type.find('.') + 1)); named != fields_by_type().end())
+      return value.is_object() ? fits_object(value, *named) : wrong(value, type);
+    if (type == "bool") return value.is_bool() || wrong(value, type);
+    for (const IntegerType& integer : kIntegerTypes)
+      if (integer.name == type) return fits_integer(integer, value) || wrong(value, type, value.is_number());
+    return value.is_string() || wrong(value, type);
+  }
+
+  bool fits_object(const json::Value& value, const FieldsByType::value_type& type) {
+    const std::string_view outer = holder_;
+    holder_ = type.first;
+    if (!fits_struct(value, type.second)) return false;
+    holder_ = outer;
+    return true;
+  }
+
+  bool fit_all(const json::Value& value, std::string_view type) {
+    if (value.is_array()) {
+      for (const json::Value& item : value.items())
+        if (!fits(item, type)) return false;
+      return true;
+    }
+    for (const json::Member& member : value.members())
+      if (!fits(member.value, type)) return false;
+    return true;
+  }
+
+  bool wrong(const json::Value& value, std::string_view type, bool shows_number = false) {
+    std::string printed(type);
+    if (const std::size_t at = printed.find("interface{}"); at != std::string::npos) printed.insert(at + 9, " ");
+    problem_ = "json: cannot unmarshal " + std::string(go_kind(value)) +
+               (shows_number ? " " + json::to_text(value) : "") + " into Go struct field " + std::string(holder_) +
+               path_ + " of type " + printed;
+    return false;
+  }
+
+  std::string_view holder_;  ///< innermost object's type
+  std::string path_;         ///< names of the fields from the body's on, without positions and keys of maps
+  std::string problem_;
+};
 
 }  // namespace
 
@@ -94,19 +168,12 @@ const char* go_kind(const json::Value& value) {
   return value.is_bool() ? "bool" : "number";
 }
 
-std::string go_shape_problem(const InputError& error, const json::Value& body, std::string_view request) {
-  const std::string clear = error.place.empty() ? error.problem : error.place + ": " + error.problem;
-  const json::Value* value = nullptr;
-  const std::vector<std::string> fields = fields_of(error.place, body, value);
-  if (fields.empty() || !value) return clear;
-  const std::string type = go_type(error.problem, fields.back());
-  const std::string_view in = fields.size() == 1 ? request : held_by(fields[fields.size() - 2]);
-  if (type.empty() || in.empty()) return clear;
-  std::string path;
-  for (const std::string& field : fields) path += "." + field;
-  const bool shows = value->is_number() && type.find("int") != std::string::npos;  // a number that does not fit
-  return "json: cannot unmarshal " + std::string(go_kind(*value)) + (shows ? " " + json::to_text(*value) : "") +
-         " into Go struct field " + std::string(in) + path + " of type " + type;
+std::optional<std::string> go_shape_problem(const json::Value& body, std::string_view request) {
+  const auto found = fields_by_type().find(request);
+  if (found == fields_by_type().end()) return std::nullopt;
+  ShapeWalk walk(request);
+  if (walk.fits_struct(body, found->second)) return std::nullopt;
+  return walk.problem();
 }
 
 }  // namespace berth::http

@@ -105,35 +105,52 @@ TEST(Pretty, IndentsPieces) {
   }
 }
 
+std::string problem_in(const char* body, const char* request) {
+  return go_shape_problem(io::parse_json(body).value(), request).value_or("none");
+}
+
 TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are recorded
   struct Shape {
-    const char *body, *place, *problem, *text;
+    const char *job, *text;
   };
   const std::string unmarshal = "json: cannot unmarshal ";
   for (const Shape& one : std::initializer_list<Shape>{
-           {R"({"Job": []})", "/Job", "expected a job, got a list",
-            "array into Go struct field JobRegisterRequest.Job of type api.Job"},
-           {R"({"Job": {"ID": 5}})", "/Job/ID", "expected a string, got an integer",
-            "number into Go struct field Job.Job.ID of type string"},
-           {R"({"Job": {"Priority": "high"}})", "/Job/Priority", "expected an integer, got a string",
-            "string into Go struct field Job.Job.Priority of type int"},
-           {R"({"Job": {"TaskGroups": {}}})", "/Job/TaskGroups", "expected a list, got an object",
-            "object into Go struct field Job.Job.TaskGroups of type []*api.TaskGroup"},
-           {R"({"Job": {"Affinities": [{}, {"Weight": 500}]}})", "/Job/Affinities/1/Weight", "500 is outside -128..127",
+           {R"([])", "array into Go struct field JobRegisterRequest.Job of type api.Job"},
+           {R"({"ID": 5})", "number into Go struct field Job.Job.ID of type string"},
+           {R"({"Priority": "high"})", "string into Go struct field Job.Job.Priority of type int"},
+           {R"({"TaskGroups": {}})", "object into Go struct field Job.Job.TaskGroups of type []*api.TaskGroup"},
+           {R"({"Affinities": [{}, {"Weight": 500}]})",
             "number 500 into Go struct field Affinity.Job.Affinities.Weight of type int8"},
-           {R"({"Job": {"AllAtOnce": 1.5}})", "/Job/AllAtOnce", "expected true or false, got a number",
-            "number into Go struct field Job.Job.AllAtOnce of type bool"},
-           {R"({"Job": {"Priority": 1.5}})", "/Job/Priority", "expected an integer, got a number",
-            "number 1.5 into Go struct field Job.Job.Priority of type int"}})
-    EXPECT_EQ(go_shape_problem({"request", one.place, one.problem, ""}, io::parse_json(one.body).value(),
-                               "JobRegisterRequest"),
+           {R"({"AllAtOnce": 1.5})", "number into Go struct field Job.Job.AllAtOnce of type bool"},
+           {R"({"Priority": 1.5})", "number 1.5 into Go struct field Job.Job.Priority of type int"},
+           {R"({"Datacenters": "dc1"})", "string into Go struct field Job.Job.Datacenters of type []string"},
+           {R"({"Datacenters": ["dc1", 2]})", "number into Go struct field Job.Job.Datacenters of type string"},
+           {R"({"Update": {"Stagger": "30s"}})",
+            "string into Go struct field UpdateStrategy.Job.Update.Stagger of type time.Duration"},
+           {R"({"Spreads": [{"SpreadTarget": [{"Percent": -1}]}]})",
+            "number -1 into Go struct field SpreadTarget.Job.Spreads.SpreadTarget.Percent of type uint8"},
+           {R"({"TaskGroups": [{"Volumes": {"v": {"ReadOnly": "yes"}}}]})",
+            "string into Go struct field VolumeRequest.Job.TaskGroups.Volumes.ReadOnly of type bool"},
+           {R"({"TaskGroups": [{"Tasks": [{"Config": [], "Env": {"A": 1}}]}]})",
+            "array into Go struct field Task.Job.TaskGroups.Tasks.Config of type map[string]interface {}"},
+           {R"({"TaskGroups": [{"Tasks": [{"Config": {"a": [1, {}]}, "Env": {"A": 1}}]}]})",
+            "number into Go struct field Task.Job.TaskGroups.Tasks.Env of type string"},
+           {R"({"update": {"stagger": true}})",  // names ignore case
+            "bool into Go struct field UpdateStrategy.Job.Update.Stagger of type time.Duration"},
+           {R"({"Update": {"MaxParallel": 1}, "Type": 1})",  // back in the outer object
+            "number into Go struct field Job.Job.Type of type string"}})
+    EXPECT_EQ(problem_in((std::string("{\"Job\": ") + one.job + "}").c_str(), "JobRegisterRequest"),
               unmarshal + one.text);
-  // An unknown type: the problem with its place.
-  EXPECT_EQ(go_shape_problem({"request", "/Job/Datacenters", "expected a list, got an integer", ""},
-                             io::parse_json(R"({"Job": {"Datacenters": 1}})").value(), "JobRegisterRequest"),
-            "/Job/Datacenters: expected a list, got an integer");
-  EXPECT_EQ(go_shape_problem({"request", "", "is too deep", ""}, json::Value::object(), "JobPlanRequest"),
-            "is too deep");
+}
+
+TEST(GoShape, AcceptsWhatFits) {
+  EXPECT_EQ(problem_in(R"({"Job": {"Unknown": 1, "Meta": null, "Version": 18446744073709551615,
+                                   "Affinities": [null, {"Weight": -128}], "Payload": "aGk="}})",
+                       "JobPlanRequest"),
+            "none");
+  EXPECT_EQ(problem_in(R"({"Job": 1})", "AnotherRequest"), "none");
+  EXPECT_EQ(problem_in(R"({"DrainSpec": {"Deadline": "1h"}})", "NodeUpdateDrainRequest"),
+            "json: cannot unmarshal string into Go struct field DrainSpec.DrainSpec.Deadline of type time.Duration");
 }
 
 }  // namespace

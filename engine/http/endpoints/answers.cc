@@ -9,7 +9,10 @@ namespace {
 
 std::optional<json::Value> checked_object(json::Value body, std::string_view type, Reply& reply) {
   if (body.is_null()) return json::Value::object();
-  if (body.is_object()) return body;
+  if (body.is_object()) {
+    if (const auto problem = go_shape_problem(body, type)) return reply.fail(400, *problem), std::nullopt;
+    return body;
+  }
   reply.fail(
       400, "json: cannot unmarshal " + std::string(go_kind(body)) + " into Go value of type api." + std::string(type));
   return std::nullopt;

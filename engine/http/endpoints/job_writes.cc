@@ -11,7 +11,6 @@
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
-#include "http/go_shape.h"
 #include "model/periodic/cron.h"
 #include "model/registration/register_job.h"
 #include "tables/export.h"
@@ -96,6 +95,10 @@ std::optional<fsm::Submission> submitted_source(const json::Value& body, std::ve
   return std::nullopt;
 }
 
+std::string problem_of(const InputError& error) {
+  return error.place.empty() ? error.problem : error.place + ": " + error.problem;
+}
+
 void register_from_body(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = object_body(request, "JobRegisterRequest", reply);
   if (!body) return;
@@ -108,7 +111,7 @@ void register_from_body(Simulation& simulation, const Request& request, Reply& r
   const auto index = expected.index("JobModifyIndex");
   if (!priority || !enforce || !counts || !resources || !index) return;
   auto registration = registration_of(simulation, request, *body);
-  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobRegisterRequest"));
+  if (!registration) return reply.fail(400, problem_of(registration.error()));
   const json::Value& id = body_member(*given, "ID");
   if (id.is_null()) return reply.fail(400, "Job ID hasn't been provided");
   if (!request.captures.empty() && id.as_string() != request.captures[0])
@@ -133,7 +136,7 @@ void validate_job(Simulation& simulation, const Request& request, Reply& reply) 
   const auto body = object_body(request, "JobValidateRequest", reply);
   if (!body || !submitted_job(*body, reply)) return;
   const auto registration = registration_of(simulation, request, *body, true);
-  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobValidateRequest"));
+  if (!registration) return reply.fail(400, problem_of(registration.error()));
   const std::string& error = registration->error;
   if (!error.empty() && registration->errors.empty()) return reply.fail(error);  // not a validation error
   json::Value out = json::Value::object(), errors;
@@ -188,7 +191,7 @@ void plan_job(Simulation& simulation, const Request& request, Reply& reply) {  /
   const auto diff = Expected{*body, "JobPlanRequest", reply}.boolean("Diff");
   if (!diff) return;
   auto registration = registration_of(simulation, request, *body);
-  if (!registration) return reply.fail(400, go_shape_problem(registration.error(), *body, "JobPlanRequest"));
+  if (!registration) return reply.fail(400, problem_of(registration.error()));
   const json::Value& id = body_member(*given, "ID");
   if (id.is_null()) return reply.fail(400, "Job must have a valid ID");
   if (id.as_string() != request.captures[0]) return reply.fail(400, "Job ID does not match");

@@ -4,6 +4,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/filter/filter.h"
 #include "http/go_json.h"
+#include "http/go_shape.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
 
@@ -32,15 +33,16 @@ void write_configuration(Simulation& simulation, const Request& request, Reply& 
   const auto bad = [&](const std::string& why) { reply.fail(400, "Error parsing scheduler config: " + why); };
   const auto body = io::parse_json(request.body, "request");
   if (!body) return bad(go_json_problem(request.body).value_or(body.error().problem));
+  constexpr const char* kType = "SchedulerConfiguration";
+  if (!body->is_object() && !body->is_null())
+    return bad(std::string("json: cannot unmarshal ") + go_kind(*body) + " into Go value of type api." + kType);
+  if (const auto problem = go_shape_problem(*body, kType)) return bad(*problem);
   living::SetSchedulerConfig event;
   model::ReadOptions options;
   options.path = "request", options.ignore_case = true;
   if (const auto read = model::from_json(*body, event.configuration, options); !read) return bad(read.error().problem);
   if (body_member(*body, "PreemptionConfig").is_null())  // replaced completely: absent settings are off
     event.configuration.preemption_config = {false, false, false, false};
-  if (const std::int64_t limit = event.configuration.node_limit_for_feasibility_checks; limit < 0)
-    return bad("json: cannot unmarshal number " + std::to_string(limit) +
-               " into Go struct field SchedulerConfiguration.NodeLimitForFeasibilityChecks of type uint");
   std::string& algorithm = event.configuration.scheduler_algorithm;
   if (algorithm.empty()) algorithm = "binpack";  // also replaced completely
   if (algorithm != "binpack" && algorithm != "spread")

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
 #include "http/endpoints/id_prefix.h"
@@ -212,15 +213,15 @@ void search_context(const Search& search, std::string_view context, Found& out) 
 }
 
 void search(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = json_body(request, reply);
+  const auto body = object_body(request, "SearchRequest", reply);
   if (!body) return;
-  const std::string& context = (*body)["Context"].as_string();
+  const std::string& context = body_member(*body, "Context").as_string();
   if (context != "all" && !is_context(context))
     return reply.fail("context must be one of [" +
                       base::join(std::vector<std::string>(std::begin(kContexts), std::end(kContexts)), " ") +
                       "] or 'all' for all contexts; got \"" + context + "\"");
   Found found;
-  const Search search(simulation, request, (*body)["Prefix"].as_string());
+  const Search search(simulation, request, body_member(*body, "Prefix").as_string());
   if (context != "all" && !search.may(context)) return reply.fail(403, "Permission denied");
   search_context(search, context, found);
   const std::uint64_t index = found.matches.size() == 0 ? 0 : index_of(simulation, context);
@@ -344,10 +345,10 @@ void look_at_rows(Simulation& simulation, const Search& search, const std::funct
 }
 
 void search_fuzzy(Simulation& simulation, const Request& request, Reply& reply) {
-  const auto body = json_body(request, reply);
+  const auto body = object_body(request, "FuzzySearchRequest", reply);
   if (!body) return;
-  const std::string& text = (*body)["Text"].as_string();
-  std::string context = (*body)["Context"].as_string();
+  const std::string& text = body_member(*body, "Text").as_string();
+  std::string context = body_member(*body, "Context").as_string();
   if (text.size() < 2)
     return reply.fail("fuzzy search query must be at least 2 characters, got " + std::to_string(text.size()));
   if (context.empty()) context = "all";
