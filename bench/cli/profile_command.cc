@@ -24,7 +24,7 @@ struct ProfileArguments {
   std::optional<std::int64_t> workers;
   std::string only, json, html, trace, flame;
   std::int64_t slowest = 10, detail = 0, overhead_rounds = 3;
-  bool roofline = false, quiet = false;
+  bool roofline = false, scaling = false, quiet = false;
   std::vector<std::string> counters;
 };
 
@@ -59,6 +59,7 @@ int profile(const ProfileArguments& arguments) {
   options.detail_every = static_cast<std::uint32_t>(arguments.detail);
   options.overhead_rounds = static_cast<int>(arguments.overhead_rounds);
   options.roofline = arguments.roofline;
+  options.scaling = arguments.scaling;
   options.keep_samples = !arguments.trace.empty();
   options.flame = !arguments.flame.empty();
   options.counters = arguments.counters;
@@ -136,6 +137,8 @@ void add_profile(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--roofline", arguments->roofline,
       "measure this machine's memory bandwidth and compare the stages with it; without a workload: measure it only");
+  command->add_flag("--scaling", arguments->scaling,
+                    "measure what one and two free workers share, all jobs due at once, and predict 16 and 64 workers");
   command
       ->add_option("--json", arguments->json, "write the profile to this file (bench/profile/README.md has the format)")
       ->type_name("FILE");

@@ -151,6 +151,26 @@ std::array<double, kStages> Recorder::totals() const {
   return out;
 }
 
+std::array<std::array<double, kStages>, base::kLocks> Recorder::by_locks(std::size_t clock) const {
+  const base::StageClock& of = clocks_[clock].clock;
+  base::StageClock::Counts free_ticks = of.ticks(), free_marks = of.marks();
+  std::array<std::array<double, kStages>, base::kLocks> out{};
+  const auto ns_of = [&](std::uint64_t ticks, std::uint64_t marks) {
+    return std::max(
+        0.0, static_cast<double>(ticks) * calibration_.ns_per_tick - static_cast<double>(marks) * calibration_.mark_ns);
+  };
+  for (std::size_t l = 1; l < base::kLocks; ++l)
+    for (std::size_t s = 0; s < kStages; ++s) {
+      const std::uint64_t ticks = of.locked_ticks(static_cast<base::Locks>(l))[s];
+      const std::uint64_t marks = of.locked_marks(static_cast<base::Locks>(l))[s];
+      out[l][s] = ns_of(ticks, marks);
+      free_ticks[s] -= ticks, free_marks[s] -= marks;
+    }
+  for (std::size_t s = 0; s < kStages; ++s)
+    out[static_cast<std::size_t>(base::Locks::none)][s] = ns_of(free_ticks[s], free_marks[s]);
+  return out;
+}
+
 std::vector<std::pair<base::Stage, double>> Recorder::mean_stages() const {
   std::vector<std::pair<Stage, double>> out;
   const auto ns = totals();

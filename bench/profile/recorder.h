@@ -102,6 +102,8 @@ class Recorder final : public run::Observer {
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
   [[nodiscard]] const RecorderOptions& options() const { return options_; }
   [[nodiscard]] std::size_t clocks() const { return clocks_.size(); }
+  /// ns on one clock by locks and stage, without the cost of marks.
+  [[nodiscard]] std::array<std::array<double, base::kStages>, base::kLocks> by_locks(std::size_t clock) const;
 
  private:
   void add(const Sample& sample);

@@ -173,6 +173,7 @@ std::string to_table(const Profile& p) {
     out += fmt::format("    {:<8} {}\n", base::to_text(row.stage), row.cost->from);
   }
   out += source_lines(p.run.work.sources);
+  if (p.scaling) out += scaling_lines(*p.scaling);
   if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
   out += "\n  counters   ";
   for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
@@ -271,6 +272,7 @@ json::Value to_json(const Profile& p) {
   } else {
     out.set("roofline", json::Value());
   }
+  out.set("scaling", p.scaling ? to_json(*p.scaling) : json::Value());
   json::Value counters = json::Value::object();
   json::Value values = json::Value::object();
   for (const auto& [name, value] : p.counters.values) values.set(name, value);

@@ -63,6 +63,8 @@ constexpr double kOverheadRunSeconds = 1;
 }  // namespace
 
 Result<Profile> profile_workload(const sim::Workload& workload, const Options& options) {
+  if (options.scaling)
+    if (auto fine = check_scaling(workload); !fine) return tl::unexpected(fine.error());
   Profile out;
   const Calibration calibration = calibrate();
   RecorderOptions recording;
@@ -98,6 +100,12 @@ Result<Profile> profile_workload(const sim::Workload& workload, const Options& o
   if (options.roofline) out.roofline = measure_roofline();
   out.stages = stage_table(*out.recorder, out.run.jobs, out.run.nodes, out.roofline ? &*out.roofline : nullptr);
   if (options.flame && out.stacks.empty()) out.stacks = collapse_stages(out), out.stacks_unit = "us";
+
+  if (options.scaling && !run::interrupted()) {
+    auto scaling = measure_scaling(workload);
+    if (!scaling) return tl::unexpected(scaling.error());
+    out.scaling = std::move(*scaling);
+  }
 
   const bool repeatable = options.overhead_rounds > 0 && !options.only && !workload.life && !out.run.partial;
   if (repeatable && !out.recorder->slowest().empty())

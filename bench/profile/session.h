@@ -7,6 +7,7 @@
 #include "profile/counters.h"
 #include "profile/overhead.h"
 #include "profile/roofline.h"
+#include "profile/scaling.h"
 #include "profile/stage_table.h"
 #include "run/runner.h"
 
@@ -20,6 +21,7 @@ struct Options {
   std::size_t slowest = 10;
   int overhead_rounds = 3;  ///< runs per side; 0: not measured
   bool roofline = false;
+  bool scaling = false;  ///< runs with one and two free workers, and the model of more
   bool keep_samples = false;
   std::vector<std::string> counters = {};  ///< additional events, which must have passed check_events()
   bool flame = false;                      ///< with stacks, by perf if that can sample this process
@@ -37,6 +39,7 @@ struct Profile {
   /// that does not repeat was caused by the machine. Empty: not repeated (simulation, interrupted run, no overhead
   /// rounds).
   std::map<std::pair<std::uint64_t, std::uint32_t>, Sample> repeated;
+  std::optional<Scaling> scaling;
   CounterValues counters;
   Stacks stacks;
   std::string stacks_from, stacks_unit;  ///< source of the stacks; unit of their weights

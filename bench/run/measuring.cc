@@ -113,11 +113,16 @@ void Measuring::applying(server::Lane& lane) {
   book.applying_ns = clock_.now_ns();
   book.applier = lane.number;
   if (base::stage_clock) before_ = base::stage_clock->ticks();
+  observer_->committing(*store_);
 }
 
 void Measuring::applied(server::Lane& lane) {
+  const base::StageScope booking(base::Stage::harness);
   Book& book = *books_[lane.number];
-  if (observer_) observe_applied(lane, book);
+  if (observer_) {
+    observer_->committed(*store_);
+    observe_applied(lane, book);
+  }
   result_.parallel.submit_wait.record(clock_.now_ns() - book.decided_ns);
   if (!lane.applied.error.empty()) return;
   const tables::Snapshot& state = store_->current();
@@ -159,6 +164,7 @@ void Measuring::measure_commit(const server::Lane& lane, Book& book) {
 
 /// Records latency, failures and work of a finished evaluation.
 void Measuring::settled(server::Lane& lane) {
+  const base::StageScope booking(base::Stage::harness);
   if (beside_) beside_->settled(lane);
   Book& book = *books_[lane.number];
   ++result_.evaluations;

@@ -6,6 +6,7 @@
 
 #include "base/stages.h"
 #include "run/result.h"
+#include "tables/state.h"
 
 namespace berth::run {
 
@@ -35,6 +36,9 @@ class Observer {
   /// Called around one event of a run with one worker. False: do not mark it.
   virtual bool begin() { return true; }
   virtual void end() {}
+  /// Called around the check and commit of each plan, one call at a time.
+  virtual void committing(const tables::StateStore&) {}
+  virtual void committed(const tables::StateStore&) {}
   /// An evaluation has ended. One call at a time.
   virtual void evaluation(const EvalRecord& record) = 0;
   /// True to end the run, because the observer needs no more.

@@ -9,6 +9,9 @@
 // begins. Reports divide `place` by the shares found in the detailed ones. The number of marks is counted, so that
 // the cost of the marks can be subtracted.
 //
+// Beside the stage a clock knows which locks its thread holds or waits for (Locks), so that each stage's time divides
+// into work that several workers do at once and work that they do one after the other.
+//
 // Threads: a clock belongs to one thread at a time. A thread that reads it must first synchronise with that thread.
 #pragma once
 
@@ -46,6 +49,18 @@ inline constexpr std::size_t kStages = 15;
   return kNames[static_cast<std::size_t>(stage)];
 }
 
+/// What a thread holds of that which only one worker may have at a time, or waits for: the server's Turn (the right to
+/// change the state) and the mutex of the tables. A commit holds both, which counts as `turn`.
+enum class Locks : std::uint8_t {
+  none,
+  turn_wait,        ///< waits for the Turn
+  turn,             ///< holds the Turn
+  turn_table_wait,  ///< holds the Turn, and waits for the tables
+  table_wait,       ///< waits for the tables
+  tables,           ///< holds the tables alone, to bring a worker's view up to date
+};
+inline constexpr std::size_t kLocks = 6;
+
 /// Ticks of the time-stamp counter if there is one, else nanoseconds; the caller must calibrate the length of a tick.
 /// Not serialising: neighbouring instructions may overlap by a few nanoseconds.
 [[nodiscard]] inline std::uint64_t read_ticks() noexcept {
@@ -65,6 +80,11 @@ class StageClock {
     const auto ended = static_cast<std::size_t>(current_);
     ticks_[ended] += now - last_;
     ++marks_[ended];
+    if (locks_ != Locks::none) {
+      const auto locks = static_cast<std::size_t>(locks_);
+      locked_ticks_[locks][ended] += now - last_;
+      ++locked_marks_[locks][ended];
+    }
     last_ = now;
     const Stage before = current_;
     current_ = stage;
@@ -78,18 +98,36 @@ class StageClock {
   /// Adds the time of the current stage up to now.
   void flush() noexcept { enter(current_); }
 
+  /// From now on time counts as spent with `locks`, in the same stage; returns the value before.
+  Locks set_locks(Locks locks) noexcept {
+    flush();
+    const Locks before = locks_;
+    locks_ = locks;
+    return before;
+  }
+
   /// If true, each Select marks its stages too. Call between evaluations.
   void set_detailed(bool detailed) noexcept { detailed_ = detailed; }
   [[nodiscard]] bool detailed() const noexcept { return detailed_; }
+  [[nodiscard]] Locks locks() const noexcept { return locks_; }
 
   using Counts = std::array<std::uint64_t, kStages>;
   [[nodiscard]] const Counts& ticks() const noexcept { return ticks_; }
   [[nodiscard]] const Counts& marks() const noexcept { return marks_; }  ///< how often each stage ended
+  /// The part of ticks() and marks() that was spent with these locks; zeros for `none`.
+  [[nodiscard]] const Counts& locked_ticks(Locks locks) const noexcept {
+    return locked_ticks_[static_cast<std::size_t>(locks)];
+  }
+  [[nodiscard]] const Counts& locked_marks(Locks locks) const noexcept {
+    return locked_marks_[static_cast<std::size_t>(locks)];
+  }
 
  private:
   Counts ticks_{}, marks_{};
+  std::array<Counts, kLocks> locked_ticks_{}, locked_marks_{};
   std::uint64_t last_ = read_ticks();
   Stage current_ = Stage::idle;
+  Locks locks_ = Locks::none;
   bool detailed_ = false;
 };
 
@@ -125,6 +163,23 @@ class StageScope {
  private:
   StageClock* clock_;
   Stage before_ = Stage::idle;
+};
+
+/// Counts time with `locks` for as long as the object lives.
+class LocksScope {
+ public:
+  explicit LocksScope(Locks locks) noexcept : clock_(stage_clock) {
+    if (clock_) before_ = clock_->set_locks(locks);
+  }
+  ~LocksScope() {
+    if (clock_) clock_->set_locks(before_);
+  }
+  LocksScope(const LocksScope&) = delete;
+  LocksScope& operator=(const LocksScope&) = delete;
+
+ private:
+  StageClock* clock_;
+  Locks before_ = Locks::none;
 };
 
 /// Returns the clock if Selects must mark their stages, else null.

@@ -76,6 +76,7 @@ void Server::wake_workers(std::size_t evals) {
 /// The Turn is mostly held for microseconds, which is less than putting a thread to sleep and waking it takes.
 void Server::lock_turn() {
   if (turn_.try_lock()) return turn_begins();
+  if (base::stage_clock) base::stage_clock->set_locks(base::Locks::turn_wait);
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const bool mine = base::spin_until([this] { return turn_.try_lock(); });
   if (!mine) turn_.lock();
@@ -85,6 +86,7 @@ void Server::lock_turn() {
 }
 
 void Server::turn_begins() {
+  if (base::stage_clock) base::stage_clock->set_locks(base::Locks::turn);
   ++stats_.turns;
   turn_since_ns_ = measured_ns();
 }
@@ -92,6 +94,7 @@ void Server::turn_begins() {
 void Server::unlock_turn() {
   const std::size_t woken = std::exchange(woken_, 0);
   stats_.turn_ns += measured_ns() - turn_since_ns_;
+  if (base::stage_clock) base::stage_clock->set_locks(base::Locks::none);
   turn_.unlock();
   if (woken > 0) wake_workers(woken);
 }
@@ -153,6 +156,7 @@ void Server::serve_plans() {
   while (plans_.depth() > 0) {
     if (!turn_.try_lock()) return;  // its holder checks the queue again after releasing
     turn_begins();
+    const base::StageScope applying(base::Stage::commit);  // what is neither the plan's check nor the listener's
     while (plan::Submission* next = plans_.dequeue().plan) {
       const std::int64_t began = measured_ns();
       try {

@@ -5,10 +5,12 @@
 
 #include "base/text.h"
 #include "tables/export.h"
+#include "tables/table_lock.h"
 
 namespace berth::tables {
 
-Commit::Commit(StateStore& store, std::uint64_t index) : store_(store), lock_(store.mutex_), index_(index) {
+Commit::Commit(StateStore& store, std::uint64_t index)
+    : store_(store), lock_(lock_tables(store.mutex_)), index_(index) {
   store.noted_key_ = kNoRow;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "tables/table_lock.h"
+
 namespace berth::tables {
 namespace {
 
@@ -65,7 +67,8 @@ void WorkerView::follow(const CowVector<JobKey, 32>& keys, const BasicRowLog<Job
 }
 
 bool StateStore::bring_up(WorkerView& view, std::size_t bytes_max) const {
-  const std::lock_guard lock(mutex_);
+  const auto lock = lock_tables(mutex_);
+  const base::LocksScope holding(base::Locks::tables);
   const NodeTable& now = current_.nodes;
   if (view_bytes(now) > bytes_max) {
     view.state_ = {}, view.key_changes_ = 0;

@@ -31,6 +31,7 @@ option_refused --slowest 0
 option_refused --detail 0
 option_refused --workers 0
 option_refused --overhead-rounds -1
+expect 2 "'nomad-grid' has no jobs that several workers could decide at once" nomad-grid --label smoke --scaling
 # Hardware events by name, where the program was built with libpfm; a plain statement where it was not.
 expect 2 "--counters: (libpfm.* does not know|this build has no libpfm, which would know) 'no-such-event'" quickstart \
   --label smoke --counters no-such-event
@@ -40,6 +41,12 @@ expect 2 "--counters: (libpfm.* does not know|this build has no libpfm, which wo
 "$berth" run quickstart --label smoke --quiet --json "$scratch/run.json" > "$scratch/out"
 "$berth" profile quickstart --label smoke --quiet --overhead-rounds 1 --slowest 3 --json "$scratch/profile-1.json" \
   --trace "$scratch/trace.json" --flame "$scratch/stacks" > "$scratch/out" || broken "a good profile failed with $?"
+"$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --scaling --json "$scratch/profile-scaling.json" \
+  > "$scratch/out-scaling" || broken "a good profile with --scaling failed with $?"
+for workers in 16 64; do
+  grep -qE "^ +$workers .*predicted: [0-9.]+ times one worker$" "$scratch/out-scaling" ||
+    broken "--scaling does not say that $workers workers are predicted"
+done
 digest=$(grep -o '"decisions_digest": "[0-9a-f]*"' "$scratch/run.json")
 grep -qF "$digest" "$scratch/profile-1.json" || broken "profiling changed the decisions"
 # Every counter is there or its absence is explained.
