@@ -124,6 +124,19 @@ struct Connection::State {
     return state.unwanted || state.silent ? 1 : 0;
   }
 
+  /// The next request ends early once `ask` returns false or no byte came for `most_silent_s`.
+  void watch(const std::function<bool()>& ask, double most_silent_s) {
+    wanted = &ask, unwanted = silent = false;
+    silence_s = most_silent_s, last_byte = std::chrono::steady_clock::now();
+    set(CURLOPT_NOPROGRESS, 0L);
+    set(CURLOPT_XFERINFOFUNCTION, &State::ask_wanted);
+    set(CURLOPT_XFERINFODATA, this);
+  }
+  void end_watch() {
+    set(CURLOPT_NOPROGRESS, 1L);
+    wanted = nullptr;
+  }
+
   [[nodiscard]] int status() const {
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -141,7 +154,10 @@ struct Connection::State {
   }
 
   void begin_request() {
-    std::this_thread::sleep_until(next);
+    constexpr auto kSlice = std::chrono::milliseconds(100);
+    while (settings.wanted && std::chrono::steady_clock::now() + kSlice < next && settings.wanted())
+      std::this_thread::sleep_for(kSlice);
+    if (!settings.wanted || settings.wanted()) std::this_thread::sleep_until(next);
     next = std::chrono::steady_clock::now() +
            std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 / settings.requests_per_second));
     answer = Answer{}, too_large = false, error[0] = '\0';
@@ -268,11 +284,14 @@ Result<Answer> Connection::get(const std::string& path) {
   s.set_url(path);
   for (int attempt = 1;; ++attempt) {
     s.begin_request();
+    if (s.settings.wanted) s.watch(s.settings.wanted, 2 * s.settings.timeout_s);
     const CURLcode code = curl_easy_perform(s.curl);
+    if (s.settings.wanted) s.end_watch();
     s.answer.status = s.status();
     const auto refuse = [&](std::string problem, std::string remedy) {
       return tl::unexpected(InputError{s.settings.address, path, std::move(problem), std::move(remedy)});
     };
+    if (s.settings.wanted && s.unwanted) return refuse("interrupted", "");
     if (s.too_large) return s.refuse(path, code);
     const bool busy = code == CURLE_OK ? s.answer.status == 429 || s.answer.status >= 500
                                        : code == CURLE_OPERATION_TIMEDOUT || code == CURLE_GOT_NOTHING ||
@@ -294,16 +313,13 @@ Result<Answer> Connection::stream(const std::string& path, double silence_s,
   State& s = *state_;
   s.set_url(path);
   s.begin_request();
-  s.take = &take, s.wanted = &wanted, s.unwanted = s.silent = false;
-  s.silence_s = silence_s, s.last_byte = std::chrono::steady_clock::now();
+  s.take = &take;
   s.set(CURLOPT_TIMEOUT_MS, 0L);
-  s.set(CURLOPT_NOPROGRESS, 0L);
-  s.set(CURLOPT_XFERINFOFUNCTION, &State::ask_wanted);
-  s.set(CURLOPT_XFERINFODATA, &s);
+  s.watch(wanted, silence_s);
   const CURLcode code = curl_easy_perform(s.curl);
-  s.set(CURLOPT_NOPROGRESS, 1L);
+  s.end_watch();
   s.set(CURLOPT_TIMEOUT_MS, static_cast<long>(s.settings.timeout_s * 1000));
-  s.take = nullptr, s.wanted = nullptr;
+  s.take = nullptr;
   s.answer.status = s.status();
   if (s.silent && !s.unwanted)
     return tl::unexpected(InputError{

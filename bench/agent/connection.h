@@ -19,6 +19,8 @@ struct Settings {
   bool skip_verify = false;
   double requests_per_second = 100;
   double timeout_s = 30;  ///< of one request
+  /// Called while a request of get() waits, at least once a second. When it returns false, get() ends with an error.
+  std::function<bool()> wanted = nullptr;
 };
 
 /// True for an agent's address, false for a path of a file.

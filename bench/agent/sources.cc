@@ -274,6 +274,7 @@ Result<io::ClusterImport> import_sources(const std::vector<std::string>& sources
     }
     Settings settings = settings_from_environment(source);
     settings.requests_per_second = options.requests_per_second, settings.timeout_s = options.timeout_s;
+    settings.wanted = options.wanted;
     auto connection = Connection::open(settings);
     if (!connection) return tl::unexpected(connection.error());
     Reading reading(**connection, options);

@@ -11,10 +11,11 @@ namespace berth::agent {
 
 struct SourceOptions {
   io::ImportOptions import;
-  double requests_per_second = 100;  ///< to an agent
-  double timeout_s = 30;             ///< of one request
-  bool quiet = false;                ///< shows no progress
-  bool followed = false;             ///< the caller follows the event stream, so changes during the import are ignored
+  double requests_per_second = 100;        ///< to an agent
+  double timeout_s = 30;                   ///< of one request
+  bool quiet = false;                      ///< shows no progress
+  std::function<bool()> wanted = nullptr;  ///< Settings::wanted of an agent
+  bool followed = false;  ///< the caller follows the event stream, so changes during the import are ignored
 };
 
 /// Like io::import_clusters(). From a source that is an address (is_address()), reads the whole cluster: lists in

@@ -145,7 +145,7 @@ void add_import(CLI::App& app, int& exit_code) {
   command->add_flag("--strict", arguments->options.import.strict, "refuse a cluster that contradicts itself");
   command->add_flag("--redact", arguments->redact,
                     "replace task inputs that may be secret by numbered words: environment, driver configuration, "
-                    "templates, headers of artifacts");
+                    "templates, checks, headers and credentials of artifacts, payloads of dispatched jobs");
   command->add_flag("--anonymize", arguments->anonymize,
                     "replace every name by a numbered word, so that the decisions stay the same; IDs and numbers stay, "
                     "and values that constraints compare by more than equality");

@@ -45,6 +45,7 @@ class Recorder {
     connection_ = agent::settings_from_environment(settings_.address);
     connection_.requests_per_second = settings_.sources.requests_per_second;
     connection_.timeout_s = settings_.sources.timeout_s;
+    settings_.sources.wanted = [this] { return !writer_ || !run::interrupted(); };
     if (auto done = begin(); !done) return tl::unexpected(done.error());
     while (!is_over()) step();
     end();
@@ -82,6 +83,7 @@ class Recorder {
     auto writer = Writer::create(settings_.path);
     if (!writer) return tl::unexpected(writer.error());
     writer_ = std::move(*writer);
+    run::take_time_to_stop();
     Header header{settings_.address, settings_.topics, settings_.redact, unix_ns()};
     writer_->write(header);
     take(std::move(*state));
@@ -102,6 +104,7 @@ class Recorder {
   Result<model::ClusterState> read_state() {
     auto imported = agent::import_sources({settings_.address}, settings_.sources);
     if (!imported) return tl::unexpected(imported.error());
+    for (const std::string& warning : imported->warnings) say_("warning: " + warning);
     if (settings_.redact) redactor_.redact(imported->state);
     return std::move(imported->state);
   }
@@ -173,6 +176,7 @@ class Recorder {
   void read_state_again() {
     auto state = read_state();
     if (state) return take(std::move(*state));
+    if (run::interrupted()) return;
     say_(state.error().line());
     wait_longer();
   }
@@ -235,7 +239,9 @@ class Recorder {
   /// between indexes. False: no readable answer.
   bool read_config() {
     if (!asking_) {
-      auto connection = agent::Connection::open(connection_);
+      agent::Settings settings = connection_;
+      settings.wanted = settings_.sources.wanted;
+      auto connection = agent::Connection::open(settings);
       if (!connection) return false;
       asking_ = std::move(*connection);
     }

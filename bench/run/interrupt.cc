@@ -80,6 +80,8 @@ InterruptGuard::~InterruptGuard() {
   g_guarded.store(false, std::memory_order_relaxed);
 }
 
+void take_time_to_stop() { g_stopped.store(true, std::memory_order_relaxed); }
+
 bool interrupted() { return g_interrupted.load(std::memory_order_relaxed); }
 
 void stopped() {

@@ -1,7 +1,8 @@
 // Handles Ctrl-C, SIGTERM and SIGHUP (the terminal was closed). While a guard exists, the first signal makes a run stop
-// and report its results so far. The program ends if the run does not stop within kPatienceMs, at a second signal, and
-// at any signal without a guard: set-up and short commands have nothing to report. It then exits with code 4 and one
-// line on standard error, after files being written are complete.
+// and report its results so far. The program ends if the run does not stop within kPatienceMs (unless
+// take_time_to_stop() was called), at a second signal, and at any signal without a guard: set-up and short commands
+// have nothing to report. It then exits with code 4 and one line on standard error, after files being written are
+// complete.
 #pragma once
 
 namespace berth::run {
@@ -23,6 +24,10 @@ class InterruptGuard {
 
 /// True if a signal came since the guard was made. A relaxed atomic load: cheap enough for every evaluation.
 [[nodiscard]] bool interrupted();
+
+/// From now on an interrupted run may take any time to stop, because what it has written so far is of use. A second
+/// signal still ends the program. Until the guard ends.
+void take_time_to_stop();
 
 /// An interrupted run has stopped: from now on its report may take any time. No effect without a signal.
 void stopped();

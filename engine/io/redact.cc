@@ -1,18 +1,50 @@
 // Numbered words in place of values that may be secret.
 #include "io/redact.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+
+#include "base/base64.h"
 
 namespace berth::io {
 
 using JobPtr = std::shared_ptr<const model::Job>;
 
+namespace {
+
+/// Metadata that simulated clients read (client/drivers.h).
+constexpr const char* kRunTime = "berth_run_time";
+
+}  // namespace
+
+std::string Redactor::word(const std::string& text) {
+  if (text.empty()) return "";
+  return "redacted-" + std::to_string(words_.try_emplace(text, words_.size() + 1).first->second);
+}
+
+/// `scheme://user:password@host/path?key=value` without the user information and the values; the rest is unchanged.
+std::string Redactor::url(const std::string& text) {
+  const std::size_t query = std::min(text.find('?'), text.size());
+  std::string out = text.substr(0, query);
+  if (const std::size_t scheme = out.find("://"); scheme != out.npos) {
+    const std::size_t host = scheme + 3;
+    const std::size_t at = out.rfind('@', std::min(out.find('/', host), out.size()));
+    if (at != out.npos && at > host) out.replace(host, at - host, word(out.substr(host, at - host)));
+  }
+  for (std::size_t begin = query; begin < text.size();) {
+    const std::size_t end = std::min(text.find('&', begin + 1), text.size());
+    const std::size_t equals = std::min(text.find('=', begin), end);
+    out += text.substr(begin, equals - begin);
+    if (equals < end) out += "=" + word(text.substr(equals + 1, end - equals - 1));
+    begin = end;
+  }
+  return out;
+}
+
 void Redactor::take(json::Value& value) {
   if (value.is_string()) {
-    if (value.as_string().empty()) return;
-    const auto [at, fresh] = words_.try_emplace(value.as_string(), words_.size() + 1);
-    value = "redacted-" + std::to_string(at->second);
+    value = word(value.as_string());
   } else if (value.is_array()) {
     for (json::Value& item : value.items()) take(item);
   } else if (value.is_object()) {
@@ -26,7 +58,22 @@ void Redactor::take(model::Job& job) {
       take(task.env), take(task.config);
       take_keys(task.templates, {"EmbeddedTmpl"});
       take_keys(task.artifacts, {"GetterHeaders", "GetterOptions"});
+      if (task.artifacts.is_array())
+        for (json::Value& artifact : task.artifacts.items())
+          if (json::Value* source = artifact.find("GetterSource")) *source = url(source->as_string());
+      take_checks(task.services);
     }
+  for (model::TaskGroup& group : job.task_groups) take_checks(group.services);
+  if (!job.payload.empty()) job.payload = base::to_base64(word(job.payload));
+  if (job.dispatched)
+    for (auto& [key, value] : job.meta)
+      if (key != kRunTime) value = word(value);
+}
+
+void Redactor::take_checks(json::Value& services) {
+  if (!services.is_array()) return;
+  for (json::Value& service : services.items())
+    if (json::Value* checks = service.find("Checks")) take_keys(*checks, {"Header", "Body"});
 }
 
 void Redactor::take_keys(json::Value& list, std::initializer_list<const char*> keys) {

@@ -143,6 +143,34 @@ with StreamAgent(EMPTY, [[HEART, frame(300, pool(300)), "hold"]]) as agent:
     code, output, errors, lines = record(agent, interrupt_after=2)
     expect("Ctrl-C", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors, lines and lines[-1])
 
+# Also while the cluster is read again after a gap, from an agent that does not answer.
+listed = []
+
+
+def slow_nodes():
+    listed.append(1)
+    if len(listed) > 1:
+        time.sleep(20)
+    return []
+
+
+with StreamAgent({**EMPTY, "/v1/nodes": slow_nodes},
+                 [[HEART, frame(300, pool(300))], [HEART, frame(400, pool(400)), "hold"]]) as agent:
+    begin = time.time()
+    code, output, errors, lines = record(agent, interrupt_after=3)
+    expect("Ctrl-C in a gap", len(listed) == 2, "the test did not interrupt the second reading", listed)
+    expect("Ctrl-C in a gap", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors, lines)
+    expect("Ctrl-C in a gap", "Gap" in lines[-2] or "Gap" in lines[-3], lines)
+    expect("Ctrl-C in a gap", time.time() - begin < 12, "took %.1f s" % (time.time() - begin))
+
+# What contradicts itself in the cluster is named, as by `berth import`.
+lost = {"ID": "22222222-2222-4222-8222-222222222222", "Namespace": "default", "Name": "web.g[0]", "JobID": "web",
+        "TaskGroup": "g", "NodeID": "33333333-3333-4333-8333-333333333333", "ClientStatus": "running",
+        "DesiredStatus": "run", "ModifyIndex": 7}
+with StreamAgent({**EMPTY, "/v1/allocations": [lost], "/v1/allocation/" + lost["ID"]: lost}, [[HEART, "hold"]]) as agent:
+    code, output, errors, lines = record(agent, length="1s")
+    expect("warnings", code == 0 and "warning: " in errors and lost["ID"] in errors, code, errors)
+
 # What is asked for: topics, all namespaces.
 with StreamAgent(EMPTY, [[HEART, "hold"]]) as agent:
     record(agent, "--topics", "Node,Job:we b", length="1s")
