@@ -49,7 +49,7 @@ int worse(int a, int b) {
 
 struct PlanArguments {
   std::string cluster, name_space, at, now, explain, html, json, junit, annotations, require = "no-evictions",
-                                                                                     algorithm;
+                                                                                     algorithm, strategy;
   std::vector<std::string> jobs, options, preemption;
   dryrun::JobFileOptions job_files;
   std::uint64_t order = 0, orders = 0;
@@ -209,6 +209,9 @@ class PlanRun {
       if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
     if (auto done = dryrun::change_scheduler(cluster->state, arguments_.algorithm, arguments_.preemption); !done)
       return bad_input("berth plan:--algorithm, --preemption: " + done.error());
+    if (!arguments_.strategy.empty())
+      if (auto known = server::check_scoring_strategy(arguments_.strategy); !known)
+        return bad_input(known.error().line());
     print_warnings(cluster->warnings);
     print_notes(cluster->notes);
     const dryrun::Newest newest = dryrun::newest_time(cluster->state);
@@ -305,6 +308,20 @@ class PlanRun {
 
     fmt::print(stderr, "{}", std::exchange(about_the_clock_, ""));
     server::DryRun dry_run(state, *registration, now);
+    std::optional<server::ScoringStrategy> strategy;
+    if (!arguments_.strategy.empty()) {
+      auto made = server::scoring_strategy(arguments_.strategy, dry_run.tables());
+      if (!made) return bad_input(made.error().line());
+      dry_run.score_by(strategy.emplace(std::move(*made)));
+    }
+    const advice::Question question{state,
+                                    *document,
+                                    path,
+                                    arguments_.name_space,
+                                    options_,
+                                    now,
+                                    arguments_.order,
+                                    strategy ? &*strategy : nullptr};
     const server::DryRunAnswer answer = dry_run.answer(arguments_.order);
     if (!answer.error.empty()) {
       fmt::print(stderr, "{}: {}\n", path, answer.error);
@@ -312,9 +329,8 @@ class PlanRun {
     }
     std::string explanation;
     if (!arguments_.explain.empty()) {
-      auto explained = arguments_.explain == "all"
-                           ? advice::explain_all(state, *registration, now, arguments_.order)
-                           : advice::explain(state, *registration, arguments_.explain, now, arguments_.order);
+      auto explained = arguments_.explain == "all" ? advice::explain_all(question, *registration)
+                                                   : advice::explain(question, *registration, arguments_.explain);
       if (!explained) return bad_input("berth plan:--explain: " + explained.error());
       explanation = std::move(*explained);
     }
@@ -323,9 +339,8 @@ class PlanRun {
     model::ClusterState after;
     const bool rehearses = !answer.refusals.empty() || arguments_.together;
     if (rehearses) told.rehearsal = dry_run.rehearse(arguments_.order, arguments_.together ? &after : nullptr);
-    told.advice =
-        advice::advise({state, *document, path, arguments_.name_space, options_, now, arguments_.order}, *registration,
-                       dry_run, answer, arguments_.advice, rehearses ? &told.rehearsal : nullptr);
+    told.advice = advice::advise(question, *registration, dry_run, answer, arguments_.advice,
+                                 rehearses ? &told.rehearsal : nullptr);
     const auto failed_advised = std::count_if(told.advice.begin(), told.advice.end(),
                                               [](const advice::GroupAdvice& one) { return one.failed > 0; });
     told.not_advised = answer.failed.size() - static_cast<std::size_t>(failed_advised);
@@ -388,6 +403,7 @@ class PlanRun {
     options.set("compat", "nomad");
     for (const auto& [name, value] : model::changed_options(options_)) options.set(name, value);
     if (!arguments_.algorithm.empty()) more.set("algorithm", arguments_.algorithm);
+    if (!arguments_.strategy.empty()) more.set("strategy", arguments_.strategy);
     if (!arguments_.preemption.empty()) {
       json::Value& preemption = more.set("preemption", json::Value::array());
       for (const std::string& one : arguments_.preemption) preemption.push(one);
@@ -414,6 +430,7 @@ class PlanRun {
     for (const auto& [name, value] : model::changed_options(options_)) changed += " " + name + "=" + value;
     std::string settings = arguments_.algorithm.empty() ? "" : " algorithm " + arguments_.algorithm;
     for (const std::string& one : arguments_.preemption) settings += " preemption " + one;
+    if (!arguments_.strategy.empty()) settings += " strategy " + arguments_.strategy;
     if (!settings.empty()) print("\nDecided with settings other than the cluster's:{}\n", settings);
     if (!changed.empty()) print("\nDecided with options other than Nomad's of today:{}\n", changed);
   }
@@ -464,6 +481,12 @@ void add_plan(CLI::App& app, int& exit_code) {
                    "plan as if preemption for service, batch, system or sysbatch jobs were on or off; may be repeated")
       ->type_name("KIND=on|off")
       ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--strategy", arguments->strategy,
+          "plan as if this ranking strategy scored the fit of nodes: NAME, NAME:KEY=VALUE or expr:FORMULA (see "
+          "berth compare --list-strategies)")
+      ->type_name("STRATEGY");
   command->add_option("--visiting-order", arguments->order, "number of the random visiting order to use")
       ->capture_default_str();
   command->add_option("--visiting-orders", arguments->orders, "also show what differs over the first N visiting orders")

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "advice/plan_text.h"
-#include "berth/strategy.h"
 #include "dryrun/request.h"
 #include "record/outline.h"
 #include "record/past.h"
@@ -119,7 +118,7 @@ class Replay final : public Reader {
       [[maybe_unused]] const auto done = dryrun::change_scheduler(state, settings_.algorithm, settings_.preemption);
     }
     past_ = std::make_unique<Past>(state, model::Options{});
-    use_strategy();
+    strategy_is_stale_ = true;
   }
 
   void take(io::EventFrame frame, std::int64_t) override {
@@ -130,6 +129,8 @@ class Replay final : public Reader {
     std::vector<std::string> evals;
     if (is_plan)
       for (const model::Evaluation& eval : frame.objects.evals) evals.push_back(eval.id);
+    strategy_is_stale_ =
+        strategy_is_stale_ || !frame.objects.nodes.empty() || !frame.objects.jobs.empty() || !frame.gone.empty();
     past_->apply(std::move(frame), [this](const model::Allocation& alloc) { return job_of(alloc); });
     for (const std::string& id : evals) planned_.erase(id);
   }
@@ -155,12 +156,13 @@ class Replay final : public Reader {
   }
 
  private:
+  /// The strategy compares with the nodes and jobs as they are at the decision.
   void use_strategy() {
-    if (settings_.strategy.empty()) return;
+    if (settings_.strategy.empty() || !std::exchange(strategy_is_stale_, false)) return;
     auto made = server::scoring_strategy(settings_.strategy, past_->state());
     if (!made) return;
-    ranker_ = std::move(made->ranker);
-    past_->server().lane().scratch.strategy_fit.use(ranker_->fit(), std::move(made->models));
+    made->use_in(past_->server().lane().scratch.strategy_fit);
+    strategy_ = std::move(*made);
   }
 
   void leave_out(const char* reason) { ++report_.not_comparable[reason]; }
@@ -226,6 +228,7 @@ class Replay final : public Reader {
 
   Decision decide(const model::Evaluation& eval, std::int64_t now_ns) {
     past_->clock().set(now_ns);
+    use_strategy();
     server::Server& server = past_->server();
     Decision out;
     FirstPlan planner(server, eval, now_ns);
@@ -378,15 +381,24 @@ class Replay final : public Reader {
   const std::vector<model::SchedulerConfiguration> configs_;
   run::Progress progress_{"evaluations", finished_.size(), false};
   std::size_t next_ = 0, next_config_ = 0, state_number_ = 0;
-  std::unique_ptr<const strategy::Ranker> ranker_;  // outlives the server, which calls its fit()
-  std::unique_ptr<Past> past_;                      // null: before the first state, and in a gap
+  server::ScoringStrategy strategy_;  // outlives the server, which uses it
+  bool strategy_is_stale_ = true;     // it was made for another state
+  std::unique_ptr<Past> past_;        // null: before the first state, and in a gap
   /// Jobs of the allocations planned by berth, by evaluation and name, until the recorded plan is applied.
   std::unordered_map<std::string, std::map<std::string, JobPtr>> planned_;
   std::uint64_t first_plan_ = 0;
   std::array<std::string, 2> first_nodes_;  // of the explanation: Nomad's node, berth's node
 };
 
-Result<void> check(const Recording& recording, const OtherSettings& settings) {
+}  // namespace
+
+void Totals::add(const Outcome& outcome) {
+  placed += outcome.placed.size(), stopped += outcome.stopped.size(), evicted += outcome.evicted.size();
+  updated += outcome.updated.size(), blocked += outcome.blocked ? 1 : 0;
+  for (const auto& [group, count] : outcome.failed) failed += count;
+}
+
+Result<void> check_replay(const Recording& recording, const OtherSettings& settings) {
   for (const char* topic : kNeeded) {
     const auto& recorded = recording.header().topics;
     if (std::find(recorded.begin(), recorded.end(), topic) == recorded.end())
@@ -399,16 +411,8 @@ Result<void> check(const Recording& recording, const OtherSettings& settings) {
   return settings.strategy.empty() ? Result<void>() : server::check_scoring_strategy(settings.strategy);
 }
 
-}  // namespace
-
-void Totals::add(const Outcome& outcome) {
-  placed += outcome.placed.size(), stopped += outcome.stopped.size(), evicted += outcome.evicted.size();
-  updated += outcome.updated.size(), blocked += outcome.blocked ? 1 : 0;
-  for (const auto& [group, count] : outcome.failed) failed += count;
-}
-
 Result<Report> replay(Recording& recording, const OtherSettings& settings) {
-  if (auto done = check(recording, settings); !done) return tl::unexpected(done.error());
+  if (auto done = check_replay(recording, settings); !done) return tl::unexpected(done.error());
   Report report;
   report.address = recording.header().address;
   Outline outline;

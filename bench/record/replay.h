@@ -71,6 +71,9 @@ struct Report {
   std::vector<std::string> notes;
 };
 
+/// Error: the recording lacks topics that decisions need, or `settings` contain an unknown name.
+[[nodiscard]] Result<void> check_replay(const Recording& recording, const OtherSettings& settings);
+
 /// Error: the recording is damaged or lacks topics that decisions need, or `settings` contain an unknown name.
 [[nodiscard]] Result<Report> replay(Recording& recording, const OtherSettings& settings);
 

@@ -230,7 +230,7 @@ Result<void, std::string> WhatIf::rank_by(const std::string& strategy) {
   }
   auto made = server::scoring_strategy(settings_.strategy, state());
   if (!made) return wrong(made.error().problem);
-  fit.use(made->ranker->fit(), std::move(made->models));
+  made->use_in(fit);
   ranker_ = std::move(made->ranker);
   return {};
 }

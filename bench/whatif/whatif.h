@@ -136,7 +136,7 @@ class WhatIf {
   std::map<std::string, model::Node> machines_;  // by ID: as registered
   std::uint64_t added_ = 0, seed_ = 1;
   Watch watch_;
-  std::unique_ptr<const strategy::Ranker> ranker_;  // outlives the cluster, which calls its fit()
+  std::shared_ptr<const strategy::Ranker> ranker_;  // outlives the cluster, which calls its fit()
   std::unique_ptr<living::Cluster> cluster_;
   std::set<tables::NodeRow> silent_;  // lost machines, not yet detected by the servers
   bool settled_ = true;

@@ -256,7 +256,7 @@ class Namer {
       : state_(question.state),
         order_(question.order),
         registration_(registration),
-        dry_run_(named(state_), registration, question.now_ns) {}
+        dry_run_(named(state_), registration, question.now_ns, question.strategy) {}
 
   /// Raises `most`, the result of the plan's own metrics, and adds all named constraints to `filters`.
   void name(const std::string& group, Filter& most, std::set<std::string>& filters) {
@@ -342,17 +342,17 @@ std::string no_candidate(const model::Node& node) {
 
 /// Why a node gets nothing of a group that did not fail: a system job skips nodes that it may not use. A service job
 /// with only this group is refused there for the same reason and reports it.
-std::string reason_alone(const model::ClusterState& state, const model::Registration& registration,
-                         const model::Node& node, const std::string& group, std::int64_t now_ns, std::uint64_t order) {
+std::string reason_alone(const Question& question, const model::Registration& registration, const model::Node& node,
+                         const std::string& group) {
   model::Registration alone = only(registration, group);
   auto job = std::make_shared<model::Job>(*alone.job);
   job->id += "/alone", job->type = "service";
   job->task_groups[0].count = 1;
   alone.job = std::move(job);
-  server::DryRun dry_run(state, alone, now_ns);
-  dry_run.configure(without_preemption(state.scheduler_config));
+  server::DryRun dry_run(question.state, alone, question.now_ns, question.strategy);
+  dry_run.configure(without_preemption(question.state.scheduler_config));
   if (!dry_run.restrict_to(node.id)) return "";
-  const server::DryRunAnswer answer = dry_run.answer(order);
+  const server::DryRunAnswer answer = dry_run.answer(question.order);
   const auto failed = answer.failed.find(group);
   if (failed == answer.failed.end()) return "";
   if (failed->second.nodes_evaluated == 0) return no_candidate(node);
@@ -490,17 +490,16 @@ std::vector<std::string> wrapped_sums(const model::ClusterState& state, const mo
 namespace {
 
 /// Result of a dry run restricted to one node, as text per group.
-tl::expected<std::string, std::string> explained(const model::ClusterState& state,
-                                                 const model::Registration& registration, server::DryRun& dry_run,
-                                                 const model::Node* found, std::int64_t now_ns, std::uint64_t order) {
+tl::expected<std::string, std::string> explained(const Question& question, const model::Registration& registration,
+                                                 server::DryRun& dry_run, const model::Node* found) {
   if (!dry_run.restrict_to(found->id)) return tl::unexpected("there is no node '" + found->id + "'");
-  const server::DryRunAnswer answer = dry_run.answer(order);
+  const server::DryRunAnswer answer = dry_run.answer(question.order);
   if (!answer.error.empty()) return tl::unexpected(answer.error);
 
   std::string out;
   const auto placed = answer.plan.node_allocation.find(found->id);
   std::set<std::string_view> there;  // updates in place are not placements; their scores are old
-  for (const model::Allocation& alloc : state.allocs)
+  for (const model::Allocation& alloc : question.state.allocs)
     if (alloc.node_id == found->id) there.insert(alloc.id);
   for (const model::TaskGroup& group : dry_run.job()->task_groups) {
     const auto updates = answer.annotations.desired_tg_updates.find(group.name);
@@ -529,7 +528,7 @@ tl::expected<std::string, std::string> explained(const model::ClusterState& stat
       if (m.nodes_evaluated == 0) out += no_candidate(*found);
       // With preemption, the second visit of the node only reports that its class was refused.
       if (m.constraint_filtered.contains(kClassIneligible))
-        out += reason_alone(state, registration, *found, group.name, now_ns, order);
+        out += reason_alone(question, registration, *found, group.name);
       else
         for (const auto& [constraint, n] : m.constraint_filtered) out += fmt::format("    filtered: {}\n", constraint);
       for (const auto& [dimension, n] : m.dimension_exhausted) out += fmt::format("    exhausted: {}\n", dimension);
@@ -539,7 +538,7 @@ tl::expected<std::string, std::string> explained(const model::ClusterState& stat
                         updates->second.place + updates->second.destructive_update + updates->second.canary > 0;
       out += fmt::format("  group \"{}\": {}\n", group.name,
                          asks ? "nothing is placed here" : "places nothing in this plan");
-      if (asks) out += reason_alone(state, registration, *found, group.name, now_ns, order);
+      if (asks) out += reason_alone(question, registration, *found, group.name);
     }
   }
   return out;
@@ -547,25 +546,23 @@ tl::expected<std::string, std::string> explained(const model::ClusterState& stat
 
 }  // namespace
 
-tl::expected<std::string, std::string> explain(const model::ClusterState& state,
-                                               const model::Registration& registration, const std::string& node,
-                                               std::int64_t now_ns, std::uint64_t order) {
+tl::expected<std::string, std::string> explain(const Question& question, const model::Registration& registration,
+                                               const std::string& node) {
   const model::Node* found = nullptr;
-  for (const model::Node& n : state.nodes) {
+  for (const model::Node& n : question.state.nodes) {
     if (n.name != node && !n.id.starts_with(node)) continue;
     if (found) return tl::unexpected("several nodes go by '" + node + "'; give the whole ID");
     found = &n;
   }
   if (!found || node.empty()) return tl::unexpected("there is no node '" + node + "'");
-  server::DryRun dry_run(state, registration, now_ns);
-  auto out = explained(state, registration, dry_run, found, now_ns, order);
+  server::DryRun dry_run(question.state, registration, question.now_ns, question.strategy);
+  auto out = explained(question, registration, dry_run, found);
   if (!out) return out;
   return fmt::format("Node \"{}\" ({}), as if it were the only one:\n{}", found->name, found->id, *out);
 }
 
-tl::expected<std::string, std::string> explain_all(const model::ClusterState& state,
-                                                   const model::Registration& registration, std::int64_t now_ns,
-                                                   std::uint64_t order) {
+tl::expected<std::string, std::string> explain_all(const Question& question, const model::Registration& registration) {
+  const model::ClusterState& state = question.state;
   if (state.nodes.size() > kExplainedMost)
     return tl::unexpected(fmt::format("the cluster has {} nodes, and all are explained of at most {}; name a node",
                                       state.nodes.size(), kExplainedMost));
@@ -574,11 +571,11 @@ tl::expected<std::string, std::string> explain_all(const model::ClusterState& st
   std::sort(nodes.begin(), nodes.end(), [](const model::Node* a, const model::Node* b) {
     return std::tie(a->name, a->id) < std::tie(b->name, b->id);
   });
-  server::DryRun dry_run(state, registration, now_ns);
+  server::DryRun dry_run(question.state, registration, question.now_ns, question.strategy);
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // text -> names of its nodes
   std::map<std::string, std::size_t> places;
   for (const model::Node* node : nodes) {
-    auto text = explained(state, registration, dry_run, node, now_ns, order);
+    auto text = explained(question, registration, dry_run, node);
     if (!text) return text;
     const auto [at, fresh] = places.try_emplace(*text, groups.size());
     if (fresh) groups.emplace_back(std::move(*text), std::vector<std::string>());

@@ -97,16 +97,14 @@ struct Findings;  // obstacles.h
 
 /// Scores, components and reasons of one node per group, as lines. `node`: its ID, a prefix of it, or its name. Error:
 /// no such node, or several.
-[[nodiscard]] tl::expected<std::string, std::string> explain(const model::ClusterState& state,
+[[nodiscard]] tl::expected<std::string, std::string> explain(const Question& question,
                                                              const model::Registration& registration,
-                                                             const std::string& node, std::int64_t now_ns,
-                                                             std::uint64_t order);
+                                                             const std::string& node);
 
 /// The same for every node; nodes with the same text are listed together. Costs a decision per node, so more than
 /// kExplainedMost nodes are an error.
 inline constexpr std::size_t kExplainedMost = 1000;
-[[nodiscard]] tl::expected<std::string, std::string> explain_all(const model::ClusterState& state,
-                                                                 const model::Registration& registration,
-                                                                 std::int64_t now_ns, std::uint64_t order);
+[[nodiscard]] tl::expected<std::string, std::string> explain_all(const Question& question,
+                                                                 const model::Registration& registration);
 
 }  // namespace berth::advice

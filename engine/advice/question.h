@@ -5,6 +5,7 @@
 #include "berth/result.h"
 #include "model/cluster.h"
 #include "model/registration/register_job.h"
+#include "server/surroundings.h"
 
 namespace berth::advice {
 
@@ -16,6 +17,7 @@ struct Question {
   model::Options options;
   std::int64_t now_ns = 0;
   std::uint64_t order = 0;
+  const server::ScoringStrategy* strategy = nullptr;  ///< null: Nomad's fit
 };
 
 /// Registers the job of `document`, {"Job": ...} or the bare object, as the server of that cluster would accept or

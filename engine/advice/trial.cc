@@ -32,7 +32,7 @@ server::DryRun& Loaded::about(const model::Registration& registration, const std
     dry_run_->unrestrict();
     dry_run_->instead(registration);
   } else {
-    dry_run_.emplace(question_.state, registration, question_.now_ns);
+    dry_run_.emplace(question_.state, registration, question_.now_ns, question_.strategy);
     config_.reset(), kept_ = 0;
   }
   kept_ += add_work(*registration.job);

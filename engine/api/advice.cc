@@ -26,11 +26,11 @@ Result<std::vector<GroupAdvice>> Cluster::advise(const Job& job, std::int64_t no
   const InUse::Turn turn(impl_->use);
   if (!turn) return tl::unexpected(impl_->use.input_error());
   const model::ClusterState state = tables::to_cluster(impl_->store().current());
-  const advice::Question question{state, job.impl_->input, job.impl_->path, "", {}, now_ns, 0};
+  const advice::Question question{state, job.impl_->input, job.impl_->path, "", {}, now_ns, 0, &impl_->strategy};
   auto registration = advice::read_job(state, question.document, question.path, "");
   if (!registration) return tl::unexpected(registration.error());
   if (!registration->job) return tl::unexpected(InputError{question.path, "", registration->error, "correct the job"});
-  server::DryRun dry_run(state, *registration, now_ns);
+  server::DryRun dry_run(state, *registration, now_ns, question.strategy);
   const server::DryRunAnswer answer = dry_run.answer(question.order);
   if (!answer.error.empty()) return tl::unexpected(InputError{question.path, "", answer.error, ""});
   std::vector<GroupAdvice> out;

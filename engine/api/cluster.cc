@@ -320,7 +320,7 @@ std::vector<Result<Plan, Error>> Cluster::schedule_all(const std::vector<Job>& j
     work(impl.server.lane());
   } else {
     while (impl.lanes.size() < threads) impl.lanes.push_back(impl.server.make_lane());
-    for (const auto& lane : impl.lanes) impl.use_fit(*lane);
+    for (const auto& lane : impl.lanes) impl.strategy.use_in(lane->scratch.strategy_fit);
     try {
       const server::Team team(threads, [&](std::uint32_t i) { work(*impl.lanes[i]); });
     } catch (const std::system_error&) {
@@ -337,8 +337,8 @@ Result<Plan> Cluster::dry_run(const Job& job, std::int64_t now_ns) const {
   if (!turn) return tl::unexpected(impl_->use.input_error());
   Cluster copy(impl_->config);
   copy.impl_->load(tables::to_cluster(impl_->store().current()));
-  copy.impl_->ranker = impl_->ranker, copy.impl_->models = impl_->models;
-  copy.impl_->use_fit(copy.impl_->server.lane());
+  copy.impl_->strategy = impl_->strategy;
+  copy.impl_->strategy.use_in(copy.impl_->server.lane().scratch.strategy_fit);
   if (auto done = copy.register_job(job); !done) return tl::unexpected(done.error());
   auto plan = copy.schedule(job, now_ns);
   if (!plan) return tl::unexpected(InputError{job.impl_->path, "", plan.error().text, ""});

@@ -7,6 +7,7 @@
 #include "berth/strategy.h"
 #include "model/cluster.h"
 #include "server/server.h"
+#include "server/surroundings.h"
 
 namespace berth {
 
@@ -26,8 +27,7 @@ struct Cluster::Impl {
   server::ManualClock clock;
   server::Server server;  ///< inline: schedule() decides and commit() commits, without queues
   std::uint64_t schedules = 0;
-  std::shared_ptr<const strategy::Ranker> ranker;  ///< its fit is used by the lanes' scratches; null: Nomad's
-  std::vector<std::string> models;                 ///< of devices, by the ranker's numbers
+  server::ScoringStrategy strategy;  ///< used by the lanes' scratches
   Stats stats;
 
   std::vector<std::unique_ptr<server::Lane>> lanes;  ///< of schedule_all(), made at first use
@@ -39,7 +39,6 @@ struct Cluster::Impl {
   };
   [[nodiscard]] Result<Plan, Error> decide(const Asked& asked, server::Lane& lane, std::int64_t now_ns);
   void count(const Plan& plan);
-  void use_fit(server::Lane& lane) const;
 
   [[nodiscard]] tables::StateStore& store() { return server.store(); }
   [[nodiscard]] std::uint64_t next_index() { return store().index() + 1; }

@@ -106,10 +106,12 @@ class DryRun::Recorder final : public sched::Planner {
   std::uint32_t plans_ = 0;
 };
 
-DryRun::DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns)
+DryRun::DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns,
+               const ScoringStrategy* strategy)
     : server_(config_of(registration.options), clock_), state_(state), stored_(find_job(state, *registration.job)) {
   clock_.set(now_ns);
   server_.load(state);
+  if (strategy) score_by(*strategy);
   instead(registration);
 }
 
@@ -221,6 +223,7 @@ Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) cons
   Rehearsing listener(order, out);
   Server server(config, clock_, &listener);
   server.load(state);
+  if (strategy_) strategy_->use_in(server.lane().scratch.strategy_fit);
   model::Evaluation eval = evaluation(order);
   eval.annotate_plan = false;
   out.description = server.write(std::vector{eval});
@@ -251,8 +254,9 @@ void DryRun::pass_over(const std::vector<std::string>& groups) {
   std::sort(passed_over.begin(), passed_over.end());
 }
 
-void DryRun::score_by(strategy::FitFunction function, std::vector<std::string> models) {
-  server_.lane().scratch.strategy_fit.use(std::move(function), std::move(models));
+void DryRun::score_by(const ScoringStrategy& strategy) {
+  strategy_ = &strategy;
+  strategy.use_in(server_.lane().scratch.strategy_fit);
 }
 
 void DryRun::configure(const std::optional<model::SchedulerConfiguration>& config) {

@@ -12,6 +12,7 @@
 
 #include "model/registration/register_job.h"
 #include "server/server.h"
+#include "server/surroundings.h"
 
 namespace berth::server {
 
@@ -52,7 +53,9 @@ struct Rehearsal {
 class DryRun {
  public:
   /// `registration` must hold an accepted job; its options hold for all answers. `now_ns`: the clock of the evaluation.
-  DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns);
+  /// `strategy`: see score_by(); null: Nomad's fit.
+  DryRun(const model::ClusterState& state, const model::Registration& registration, std::int64_t now_ns,
+         const ScoringStrategy* strategy = nullptr);
   DryRun(const DryRun&) = delete;
   DryRun& operator=(const DryRun&) = delete;
 
@@ -63,8 +66,9 @@ class DryRun {
   /// Further answers place nothing of these groups of the job; their allocations stay unchanged.
   void pass_over(const std::vector<std::string>& groups);
 
-  /// Further answers rank by this strategy in place of the fit component (R-STRAT-007).
-  void score_by(strategy::FitFunction function, std::vector<std::string> models);
+  /// Further answers and rehearsals rank by this strategy in place of the fit component (R-STRAT-007). It must outlive
+  /// this object.
+  void score_by(const ScoringStrategy& strategy);
 
   /// Further answers use this configuration; null: the one of the state.
   void configure(const std::optional<model::SchedulerConfiguration>& config);
@@ -105,6 +109,7 @@ class DryRun {
   ManualClock clock_;
   Server server_;
   const model::ClusterState& state_;
+  const ScoringStrategy* strategy_ = nullptr;  // null: Nomad's fit
   std::shared_ptr<const model::Job> submitted_, job_, stored_;
   bool changed_ = true;
   std::uint64_t index_ = 0;  // index at which the job is put in; 0: it is not

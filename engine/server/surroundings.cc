@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "sched/node/strategy_fit.h"
 #include "strategy/fragments.h"
 
 namespace berth::server {
@@ -47,6 +46,13 @@ Surroundings surroundings_of(const tables::Snapshot& state) {
   out.context.fragments =
       std::make_shared<strategy::FragmentTables>(strategy::typical_workload(std::move(shapes)), out.models);
   return out;
+}
+
+void ScoringStrategy::use_in(sched::StrategyFit& fit) const {
+  if (ranker)
+    fit.use(ranker->fit(), models);
+  else
+    fit.use({});
 }
 
 Result<ScoringStrategy> scoring_strategy(std::string_view text, const tables::Snapshot& state) {

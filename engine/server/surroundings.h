@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/strategy.h"
+#include "sched/node/strategy_fit.h"
 #include "tables/state.h"
 
 namespace berth::server {
@@ -19,10 +20,13 @@ struct Surroundings {
 };
 [[nodiscard]] Surroundings surroundings_of(const tables::Snapshot& state);
 
-/// A strategy that scores the fit of nodes, and the models that it knows, for StrategyFit::use().
+/// A strategy that scores the fit of nodes, and the models that it knows. A null ranker: Nomad's own fit.
 struct ScoringStrategy {
-  std::unique_ptr<const strategy::Ranker> ranker;
+  std::shared_ptr<const strategy::Ranker> ranker;
   std::vector<std::string> models;
+
+  /// Ranks by it from now on. The strategy must outlive the use.
+  void use_in(sched::StrategyFit& fit) const;
 };
 /// The strategy "NAME:KEY=VALUE" or "expr:FORMULA", which compares with `state` as it is now. Error: it does not exist,
 /// a parameter is wrong, or it is not a score of each node.

@@ -184,8 +184,8 @@ class Cluster {
   /// copy of the cluster. Errors: those of register_job() and schedule().
   [[nodiscard]] Result<Plan> dry_run(const Job& job, std::int64_t now_ns = 0) const;
   /// Why groups of a job would not fit if it were registered now, and which edits would make them fit (advice.h); empty
-  /// if all fit. Uses Nomad's own fit, not that of score_by(). Costs a copy of the cluster and a dry run per tried
-  /// edit. Errors: those of register_job() and the scheduler.
+  /// if all fit. Nodes are scored as score_by() says. Costs a copy of the cluster and a dry run per tried edit. Errors:
+  /// those of register_job() and the scheduler.
   [[nodiscard]] Result<std::vector<GroupAdvice>> advise(const Job& job, std::int64_t now_ns = 0) const;
   /// Commits the part of a plan that still fits; each node's part completely or not at all. Errors: already_used, or
   /// processing_failed if the whole plan was refused (a node's allocation limit).

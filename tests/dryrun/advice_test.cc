@@ -17,6 +17,7 @@
 #include "dryrun/request.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
+#include "server/surroundings.h"
 #include "support/sanitized.h"
 
 namespace berth::dryrun {
@@ -511,6 +512,76 @@ TEST(Text, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
   }
   answer.created.pop_back();
   EXPECT_EQ(advice::to_text(answer, "system", {}).find("Rolling"), std::string::npos);
+}
+
+// Under worst-fit, group `a` takes the emptier node of two and leaves too little there for `b`; Nomad's fit takes the
+// smaller one. MHz: n1 600, n2 1000; `a` requests 300, `b` 800.
+TEST(Advice, UnderAStrategyPlanRehearsalAndAdviceAgree) {
+  const auto node = [](int number, int cpu_mhz) {
+    return fmt::format(
+        R"("/v1/node/0000000{0}-1111-4111-8111-111111111111":{{"ID":"0000000{0}-1111-4111-8111-111111111111",
+      "Name":"n{0}","Datacenter":"dc1","NodePool":"default","Status":"ready","SchedulingEligibility":"eligible",
+      "Attributes":{{"kernel.name":"linux"}},"Drivers":{{"exec":{{"Detected":true,"Healthy":true}}}},
+      "NodeResources":{{"Cpu":{{"CpuShares":{1},"TotalCpuCores":1,"ReservableCpuCores":[0]}},
+      "Processors":{{"Topology":{{"Nodes":[0],"Distances":[[10]],"Cores":[{{"SocketID":0,"NodeID":0,"ID":0,"Grade":true,
+      "BaseSpeed":{1}}}]}}}},"Memory":{{"MemoryMB":4000}},"Disk":{{"DiskMB":9000}},
+      "Networks":[{{"Mode":"host","Device":"eth0"}}]}},"CreateIndex":5,"ModifyIndex":6}})",
+        number, cpu_mhz);
+  };
+  const auto group = [](const char* name, int cpu_mhz) {
+    return fmt::format(R"({{"Name":"{}","Count":1,"EphemeralDisk":{{"SizeMB":10}},"Tasks":[{{"Name":"t","Driver":"exec",
+      "Config":{{"command":"x"}},"LogConfig":{{"MaxFiles":1,"MaxFileSizeMB":5}},
+      "Resources":{{"CPU":{},"MemoryMB":64}}}}]}})",
+                       name, cpu_mhz);
+  };
+  auto cluster =
+      io::import_cluster_json(*io::parse_json("{" + node(1, 600) + "," + node(2, 1000) +
+                                                  R"(,"/v1/operator/scheduler/configuration":{"SchedulerConfig":{}}})",
+                                              "text"),
+                              "cluster");
+  ASSERT_TRUE(cluster) << cluster.error().line();
+  const model::ClusterState& state = cluster->state;
+  const json::Value document =
+      *io::parse_json(R"({"Job":{"ID":"j","Type":"service","Datacenters":["dc1"],"TaskGroups":[)" + group("a", 300) +
+                          "," + group("b", 800) + "]}}",
+                      "job");
+  const auto registration = read_job(state, document, "job", "");
+  ASSERT_TRUE(registration && registration->job) << registration->error;
+  const auto nodes_after = [](const server::DryRun& dry_run, std::uint64_t order) {
+    model::ClusterState after;
+    EXPECT_EQ(dry_run.rehearse(order, &after).end, server::Rehearsal::End::complete);
+    std::string out;
+    for (const model::Allocation& alloc : after.allocs) out += alloc.name + " on " + alloc.node_name + ", ";
+    return out;
+  };
+  server::DryRun dry_run(state, *registration, kNow);
+  for (std::uint64_t order = 0; order < 4; ++order) {  // both nodes are visited in any order
+    EXPECT_TRUE(dry_run.decide(order).failed.empty());
+    EXPECT_NE(nodes_after(dry_run, order).find("j.b[0] on n2"), std::string::npos);
+  }
+  const auto strategy = server::scoring_strategy("worst-fit", dry_run.tables());
+  ASSERT_TRUE(strategy) << strategy.error().line();
+  dry_run.score_by(*strategy);
+  for (std::uint64_t order = 0; order < 4; ++order) {
+    EXPECT_TRUE(dry_run.decide(order).failed.contains("b"));
+    EXPECT_EQ(nodes_after(dry_run, order), "j.a[0] on n2, ");
+  }
+  const Question question{state, document, "job", "", {}, kNow, 0, &*strategy};
+  const auto advice = advise(question, *registration, dry_run, dry_run.answer());
+  ASSERT_EQ(advice.size(), 1U);
+  ASSERT_FALSE(advice[0].changes.empty());
+  EXPECT_EQ(advice[0].changes[0].text, "cpu of task \"t\": 700 instead of 800 MHz");
+  for (const Change& change : advice[0].changes) {
+    const auto edited = read_job(state, patched(document, change.patch), "job", "");
+    ASSERT_TRUE(edited && edited->job);
+    EXPECT_TRUE(server::DryRun(state, *edited, kNow, &*strategy).decide().failed.empty()) << change.text;
+  }
+  const auto score_on_n2 = [&](const server::ScoringStrategy* by) {
+    const auto text = explain({state, document, "job", "", {}, kNow, 0, by}, *registration, "n2");
+    EXPECT_TRUE(text) << text.error();
+    return text ? *text : "";
+  };
+  EXPECT_NE(score_on_n2(&*strategy), score_on_n2(nullptr));
 }
 
 TEST(Advice, PatchesFollowRfc6902) {

@@ -65,6 +65,11 @@ says "Decided with settings other than the cluster's: preemption service=off"
 grep -q '"service=off"' "$scratch/settings.json" || broken "berth plan --preemption: not in the JSON"
 expect 3 $here/small.json $here/jobs/urgent.json --preemption service=off --preemption service=on --algorithm spread
 says 'Preemptions:'
+expect 3 $here/small.json $here/jobs/urgent.json --strategy best-fit:norm=max --json "$scratch/settings.json"
+says "Decided with settings other than the cluster's: strategy best-fit:norm=max"
+grep -q '"strategy": "best-fit:norm=max"' "$scratch/settings.json" || broken "berth plan --strategy: not in the JSON"
+refuses 2 'there is no such strategy; did you mean' $here/small.json $here/jobs/low.json --strategy best-fitt
+refuses 2 'is not a score of each node' $here/small.json $here/jobs/low.json --strategy random
 refuses 2 "'best' is no algorithm; write binpack or spread" $here/small.json $here/jobs/low.json --algorithm best
 refuses 2 "'service' is no kind of job and on or off" $here/small.json $here/jobs/low.json --preemption service
 refuses 2 "'all=on' is no kind of job" $here/small.json $here/jobs/low.json --preemption all=on

@@ -106,7 +106,7 @@ json::Value explain_answer(const BerthQuestion& asked) {
   out.set("Advice", advice::to_json(advice::advise(question, *registration, dry_run, answer)));
   out.set("Applier", refusals_json(answer, dry_run));
   if (asked.node.empty()) return out;
-  const auto node = advice::explain(state, *registration, asked.node, asked.now_ns, 0);
+  const auto node = advice::explain(question, *registration, asked.node);
   if (!node) return no_answer(node.error());
   out.set("Node", *node);
   return out;
@@ -181,12 +181,12 @@ json::Value counterfactual_answer(const BerthQuestion& asked) {
   const std::string was = config.scheduler_algorithm.empty() ? "binpack" : config.scheduler_algorithm;
   if (!asked.algorithm.empty()) config.scheduler_algorithm = asked.algorithm;
   dry_run.configure(config);
-  std::unique_ptr<const strategy::Ranker> ranker;  // must outlive its fit function
+  server::ScoringStrategy ranked;  // outlives its use
   if (!asked.strategy.empty()) {
     auto made = server::scoring_strategy(asked.strategy, dry_run.tables());
     if (!made) return no_answer(made.error().problem + (made.error().remedy.empty() ? "" : "; " + made.error().remedy));
-    ranker = std::move(made->ranker);
-    dry_run.score_by(ranker->fit(), std::move(made->models));
+    ranked = std::move(*made);
+    dry_run.score_by(ranked);
   }
   const server::DryRunAnswer instead = dry_run.decide();
   if (!as_it_is.error.empty() || !instead.error.empty())
