@@ -17,7 +17,7 @@ constexpr int kReplayDiffers = 3, kNothingCompared = 4;
 struct ReplayArguments {
   std::string recording, json;
   record::OtherSettings settings;
-  bool verbose = false;
+  bool verbose = false, live = false;
 };
 
 int run_replay(const ReplayArguments& arguments) {
@@ -27,10 +27,6 @@ int run_replay(const ReplayArguments& arguments) {
   if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
   auto recording = record::Recording::open(arguments.recording);
   if (!recording) return report_error(recording.error(), 2);
-  const auto report = record::replay(*recording, arguments.settings);
-  if (!report) return report_error(report.error(), 2);
-  print_warnings(report->notes);
-  print("{}", record::to_text(*report, arguments.settings, arguments.verbose));
   json::Value document = json::Value::object();
   document.set("format", "berth-replay"), document.set("version", kReplayVersion);
   document.set("recording_file", arguments.recording);
@@ -38,8 +34,21 @@ int run_replay(const ReplayArguments& arguments) {
   settings.set("algorithm", arguments.settings.algorithm), settings.set("strategy", arguments.settings.strategy);
   json::Value& preemption = settings.set("preemption", json::Value::array());
   for (const std::string& kind : arguments.settings.preemption) preemption.push(kind);
+  const auto write = [&] { return Outputs::write(arguments.json, json::to_text(document, 2) + "\n"); };
+  if (arguments.live) {
+    const auto report = record::live_on(*recording, arguments.settings);
+    if (!report) return report_error(report.error(), 2);
+    print_warnings(report->notes);
+    print("{}", record::to_text(*report, arguments.settings));
+    document.set("life", record::to_json(*report));
+    return write() != 0 ? 1 : 0;
+  }
+  const auto report = record::replay(*recording, arguments.settings);
+  if (!report) return report_error(report.error(), 2);
+  print_warnings(report->notes);
+  print("{}", record::to_text(*report, arguments.settings, arguments.verbose));
   document.set("replay", record::to_json(*report));
-  if (Outputs::write(arguments.json, json::to_text(document, 2) + "\n") != 0) return 1;
+  if (write() != 0) return 1;
   if (report->compared == 0) return kNothingCompared;
   return arguments.settings.empty() && !report->different.empty() ? kReplayDiffers : 0;
 }
@@ -71,10 +80,15 @@ void add_replay(CLI::App& app, int& exit_code) {
           "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth compare "
           "--list-strategies)")
       ->type_name("STRATEGY");
-  command->add_flag("--verbose", arguments->verbose, "show every evaluation that differs");
+  CLI::Option* live = command->add_flag(
+      "--live", arguments->live,
+      "let the cluster live on with berth's own decisions instead: what the recording shows to come from outside "
+      "happens to it, and the report compares both clusters over time");
+  command->add_flag("--verbose", arguments->verbose, "show every evaluation that differs")->excludes(live);
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");
   command->footer(
-      "Exit code: 0 all that was compared is equal, or other settings were given, 1 berth failed, 2 usage or bad "
+      "Exit code: 0 all that was compared is equal, or other settings or --live were given, 1 berth failed, 2 usage or "
+      "bad "
       "input, 3 an evaluation differs, 4 nothing could be compared.");
   command->callback([arguments, &exit_code] { exit_code = run_replay(*arguments); });
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text_table.h"
 #include "base/time.h"
 
 namespace berth::record {
@@ -43,14 +44,102 @@ std::string explanation_text(const Explanation& first) {
   return out;
 }
 
+/// "3 d 04:05:06" or "04:05:06.789".
+std::string clock_words(double seconds) {
+  const auto ms = static_cast<std::int64_t>(seconds * 1000 + 0.5);
+  const std::int64_t whole = ms / 1000, days = whole / 86'400;
+  std::string out = days > 0 ? fmt::format("{} d ", days) : "";
+  out += fmt::format("{:02}:{:02}:{:02}", whole / 3600 % 24, whole / 60 % 60, whole % 60);
+  if (whole < 3600) out += fmt::format(".{:03}", ms % 1000);
+  return out;
+}
+
+json::Value fill_json(const Fill& fill) {
+  json::Value out = json::Value::object();
+  out.set("nodes", fill.nodes), out.set("used_nodes", fill.used_nodes), out.set("allocations", fill.allocs);
+  out.set("blocked", fill.blocked), out.set("cpu", fill.cpu), out.set("memory", fill.memory);
+  return out;
+}
+
+std::string heading(const std::string& address, std::uint64_t first_index, std::uint64_t last_index,
+                    std::int64_t first_ns, std::int64_t last_ns) {
+  std::string out = fmt::format("recorded from {}, index {} to {}", address, first_index, last_index);
+  if (first_ns > 0) out += fmt::format(", {} to {}", base::to_rfc3339({first_ns}), base::to_rfc3339({last_ns}));
+  return out + "\n";
+}
+
 }  // namespace
 
+std::string to_text(const LifeReport& report, const OtherSettings& settings) {
+  std::string out = heading(report.address, report.first_index, report.last_index, report.first_ns, report.last_ns);
+  out += fmt::format("{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
+                     report.skipped, report.left_out);
+  out += fmt::format("Lived on with {}, by berth's own decisions\n",
+                     settings.empty() ? "the recorded settings" : settings_words(settings));
+  out += "From outside:";
+  bool first = true;
+  for (const auto& [kind, count] : report.happened)
+    out += fmt::format("{} {} {}", std::exchange(first, false) ? "" : ",", count, kind);
+  out += report.happened.empty() ? " nothing\n" : "\n";
+  if (report.refused > 0) out += fmt::format("  {} of them had no effect in berth's cluster\n", report.refused);
+  for (const std::string& line : report.refusals) out += "    " + line + "\n";
+  out += fmt::format("\n{:<22}{:>10}{:>10}\n", "Allocations", "Nomad", "berth");
+  out += fmt::format("  {:<20}{:>10}{:>10}\n", "placed", report.nomad.placed, report.berth.placed);
+  out += fmt::format("  {:<20}{:>10}{:>10}\n", "evicted", report.nomad.evicted, report.berth.evicted);
+
+  out += "\nOver time: Nomad's cluster / berth's\n";
+  std::vector<std::vector<std::string>> rows = {{"after", "live allocations", "nodes used", "cpu %", "memory %",
+                                                 "blocked", "same node", "elsewhere", "only one has"}};
+  for (const Moment& moment : report.moments) {
+    const auto both = [&](const auto& of) {
+      return (moment.nomad ? of(*moment.nomad) : std::string("?")) + " / " + of(moment.berth);
+    };
+    const auto number = [](std::uint64_t Fill::*member) {
+      return [member](const Fill& fill) { return std::to_string(fill.*member); };
+    };
+    const auto share = [](double Fill::*member) {
+      return [member](const Fill& fill) { return fmt::format("{:.1f}", 100 * fill.*member); };
+    };
+    rows.push_back({clock_words(moment.after_s), both(number(&Fill::allocs)), both(number(&Fill::used_nodes)),
+                    both(share(&Fill::cpu)), both(share(&Fill::memory)), both(number(&Fill::blocked)),
+                    moment.nomad ? std::to_string(moment.same) : "?",
+                    moment.nomad ? std::to_string(moment.elsewhere) : "?",
+                    moment.nomad ? fmt::format("{} / {}", moment.only_nomad, moment.only_berth) : "?"});
+  }
+  return out + base::table_text(rows);
+}
+
+json::Value to_json(const LifeReport& report) {
+  json::Value out = json::Value::object();
+  json::Value& recording = out.set("recording", json::Value::object());
+  recording.set("address", report.address);
+  recording.set("first_index", report.first_index), recording.set("last_index", report.last_index);
+  recording.set("first_ns", report.first_ns), recording.set("last_ns", report.last_ns);
+  recording.set("frames", report.frames), recording.set("gaps", report.gaps);
+  recording.set("skipped", report.skipped), recording.set("left_out", report.left_out);
+  json::Value& happened = out.set("happened", json::Value::object());
+  for (const auto& [kind, count] : report.happened) happened.set(kind, count);
+  out.set("without_effect", report.refused);
+  for (const auto& [name, decided] : {std::pair{"nomad", &report.nomad}, std::pair{"berth", &report.berth}}) {
+    json::Value& side = out.set(name, json::Value::object());
+    side.set("placed", decided->placed), side.set("evicted", decided->evicted);
+  }
+  json::Value& moments = out.set("moments", json::Value::array());
+  for (const Moment& moment : report.moments) {
+    json::Value one = json::Value::object();
+    one.set("after_s", moment.after_s);
+    one.set("nomad", moment.nomad ? fill_json(*moment.nomad) : json::Value());
+    one.set("berth", fill_json(moment.berth));
+    one.set("same_node", moment.same), one.set("elsewhere", moment.elsewhere);
+    one.set("only_nomad", moment.only_nomad), one.set("only_berth", moment.only_berth);
+    moments.push(std::move(one));
+  }
+  return out;
+}
+
 std::string to_text(const Report& report, const OtherSettings& settings, bool verbose) {
-  std::string out =
-      fmt::format("recorded from {}, index {} to {}", report.address, report.first_index, report.last_index);
-  if (report.first_ns > 0)
-    out += fmt::format(", {} to {}", base::to_rfc3339({report.first_ns}), base::to_rfc3339({report.last_ns}));
-  out += fmt::format("\n{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
+  std::string out = heading(report.address, report.first_index, report.last_index, report.first_ns, report.last_ns);
+  out += fmt::format("{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
                      report.skipped, report.left_out);
   if (!settings.empty()) out += "Decided with " + settings_words(settings) + ", each on the recorded state\n";
   out += fmt::format("Evaluations    {} finished, {} compared\n", report.finished, report.compared);

@@ -1,10 +1,10 @@
-// A replay's report as text and as JSON (bench/schema/berth-replay.json).
+// Reports of replays as text and as JSON (bench/schema/berth-replay.json).
 #pragma once
 
 #include <string>
 
 #include "base/json.h"
-#include "record/replay.h"
+#include "record/life.h"
 
 namespace berth::record {
 
@@ -13,5 +13,8 @@ namespace berth::record {
 inline constexpr std::size_t kShown = 10;
 
 [[nodiscard]] json::Value to_json(const Report& report);
+
+[[nodiscard]] std::string to_text(const LifeReport& report, const OtherSettings& settings);
+[[nodiscard]] json::Value to_json(const LifeReport& report);
 
 }  // namespace berth::record

@@ -20,12 +20,6 @@ namespace {
 /// Namespace and ID of a job.
 using JobKey = std::pair<std::string, std::string>;
 
-struct RunTime {
-  std::int64_t ns = 0;
-  bool failed = false;
-  friend auto operator<=>(const RunTime&, const RunTime&) = default;
-};
-
 /// Jobs that arrive as one template; see the head of imported.h.
 struct Family {
   std::shared_ptr<const model::Job> job;  ///< the latest one
@@ -48,19 +42,6 @@ std::string span_words(double seconds) {
   if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
   if (seconds < 172'800) return fmt::format("{:.1f} h", seconds / 3600);
   return fmt::format("{:.1f} days", seconds / 86'400);
-}
-
-/// From the start of the first task to the end of the last one; without task times, from creation to the last change.
-RunTime run_time_of(const model::Allocation& alloc) {
-  std::int64_t from = INT64_MAX, to = INT64_MIN;
-  for (const auto& [name, state] : alloc.task_states) {
-    if (!state || state->started_at.is_zero() || state->finished_at.is_zero()) continue;
-    from = std::min(from, state->started_at.ns), to = std::max(to, state->finished_at.ns);
-  }
-  if (from > to) from = alloc.create_time, to = alloc.modify_time;
-  // Clocks of clients differ, and a client that never set its clock reports times near 1970.
-  const bool plausible = to >= from && from >= 0 && static_cast<double>(to) - static_cast<double>(from) < kLatestNs;
-  return {plausible ? to - from : 0, alloc.client_status == "failed"};
 }
 
 /// IDs of copies are "<stem>-<number>". Returns a stem for which no job of the cluster has such an ID.
@@ -309,6 +290,18 @@ void add_load(GeneratedCluster& cluster) {
 }
 
 }  // namespace
+
+RunTime run_time_of(const model::Allocation& alloc) {
+  std::int64_t from = INT64_MAX, to = INT64_MIN;
+  for (const auto& [name, state] : alloc.task_states) {
+    if (!state || state->started_at.is_zero() || state->finished_at.is_zero()) continue;
+    from = std::min(from, state->started_at.ns), to = std::max(to, state->finished_at.ns);
+  }
+  if (from > to) from = alloc.create_time, to = alloc.modify_time;
+  // Clocks of clients differ, and a client that never set its clock reports times near 1970.
+  const bool plausible = to >= from && from >= 0 && static_cast<double>(to) - static_cast<double>(from) < kLatestNs;
+  return {plausible ? to - from : 0, alloc.client_status == "failed"};
+}
 
 Result<GeneratedCluster> imported_cluster(const std::string& path, std::vector<std::string>& notes) {
   auto imported = io::import_cluster(path);

@@ -10,15 +10,27 @@
 // All draws come from the workload's seed. Jobs that were removed before the import are unknown.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "berth/result.h"
+#include "model/alloc.h"
 #include "sim/generated_cluster.h"
 #include "sim/job_stream.h"
 #include "sim/workload.h"
 
 namespace berth::sim {
+
+struct RunTime {
+  std::int64_t ns = 0;
+  bool failed = false;
+  friend auto operator<=>(const RunTime&, const RunTime&) = default;
+};
+/// Of a finished allocation: from the start of the first task to the end of the last one; without task times, from
+/// creation to the last change.
+[[nodiscard]] RunTime run_time_of(const model::Allocation& alloc);
 
 /// Reads the cluster at `path`, anything that `berth import` reads from files. `notes` gets a line if the import had
 /// warnings.

@@ -46,7 +46,7 @@ def replay(path, *arguments):
         return done.returncode, done.stdout, done.stderr, None
     document = json.load(open(report))
     jsonschema.validate(document, schema)
-    return done.returncode, done.stdout, done.stderr, document["replay"]
+    return done.returncode, done.stdout, done.stderr, document["life" if "--live" in arguments else "replay"]
 
 
 # ---------------------------------------------------------------- a real Nomad
@@ -90,6 +90,25 @@ expect("strategy", code == 0 and report["evaluations"]["compared"] == 7, code, e
 code, output, errors, report = replay(scratch + "/real.jsonl", "--preemption", "service=on", "--preemption", "batch=on")
 expect("preemption", code == 0 and report["evaluations"]["equal"] == 7, code, errors)
 
+# ---------------------------------------------------------------- the cluster lives on
+# What comes from outside is the same under all settings, and so is what is left when the service is stopped.
+FROM_OUTSIDE = {"node joined": 6, "job registered": 3, "job stopped": 1, "eligibility changed": 2, "drain begun": 1}
+for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
+    code, output, errors, life = replay(scratch + "/real.jsonl", "--live", *settings)
+    if life is None:
+        broken("live: exit %d, %s" % (code, errors))
+        continue
+    end = life["moments"][-1]
+    expect("live", code == 0 and life["happened"] == FROM_OUTSIDE and life["without_effect"] == 0, output)
+    expect("live", end["nomad"]["nodes"] == end["berth"]["nodes"] == 6, end)
+    expect("live", end["nomad"]["allocations"] == end["berth"]["allocations"], end)
+    expect("live", len(life["moments"]) == 12 and life["nomad"]["placed"] == 5, life)
+    again = replay(scratch + "/real.jsonl", "--live", *settings)
+    expect("live", again[1] == output, "two runs differ", output, again[1])
+    expect("live", ("Lived on with " + {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
+code, output, errors, life = replay(scratch + "/real.jsonl", "--live", "--verbose")
+expect("live", code == 2 and "excludes" in errors, code, errors)
+
 # ---------------------------------------------------------------- what a recording can lack
 code, output, errors, report = replay(write(scratch + "/killed.jsonl", real[:-1]) and scratch + "/killed.jsonl")
 expect("killed", code == 0 and "the recording was killed: it has no last line" in errors, code, errors)
@@ -100,16 +119,26 @@ expect("cut", code == 0 and "the last one, is cut after" in errors, code, errors
 late = [real[0], real[1], *[frame for frame in frames if frame["Index"] > 21]]
 code, output, errors, report = replay(write(scratch + "/late.jsonl", late))
 expect("late", code in (3, 4) and report["evaluations"]["compared"] < 7, code, report and report["evaluations"])
+code, output, errors, life = replay(write(scratch + "/none.jsonl", [real[0], *frames]), "--live")
+expect("none", code == 2 and "has no state to begin with" in errors, code, errors)
+late = json.loads(json.dumps([*real[:2], frames[0], frames[-1]]))
+late[2]["Time"], late[3]["Time"] = 10**9, 3 * 10**18
+code, output, errors, life = replay(write(scratch + "/long.jsonl", late), "--live")
+expect("long", code == 2 and "lasts more than 400 days" in errors, code, errors)
 gap = [*real[:2], *[f for f in frames if f["Index"] <= 31], {"Gap": {"After": 31, "Before": 64, "Reason": "test"}},
        {"State": {"Index": 64, "Nodes": []}}]
 code, output, errors, report = replay(write(scratch + "/gap.jsonl", gap))
 expect("gap", code == 0 and report["evaluations"]["equal"] == 2 and report["recording"]["gaps"] == 1, code, report)
+# After the gap the cluster has no nodes and no jobs: what stands there went in it.
+code, output, errors, life = replay(scratch + "/gap.jsonl", "--live")
+expect("gap", code == 0 and life["moments"][-1]["berth"]["nodes"] == 0 and life["happened"]["node left"] == 6 and
+       life["happened"]["job purged"] == 1 and life["recording"]["gaps"] == 1, code, errors, output)
 
 # ---------------------------------------------------------------- berth serve
 
 
 def job(name, count, cpu=200, kind="service", priority=50, **more):
-    group = {"Name": "g", "Count": count, "Tasks": [{"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "2h" if kind == "service" else "20s"},
+    group = {"Name": "g", "Count": count, "Tasks": [{"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "20s" if kind == "batch" else "2h"},
                                                      "Resources": {"CPU": cpu, "MemoryMB": 128}}]}
     if kind == "service":
         group["Update"] = {"MaxParallel": 2, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000, "Canary": more.pop("canary", 0)}
@@ -169,6 +198,20 @@ with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:
         expect("served", report["nomad"]["evicted"] > 0 and report["nomad"]["failed"] > 0 and report["nomad"]["updated"] > 0,
                report["nomad"])
         expect("served", report["recording"]["left_out"] == 0, report["recording"])
+    code, output, errors, life = replay(path, "--live")
+    if life is None:
+        broken("served, live: exit %d, %s" % (code, errors))
+    else:
+        end, placed = life["moments"][-1], (life["nomad"]["placed"], life["berth"]["placed"])
+        expect("served, live", code == 0 and life["without_effect"] == 0, output)
+        expect("served, live", abs(placed[1] - placed[0]) < 0.2 * placed[0] and life["berth"]["evicted"] > 0, output)
+        # Decided on other states and in other visiting orders, yet most of it is alike.
+        expect("served, live", end["same_node"] > 0 and end["only_nomad"] + end["only_berth"] < 0.2 * end["same_node"] + 20, output)
+        expect("served, live", {"drain begun", "eligibility changed", "allocation stopped", "job purged", "scheduler configuration"}
+               <= set(life["happened"]), life["happened"])
+        code, output, errors, spread = replay(path, "--live", "--algorithm", "spread")
+        most = max(zip(life["moments"], spread["moments"]), key=lambda both: both[0]["berth"]["allocations"])
+        expect("served, live", most[1]["berth"]["used_nodes"] >= most[0]["berth"]["used_nodes"], most)
     code, output, errors, other = replay(path, "--algorithm", "binpack")
     expect("served", code == 0 and other["on_another_node"] > 0, code, errors)
 
