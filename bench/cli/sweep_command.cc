@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "base/text.h"
@@ -16,6 +17,7 @@
 #include "run/interrupt.h"
 #include "run/progress.h"
 #include "run/report.h"
+#include "sim/cluster_path.h"
 #include "study/backends.h"
 #include "study/results_db.h"
 #include "study/sweep.h"
@@ -26,13 +28,20 @@ namespace {
 namespace fs = std::filesystem;
 using study::Sweep;
 
+/// The name of a file or folder, without extensions.
+std::string stem_of(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).stem().string();
+}
+
 struct SweepArguments {
   std::string plan, out, on = "local", task, plan_digest, results, csv, image;
-  std::vector<std::string> sbatch;
+  std::vector<std::string> sbatch, varied;
+  std::optional<std::int64_t> repetitions;
   std::int64_t processes = 0, elements = 0;
   bool dry_run = false, resume = false, retry = false, print = false, gather = false, wait = false, quiet = false;
 
-  [[nodiscard]] std::string folder() const { return out.empty() ? fs::path(plan).stem().string() + "-results" : out; }
+  [[nodiscard]] std::string folder() const { return out.empty() ? stem_of(plan) + "-results" : out; }
   [[nodiscard]] std::string results_path() const {
     return results.empty() ? (fs::path(folder()) / "results.db").string() : results;
   }
@@ -239,17 +248,46 @@ Result<void> check_together(const SweepArguments& a) {
   return {};
 }
 
-int sweep(const SweepArguments& arguments) {
+/// The plan for a cluster, as text.
+Result<std::string> plan_of_cluster(const SweepArguments& arguments) {
+  std::vector<study::Factor> factors;
+  for (const std::string& text : arguments.varied) {
+    auto factor = study::parse_factor(text, "berth sweep --vary");
+    if (!factor) return tl::unexpected(factor.error());
+    factors.push_back(std::move(*factor));
+  }
+  return study::plan_text(stem_of(arguments.plan), fs::absolute(arguments.plan).lexically_normal().string(), factors,
+                          arguments.repetitions.value_or(1));
+}
+
+/// Writes the plan for a cluster into the folder of results, where runs on other machines read it too.
+int sweep(SweepArguments arguments) {
   if (arguments.plan.empty())
     return report_error({"berth sweep", "", "no plan was named", "name a file; bench/study/README.md has an example"},
                         2);
   if (auto fine = check_together(arguments); !fine) return report_error(fine.error(), 2);
-  auto plan = study::read_plan(arguments.plan);
+  std::optional<std::string> text;
+  if (sim::workload_of_cluster(arguments.plan)) {
+    auto made = plan_of_cluster(arguments);
+    if (!made) return report_error(made.error(), 2);
+    text = std::move(*made);
+    arguments.out = arguments.folder();
+    arguments.plan = (fs::path(arguments.out) / "plan.toml").string();
+  } else if (!arguments.varied.empty() || arguments.repetitions) {
+    return report_error({"berth sweep", arguments.varied.empty() ? "--repeat" : "--vary", "goes with a cluster only",
+                         "write it into the plan (bench/study/README.md)"},
+                        2);
+  }
+  auto plan = text ? study::parse_plan(*text, arguments.plan) : study::read_plan(arguments.plan);
   if (!plan) return report_error(plan.error(), 2);
   const auto opened = Sweep::open(std::move(*plan), arguments.folder());
   if (!opened) return report_error(opened.error(), 2);
   const Sweep& sweep = *opened;
   const run::InterruptGuard guard;
+  if (text && !arguments.dry_run) {
+    if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
+    if (auto written = io::write_output(arguments.plan, *text); !written) return report_error(written.error(), 1);
+  }
   if (arguments.dry_run) return print_estimate(sweep, arguments);
   const std::vector<std::size_t> missing = sweep.missing(arguments.retry);
   const study::ArrayJob job = array_job(sweep, arguments, missing.size());
@@ -282,7 +320,17 @@ void add_sweep(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<SweepArguments>();
   CLI::App* command =
       app.add_subcommand("sweep", "run a plan of many runs, here or on other machines, and gather the results");
-  command->add_option("plan", a->plan, "a file that names workloads, settings and repetitions (bench/study/README.md)");
+  command->add_option(
+      "plan", a->plan,
+      "a file that names workloads, settings and repetitions (bench/study/README.md), or a cluster that "
+      "`berth run` takes: its own jobs arrive again");
+  command
+      ->add_option("--vary", a->varied,
+                   "with a cluster: KEY=VALUE,..., as in berth run; may be repeated, several are crossed")
+      ->type_name("KEY=VALUES")
+      ->allow_extra_args(false);
+  command->add_option("--repeat", a->repetitions, "with a cluster: repetitions of every setting")
+      ->check(CLI::Range(1, 100'000));
   command->add_option("-o,--output", a->out, "folder for the results (default: PLAN-results)")->type_name("FOLDER");
   command->add_flag("--dry-run", a->dry_run, "only count the runs, and estimate time and memory from a few of them");
   command->add_flag("--resume", a->resume, "continue in a folder that has results: finished runs are not repeated");

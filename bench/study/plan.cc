@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "io/files.h"
+#include "sim/cluster_path.h"
 #include "sim/datasets.h"
 #include "sim/random.h"
 #include "sim/toml_section.h"
@@ -153,8 +155,8 @@ Result<void> add_tasks(const Block& block, const std::string& folder, Plan& out)
     // A file in the plan's folder, else as found by `berth run`.
     const std::filesystem::path beside = std::filesystem::path(folder) / name;
     std::error_code error;
-    auto path = std::filesystem::is_regular_file(beside, error) ? Result<std::string>(beside.string())
-                                                                : sim::find_workload(name);
+    const bool is_there = std::filesystem::is_regular_file(beside, error) || sim::workload_of_cluster(beside.string());
+    auto path = is_there ? Result<std::string>(beside.string()) : sim::find_workload(name);
     if (!path) return tl::unexpected(path.error());
     *path = std::filesystem::absolute(*path).lexically_normal().string();
     for (const std::string& label : block.labels)
@@ -201,6 +203,20 @@ Result<Plan> read_plan(const std::string& path) {
   auto text = io::read_file(path);
   if (!text) return tl::unexpected(text.error());
   return parse_plan(*text, path);
+}
+
+std::string plan_text(const std::string& name, const std::string& workload, const std::vector<Factor>& factors,
+                      std::int64_t repetitions) {
+  const auto quoted = [](const std::string& text) { return json::to_text(json::Value(text)); };  // as in TOML
+  std::string out = fmt::format("name = {}\n\n[[runs]]\nworkloads = [{}]\nrepetitions = {}\n", quoted(name),
+                                quoted(workload), repetitions);
+  if (!factors.empty()) out += "[runs.vary]\n";
+  for (const Factor& factor : factors) {
+    std::string values;
+    for (const std::string& value : factor.values) values += (values.empty() ? "" : ", ") + quoted(value);
+    out += fmt::format("{} = [{}]\n", quoted(factor.key), values);
+  }
+  return out;
 }
 
 std::string digest_of(const std::vector<std::string>& keys) {

@@ -21,6 +21,10 @@ struct Plan {
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
 [[nodiscard]] Result<Plan> parse_plan(const std::string& text, const std::string& path);
 
+/// The text of a plan that runs one workload, or the own jobs of a cluster, with all combinations of the factors.
+[[nodiscard]] std::string plan_text(const std::string& name, const std::string& workload,
+                                    const std::vector<Factor>& factors, std::int64_t repetitions);
+
 /// Digest of all tasks' keys, in any order. A job on another machine checks it, so that its task numbers are valid.
 [[nodiscard]] std::string digest_of(const std::vector<std::string>& keys);
 

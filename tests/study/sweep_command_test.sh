@@ -40,6 +40,21 @@ grep -q '^two hundred: 200 runs, 0 of them done' "$scratch/out" || broken "--dry
 grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scratch/out" || broken "--dry-run does not estimate"
 [ ! -e "$scratch/dry" ] || broken "--dry-run made a folder"
 
+# A cluster in place of a plan: its own jobs, with varied keys. The plan that it stands for is in the folder.
+cluster=$here/../dryrun/recorded/stage-02.snap
+"$berth" sweep "$cluster" --output "$scratch/own" --quiet --vary algorithm=binpack,spread --vary seed=1..2 > "$scratch/own.txt" 2>&1 || broken "a sweep of a cluster failed: $(cat "$scratch/own.txt")"
+grep -q '^stage-02: 4 of 4 runs there, 0 failed' "$scratch/own.txt" || broken "a sweep of a cluster has not 4 runs: $(cat "$scratch/own.txt")"
+own=$(digest_of "$scratch/own.txt")
+"$berth" sweep "$scratch/own/plan.toml" --output "$scratch/again" --quiet > "$scratch/own.txt" 2>&1
+[ "$(digest_of "$scratch/own.txt")" = "$own" ] || broken "the plan in the folder gives other results: $(cat "$scratch/own.txt")"
+mkdir "$scratch/cluster" && cp "$cluster" "$scratch/cluster/"
+(cd "$scratch" && "$berth" sweep cluster/ --repeat 2 --dry-run) > "$scratch/out" || broken "a folder cannot be swept"
+grep -q '^cluster: 2 runs' "$scratch/out" || broken "a folder is not counted: $(cat "$scratch/out")"
+[ ! -e "$scratch/cluster-results" ] || broken "--dry-run made a folder for a cluster"
+expect 2 'berth sweep:--vary: goes with a cluster only' "$plan" --vary seed=1,2
+expect 2 "berth sweep --vary: " "$cluster" --output "$scratch/none" --vary seed
+[ ! -e "$scratch/none" ] || broken "bad input made a folder for a cluster"
+
 # Local: one run is killed, reported and retried.
 "$berth" sweep "$plan" --output "$scratch/local" --quiet -j 2 > "$scratch/local.txt" 2>&1 &
 pid=$!
