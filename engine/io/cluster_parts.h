@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "io/export_import.h"
+#include "io/json_tree.h"
 #include "model/codec/codec.h"
 
 namespace berth::io {
@@ -72,6 +73,9 @@ class ExportCollector {
   /// Adds one document: {path: answer}, or an answer recognised by its keys. `others_are_fine`: no warning for other
   /// documents.
   [[nodiscard]] Result<void> add(const json::Value& document, const std::string& path, bool others_are_fine = false);
+  /// Adds a document {path: answer}. One entry of it at a time becomes a value, and of equal jobs that allocations
+  /// carry only the first.
+  [[nodiscard]] Result<void> add_export(const JsonElement& document, const std::string& path);
   /// Adds one record of a snapshot (R-SNAP-20). It is the state itself, so it wins over every answer and over an
   /// earlier record of the same object (R-SNAP-23). `is_version`: a job of the table of versions; the current job wins
   /// over it (R-SNAP-70).
@@ -96,6 +100,7 @@ void keep_last_captures(std::vector<std::string>& files);
 
 /// True if `document` is an object {path: answer}.
 [[nodiscard]] bool is_export(const json::Value& document);
+[[nodiscard]] bool is_export(const JsonElement& document);
 
 /// Reads a scheduler configuration; absent booleans are false, also those of PreemptionConfig (R-PREEMPT-102).
 [[nodiscard]] Result<model::SchedulerConfiguration> read_scheduler_config(const json::Value& value,

@@ -236,6 +236,13 @@ bool is_export(const json::Value& document) {
   return document.size() > 0 && document.is_object() && document.members()[0].key.starts_with("/v1/");
 }
 
+bool is_export(const JsonElement& document) {
+  simdjson::dom::object object;
+  if (document.get(object) != simdjson::SUCCESS) return false;
+  for (const auto field : object) return field.key.starts_with("/v1/");  // the first one
+  return false;
+}
+
 struct ExportCollector::Tables {
   Table<model::Node> nodes;
   Table<Allocation> allocs;
@@ -256,6 +263,8 @@ struct ExportCollector::Tables {
   std::size_t without_job = 0, without_resources = 0, running_left_out = 0;  ///< list entries of allocations
   std::string first_without_job;
   std::vector<std::shared_ptr<Job>> new_jobs;
+  /// Jobs that allocations of the current document carry, by ID: as parsed, and in stored form.
+  std::unordered_map<std::string, std::vector<std::pair<JsonElement, JobPtr>>> jobs_of_document;
   std::set<JobKey> of_records;   ///< current jobs that came from a snapshot
   bool others_are_fine = false;  ///< no warning for documents that are no API objects
   bool recording = false;        ///< the current object is a record of a snapshot
@@ -352,13 +361,16 @@ struct ExportCollector::Tables {
     return {};
   }
 
-  Result<void> add_alloc(const json::Value& value, const model::ReadOptions& options, Kind kind) {
+  /// `known_job`, if given: the job in stored form, which `value` then lacks; null: set to it.
+  Result<void> add_alloc(const json::Value& value, const model::ReadOptions& options, Kind kind, JobPtr* known_job) {
     Allocation alloc;
     if (auto done = model::from_json(value, alloc, options); !done) return done;
     if (auto done = take_id(alloc, options); !done) return done;
     if (alloc.namespace_.empty()) alloc.namespace_ = "default";
     int rank = kind == Kind::alloc ? 0 : 1;
-    if (alloc.job) {
+    if (known_job && *known_job) {
+      alloc.job = *known_job;
+    } else if (alloc.job) {
       if (alloc.job->id.empty()) return refuse_job_without_id(options.path, options.place + "/Job");
       if (!options.jobs) {  // jobs of a table are already in their stored form
         auto job = std::make_shared<Job>(*alloc.job);
@@ -367,6 +379,7 @@ struct ExportCollector::Tables {
         model::fill_server_defaults(*job);
         alloc.job = std::move(job);
       }
+      if (known_job) *known_job = alloc.job;
     } else {
       rank = alloc.allocated_resources ? 2 : 3;
       const auto version = read_number(value, "JobVersion", options);
@@ -391,7 +404,9 @@ struct ExportCollector::Tables {
                             &model::Node::id);
   }
 
-  Result<void> add_object(const json::Value& value, Kind kind, const model::ReadOptions& options) {
+  /// `known_job`: see add_alloc().
+  Result<void> add_object(const json::Value& value, Kind kind, const model::ReadOptions& options,
+                          JobPtr* known_job = nullptr) {
     using namespace model;
     if (kind == Kind::ignored || value.is_null()) return {};
     if (!value.is_object())
@@ -407,7 +422,7 @@ struct ExportCollector::Tables {
       case Kind::alloc:
       case Kind::alloc_single:
       case Kind::alloc_stub:
-        return add_alloc(value, options, kind);
+        return add_alloc(value, options, kind, known_job);
       case Kind::job:
         return add_job(value, options, true);
       case Kind::job_stub:
@@ -554,6 +569,46 @@ struct ExportCollector::Tables {
     return value;
   }
 
+  /// Adds a full allocation. Most allocations carry a job that others carried before; comparing is much cheaper than
+  /// reading it again.
+  Result<void> add_tree_alloc(const JsonElement& element, Kind kind, const model::ReadOptions& options) {
+    simdjson::dom::object alloc;
+    JsonElement job;
+    std::size_t jobs = 0;
+    if (element.get(alloc) == simdjson::SUCCESS)
+      for (const auto field : alloc)
+        if (field.key == "Job") job = field.value, ++jobs;
+    if (jobs != 1 || !job.is_object()) return add_object(to_value(element), kind, options);
+    std::string_view id;
+    if (job["ID"].get(id) != simdjson::SUCCESS) id = "";
+    std::vector<std::pair<JsonElement, JobPtr>>& seen = jobs_of_document[std::string(id)];
+    const std::size_t first = seen.size() > kJobsCompared ? seen.size() - kJobsCompared : 0;
+    for (std::size_t i = seen.size(); i-- > first;)
+      if (is_equal(seen[i].first, job))
+        return add_object(to_value_without(alloc, "Job"), kind, options, &seen[i].second);
+    JobPtr read;
+    if (auto done = add_object(to_value(element), kind, options, &read); !done) return done;
+    if (read) seen.emplace_back(job, std::move(read));
+    return {};
+  }
+  static constexpr std::size_t kJobsCompared = 8;  // versions of one job that allocations of one time have
+
+  /// The same as add_answer() for a part of a parsed text.
+  Result<void> add_tree(const JsonElement& answer, Kind kind, const model::ReadOptions& options) {
+    if (!answer.is_array()) return add_answer(to_value(answer), kind, options);
+    has_allocs = has_allocs || kind == Kind::alloc_stub || kind == Kind::alloc;
+    std::size_t i = 0;
+    const simdjson::dom::array items = answer.get_array().value_unsafe();
+    for (const JsonElement item : items) {
+      model::ReadOptions here = options;
+      here.place.append("/").append(std::to_string(i++));
+      const bool with_job = kind == Kind::alloc || kind == Kind::alloc_single;
+      auto done = with_job ? add_tree_alloc(item, kind, here) : add_object(to_value(item), kind, here);
+      if (!done) return done;
+    }
+    return {};
+  }
+
   /// Adds a list or a single object, of the given kind or of the kind that its keys show.
   Result<void> add_answer(const json::Value& answer, std::optional<Kind> kind, const model::ReadOptions& options) {
     const auto each = [&](const json::Value& value, const model::ReadOptions& here, bool in_list) -> Result<void> {
@@ -600,6 +655,25 @@ Result<void> ExportCollector::add(const json::Value& document, const std::string
     }
     if (auto done = tables_->add_answer(member.value, kind, options); !done) return done;
   }
+  return {};
+}
+
+Result<void> ExportCollector::add_export(const JsonElement& document, const std::string& path) {
+  model::ReadOptions options;
+  options.path = path;
+  tables_->jobs_of_document.clear();
+  const simdjson::dom::object answers = document.get_object().value_unsafe();
+  for (const auto field : answers) {
+    const Kind kind = kind_of_path(field.key);
+    if (kind == Kind::ignored) continue;
+    options.place.assign(1, '[').append(shortened(std::string(field.key))).append(1, ']');
+    // The versions endpoint returns an object of lists; older servers return the bare list.
+    auto done = kind == Kind::versions && field.value.is_array()
+                    ? tables_->add_answer(to_value(field.value)[0], Kind::job, options)
+                    : tables_->add_tree(field.value, kind, options);
+    if (!done) return done;
+  }
+  tables_->jobs_of_document.clear();  // they refer to the parsed text
   return {};
 }
 

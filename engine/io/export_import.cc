@@ -151,15 +151,22 @@ struct Importer::State {
     }
     const auto text = read_file(file);
     if (!text) return tl::unexpected(text.error());
-    const auto document = parse_json(*text, file);
+    simdjson::dom::parser parser;
+    const auto document = parse_json_tree(parser, *text, file);
     if (!document) return tl::unexpected(document.error());
-    auto done = add_document(*document, file, source);
+    auto done =
+        is_export(*document) ? add_export(*document, file, source) : add_document(to_value(*document), file, source);
     if (!done) return tl::unexpected(with_line(done.error(), *text));
     return {};
   }
 
+  Result<void> add_export(const JsonElement& document, const std::string& file, const std::string& source) {
+    if (auto done = whole_cluster(source); !done) return done;
+    return collector_.add_export(document, file);
+  }
+
   Result<void> add_document(const json::Value& document, const std::string& file, const std::string& source) {
-    if (is_export(document) || is_cluster_file(document))
+    if (is_cluster_file(document))
       if (auto done = whole_cluster(source); !done) return done;
     if (!is_cluster_file(document)) return collector_.add(document, file);
     if (!single_)

@@ -1,10 +1,9 @@
 #include "io/json_parse.h"
 
-#include <simdjson.h>
-
 #include <new>
 
 #include "io/json_fault.h"
+#include "io/json_tree.h"
 
 namespace berth::io {
 namespace {
@@ -12,39 +11,6 @@ namespace {
 /// A parser keeps several bytes per byte of the largest text it has read. After a larger text than this its buffers are
 /// freed, because the tree built from the text needs more memory than they do.
 constexpr std::size_t kKeptTextBytes = 1 << 20;
-
-json::Value convert(const simdjson::dom::element& element) {
-  using simdjson::dom::element_type;
-  switch (element.type()) {
-    case element_type::ARRAY: {
-      json::Array items;
-      const simdjson::dom::array array = element.get_array().value_unsafe();
-      items.reserve(array.size());
-      for (const simdjson::dom::element item : array) items.push_back(convert(item));
-      return json::Value(std::move(items));
-    }
-    case element_type::OBJECT: {
-      json::Object members;
-      const simdjson::dom::object object = element.get_object().value_unsafe();
-      members.reserve(object.size());
-      for (const auto field : object) members.push_back({std::string(field.key), convert(field.value)});
-      return json::Value(std::move(members));
-    }
-    case element_type::INT64:
-      return json::Value(std::int64_t{element.get_int64().value_unsafe()});
-    case element_type::UINT64:
-      return json::Value(std::uint64_t{element.get_uint64().value_unsafe()});
-    case element_type::DOUBLE:
-      return json::Value(double{element.get_double().value_unsafe()});
-    case element_type::STRING:
-      return json::Value(std::string_view(element.get_string().value_unsafe()));
-    case element_type::BOOL:
-      return json::Value(bool{element.get_bool().value_unsafe()});
-    case element_type::NULL_VALUE:
-      break;
-  }
-  return {};
-}
 
 std::string remedy_for(simdjson::error_code code) {
   switch (code) {
@@ -82,13 +48,95 @@ InputError not_json(std::string_view text, std::string_view path, std::string_vi
 
 }  // namespace
 
-Result<json::Value> parse_json(std::string_view text, std::string_view path, std::string_view place) {
-  thread_local simdjson::dom::parser parser;
-  simdjson::dom::element element;
+json::Value to_value(const JsonElement& element) {
+  using simdjson::dom::element_type;
+  switch (element.type()) {
+    case element_type::ARRAY: {
+      json::Array items;
+      const simdjson::dom::array array = element.get_array().value_unsafe();
+      items.reserve(array.size());
+      for (const simdjson::dom::element item : array) items.push_back(to_value(item));
+      return json::Value(std::move(items));
+    }
+    case element_type::OBJECT: {
+      json::Object members;
+      const simdjson::dom::object object = element.get_object().value_unsafe();
+      members.reserve(object.size());
+      for (const auto field : object) members.push_back({std::string(field.key), to_value(field.value)});
+      return json::Value(std::move(members));
+    }
+    case element_type::INT64:
+      return json::Value(std::int64_t{element.get_int64().value_unsafe()});
+    case element_type::UINT64:
+      return json::Value(std::uint64_t{element.get_uint64().value_unsafe()});
+    case element_type::DOUBLE:
+      return json::Value(double{element.get_double().value_unsafe()});
+    case element_type::STRING:
+      return json::Value(std::string_view(element.get_string().value_unsafe()));
+    case element_type::BOOL:
+      return json::Value(bool{element.get_bool().value_unsafe()});
+    case element_type::NULL_VALUE:
+      break;
+  }
+  return {};
+}
+
+json::Value to_value_without(const simdjson::dom::object& object, std::string_view key) {
+  json::Object members;
+  members.reserve(object.size());
+  for (const auto field : object)
+    if (field.key != key) members.push_back({std::string(field.key), to_value(field.value)});
+  return json::Value(std::move(members));
+}
+
+bool is_equal(const JsonElement& a, const JsonElement& b) {
+  using simdjson::dom::element_type;
+  if (a.type() != b.type()) return false;
+  switch (a.type()) {
+    case element_type::ARRAY: {
+      const simdjson::dom::array one = a.get_array().value_unsafe(), other = b.get_array().value_unsafe();
+      auto x = one.begin(), y = other.begin();
+      for (; x != one.end() && y != other.end(); ++x, ++y)
+        if (!is_equal(*x, *y)) return false;
+      return !(x != one.end()) && !(y != other.end());
+    }
+    case element_type::OBJECT: {
+      const simdjson::dom::object one = a.get_object().value_unsafe(), other = b.get_object().value_unsafe();
+      auto x = one.begin(), y = other.begin();
+      for (; x != one.end() && y != other.end(); ++x, ++y)
+        if (x.key() != y.key() || !is_equal(x.value(), y.value())) return false;
+      return !(x != one.end()) && !(y != other.end());
+    }
+    case element_type::INT64:
+      return a.get_int64().value_unsafe() == b.get_int64().value_unsafe();
+    case element_type::UINT64:
+      return a.get_uint64().value_unsafe() == b.get_uint64().value_unsafe();
+    case element_type::DOUBLE:
+      return a.get_double().value_unsafe() == b.get_double().value_unsafe();
+    case element_type::STRING:
+      return a.get_string().value_unsafe() == b.get_string().value_unsafe();
+    case element_type::BOOL:
+      return a.get_bool().value_unsafe() == b.get_bool().value_unsafe();
+    case element_type::NULL_VALUE:
+      break;
+  }
+  return true;
+}
+
+Result<JsonElement> parse_json_tree(simdjson::dom::parser& parser, std::string_view text, std::string_view path,
+                                    std::string_view place) {
+  JsonElement element;
   const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
   if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // out of memory is no fault of the text
   if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, path, place, code));
-  json::Value value = convert(element);
+  return element;
+}
+
+Result<json::Value> parse_json(std::string_view text, std::string_view path, std::string_view place) {
+  thread_local simdjson::dom::parser parser;
+  const auto element = parse_json_tree(parser, text, path, place);
+  if (!element) return tl::unexpected(element.error());
+  json::Value value = to_value(*element);
   if (parser.capacity() > kKeptTextBytes) parser = simdjson::dom::parser();
   return value;
 }

@@ -2,6 +2,8 @@
 // read again and loaded into tables, or an error of one line.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <random>
 
 #include "io/export_import.h"
@@ -160,6 +162,51 @@ void fuzz(const json::Value& original, std::uint64_t seed_begin,
 }
 
 TEST(ImportFuzz, SurvivesMutatedExports) { fuzz(parse_json(berth::testing::kSmallExport).value(), 1); }
+
+/// State and warnings, or the problem, as one text.
+std::string outcome_of(const Result<ClusterImport>& done) {
+  if (!done) return done.error().problem + "; " + done.error().remedy;
+  std::string out = cluster_text(done->state);
+  for (const std::string& warning : done->warnings) out += "\n" + warning;
+  return out;
+}
+
+// A file is read entry by entry, and equal jobs of allocations once; a whole document is not. Half of the mutations are
+// within allocations, so that jobs with the same ID and version differ.
+TEST(ImportFuzz, AnExportReadEntryByEntryIsTheSame) {
+  const std::string path = std::string(BERTH_BINARY_DIR) + "/entry_by_entry.json";
+  json::Value original = parse_json(berth::testing::kSmallExport).value();
+  for (json::Member& member : original.members())  // every allocation twice more, under other IDs
+    if (member.key.ends_with("/allocations") && member.key.starts_with("/v1/node/"))
+      for (std::size_t i = 0, n = member.value.size(); i < 2 * n; ++i) {
+        json::Value copy = member.value.items()[i % n];
+        std::string id = copy["ID"].as_string();
+        id[0] = i < n ? 'b' : 'c';
+        copy.set("ID", id);
+        member.value.push(std::move(copy));
+      }
+  int accepted = 0;
+  const int rounds = kRoundsPerDocument / 4;
+  for (int round = 0; round < rounds; ++round) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(5'000'000 + round));
+    json::Value document = original;
+    if (round > 0 && round % 2 == 0) {
+      mutate(document, random);
+    } else if (round > 0) {
+      for (json::Member& member : document.members())
+        if (member.key.ends_with("/allocations")) mutate(member.value, random);
+    }
+    const std::string text = json::to_text(document);
+    std::ofstream(path, std::ios::binary) << text;
+    const auto streamed = import_cluster(path);
+    accepted += streamed.has_value();
+    ASSERT_EQ(outcome_of(streamed), outcome_of(import_cluster_json(parse_json(text).value(), path)))
+        << "round " << round;
+  }
+  EXPECT_GT(accepted, rounds / 10);
+  EXPECT_LT(accepted, rounds);
+  std::remove(path.c_str());
+}
 
 TEST(ImportFuzz, SurvivesMutatedClusterFiles) {
   const auto done = import_cluster_json(parse_json(berth::testing::kSmallExport).value(), "small", {});
