@@ -2,12 +2,14 @@
 
 #include <memory>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "io/files.h"
 #include "run/report.h"
 #include "sim/trace_file.h"
+#include "trace/convert.h"
 
 namespace berth::cli {
 namespace {
@@ -33,23 +35,85 @@ int check_trace(const std::string& path) {
   return 0;
 }
 
+struct ConvertArguments {
+  trace::Settings settings;
+  std::vector<std::string> parameters;
+  bool list = false;
+};
+
+int convert_trace(ConvertArguments arguments) {
+  if (arguments.list) {
+    for (const auto& [name, about] : trace::formats()) print("{:<20} {}\n", name, about);
+    return 0;
+  }
+  trace::Settings& settings = arguments.settings;
+  const auto refuse = [](const char* place, std::string problem, std::string remedy) {
+    return report_error({"berth trace convert", place, std::move(problem), std::move(remedy)}, 2);
+  };
+  if (settings.format.empty()) return refuse("", "no format was named", "--list names them");
+  if (settings.inputs.empty()) return refuse("", "no file was named", "write berth trace convert FORMAT FILE...");
+  for (const std::string& text : arguments.parameters) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return refuse("--set", "'" + base::shown(text) + "' is not NAME=VALUE", "write e.g. --set memory_gib=256");
+    settings.parameters[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  Outputs outputs;
+  for (const std::string& input : settings.inputs) outputs.input(input.substr(input.find('=') + 1));
+  outputs.output("-o", settings.jobs);
+  outputs.output("--nodes", settings.nodes);
+  if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
+  const auto done = trace::convert(settings);
+  if (!done) return report_error(done.error(), 2);
+  print("{}: {} jobs, {} allocations\n", settings.jobs, run::grouped(done->jobs), run::grouped(done->allocs));
+  if (!settings.nodes.empty()) print("{}: {} kinds of nodes\n", settings.nodes, run::grouped(done->nodes));
+  for (const auto& [name, value] : done->parameters) print("  {:<20} {}\n", name, value);
+  for (const auto& [reason, rows] : done->skipped) print("  left out             {}: {}\n", run::grouped(rows), reason);
+  return 0;
+}
+
 }  // namespace
 
 void add_trace(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("trace", "own traces: jobs from a CSV file");
+  CLI::App* command = app.add_subcommand("trace", "own traces: jobs from a CSV file, and public traces as such");
   CLI::App* check = command->add_subcommand("check", "check a trace and show what it consists of")->fallthrough();
   check
       ->add_option(
           "file", *path,
           "CSV with a header and one row per job: submit_s, cpu_mhz, memory_mb; and if wanted run_s (empty: it "
-          "stays), count, disk_mb, type (service or batch), priority, failed (0 or 1); plain or gzip")
+          "stays), count, disk_mb, type (service or batch), priority, failed (0 or 1), gpus, gpu_model, distinct_hosts "
+          "(0 "
+          "or 1); plain or gzip")
       ->type_name("FILE")
       ->required();
   check->footer(
       "A workload takes it as [jobs] generator = \"trace\", file = \"FILE\" (bench/macro/README.md).\n"
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
   check->callback([path, &exit_code] { exit_code = check_trace(*path); });
+  auto arguments = std::make_shared<ConvertArguments>();
+  arguments->settings.jobs = "trace.csv";
+  CLI::App* convert = command->add_subcommand("convert", "write a public trace as an own trace");
+  convert->add_option("format", arguments->settings.format,
+                      "a format that --list names, or a file of SQL like those of datasets/formats");
+  convert->add_option("files", arguments->settings.inputs,
+                      "files of the trace, plain or gzip, as NAME=FILE; without NAME= the file's path must contain the "
+                      "name of the input");
+  convert->add_option("-o,--output", arguments->settings.jobs, "the trace to write")
+      ->type_name("FILE")
+      ->capture_default_str();
+  convert->add_option("--nodes", arguments->settings.nodes, "the list of nodes to write (default: none)")
+      ->type_name("FILE");
+  convert
+      ->add_option("--set", arguments->parameters,
+                   "a parameter of the format, such as the memory of the largest machine; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  convert->add_flag("--list", arguments->list, "list the formats");
+  convert->footer(
+      "A workload takes the files as [jobs] and [cluster] generator = \"trace\" (bench/macro/README.md).\n"
+      "Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  convert->callback([arguments, &exit_code] { exit_code = convert_trace(*arguments); });
   command->require_subcommand(1);
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
 }

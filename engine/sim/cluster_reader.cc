@@ -111,12 +111,10 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
   out.nodes_file = in.text("file", "");
   out.list = in.choice<std::string>("list", "gpu_node", {{"gpu_node", "gpu_node"}, {"all_node", "all_node"}});
   out.gpu_shares = in.choice<std::int64_t>("gpu_sharing", 1, {{"whole", 1}, {"tenths", 10}, {"hundredths", 100}});
-  if (out.source == Source::trace)
-    in.fail("generator", "a trace has jobs and no nodes",
-            "use another generator in [cluster], and \"trace\" in [jobs]");
   if (out.source != Source::mix) refuse(in, {"shapes", "load", "joins", "datacenters"}, why);
   if (out.source != Source::mix && out.source != Source::openb_like) refuse(in, {"nodes", "racks"}, why);
-  if (out.source != Source::files && out.source != Source::imported) refuse(in, {"file"}, why);
+  if (out.source != Source::files && out.source != Source::imported && out.source != Source::trace)
+    refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);
   if (out.source != Source::openb && out.source != Source::openb_like) refuse(in, {"gpu_sharing"}, why);
   if ((out.source == Source::mix || out.source == Source::openb_like) && out.nodes == 0)
@@ -135,6 +133,8 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
   }
   if (out.source == Source::files && out.nodes_file.empty())
     in.fail("", "[cluster] has no 'file'", "name a JSON file with a list of nodes");
+  if (out.source == Source::trace && out.nodes_file.empty())
+    in.fail("", "[cluster] has no 'file'", "name a CSV file with a list of nodes (bench/macro/README.md, Own traces)");
   if (out.source == Source::imported && out.nodes_file.empty())
     in.fail("", "[cluster] has no 'file'", "name a cluster, as `berth import` reads it");
   in.finish();

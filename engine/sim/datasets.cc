@@ -118,7 +118,8 @@ std::vector<std::string> files_of(const Workload& workload) {
     if (cluster != fs::absolute(workload.path))
       for (std::string& file : files_below(cluster.string())) out.push_back(std::move(file));
   }
-  if (workload.cluster.source == Source::files) out.push_back((folder / workload.cluster.nodes_file).string());
+  if (workload.cluster.source == Source::files || workload.cluster.source == Source::trace)
+    out.push_back((folder / workload.cluster.nodes_file).string());
   if (!workload.jobs.file.empty()) out.push_back((folder / workload.jobs.file).string());
   return out;
 }

@@ -10,6 +10,7 @@
 #include "sim/imported.h"
 #include "sim/job_generator.h"
 #include "sim/life_plan.h"
+#include "sim/node_list.h"
 #include "sim/openb.h"
 #include "sim/trace_file.h"
 
@@ -67,8 +68,13 @@ class InputReader {
       case Source::imported:
         for (std::string& file : files_below(beside(cluster.nodes_file))) out_.data_files.push_back(std::move(file));
         return imported_cluster(beside(cluster.nodes_file), out_.estimates);
+      case Source::trace: {
+        out_.data_files.push_back(beside(cluster.nodes_file));
+        const auto text = io::read_file(out_.data_files.back());
+        if (!text) return tl::unexpected(text.error());
+        return parse_node_list(*text, out_.data_files.back(), workload_.seed);
+      }
       case Source::nomad_grid:
-      case Source::trace:  // has jobs only
         break;
     }
     return GeneratedCluster{};

@@ -15,14 +15,16 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10;
+constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10,
+                       kMaxGpus = 1'024;
 // Amounts of all allocations of a trace are summed.
 static_assert(kMaxAllocs <= INT64_MAX / kMaxAmount);
 
 /// All values of a row except its times.
 struct TraceShape {
   std::string type;
-  std::int64_t count = 1, cpu_mhz = 0, memory_mb = 0, disk_mb = 300, priority = 50;
+  std::int64_t count = 1, cpu_mhz = 0, memory_mb = 0, disk_mb = 300, priority = 50, gpus = 0, distinct_hosts = 0;
+  std::string gpu_model;
   auto operator<=>(const TraceShape&) const = default;
 };
 
@@ -30,6 +32,19 @@ model::Job trace_job(const TraceShape& shape, std::size_t number) {
   model::Job job = registered_job("trace-" + std::to_string(number), shape.type, shape.priority);
   model::TaskGroup group =
       registered_group(shape.type, "task", shape.count, "exec", shape.cpu_mhz, shape.memory_mb, shape.disk_mb);
+  if (shape.distinct_hosts != 0) group.constraints.push_back({"", "true", "distinct_hosts"});
+  if (shape.gpus > 0) {
+    model::RequestedDevice ask{
+        .name = "gpu", .count = static_cast<std::uint64_t>(shape.gpus), .constraints = {}, .affinities = {}};
+    if (shape.gpu_model.find('|') == std::string::npos) {
+      if (!shape.gpu_model.empty()) ask.constraints.push_back({"${device.model}", shape.gpu_model, "="});
+    } else {
+      std::string models = shape.gpu_model;
+      std::replace(models.begin(), models.end(), '|', ',');
+      ask.constraints.push_back({"${device.model}", models, "set_contains_any"});
+    }
+    group.tasks.front().resources->devices.push_back(std::move(ask));
+  }
   if (shape.type == "batch") group.reschedule_policy = model::ReschedulePolicy{};  // a recorded failure is final
   job.task_groups = std::vector<model::TaskGroup>{std::move(group)};
   return job;
@@ -37,8 +52,8 @@ model::Job trace_job(const TraceShape& shape, std::size_t number) {
 
 /// Error in the header: a name that no column has.
 void check_columns(CsvRows& rows) {
-  const std::vector<std::string> known = {"submit_s", "run_s", "count",    "cpu_mhz", "memory_mb",
-                                          "disk_mb",  "type",  "priority", "failed"};
+  const std::vector<std::string> known = {"submit_s", "run_s",    "count",  "cpu_mhz", "memory_mb", "disk_mb",
+                                          "type",     "priority", "failed", "gpus",    "gpu_model", "distinct_hosts"};
   for (const std::string& name : rows.header())
     if (std::find(known.begin(), known.end(), name) == known.end())
       rows.fail(name, "is no column of a trace", base::did_you_mean(name, known) + "see `berth trace check --help`");
@@ -51,7 +66,9 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
   const std::size_t submit = rows.column("submit_s"), cpu = rows.column("cpu_mhz"), memory = rows.column("memory_mb"),
                     run = rows.column("run_s", false), allocs = rows.column("count", false),
                     disk = rows.column("disk_mb", false), type = rows.column("type", false),
-                    priority = rows.column("priority", false), failed = rows.column("failed", false);
+                    priority = rows.column("priority", false), failed = rows.column("failed", false),
+                    gpus = rows.column("gpus", false), gpu_model = rows.column("gpu_model", false),
+                    distinct = rows.column("distinct_hosts", false);
   check_columns(rows);
   const auto given = [&](std::size_t column) { return rows.has(column) && !rows.empty(column); };
   JobStream out;
@@ -73,6 +90,9 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
     shape.cpu_mhz = rows.integer(cpu, 1, kMaxAmount), shape.memory_mb = rows.integer(memory, 1, kMaxAmount);
     if (given(disk)) shape.disk_mb = rows.integer(disk, kMinDiskMb, kMaxAmount);
     if (given(priority)) shape.priority = rows.integer(priority, 1, 100);
+    if (given(gpus)) shape.gpus = rows.integer(gpus, 0, kMaxGpus);
+    if (given(gpu_model) && shape.gpus > 0) shape.gpu_model = rows.text(gpu_model);
+    if (given(distinct)) shape.distinct_hosts = rows.integer(distinct, 0, 1);
     if (given(failed)) arrival.fails = rows.integer(failed, 0, 1) == 1;
     if (arrival.fails && arrival.run_time_ns == kNeverEnds)
       rows.fail("failed", "is 1 in a row without a run time", "give the row its run_s");

@@ -10,6 +10,9 @@
 //   type        -      no       service or batch; batch if the row has a run time, else service
 //   priority    -      no       1 to 100; 50
 //   failed      -      no       1: its allocations end as failed; 0
+//   gpus        -      no       devices of type gpu, of each allocation; 0
+//   gpu_model   -      no       accepted models of these, joined by |; any
+//   distinct_hosts  -  no       1: its allocations are on different nodes; 0
 // Equal rows, apart from their times, share a template.
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/node_list.h"
 #include "sim/workload.h"
 
 namespace berth::sim {
@@ -101,8 +102,59 @@ TEST(TraceFile, IsTheJobsOfAWorkload) {
   const std::string openb = "generator = \"openb\"";
   EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"\n[arrivals]\nprocess = \"trace\"", openb), "");
   EXPECT_EQ(problem("generator = \"trace\"", openb), "[jobs] has no 'file'");
-  EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"", "generator = \"trace\""),
-            "a trace has jobs and no nodes");
+  EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"", "generator = \"trace\""), "[cluster] has no 'file'");
+  EXPECT_EQ(problem("generator = \"trace\"\nfile = \"t.csv\"", "generator = \"trace\"\nfile = \"n.csv\""), "");
+}
+
+TEST(TraceFile, RowsMayRequestGpusAndDistinctHosts) {
+  const auto jobs = parse_trace(
+      "submit_s,cpu_mhz,memory_mb,gpus,gpu_model,distinct_hosts\n0,1,1,2,A10|T4,1\n1,1,1,1,A10,\n2,1,1,0,A10,0\n3,1,1,,"
+      ",\n",
+      "t.csv");
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  ASSERT_EQ(jobs->templates.size(), 3u) << "without GPUs a model means nothing";
+  const auto& devices = group_of(*jobs, 0).tasks.front().resources->devices;
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].name, "gpu");
+  EXPECT_EQ(devices[0].count, 2u);
+  EXPECT_EQ(devices[0].constraints.at(0).text(), "${device.model} set_contains_any A10,T4");
+  EXPECT_EQ(group_of(*jobs, 0).constraints.at(0).operand, "distinct_hosts");
+  EXPECT_EQ(group_of(*jobs, 1).tasks.front().resources->devices.at(0).constraints.at(0).text(),
+            "${device.model} = A10");
+  EXPECT_TRUE(group_of(*jobs, 2).tasks.front().resources->devices.empty());
+  EXPECT_TRUE(group_of(*jobs, 2).constraints.empty());
+  EXPECT_EQ(parse_trace("submit_s,cpu_mhz,memory_mb,gpus\n0,1,1,2000\n", "t.csv").error().place, "2:gpus");
+}
+
+TEST(NodeList, HasAKindPerRow) {
+  const auto cluster = parse_node_list(
+      "count,cpu_mhz,memory_mb,disk_mb,class,gpus,gpu_model\n2,4000,1024,,small,,\n1,2500,2048,500,,2,A10\n", "n.csv",
+      1);
+  ASSERT_TRUE(cluster) << cluster.error().line();
+  ASSERT_EQ(cluster->nodes.size(), 3u);
+  EXPECT_EQ(cluster->shapes.size(), 2u);
+  EXPECT_EQ(cluster->nodes[0].shape, cluster->nodes[1].shape);
+  EXPECT_NE(cluster->nodes[0].id, cluster->nodes[1].id);
+  const model::Node small = cluster->node(0), gpu = cluster->node(2);
+  EXPECT_EQ(small.node_class, "small");
+  EXPECT_EQ(small.node_resources->disk.disk_mb, 1 << 20);
+  EXPECT_EQ(gpu.node_resources->cpu.cpu_shares, 2500);
+  ASSERT_EQ(gpu.node_resources->devices.size(), 1u);
+  EXPECT_EQ(gpu.node_resources->devices[0].name, "A10");
+  EXPECT_EQ(gpu.node_resources->devices[0].instances.size(), 2u);
+}
+
+TEST(NodeList, RefusesWhatIsNone) {
+  const auto problem = [](const std::string& text) {
+    const auto cluster = parse_node_list(text, "n.csv", 1);
+    return cluster ? std::string() : cluster.error().line();
+  };
+  EXPECT_NE(problem("").find("n.csv"), std::string::npos);
+  EXPECT_NE(problem("cpu_mhz,memory_mb\n").find("holds no nodes"), std::string::npos);
+  EXPECT_NE(problem("cpu_mhz,memory_mb,gpu\n1,1,1\n").find("did you mean 'gpus'"), std::string::npos);
+  EXPECT_NE(problem("cpu_mhz,memory_mb,gpus\n1,1,1\n").find("n.csv:2:gpu_model"), std::string::npos);
+  EXPECT_NE(problem("cpu_mhz,memory_mb,count\n1,1,9000000\n1,1,9000000\n").find("n.csv:3:count"), std::string::npos);
+  EXPECT_NE(problem("cpu_mhz,memory_mb\n0,1\n").find("n.csv:2:cpu_mhz"), std::string::npos);
 }
 
 }  // namespace
