@@ -16,7 +16,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10,
-                       kMaxGpus = 1'024;
+                       kTraceGpusMost = 1'024;
 // Amounts of all allocations of a trace are summed.
 static_assert(kMaxAllocs <= INT64_MAX / kMaxAmount);
 
@@ -90,7 +90,7 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
     shape.cpu_mhz = rows.integer(cpu, 1, kMaxAmount), shape.memory_mb = rows.integer(memory, 1, kMaxAmount);
     if (given(disk)) shape.disk_mb = rows.integer(disk, kMinDiskMb, kMaxAmount);
     if (given(priority)) shape.priority = rows.integer(priority, 1, 100);
-    if (given(gpus)) shape.gpus = rows.integer(gpus, 0, kMaxGpus);
+    if (given(gpus)) shape.gpus = rows.integer(gpus, 0, kTraceGpusMost);
     if (given(gpu_model) && shape.gpus > 0) shape.gpu_model = rows.text(gpu_model);
     if (given(distinct)) shape.distinct_hosts = rows.integer(distinct, 0, 1);
     if (given(failed)) arrival.fails = rows.integer(failed, 0, 1) == 1;
