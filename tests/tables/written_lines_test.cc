@@ -9,7 +9,7 @@ namespace berth::tables {
 namespace {
 
 /// A store with one node and one job of two groups.
-class WrittenLinesTest : public testing::Test {
+class WrittenLinesTest : public ::testing::Test {
  protected:
   WrittenLinesTest() {
     model::Node node;
