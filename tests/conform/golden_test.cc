@@ -73,7 +73,8 @@ std::vector<GoldenFile> golden_files() {
       const fs::path relative = it->path().lexically_relative(root);
       std::string key = relative.generic_string();
       key.erase(key.find('.'));
-      if (key.ends_with("/job_bases")) continue;                                        // inputs of other files
+      if (key.ends_with("/job_bases")) continue;                        // inputs of other files
+      if (testing::kSanitized && key == "streams/memo-8101") continue;  // a minute; the other streams are run
       if (!ours && same_bytes(it->path(), testing::golden_dir() / relative)) continue;  // replayed already
       out.push_back({it->path(), key, ours});
     }

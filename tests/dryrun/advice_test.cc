@@ -273,7 +273,7 @@ std::vector<std::string> idle_of(const server::DryRunAnswer& answer, const model
 
 TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
   int offers = 0, left_out = 0;
-  for (std::uint64_t seed = 1000; seed <= 1000 + testing::rounds(120); ++seed) {
+  for (std::uint64_t seed = 1000; seed <= 1000 + testing::rounds(120, 30); ++seed) {
     Case c(seed);
     // Twice the groups, so that some place nothing while others fail too.
     json::Value& groups = *c.document.find("Job")->find("TaskGroups");
@@ -310,8 +310,8 @@ TEST(Advice, LeavingOutGroupsThatPlaceNothingChangesNoOffer) {
       }
     }
   }
-  EXPECT_GT(offers, testing::kSanitized ? 5 : 50);
-  EXPECT_GT(left_out, testing::kSanitized ? 2 : 20);
+  EXPECT_GT(offers, testing::kSanitized ? 0 : 50);
+  EXPECT_GT(left_out, testing::kSanitized ? 0 : 20);
 }
 
 TEST(Advice, FirstGroupsGetAdviceAndALineCountsTheOthers) {

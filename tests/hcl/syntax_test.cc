@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hcl/lexer.h"
+#include "support/sanitized.h"
 #include "tests/hcl/evaluated.h"
 
 namespace berth::hcl {
@@ -213,7 +214,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
 
 // Every nested construct has a bound with its own error; nothing overflows the stack.
 TEST(HclNesting, IsBounded) {
-  constexpr std::size_t kDeep = 200'000;
+  const std::size_t kDeep = testing::rounds(200'000);
   for (const std::string& text : {
            repeated("(", kDeep),
            repeated("[", kDeep),

@@ -381,7 +381,7 @@ TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-20
 /// amounts. Some have equal requests, at the same priority or another.
 TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-1605
   std::size_t again = 0, evicted = 0, placed_again = 0, attempts_again = 0, shared = 0;
-  for (std::uint64_t seed = 1; seed <= testing::rounds(60, 6); ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::rounds(60, 15); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     model::ClusterState state;

@@ -10,6 +10,7 @@
 #include "sim/cluster_generator.h"
 #include "sim/job_generator.h"
 #include "sim/life_plan.h"
+#include "support/sanitized.h"
 #include "support/work_count.h"
 
 namespace berth::sim {
@@ -77,6 +78,7 @@ struct LongList {
 class LongLists : public ::testing::TestWithParam<LongList> {};
 
 TEST_P(LongLists, CostInProportion) {
+  if (testing::kSanitized) GTEST_SKIP() << "it would measure the sanitizer";
   const LongList& list = GetParam();
   const std::string once = text_of(list.lists(list.count)), twice = text_of(list.lists(2 * list.count));
   read_and_plan(once);                                     // one-time work
