@@ -87,6 +87,13 @@ TEST(Registration, TellsTheRegisteredFormApart) {  // R-MODEL-621
   EXPECT_FALSE(is_registered_form(job));
 }
 
+TEST(Registration, KeepsExtraClaims) {  // R-HCL-462: a list of texts
+  const Registration done = with("", "", R"("Identities":[{"Name":"i","Audience":["a"],"TTL":1,"ExtraClaims":["x"]}])");
+  ASSERT_TRUE(done.job) << done.error;
+  const json::Value& identities = done.job->task_groups[0].tasks[0].identities;
+  EXPECT_EQ(json::to_text(identities[0]["ExtraClaims"]), R"(["x"])");
+}
+
 struct RejectCase {
   const char* name;
   const char *job, *group, *task, *text;

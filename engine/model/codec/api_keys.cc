@@ -70,7 +70,7 @@ BERTH_SHAPE(kScaling, {"ID"}, {"Namespace"}, {"Type"}, {"Target"}, {"Policy"}, {
             {"CreateIndex"}, {"ModifyIndex"});
 BERTH_SHAPE(kIdentity, {"Name", How::text}, {"Audience", How::texts}, {"ChangeMode", How::text},
             {"ChangeSignal", How::text}, {"Env", How::boolean}, {"File", How::boolean}, {"Filepath", How::text},
-            {"ServiceName", How::text}, {"TTL", How::number}, {"ExtraClaims", How::dict});
+            {"ServiceName", How::text}, {"TTL", How::number}, {"ExtraClaims", How::texts});
 BERTH_SHAPE(kCheckRestart, {"Limit", How::number}, {"Grace", How::number}, {"IgnoreWarnings", How::boolean});
 BERTH_SHAPE(kCheck, {"Name", How::text}, {"Type", How::text}, {"Command", How::text}, {"Args", How::texts},
             {"Path", How::text}, {"Protocol", How::text}, {"PortLabel", How::text}, {"Expose", How::boolean},

@@ -73,8 +73,8 @@ bool same_template(const Value& a, const Value& b) {
 
 bool same_identity(const Value& a, const Value& b) {
   return same_block(a, b,
-                    {"Name", "Audience", "ChangeMode", "ChangeSignal", "Env", "File", "Filepath", "ServiceName", "TTL"},
-                    {"ExtraClaims"});
+                    {"Name", "Audience", "ChangeMode", "ChangeSignal", "Env", "File", "Filepath", "ServiceName", "TTL",
+                     "ExtraClaims"});
 }
 
 bool same_artifact(const Value& a, const Value& b) {
