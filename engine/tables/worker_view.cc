@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "tables/table_lock.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 /// Copying a row alone costs about three times as much as within a column.
 constexpr std::size_t kRowsOfAll = 3;
+/// Rows are prefetched this far ahead: other threads wrote them, and the view has not read most of its own columns.
+constexpr std::size_t kRowsAhead = 2;
 /// Debug builds compare views of up to this many nodes with the state after each bring_up().
 [[maybe_unused]] constexpr std::size_t kComparedMax = 4096;
 
@@ -24,13 +27,33 @@ void copy_free(const NodeUseColumns& from, NodeRow row, NodeUseColumns& to) {
   own.cpu[at] = now.cpu[at], own.memory[at] = now.memory[at], own.disk[at] = now.disk[at];
 }
 
+/// Prefetches what copy_row() reads and writes for every row.
+void prefetch_row(const NodeTable& own, const NodeTable& now, NodeRow row) {
+  for (const NodeTable* const table : {&now, &own}) {
+    table->use.prefetch(row);
+    if (row < table->eviction.size()) base::prefetch_all(table->eviction[row]);
+    const FreeBlock& block = table->free[row / FreeBlock::kRows];
+    const std::size_t at = row % FreeBlock::kRows;
+    base::prefetch(&block.cpu[at]), base::prefetch(&block.memory[at]), base::prefetch(&block.disk[at]);
+  }
+}
+
 }  // namespace
 
 void WorkerView::copy_row(const NodeTable& now, NodeRow row) {
-  NodeUseColumns::each_pair(state_.nodes, now, [&](auto& own, const auto& column) {
-    if (row < column.size()) own.edit(row) = column[row];
-  });
-  copy_free(now, row, state_.nodes);
+  static_assert(sizeof(NodeUseColumns) == 6 * sizeof(CowVector<FreeBlock, 1>), "copies all columns");
+  NodeTable& own = state_.nodes;
+  NodeUse& use = own.use.edit(row);
+  const NodeUse before = std::exchange(use, now.use[row]);
+  const auto copy = [row](auto& mine, const auto& column) {
+    if (row < column.size()) mine.edit(row) = column[row];
+  };
+  // A row that no allocation holds anything of has its initial value (StateStore::count_held()).
+  if ((before.port_allocs | use.port_allocs) != 0) copy(own.ports, now.ports);
+  if ((before.core_allocs | use.core_allocs) != 0) copy(own.cores, now.cores);
+  if ((before.device_allocs | use.device_allocs) != 0) copy(own.devices, now.devices);
+  copy(own.eviction, now.eviction);
+  copy_free(now, row, own);
 }
 
 void WorkerView::follow(const NodeTable& now) {
@@ -48,7 +71,10 @@ void WorkerView::follow(const NodeTable& now) {
   NodeUseColumns::each_pair(own, now, bring);
   bring(own.free, now.free);
   if (!known) return;
-  for (const NodeRow row : changed_) copy_row(now, row);
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (i + kRowsAhead < changed_.size()) prefetch_row(own, now, changed_[i + kRowsAhead]);
+    copy_row(now, changed_[i]);
+  }
   for (const NodeRow row : ended_) own.use.edit(row) = now.use[row];
   rows_copied_ += changed_.size() + ended_.size();
 }
