@@ -94,16 +94,18 @@ bool Guard::is_token(std::string_view given) const {
   return difference == 0;
 }
 
-/// Redirects to the page, with the token as cookie.
+/// Redirects to the page, with the token as cookie; "" deletes the cookie.
 transport::Refusal Guard::page_with_cookie(std::string_view token) {
   return {303,
           "",
           {{"Location", "/ui/"},
-           {"Set-Cookie", std::string(kCookie) + std::string(token) + "; Path=/; HttpOnly; SameSite=Strict"}}};
+           {"Set-Cookie", std::string(kCookie) + std::string(token) + "; Path=/; HttpOnly; SameSite=Strict" +
+                              (token.empty() ? "; Max-Age=0" : "")}}};
 }
 
 std::optional<transport::Refusal> Guard::check_token(const transport::RequestHead& head) const {
   constexpr std::string_view kPage = "/ui/?token=";
+  if (head.target == kPage) return page_with_cookie("");
   if (acl_ && head.target.starts_with(kPage) && base::parse_uuid(head.target.substr(kPage.size())))
     return page_with_cookie(head.target.substr(kPage.size()));
   if (token_digest_.empty() || is_token(head.nomad_token)) return std::nullopt;

@@ -6,7 +6,8 @@
 //   Origin    none, or the server's own: browsers send the page's site in every cross-site write request
 //   token     with --token: X-Nomad-Token, `Authorization: Bearer`, or the cookie that /ui/?token=TOKEN sets; compared
 //             in constant time
-//   --acl     in place of --token: every token passes, because the dispatcher checks it; /ui/?token= sets the cookie
+//   --acl     in place of --token: every token passes, because the dispatcher checks it; /ui/?token=TOKEN sets the
+//             cookie, and /ui/?token= deletes it
 // Refused: 403, one line. Threads: any.
 #pragma once
 

@@ -57,6 +57,13 @@ TEST_F(ReadsTest, FiltersListsAndSaysWhatIsWrongWithAFilter) {  // R-API-75 to 7
   EXPECT_EQ(ids(get("/v1/jobs?filter=ParentID%20%3D%3D%20%22%22%20and%20ParameterizedJob%20is%20not%20nil")), "");
   EXPECT_EQ(get("/v1/nodes?filter=Status%20%3D%3D%20ready").size(), 12U);
   EXPECT_EQ(get("/v1/allocations?filter=Job.ID%20%3D%3D%20banana").size(), 1U);
+  const std::string node = get("/v1/allocations?filter=JobID%20%3D%3D%20cherry")[0]["NodeID"].as_string();
+  for (const std::string& filter : {std::string("JobID%20%3D%3D%20cherry"), "NodeID%20%3D%3D%20%22" + node + "%22",
+                                    "NodeID%20%3D%3D%20%22" + node + "%22%20and%20JobID%20%3D%3D%20cherry",
+                                    std::string("NodeID%20%3D%3D%20none"), std::string("JobID%20%3D%3D%20none")})
+    EXPECT_EQ(ids(get("/v1/allocations?filter=" + filter)),
+              ids(get("/v1/allocations?filter=not%20(not%20(" + filter + "))")))
+        << filter;  // found by their columns, and by their objects
   EXPECT_EQ(get("/v1/evaluations?filter=TriggeredBy%20%3D%3D%20%22job-register%22").size(), 4U);
   EXPECT_EQ(get("/v1/evaluations/count?filter=JobID%20%3D%3D%20cherry")["Count"].as_int(), 1);
   Answer answer = client_->get("/v1/jobs?filter=bad%20%3D%20");

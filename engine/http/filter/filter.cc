@@ -206,6 +206,15 @@ tl::expected<Filter, std::string> Filter::parse(std::string_view text) {
   return Filter(std::move(*expression));
 }
 
+const std::string* Filter::first_equal(std::string_view member) const {
+  const Expression* first = root_.get();
+  while (first->kind == Expression::Kind::all_of) first = &first->parts.front();
+  const bool is_equality =
+      first->kind == Expression::Kind::match && first->match == MatchKind::equal && !first->negated;
+  const std::vector<std::string>& selected = first->selector.parts;
+  return is_equality && selected.size() == 1 && selected.front() == member ? &first->value : nullptr;
+}
+
 tl::expected<bool, std::string> Filter::ask(const Field& object) const {
   return ask_expression(*root_, object, nullptr);
 }

@@ -47,6 +47,9 @@ class Filter {
   [[nodiscard]] tl::expected<bool, std::string> matches(const Object& object) const {
     return ask(field_of(object));
   }
+  /// `x` if the filter is `member == x` or begins with `member == x and`: objects with another value do not pass, and
+  /// give no error. Null: the filter begins with something else.
+  [[nodiscard]] const std::string* first_equal(std::string_view member) const;
 
  private:
   explicit Filter(Expression root) : root_(std::make_shared<const Expression>(std::move(root))) {}

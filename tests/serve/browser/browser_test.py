@@ -344,6 +344,10 @@ class AccessControl(PageTest):
         page.get_by_role("link", name="Overview").click()
         expect(page.locator("#map-section small")).to_have_text("20 shown")
         self.assertNotIn(self.server.token, page.evaluate("document.cookie + location.href + JSON.stringify(localStorage)"))
+        page.get_by_role("link", name="token").click()
+        page.get_by_role("button", name="Forget the token").click()
+        expect(page.locator("#view")).to_contain_text("have no token")
+        expect(page.locator("#connection")).to_have_text("no live numbers")
         self.check_clean()
 
 

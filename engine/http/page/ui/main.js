@@ -103,13 +103,17 @@ function tokenView() {
       who.textContent = error.message;
     }
   }
-  const form = make("form", { class: "change", onsubmit: async (event) => {
-    event.preventDefault();
-    // The server puts the token into a cookie that no script can read.
-    await fetch(`/ui/?token=${encodeURIComponent(input.value.trim())}`);
-    input.value = "", said.textContent = "The token is used from now on, if the server knows it.";
+  // The server puts the token into a cookie that no script can read; an empty one deletes it.
+  async function use(token, text) {
+    await fetch(`/ui/?token=${encodeURIComponent(token)}`);
+    input.value = "", said.textContent = text;
     refresh(), connect();
-  } }, make("label", {}, "secret ID ", input), make("button", { type: "submit" }, "Use this token"), said);
+  }
+  const form = make("form", { class: "change", onsubmit: (event) => {
+    event.preventDefault();
+    use(input.value.trim(), "The token is used from now on, if the server knows it.");
+  } }, make("label", {}, "secret ID ", input), make("button", { type: "submit" }, "Use this token"),
+  make("button", { type: "button", onclick: () => use("", "The token is forgotten.") }, "Forget the token"), said);
   return { title: "Token", root: make("div", {}, who, form,
     make("p", { class: "soft" }, "With access control, a page shows what the token may read. Live numbers, speed, faults and explanations need a management token.")), refresh };
 }
