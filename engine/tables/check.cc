@@ -183,9 +183,9 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
   check_devices(state, row, problems);
   const FreeBlock& free = n.free[row / FreeBlock::kRows];
   const std::size_t at = row % FreeBlock::kRows;
-  same("free.cpu", free.cpu[at], static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz)));
-  same("free.memory", free.memory[at], static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb)));
-  same("free.disk", free.disk[at], static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb)));
+  same("free.cpu", free.cpu[at], FreeBlock::of(capacity.cpu_mhz, use.cpu_mhz));
+  same("free.memory", free.memory[at], FreeBlock::of(capacity.memory_mb, use.memory_mb));
+  same("free.disk", free.disk[at], FreeBlock::of(capacity.disk_mb, use.disk_mb));
   same("class_code", capacity.class_code, n.code(kClassColumn, row));
   same("computed_class_code", capacity.computed_class_code, n.code(kComputedClassColumn, row));
 }

@@ -22,6 +22,7 @@
 // code. Threads: one writer (StateStore); readers hold a Snapshot's copy.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
@@ -32,6 +33,7 @@
 
 #include "base/rows.h"
 #include "base/uuid.h"
+#include "base/wrap.h"
 #include "model/node.h"
 #include "network/node_ports.h"
 #include "tables/cow.h"
@@ -101,11 +103,23 @@ struct NodeSpec {
   network::NodePorts ports;            ///< of `node`
 };
 
-/// Columns of the scan for nodes with room: free amounts of a block of rows, capacity - use, in MHz and MiB, in single
-/// precision. They are written together, so for snapshots they are one column of blocks.
+/// Columns of the scan for nodes with room: free amounts of a block of rows, capacity - use, in MHz and MiB. They are
+/// exact up to the limits of 32 bits, where they stay. They are written together, so for snapshots they are one column
+/// of blocks.
 struct FreeBlock {
   static constexpr std::size_t kRows = 256;
-  alignas(64) std::array<float, kRows> cpu{}, memory{}, disk{};
+  alignas(64) std::array<std::int32_t, kRows> cpu{}, memory{}, disk{};
+
+  void set(std::size_t at, const NodeCapacity& capacity, const NodeUse& use) {
+    cpu[at] = of(capacity.cpu_mhz, use.cpu_mhz);
+    memory[at] = of(capacity.memory_mb, use.memory_mb);
+    disk[at] = of(capacity.disk_mb, use.disk_mb);
+  }
+  [[nodiscard]] static std::int32_t of(std::int64_t capacity, std::int64_t used) {
+    using Limits = std::numeric_limits<std::int32_t>;
+    return static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(base::wrap_sub(capacity, used), Limits::min(), Limits::max()));
+  }
 };
 
 enum class KeyKind : std::uint8_t { datacenter, pool, node_class, computed_class, name, attribute, meta };

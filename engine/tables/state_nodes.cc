@@ -312,12 +312,8 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
 void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
   current_.nodes.fixed->use_log->append(row);
   ++current_.nodes.use_changes;
-  const NodeCapacity& capacity = current_.nodes.capacity(row);
   FreeBlock& block = current_.nodes.free.edit(row / FreeBlock::kRows);
-  const std::size_t at = row % FreeBlock::kRows;
-  block.cpu[at] = static_cast<float>(base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz));
-  block.memory[at] = static_cast<float>(base::wrap_sub(capacity.memory_mb, use.memory_mb));
-  block.disk[at] = static_cast<float>(base::wrap_sub(capacity.disk_mb, use.disk_mb));
+  block.set(row % FreeBlock::kRows, current_.nodes.capacity(row), use);
 }
 
 void StateStore::note_ended(NodeRow row) {

@@ -18,13 +18,12 @@ bool FullCheck::holds(GroupView& v) {
   BERTH_ASSERT(tables::serves(kServes, parts_.needs));
   for (const NodeOverlay& overlay : scratch_.by_attempt.overlays)
     if (may_take(overlay.row, v)) return false;
-  // Rounding to single precision is monotonic: an amount that suffices still does.
-  const auto cpu = static_cast<float>(group.cpu_mhz), memory = static_cast<float>(group.memory_mb),
-             disk = static_cast<float>(group.disk_mb);
+  const auto cpu = static_cast<std::int32_t>(group.cpu_mhz), memory = static_cast<std::int32_t>(group.memory_mb),
+             disk = static_cast<std::int32_t>(group.disk_mb);  // kServes excludes wider amounts
   // The loop vectorizes. In most blocks of a full cluster, one column already rules out every node.
-  const auto some_hold = [](std::span<const float> free, float ask) {
+  const auto some_hold = [](std::span<const std::int32_t> free, std::int32_t least) {
     std::uint32_t some = 0;
-    for (const float f : free) some |= static_cast<std::uint32_t>(f >= ask);
+    for (const std::int32_t amount : free) some |= static_cast<std::uint32_t>(amount >= least);
     return some != 0;
   };
   const auto& blocks = attempt_.snapshot->nodes.free;

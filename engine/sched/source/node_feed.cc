@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/wrap.h"
-
 namespace berth::sched {
 
 using tables::NodeRow;
@@ -11,8 +9,9 @@ using tables::NodeTable;
 
 namespace {
 
-constexpr std::int32_t kUntoldLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kUntoldMost = std::numeric_limits<std::int32_t>::max();
+// Range of an unknown amount.
+constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -32,10 +31,7 @@ bool NodeFeed::amounts_since(const NodePlace& place, const NodeTable& nodes, Cha
   const std::uint64_t from = place.changes();
   if (!place.follows(nodes) || from < first_ || from > end_.changes()) return false;
   const std::size_t start = from - first_;
-  if (start < rows_.size()) {
-    if (starts_[start] == 0) return false;
-    untold_asked_ += untold_;
-  }
+  if (start < rows_.size() && starts_[start] == 0) return false;
   out.rows = std::span(rows_).subspan(start);
   out.ranges = {least_cpu_.data() + start,   most_cpu_.data() + start,   least_memory_.data() + start,
                 most_memory_.data() + start, least_disk_.data() + start, most_disk_.data() + start};
@@ -59,7 +55,6 @@ void NodeFeed::begin(const NodeTable& nodes) {
   forget_oldest(rows_.size());
   first_ = nodes.use_changes;
   ++generation_;
-  untold_ = untold_asked_ = 0;
 }
 
 /// Appends the changes since the last call as one batch. False: too much changed.
@@ -72,12 +67,10 @@ bool NodeFeed::go_on(const NodeTable& nodes) {
   end_.move_to(nodes);
   if (rows_.size() + fresh_.size() > 2 * most) forget_oldest(rows_.size() - most);
   known_.resize(nodes.size());
-  untold_ = 0;
   const std::size_t first = rows_.size();
   for (const NodeRow row : fresh_) append(nodes, row);
   starts_.resize(rows_.size(), 0);
   starts_[first] = 1;
-  if (untold_asked_ > nodes.size()) gather_all(nodes);
   return true;
 }
 
@@ -91,24 +84,15 @@ void NodeFeed::forget_oldest(std::size_t count) {
   first_ += count;
 }
 
-/// Each waiting job has to visit the changed nodes that were not gathered before. Once these visits outnumber the
-/// nodes, all nodes are gathered.
-void NodeFeed::gather_all(const NodeTable& nodes) {
-  for (std::size_t row = 0; row < known_.size(); ++row)
-    if (known_[row].stamp / 2 != generation_) known_[row] = known_of(nodes, NodeRow(row));
-  untold_asked_ = 0;
-}
-
 void NodeFeed::append(const NodeTable& nodes, NodeRow row) {
   Known& before = known_[row];
   const Known now = known_of(nodes, row);
-  const std::uint32_t told = 2 * generation_ + 1;
-  const bool tells = before.stamp == told && now.stamp == told;
-  untold_ += before.stamp / 2 != generation_;
-  const auto add = [tells](std::vector<std::int32_t>& least, std::vector<std::int32_t>& most, std::int32_t a,
+  const std::uint32_t exact = 2 * generation_ + 1;
+  const bool known = before.stamp == exact && now.stamp == exact;
+  const auto add = [known](std::vector<std::int32_t>& least, std::vector<std::int32_t>& most, std::int32_t a,
                            std::int32_t b) {
-    least.push_back(tells ? std::min(a, b) : kUntoldLeast);
-    most.push_back(tells ? std::max(a, b) : kUntoldMost);
+    least.push_back(known ? std::min(a, b) : kLeast);
+    most.push_back(known ? std::max(a, b) : kMost);
   };
   rows_.push_back(row);
   add(least_cpu_, most_cpu_, before.cpu_mhz, now.cpu_mhz);
@@ -118,17 +102,16 @@ void NodeFeed::append(const NodeTable& nodes, NodeRow row) {
 }
 
 NodeFeed::Known NodeFeed::known_of(const NodeTable& nodes, NodeRow row) const {
+  using Free = tables::FreeBlock;
   const tables::NodeCapacity& capacity = nodes.capacity(row);
   const tables::NodeUse& use = nodes.use[row];
-  const std::int64_t left[] = {base::wrap_sub(capacity.cpu_mhz, use.cpu_mhz),
-                               base::wrap_sub(capacity.memory_mb, use.memory_mb),
-                               base::wrap_sub(capacity.disk_mb, use.disk_mb)};
+  Known out{Free::of(capacity.cpu_mhz, use.cpu_mhz), Free::of(capacity.memory_mb, use.memory_mb),
+            Free::of(capacity.disk_mb, use.disk_mb), 2 * generation_};
   const bool full = capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count);
-  const bool tells =
-      !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 &&
-      std::all_of(std::begin(left), std::end(left), [](std::int64_t x) { return x > kUntoldLeast && x < kUntoldMost; });
-  const auto narrow = [tells](std::int64_t x) { return tells ? static_cast<std::int32_t>(x) : 0; };
-  return {narrow(left[0]), narrow(left[1]), narrow(left[2]), 2 * generation_ + (tells ? 1U : 0U)};
+  const auto is_exact = [](std::int32_t amount) { return amount > kLeast && amount < kMost; };
+  out.stamp += !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && is_exact(out.cpu_mhz) &&
+               is_exact(out.memory_mb) && is_exact(out.disk_mb);
+  return out;
 }
 
 }  // namespace berth::sched

@@ -118,7 +118,6 @@ class NodeFeed {
   void begin(const tables::NodeTable& nodes);
   bool go_on(const tables::NodeTable& nodes);
   void forget_oldest(std::size_t count);
-  void gather_all(const tables::NodeTable& nodes);
   void append(const tables::NodeTable& nodes, tables::NodeRow row);
   [[nodiscard]] Known known_of(const tables::NodeTable& nodes, tables::NodeRow row) const;
 
@@ -133,8 +132,6 @@ class NodeFeed {
   std::vector<std::uint8_t> starts_;
   std::vector<Known> known_;
   std::uint32_t generation_ = 0;  // a stamp is 2 * generation, + 1 if amounts decide the fit
-  // Changes whose node was not gathered before: their number in the latest batch, and the sum of it over all reads.
-  std::size_t untold_ = 0, untold_asked_ = 0;
 };
 
 }  // namespace berth::sched

@@ -27,7 +27,7 @@ bool is_plain(const NodeCapacity& capacity) {
 
 /// Returns the free amount; -1 if more is used than there is.
 std::int32_t free_of(std::int64_t capacity, std::int64_t used) {
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(capacity - used, -1, kMost));
+  return std::max(-1, tables::FreeBlock::of(capacity, used));
 }
 
 }  // namespace
