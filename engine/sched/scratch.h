@@ -37,7 +37,6 @@
 #include "sched/node/resource_kind.h"
 #include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
-#include "sched/source/core_use.h"
 #include "sched/source/looks_per_node.h"
 #include "sched/source/node_index.h"
 #include "sched/source/port_profiles.h"
@@ -306,7 +305,6 @@ struct Scratch {
 
   /// Memory that is reused. Its contents do not outlive a call, except `patterns`, which is a cache by content.
   struct {
-    CoreUse core_use;
     network::NetworkIndex network_index;
     rank::FitSum fit;
     match::Patterns patterns;

@@ -6,6 +6,7 @@
 namespace berth::sched {
 
 using tables::CompiledGroup;
+using tables::CoreTable;
 using tables::kNoRow;
 using tables::NodeRow;
 
@@ -14,29 +15,41 @@ namespace {
 constexpr Needs kFreeCores = kDynamicPorts | Needs{Need::cores};
 
 PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::NodeUse& use, NodeOverlay with,
-                        const CompiledGroup& group, const CoreOffer& offer) {
+                        const CompiledGroup& group, const CoreTable::Gift& offer) {
   if (offer.too_few) return PlainFit{{}, kDimensionCores};
-  base::wrap_add_to(with.cpu_mhz, base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, offer.mhz), group.cpu_mhz));
+  base::wrap_add_to(
+      with.cpu_mhz,
+      base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, static_cast<std::int64_t>(offer.mhz)), group.cpu_mhz));
   PlainFit fit = plain_fit(capacity, use, with, group);
   // R-RANK-535: checked after cpu and before memory.
-  if (offer.refused && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
+  if (offer.exceeds && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
     fit.dimension = kDimensionCores;
   return fit;
 }
 
-CoreOffer offered_cores(FitParts& parts, NodeRow row, const CompiledGroup& group) {
+std::optional<CoreTable::Gift> offered_cores(FitParts& parts, NodeRow row, const CompiledGroup& group) {
   const tables::Snapshot& state = *parts.attempt.snapshot;
-  CoreUse& use = parts.scratch.work.core_use;
   const NodeOverlay* const overlay = parts.scratch.overlay(row);
-  if (!overlay || overlay->complex_allocs == 0) return use.offer(state, row, group.cores);
+  if (!overlay || overlay->complex_allocs == 0) return free_cores(state, row, group.cores);
   parts.cores.clear();  // the plan's placements hold cores as well
   const auto& placed = parts.attempt.plan->allocs;
   for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = placed[i].next_on_node)
     model::merge_cores(parts.cores, placed[i].held->cores);
-  return use.offer(state, row, group.cores, parts.cores);
+  return free_cores(state, row, group.cores, parts.cores);
 }
 
 }  // namespace
+
+std::optional<CoreTable::Gift> free_cores(const tables::Snapshot& state, NodeRow row, std::uint64_t count,
+                                          std::span<const std::uint16_t> more) {
+  const CoreTable& table = state.nodes.spec(row).core_table;
+  const tables::HeldCores* const held = state.nodes.held_cores(row);
+  if ((state.nodes.use[row].irregular & tables::kCoresIrregular) != 0 || !held || !table.tells) return std::nullopt;
+  if (more.empty()) return table.give(held->word, count);
+  CoreTable::Words taken = held->word;
+  for (const std::uint16_t core : more) taken[core / 64] |= std::uint64_t{1} << core % 64;
+  return table.give(taken, count);
+}
 
 bool cores_tell(const FitParts& parts, const CompiledGroup& group) {
   return group.has_cores && tables::serves(kFreeCores, parts.needs_of(group)) && parts.attempt.by_amounts() &&
@@ -57,17 +70,17 @@ std::optional<PlainFit> fit_by_cores(FitParts& parts, NodeRow row, const Compile
   }
   const bool no_ports = use.port_allocs == 0 && !group.has_network && capacity.network_invalid == 0;
   if (!no_ports && !parts.ports.free_for_certain(row, group)) return std::nullopt;
-  const CoreOffer offer = offered_cores(parts, row, group);
-  if (offer.unknown) return std::nullopt;
-  return fit_with_cores(capacity, use, overlay ? *overlay : kUntouched, group, offer);
+  const std::optional<CoreTable::Gift> offer = offered_cores(parts, row, group);
+  if (!offer) return std::nullopt;
+  return fit_with_cores(capacity, use, overlay ? *overlay : kUntouched, group, *offer);
 }
 
 std::optional<PlainFit> fit_untouched_by_cores(FitParts& parts, NodeRow row, const tables::NodeCapacity& capacity,
                                                const CompiledGroup& group) {
   const tables::Snapshot& state = *parts.attempt.snapshot;
-  const CoreOffer offer = parts.scratch.work.core_use.offer(state, row, group.cores);
-  if (offer.unknown) return std::nullopt;
-  return fit_with_cores(capacity, state.nodes.use[row], kUntouched, group, offer);
+  const std::optional<CoreTable::Gift> offer = free_cores(state, row, group.cores);
+  if (!offer) return std::nullopt;
+  return fit_with_cores(capacity, state.nodes.use[row], kUntouched, group, *offer);
 }
 
 bool decide_by_free_cores(FitParts& parts, NodeRow row, const GroupView& v, Cell& cell) {

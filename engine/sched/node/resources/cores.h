@@ -7,10 +7,15 @@
 
 namespace berth::sched {
 
+/// The cores that a request for `count` would get on the node while `more` are held as well as those of the state, from
+/// the column of held cores and the node's CoreTable. nullopt: an option has to be built.
+[[nodiscard]] std::optional<tables::CoreTable::Gift> free_cores(const tables::Snapshot& state, tables::NodeRow row,
+                                                                std::uint64_t count,
+                                                                std::span<const std::uint16_t> more = {});
 /// True if the free cores can decide the fit of such a group.
 [[nodiscard]] bool cores_tell(const FitParts& parts, const tables::CompiledGroup& group);
 /// The fit by amounts of a group that requests cores, with the speed of the cores that it would get on the node; an
-/// option needs nothing else of them (source/core_use.h). nullopt: an option has to be built.
+/// option needs nothing else of them. nullopt: an option has to be built.
 [[nodiscard]] std::optional<PlainFit> fit_by_cores(FitParts& parts, tables::NodeRow row,
                                                    const tables::CompiledGroup& group);
 /// The same for a node that the plan does not touch and on which ports do not affect the fit.

@@ -1,5 +1,5 @@
 // A node assigns the same cores to a request by its table of cores as by its topology.
-#include "sched/source/core_use.h"
+#include "sched/node/resources/cores.h"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@
 namespace berth::sched {
 namespace {
 
-TEST(CoreUse, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
+TEST(FreeCores, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
   std::mt19937 random(7);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
-  std::uint32_t by_table = 0, too_few = 0, refused = 0, amiss = 0;
+  std::uint32_t by_table = 0, too_few = 0, exceeds = 0, unknown = 0;
   for (int round = 0; round < 400; ++round) {
     SmallWorld world;
     model::Node& node = world.add_node();
@@ -49,7 +49,6 @@ TEST(CoreUse, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
     const auto beyond = [&](const std::vector<std::uint16_t>& cores) {
       return !spec.cores.empty() && !std::includes(spec.cores.begin(), spec.cores.end(), cores.begin(), cores.end());
     };
-    CoreUse use;
     EXPECT_EQ(state->nodes.use[tables::NodeRow(0)].irregular, beyond(held) ? tables::kCoresIrregular : 0);
     for (std::uint64_t count = 1; count <= 4; ++count) {
       std::vector<std::uint16_t> more, taken = held, given;
@@ -58,23 +57,23 @@ TEST(CoreUse, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
       model::merge_cores(taken, more);
       std::int64_t mhz = 0;
       const bool enough = rank::assign_cores(topology, taken, static_cast<std::int64_t>(count), given, mhz);
-      const CoreOffer offer = use.offer(*state, tables::NodeRow(0), count, more);
-      ASSERT_EQ(offer.unknown, beyond(held)) << "round " << round;
-      amiss += offer.unknown;
-      if (offer.unknown) continue;
-      ASSERT_EQ(offer.too_few, !enough) << "round " << round;
+      const auto offer = free_cores(*state, tables::NodeRow(0), count, more);
+      ASSERT_EQ(offer.has_value(), spec.core_table.tells && !beyond(held)) << "round " << round;
+      unknown += !offer;
+      if (!offer) continue;
+      ++by_table;
+      ASSERT_EQ(offer->too_few, !enough) << "round " << round;
       too_few += !enough;
       if (!enough) continue;
-      EXPECT_EQ(offer.mhz, static_cast<std::uint32_t>(mhz)) << "round " << round;
-      EXPECT_EQ(offer.refused, beyond(given)) << "round " << round;
-      refused += offer.refused;
-      by_table += spec.core_table.tells;
+      EXPECT_EQ(offer->mhz, static_cast<std::uint64_t>(mhz)) << "round " << round;
+      EXPECT_EQ(offer->exceeds, beyond(given)) << "round " << round;
+      exceeds += offer->exceeds;
     }
   }
   EXPECT_GT(by_table, 300U);
   EXPECT_GT(too_few, 30U);
-  EXPECT_GT(refused, 30U);
-  EXPECT_GT(amiss, 30U);
+  EXPECT_GT(exceeds, 30U);
+  EXPECT_GT(unknown, 30U);
 }
 
 }  // namespace
