@@ -276,10 +276,6 @@ struct Scratch {
     LooksPerNode looks_per_node;
     PortProfiles port_profiles;
     std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
-    /// Results of checks that depend only on a node's check profile. Key: profile << 32 | driver symbol, or the profile
-    /// for a group without networks.
-    tsl::robin_map<std::uint64_t, bool, base::BitHash> driver_answers;
-    tsl::robin_map<tables::Symbol, bool> host_network_answers;
   } by_content;
 
   /// Caches by state, which `feed` keeps current. The lists of ready nodes and the mirrors below are by state as well.

@@ -156,36 +156,18 @@ std::uint32_t NodeChecks::first_failing(NodeRow row, GroupView& v, bool* of_node
   return first_failing_of_group(row, v, false, of_node);
 }
 
-bool NodeChecks::has_driver(NodeRow row, tables::Symbol profile, const CompiledGroup& group, std::size_t driver) {
-  const std::uint64_t key = static_cast<std::uint64_t>(profile) << 32 | group.driver_symbols[driver];
-  auto known = scratch_.by_content.driver_answers.find(key);
-  if (known == scratch_.by_content.driver_answers.end())
-    known = scratch_.by_content.driver_answers.emplace(key, feasible::has_driver(node_of(row), group.drivers[driver]))
-                .first;
-  return known->second;
-}
-
-std::uint32_t NodeChecks::network_failure(NodeRow row, tables::Symbol profile) {
-  const feasible::NetworkAsk& network_ask = network();
-  if (network_ask.is_default()) {
-    auto known = scratch_.by_content.host_network_answers.find(profile);
-    if (known == scratch_.by_content.host_network_answers.end())
-      known = scratch_.by_content.host_network_answers
-                  .emplace(profile, !feasible::network_failure(network_ask, node_of(row)).has_value())
-                  .first;
-    return known->second ? kReasonNone : kReasonNetwork;
-  }
-  const auto reason = feasible::network_failure(network_ask, node_of(row));
-  return reason ? scratch_.reasons.id(*reason) : std::uint32_t{kReasonNone};
+std::uint32_t NodeChecks::network_failure(NodeRow row) {
+  const auto reason = feasible::network_failure(network(), node_of(row));
+  if (!reason) return kReasonNone;
+  return network().is_default() ? std::uint32_t{kReasonNetwork} : scratch_.reasons.id(*reason);
 }
 
 std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool class_passes,
                                                  bool* of_node) {  // R-FEAS-304
   if (of_node) *of_node = true;
   const CompiledGroup& group = *v.group;
-  const tables::Symbol profile = attempt_.snapshot->nodes.capacity(row).check_profile;
-  for (std::size_t i = 0; i < group.drivers.size(); ++i)
-    if (!has_driver(row, profile, group, i)) return kReasonDrivers;
+  for (const std::string& driver : group.drivers)
+    if (!feasible::has_driver(node_of(row), driver)) return kReasonDrivers;
   for (const tables::ConstraintId id : group.constraints) {
     if (class_passes || scratch_.by_content.verdicts.holds(*attempt_.snapshot, id, row)) continue;
     if (of_node) *of_node = false;
@@ -199,7 +181,7 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
     }
     if (!*found) return kReasonDevices;
   }
-  if (const std::uint32_t reason = network_failure(row, profile); reason != kReasonNone) return reason;
+  if (const std::uint32_t reason = network_failure(row); reason != kReasonNone) return reason;
   if (of_node) *of_node = false;
   for (const std::string& provider : group.secrets)
     if (!class_passes && !node_of(row).attributes.contains("plugins.secrets." + provider + ".version"))

@@ -98,9 +98,7 @@ class NodeChecks {
   [[nodiscard]] const model::Node& node_of(tables::NodeRow row) const {
     return attempt_.snapshot->nodes.spec(row).node;
   }
-  [[nodiscard]] bool has_driver(tables::NodeRow row, tables::Symbol profile, const tables::CompiledGroup& group,
-                                std::size_t driver);
-  std::uint32_t network_failure(tables::NodeRow row, tables::Symbol profile);
+  std::uint32_t network_failure(tables::NodeRow row);
 
   /// Without verdicts_outlive_version: state of a version that was used before and is not the current one.
   struct OtherVersion {

@@ -2,7 +2,7 @@
 // there. The step-by-step check is in resources/ports.h.
 //
 // Cached by attempt: whether stored ports are free of collisions. Cached for the last group: its static ports. Texts of
-// recent failures are cached as well, because they are long and the same on many nodes. Threads: one worker.
+// recent failures are cached as well: they are the same on many nodes, and building one allocates. Threads: one worker.
 #pragma once
 
 #include "sched/node/proposed.h"

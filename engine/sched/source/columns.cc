@@ -22,8 +22,8 @@ namespace {
 constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
 constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // the first block; blocks beyond the computed order
 constexpr int kUnknownMost = 8;  // nodes of a block without a cached result that are decided one by one
-/// A visit with a cached result saves as much as clearing this many results costs: one by one; all in sequence.
-constexpr std::size_t kForgetPerLook = 4, kClearPerLook = 32;
+/// A visit with a cached result saves as much as clearing this many results in sequence costs.
+constexpr std::size_t kClearedPerVisit = 32;
 
 AskKey key_of(const GroupView& v, const Candidates& candidates, const Attempt& attempt) {
   return {v.group->ask->number, candidates.base_set, attempt.config.algorithm};
@@ -37,7 +37,7 @@ void Columns::start() {
 }
 
 /// Allocates the columns once per attempt, and those for the needs of later groups on demand.
-void Columns::take_columns(const GroupView& v) {
+void Columns::take_columns() {
   Arena& arena = scratch_.arena;
   const std::uint32_t size = candidates_.size;
   if (!std::exchange(taken_, true)) {
@@ -47,10 +47,9 @@ void Columns::take_columns(const GroupView& v) {
     for (auto* column : {&entries_.sum, &entries_.appended, &entries_.value}) *column = arena.take<double>(size);
     entries_.score = arena.take<rank::ScoreRow>(size);
     passes_ = arena.take<std::uint8_t>(size);
-    entries_.binpack = entries_.spread = {};
+    entries_.spread = {};
     entries_.codes.clear(), entries_.property_codes.clear();
   }
-  if (!v.group->affinities.empty() && entries_.binpack.empty()) entries_.binpack = arena.take<double>(size);
   while (entries_.property_codes.size() < asks_.properties.size())
     entries_.property_codes.push_back(arena.take<std::uint32_t>(size));
   while (entries_.codes.size() < asks_.spread_sets) entries_.codes.push_back(arena.take<std::uint32_t>(size));
@@ -84,7 +83,7 @@ void Columns::begin(GroupView& v) {
   checks_.distinct.properties(v, asks_.properties);
   asks_.is_settled = asks_.spread_sets == 0 && asks_.properties.empty();
   fit_.scorer.begin_affinities(*v.group);
-  take_columns(v);
+  take_columns();
   asks_.table = find_table(v);
 }
 
@@ -94,9 +93,9 @@ AskTable* Columns::find_table(const GroupView& v) {
   if (!attempt_.enabled.has(Switch::scores) || !tables::serves(kScoresServe, parts_.needs)) return nullptr;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   AskTable* const table = scratch_.by_state.ask_tables.find_or_note(key_of(v, candidates_, attempt_), nodes.size());
-  const std::size_t looks = candidates_.expected;
-  if (!table || table->follow(scratch_.by_state.feed, nodes, *v.group, false, kForgetPerLook * looks)) return table;
-  if (nodes.size() > kClearPerLook * looks) return nullptr;
+  if (!table || table->follow(scratch_.by_state.feed, nodes, *v.group, false, AskTable::changes_most(nodes)))
+    return table;
+  if (nodes.size() > kClearedPerVisit * candidates_.expected) return nullptr;
   table->fill(nodes, Known::kUnknown);
   return table;
 }
@@ -572,14 +571,13 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   for (std::size_t i = 0; i < count; ++i) set_binpack(entries[i], 0.0 + components[i]);
 }
 
-/// Sets the binpack component and that of the affinities, if any, without writing the score row.
+/// Sets the binpack component and that of the affinities, if any.
 inline void Columns::set_fit(std::uint32_t entry, const CompiledGroup& group, double component) {
   if (group.affinities.empty()) return set_binpack(entry, component);
-  entries_.binpack[entry] = component;
-  entries_.sum[entry] = component + fit_.scorer.affinity_here(entries_.row[entry], group);
-  entries_.appended[entry] = 2.0;
-  entries_.value[entry] = entries_.sum[entry] / 2.0;
-  entries_.dimension[entry] = kByColumns;
+  rank::ScoreRow score;
+  score.append(rank::Component::binpack, component);
+  score.append(rank::Component::affinity, fit_.scorer.affinity_here(entries_.row[entry], group));
+  set_score(entry, score);
 }
 
 /// Sets binpack as the only component, so it is also the sum.
@@ -614,7 +612,7 @@ void Columns::set_score(std::uint32_t entry, const rank::ScoreRow& score) {
   entries_.sum[entry] = score.sum();
   entries_.appended[entry] = static_cast<double>(score.count());
   entries_.value[entry] = entries_.sum[entry] / entries_.appended[entry];
-  if (score.count() > 1) entries_.score[entry] = score, entries_.dimension[entry] = kByRow;
+  if (score.count() > 1) entries_.score[entry] = score;
 }
 
 void Columns::placed(NodeRow node) {

@@ -12,12 +12,10 @@
 //   row        4 B   node row
 //   sum        8 B   of the appended components before spread (ScoreRow::sum)
 //   appended   8 B   number of these components, as double; 0 while the node is exhausted
-//   dimension  4 B   reason id of a node that is exhausted, or filtered until the plan changes there (distinct_hosts);
-//                    with several components: where they are
+//   dimension  4 B   reason id of a node that is exhausted, or filtered until the plan changes there (distinct_hosts)
 //   capacity   4 B   number of its capacity; there are few distinct ones
-//   binpack    8 B   with affinities: the first of two components; the other is computed again for reports
 //   value      8 B   without spreads: the final score; NaN while the node is exhausted
-//   score     64 B   the components of nodes decided one by one that have several
+//   score     64 B   the components of a node that has several
 //   codes      4 B   per spread set and per distinct_property: value code
 //
 // Nodes are prepared in blocks ahead of the cursor. Preparing a node has no visible effect: only nodes that the cursor
@@ -125,7 +123,6 @@ class Columns : Source {
     std::uint32_t position, reason, computed_class;
   };
   enum class Indexed : std::uint8_t { not_yet, yes, never };
-  enum : std::uint32_t { kByColumns, kByRow };  // where the components of an entry with several are stored
   enum ClassState : std::uint8_t { kClassUnknown, kClassPasses, kClassFails };
   enum Passes : std::uint8_t { kFails, kPasses, kLacksVolumes };  // checks of job and group; then host volumes
 
@@ -135,7 +132,7 @@ class Columns : Source {
            extent_.offset == candidates_.offset;
   }
   void begin(GroupView& view);
-  void take_columns(const GroupView& view);
+  void take_columns();
   /// Place in the visiting order.
   [[nodiscard]] std::uint32_t place_of(std::uint32_t position) const {
     const std::uint32_t place = extent_.base + position;
@@ -220,7 +217,7 @@ class Columns : Source {
   struct Entries {
     std::span<std::uint32_t> position;
     std::span<tables::NodeRow> row;
-    std::span<double> sum, appended, spread, binpack, value;
+    std::span<double> sum, appended, spread, value;
     std::span<std::uint32_t> dimension, capacity;
     std::span<rank::ScoreRow> score;
     std::vector<std::span<std::uint32_t>> codes;           // by spread set

@@ -220,11 +220,8 @@ std::uint16_t Columns::log(std::span<const rank::ScoredNode> best, std::span<pla
 void Columns::components(std::uint32_t entry, rank::ScoreRow& score) const {
   if (entries_.appended[entry] == 1) {
     score.append(Component::binpack, entries_.sum[entry]);
-  } else if (entries_.dimension[entry] == kByRow) {
-    score = entries_.score[entry];
   } else {
-    score.append(Component::binpack, entries_.binpack[entry]);
-    score.append(Component::affinity, fit_.scorer.affinity_here(entries_.row[entry], *view_->group));
+    score = entries_.score[entry];
   }
   if (asks_.spread_sets != 0) score.set(Component::spread, entries_.spread[entry], entries_.spread[entry] != 0.0);
 }
@@ -350,16 +347,17 @@ void Columns::count_exhausted() {
   }
   counts_.exhausted = 0;
   // Usually an amount is exhausted and the class has a small code; other cases are counted one by one.
-  const auto by_figures = [](std::uint32_t dimension) {
+  const auto by_amounts = [](std::uint32_t dimension) {
     return dimension >= kDimensionCpu && dimension <= kDimensionMaxAllocs;
   };
   static_assert(SelectCounts::Tally::takes(kDimensionMaxAllocs));
+  const bool has_properties = !asks_.properties.empty();
   std::int32_t tallied = 0;
   for (const Exhausted& window : failing_.exhausted)
     for (std::uint64_t rest = window.entries; rest != 0; rest &= rest - 1) {
       const std::uint32_t entry = window.first + static_cast<std::uint32_t>(std::countr_zero(rest));
       const std::uint32_t node_class = class_of_[entries_.position[entry]];
-      if (!asks_.properties.empty() || !by_figures(entries_.dimension[entry]) ||
+      if ((has_properties && failing_property(entry)) || !by_amounts(entries_.dimension[entry]) ||
           !SelectCounts::Tally::takes(node_class)) {
         count_exhausted(entry);
         continue;
