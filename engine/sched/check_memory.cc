@@ -219,7 +219,7 @@ class MemoryCheck {
       else if (Known::is_short(known))
         cached = words(scratch_, table.why(known).filtered, table.why(known).why, table.why(known).node_class);
       if (parts.candidates.nodes->has(row) && parts.checks.first_failing(row, v) == kReasonNone) {
-        const ByTable::Few node = Access::decide(stack_, row, v, table.key.evicts());
+        const ByTable::Decided node = Access::decide(stack_, row, v, table.key.evicts());
         found = node.cell.fit == kPass
                     ? score_text(node.cell.score.sum())
                     : words(fresh_, node.filtered, node.cell.dimension, nodes_.capacity(row).class_code);

@@ -33,9 +33,9 @@ struct MemoryAccess {
   static void list_filtered(GenericStack& stack, AskTable& table, GroupView& view) {
     stack.table_.list_filtered(table, view);
   }
-  static ByTable::Few decide(GenericStack& stack, tables::NodeRow row, GroupView& view, bool evicts) {
+  static ByTable::Decided decide(GenericStack& stack, tables::NodeRow row, GroupView& view, bool evicts) {
     MemoryAccess::parts(stack).checks.distinct.properties(view, stack.table_.properties_);
-    ByTable::Few out{row, {}};
+    ByTable::Decided out{row, {}};
     stack.table_.decide(row, view, evicts, out);
     return out;
   }

@@ -77,7 +77,7 @@ TEST(Sources, DecideTheSameWhicheverIsSwitchedOff) {
   using sched::SourceKind, sched::Switch;
   static const std::map<Switch, std::vector<SourceKind>> kSwitchedOff = {
       {Switch::index, {SourceKind::index}},     {Switch::full, {SourceKind::full}},
-      {Switch::bounds, {SourceKind::bounds}},   {Switch::table, {SourceKind::nobody, SourceKind::few}},
+      {Switch::bounds, {SourceKind::bounds}},   {Switch::table, {SourceKind::none_fits, SourceKind::few_fit}},
       {Switch::columns, {SourceKind::columns}}, {Switch::failed_attempt, {SourceKind::failed_attempt}}};
   for (const char* name : {"quickstart", "mixed-real", "saturated", "openb-like"}) {
     const std::string digest = run_smoke(name, {}).decisions_digest;

@@ -79,7 +79,7 @@ TEST(AskTable, StaysBehindWhereTooMuchChanged) {
 TEST(AskTables, TheSecondMeetingMakesATableAndOneThatIsNotUsedGoes) {
   AskTables tables;
   constexpr std::size_t kNodes = std::size_t{1} << 22;  // four tables at most
-  const auto key = [](std::uint64_t number) { return AskKey{number, 0, {}, AskKey::kNobody}; };
+  const auto key = [](std::uint64_t number) { return AskKey{number, 0, {}, AskKey::kNoEviction}; };
   EXPECT_EQ(tables.find_or_note(key(1), kNodes), nullptr);
   EXPECT_EQ(tables.find(key(1)), nullptr);
   const AskTable* const first = tables.find_or_note(key(1), kNodes);

@@ -132,8 +132,8 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       IdStream ids_a(seed), ids_b(seed);
       const std::uint64_t options = scratch.source_counts.options;
       const auto remembered = [&] {
-        return scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::nobody)] +
-               scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
+        return scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::none_fits)] +
+               scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few_fit)];
       };
       const std::uint64_t before = remembered();
       scheduler.process(snapshot, world.facts, rank::OrderProvider::nomad, ids_a, a);
@@ -286,9 +286,9 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
       if (seed % 7 == 3) changed.meta["rack"] = "r" + std::to_string(pick(random, 0, 4));  // the class becomes stale
       world.store.begin_commit(world.store.index() + 1).upsert_node(changed);
     }
-    again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::nobody)];
+    again += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::none_fits)];
     whole += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::failed_attempt)];
-    few += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few)];
+    few += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::few_fit)];
     by_columns += scratch.source_counts.selects[static_cast<std::size_t>(SourceKind::columns)];
   }
   EXPECT_GE(again, testing::rounds(10, 100));

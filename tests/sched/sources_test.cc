@@ -133,8 +133,8 @@ TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410
       ASSERT_EQ(result.eligibility.classes.size(), 3U);
       for (const auto& [computed_class, eligible] : result.eligibility.classes) EXPECT_TRUE(eligible) << again;
     }
-    const auto nobody = static_cast<std::size_t>(SourceKind::nobody);
-    EXPECT_EQ(way.scratch.source_counts.selects[nobody], general ? 0U : 4U);
+    const auto none_fits = static_cast<std::size_t>(SourceKind::none_fits);
+    EXPECT_EQ(way.scratch.source_counts.selects[none_fits], general ? 0U : 4U);
   }
 }
 

@@ -51,7 +51,7 @@ struct FitParts {
   }
   /// True if the amounts alone decide the fit on the node: ports, devices and cores are neither requested nor held, or
   /// only ports and cores are held, they do not collide, and the requested ports are certainly free.
-  [[nodiscard]] bool figures_do(tables::NodeRow row, const tables::CompiledGroup& group) {
+  [[nodiscard]] bool amounts_decide(tables::NodeRow row, const tables::CompiledGroup& group) {
     return !is_special(row, group) ||
            (attempt.by_amounts() && tables::serves(kPorts, needs_of(group)) && ports.free_for_certain(row, group));
   }

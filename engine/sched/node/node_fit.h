@@ -29,7 +29,7 @@ class NodeFit : public FitParts {
     return attempt.by_amounts() && !is_expensive(group) ? ports.figures(group) : PortFit::Figures{};
   }
   /// Prefetches what select() reads of the node.
-  void ask_ahead(tables::NodeRow row, const tables::CompiledGroup& group) const {
+  void prefetch_node(tables::NodeRow row, const tables::CompiledGroup& group) const {
     base::prefetch_to_write(&scratch.by_attempt.marks[row]);
     if (!asks_more(group)) return;
     const tables::NodeTable& nodes = attempt.snapshot->nodes;
@@ -38,8 +38,8 @@ class NodeFit : public FitParts {
     if (!nodes.ports.empty()) nodes.ports.prefetch(row);
     scratch.shapes.ask_ahead(kind_of(group));
   }
-  /// Prefetches what the data prefetched by ask_ahead() refers to.
-  void ask_further(tables::NodeRow row, const tables::CompiledGroup& group) const {
+  /// Prefetches what the data prefetched by prefetch_node() refers to.
+  void prefetch_ports(tables::NodeRow row, const tables::CompiledGroup& group) const {
     if (asks_more(group)) base::prefetch_all(attempt.snapshot->nodes.spec(row).ports);
   }
   /// Returns the allocation for the best node.

@@ -35,13 +35,13 @@ namespace berth::sched {
 /// Identifies the Selects that a table answers: those of one group of one job version, or of all groups with an equal
 /// request.
 struct AskKey {
-  static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kNoEviction = std::numeric_limits<std::int64_t>::min();
   std::uint64_t number = 0;  ///< Ask::number, or of the group alone (CompiledJob::group_number); 0: none
   std::uint32_t base_set = 0;
   rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
-  std::int64_t evicted = kNobody;  ///< the highest priority that a pass may evict; kNobody: none
+  std::int64_t evicted = kNoEviction;  ///< the highest priority that a pass may evict; kNoEviction: none
 
-  [[nodiscard]] bool evicts() const { return evicted != kNobody; }
+  [[nodiscard]] bool evicts() const { return evicted != kNoEviction; }
   friend bool operator==(const AskKey&, const AskKey&) = default;
 };
 

@@ -46,16 +46,16 @@ ByTable::Room ByTable::look(GroupView& v, bool first_of_job, bool first) {
     drop(*table);
     return Room::unknown;
   }
-  if (!find_few(*table, v) || (!few_.empty() && !properties_.empty())) {  // a placement takes a value
+  if (!find_fitting(*table, v) || (!fitting_.empty() && !properties_.empty())) {  // a placement takes a value
     attempt_.error.clear();  // the source that visits all nodes next meets the error again
     return Room::unknown;
   }
   list_filtered(*table, v);
   count(*table, first_of_job, first);
-  for (const Few& full : full_)
+  for (const Decided& full : full_)
     count_failing(attempt_.snapshot->nodes.capacity(full.row).class_code, full.cell.dimension, full.filtered, 1);
   last_ = table;
-  return few_.empty() ? Room::nobody : Room::few;
+  return fitting_.empty() ? Room::none : Room::few;
 }
 
 bool ByTable::is_current(const AskTable& table) const {
@@ -111,7 +111,7 @@ bool ByTable::decide_open(AskTable& table, NodeRow row, GroupView& v) {
   }
   if (known != Known::kPasses) return true;
   if (passed && !checks_.distinct.asks_hosts(v) && is_short_by_amounts(table, row, *v.group)) return true;
-  Few node{row, {}};
+  Decided node{row, {}};
   decide(row, v, table.key.evicts(), node);
   if (!attempt_.error.empty()) return false;
   if (node.cell.fit == kFail)
@@ -120,7 +120,7 @@ bool ByTable::decide_open(AskTable& table, NodeRow row, GroupView& v) {
 }
 
 /// Decides the fit of a node that passes the checks of its class; `out` gets the score or the reason.
-void ByTable::decide(NodeRow row, GroupView& v, bool evicts, Few& out) {
+void ByTable::decide(NodeRow row, GroupView& v, bool evicts, Decided& out) {
   const auto filter = [&](std::uint32_t reason) {
     out.filtered = true;
     out.cell.fit = kFail;
@@ -145,7 +145,7 @@ bool ByTable::is_short_by_amounts(AskTable& table, NodeRow row, const CompiledGr
   const tables::NodeUse& use = nodes.use[row];
   if (table.key.evicts() && use.least_priority <= table.key.evicted) return false;
   const bool plain = !group.has_network && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0;
-  if (!plain && !fit_.figures_do(row, group)) return false;
+  if (!plain && !fit_.amounts_decide(row, group)) return false;
   const std::uint32_t dimension = plain_fit(capacity, use, kUntouched, group).dimension;
   if (dimension == kReasonNone) return false;
   table.enter(row, capacity.class_code, dimension, false);
@@ -153,41 +153,41 @@ bool ByTable::is_short_by_amounts(AskTable& table, NodeRow row, const CompiledGr
 }
 
 /// Lists the table's open nodes that have room in addition to the plan's placements. False: too many, or an error.
-bool ByTable::find_few(const AskTable& table, GroupView& v) {
-  few_.clear(), full_.clear();
+bool ByTable::find_fitting(const AskTable& table, GroupView& v) {
+  fitting_.clear(), full_.clear();
   const auto most = static_cast<std::size_t>(std::min<std::int64_t>(candidates_.limit, kFewMost));
   for (const NodeRow row : table.open) {
     if (!Known::may_have_room(table.of_row[row])) continue;
-    Few node{row, {}};
+    Decided node{row, {}};
     decide(row, v, false, node);
     if (!attempt_.error.empty()) return false;
-    (node.cell.fit == kPass ? few_ : full_).push_back(node);
-    if (few_.size() >= most) return false;
+    (node.cell.fit == kPass ? fitting_ : full_).push_back(node);
+    if (fitting_.size() >= most) return false;
   }
-  return few_.size() < most;
+  return fitting_.size() < most;
 }
 
-std::optional<Found> ByTable::select_of_few() {
+std::optional<Found> ByTable::select_fitting() {
   BERTH_ASSERT(candidates_.offset == 0);
-  if (few_.size() > 1) put_in_order();
+  if (fitting_.size() > 1) put_in_order();
   Best best(attempt_.config.exhaustive);
-  for (std::uint32_t i = 0; i < few_.size(); ++i) {
-    const double value = fit_.scorer.final_score(few_[i].row, few_[i].cell.score);
+  for (std::uint32_t i = 0; i < fitting_.size(); ++i) {
+    const double value = fit_.scorer.final_score(fitting_[i].row, fitting_[i].cell.score);
     top_.push(i, value);
     best.offer(i, value);
   }
   best.take_aside(candidates_.limit);
-  return Found{few_[best.id].row, best.score, {}};
+  return Found{fitting_[best.id].row, best.score, {}};
 }
 
-/// Sorts `few_` by visiting order.
+/// Sorts `fitting_` by visiting order.
 void ByTable::put_in_order() {
   std::size_t placed = 0;
-  for (std::uint32_t at = 0; placed + 1 < few_.size() && at < candidates_.size; ++at) {
+  for (std::uint32_t at = 0; placed + 1 < fitting_.size() && at < candidates_.size; ++at) {
     const NodeRow row = candidates_.nodes->candidates[candidates_.order.at(at)].row;
-    for (std::size_t i = placed; i < few_.size(); ++i)
-      if (few_[i].row == row) {
-        std::swap(few_[placed++], few_[i]);
+    for (std::size_t i = placed; i < fitting_.size(); ++i)
+      if (fitting_[i].row == row) {
+        std::swap(fitting_[placed++], fitting_[i]);
         break;
       }
   }

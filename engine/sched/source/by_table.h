@@ -71,23 +71,23 @@ class ByTable : Source {
                                    Need::static_ports, Need::odd_ports,     Need::devices,
                                    Need::cores,        Need::affinity,      Need::spread,
                                    Need::secrets,      Need::wide_amounts};
-  enum class Room : std::uint8_t { unknown, nobody, few };
-  struct Few {
+  enum class Room : std::uint8_t { unknown, none, few };
+  struct Decided {
     tables::NodeRow row;
     Cell cell;
     bool filtered = false;  ///< the node itself is filtered; cell.dimension is the reason
   };
 
-  void start() { last_ = nullptr, few_.clear(); }
-  /// Returns which nodes have room for the current Select. `nobody`: the Select fails, and its metrics are counted.
-  /// `few`: exactly the nodes for select_of_few(), fewer than the limit; all others are counted. Call it only if this
+  void start() { last_ = nullptr, fitting_.clear(); }
+  /// Returns which nodes have room for the current Select. `none`: the Select fails, and its metrics are counted.
+  /// `few`: exactly the nodes for select_fitting(), fewer than the limit; all others are counted. Call it only if this
   /// source answered every earlier Select of the attempt. `first_of_job`: this is the first Select of the attempt;
   /// `first`: the first one of the group.
   [[nodiscard]] Room look(GroupView& view, bool first_of_job, bool first);
   /// Returns the best of the nodes that look() found.
-  [[nodiscard]] std::optional<Found> select_of_few();
+  [[nodiscard]] std::optional<Found> select_fitting();
   /// A node that the last Select ranked.
-  [[nodiscard]] const Few& ranked(std::uint32_t id) const { return few_[id]; }
+  [[nodiscard]] const Decided& ranked(std::uint32_t id) const { return fitting_[id]; }
   /// True if a pass that may evict fails, and the pass before it as well; its metrics are then counted. The pass before
   /// must have visited every node.
   [[nodiscard]] bool fails_evicting(GroupView& view);
@@ -110,8 +110,8 @@ class ByTable : Source {
   [[nodiscard]] bool decide_open(AskTable& table, tables::NodeRow row, GroupView& view);
   [[nodiscard]] bool is_short_by_amounts(AskTable& table, tables::NodeRow row, const tables::CompiledGroup& group);
   [[nodiscard]] bool is_current(const AskTable& table) const;
-  [[nodiscard]] bool find_few(const AskTable& table, GroupView& view);
-  void decide(tables::NodeRow row, GroupView& view, bool evicts, Few& out);
+  [[nodiscard]] bool find_fitting(const AskTable& table, GroupView& view);
+  void decide(tables::NodeRow row, GroupView& view, bool evicts, Decided& out);
   [[nodiscard]] AskTable& renew(const AskKey& key);
   void drop(AskTable& table);
   void list_filtered(AskTable& table, GroupView& view);
@@ -122,7 +122,8 @@ class ByTable : Source {
   const Columns& columns_;
   AskTable* last_ = nullptr;
   std::vector<const feasible::PropertySet*> properties_;  // of the current Select
-  std::vector<Few> few_, full_;  // of table.open: nodes with room; nodes without room after the plan's placements
+  std::vector<Decided> fitting_,
+      full_;  // of table.open: nodes with room; nodes without room after the plan's placements
 };
 
 }  // namespace berth::sched

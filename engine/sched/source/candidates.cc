@@ -84,7 +84,7 @@ void Candidates::take(Attempt& attempt, std::uint32_t position) {
     if (v.group) v.cells[position].group_checks = v.cells[position].fit = kUnknown;
 }
 
-void Candidates::ask_ahead(Attempt& attempt, std::uint32_t position) {
+void Candidates::prefetch_next(Attempt& attempt, std::uint32_t position) {
   constexpr std::uint32_t kAhead = 4;
   // Only as far as the order is computed: further entries of a shuffle are expensive and may never be visited.
   const auto known = static_cast<std::uint32_t>(std::min<std::size_t>(size, order.fixed()));

@@ -72,12 +72,12 @@ struct Candidates {
   /// Fills the positions from the frontier up to this one; a fast source may have moved the cursor past several.
   void reach(Attempt& attempt, std::uint32_t position) {
     for (; frontier <= position; ++frontier) {
-      ask_ahead(attempt, frontier);
+      prefetch_next(attempt, frontier);
       take(attempt, frontier);
     }
   }
   /// Prefetches the table rows of the next nodes, which are scattered over the tables.
-  void ask_ahead(Attempt& attempt, std::uint32_t position);
+  void prefetch_next(Attempt& attempt, std::uint32_t position);
   /// Clears the cached fit of a node that the plan changed.
   void forget_fit(Scratch& scratch, tables::NodeRow row);
 };

@@ -234,7 +234,7 @@ void Columns::prepare_block(GroupView& v) {
     if (asks_cores) nodes.cores.prefetch(entries_.row[entry]), nodes.fixed->spec.prefetch(entries_.row[entry]);
     if (!untouched_) base::prefetch(&scratch_.by_attempt.marks[entries_.row[entry]]);
   }
-  if (asks_cores && group.has_cores) ask_core_tables(first_entry);
+  if (asks_cores && group.has_cores) prefetch_core_tables(first_entry);
   read_codes(first_entry);
   if (scratch_.strategy_fit)
     score_by_strategy(first_entry, v, figures && group.affinities.empty());
@@ -244,7 +244,7 @@ void Columns::prepare_block(GroupView& v) {
 }
 
 /// Prefetches the core tables of a block. They are behind two pointers; each is followed for the whole block at once.
-void Columns::ask_core_tables(std::uint32_t first_entry) const {
+void Columns::prefetch_core_tables(std::uint32_t first_entry) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry)
     base::prefetch_all(nodes.spec(entries_.row[entry]).core_table);
@@ -433,7 +433,8 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
   std::optional<PlainFit> fit;
   if (figures && group.has_cores)
     fit = ports_do ? fit_untouched_by_cores(fit_, row, capacity, group) : fit_by_cores(fit_, row, group);
-  else if (figures && ((ports_do && (held.irregular & tables::kCoresIrregular) == 0) || fit_.figures_do(row, group)))
+  else if (figures &&
+           ((ports_do && (held.irregular & tables::kCoresIrregular) == 0) || fit_.amounts_decide(row, group)))
     fit = plain_fit(capacity, held, kUntouched, group);
   if (!fit) {
     decide_entry(entry, v);

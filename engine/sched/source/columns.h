@@ -159,7 +159,7 @@ class Columns : Source {
                       const ReadyNodes::Candidate* const* of, const std::uint64_t* known);
   void know(const ReadyNodes::Candidate& candidate, GroupView& view);
   void learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
-  void ask_core_tables(std::uint32_t first_entry) const;
+  void prefetch_core_tables(std::uint32_t first_entry) const;
   void read_codes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
   bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);

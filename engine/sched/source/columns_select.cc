@@ -164,7 +164,7 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   }
   if (!attempt_.config.exhaustive) best.take_aside(limit);
 
-  if (best.id != kNoRow) fit_.ask_ahead(entries_.row[best.id], *v.group);
+  if (best.id != kNoRow) fit_.prefetch_node(entries_.row[best.id], *v.group);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
   extent_.looked += end - start, extent_.wanted += static_cast<std::uint64_t>(limit);
   if (!attempt_.config.exhaustive) scratch_.by_content.looks_per_node.note(*v.group, extent_.looked, extent_.wanted);
@@ -173,7 +173,7 @@ std::optional<Found> Columns::select_window(GroupView& v) {
   if (!failing_.exhausted.empty()) count_exhausted();
   extent_.visited = std::max(extent_.visited, std::min(end, size));
   move_cursor(start, end, entry);
-  if (best.id != kNoRow) fit_.ask_further(entries_.row[best.id], *v.group);
+  if (best.id != kNoRow) fit_.prefetch_ports(entries_.row[best.id], *v.group);
   return found(best.id, best.score);
 }
 

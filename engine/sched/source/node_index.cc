@@ -97,16 +97,16 @@ bool NodeIndex::is_asked_again(std::span<const std::uint32_t> asked) {
 
 bool NodeIndex::take(std::span<const std::uint8_t> class_passes) {
   const std::size_t kinds = kind_passes_.size();
-  enum : std::uint8_t { kNobody, kFails, kPasses };
-  std::vector<std::uint8_t> verdict(kinds, kNobody);  // of the first class of each kind
-  std::vector<std::uint32_t> other(kinds, 0);         // new kind for its classes with the other verdict; 0: none yet
+  enum : std::uint8_t { kUndecided, kFails, kPasses };
+  std::vector<std::uint8_t> verdict(kinds, kUndecided);  // of the first class of each kind
+  std::vector<std::uint32_t> other(kinds, 0);            // new kind for its classes with the other verdict; 0: none yet
   auto count = static_cast<std::uint32_t>(kinds);
   is_answered_ = true;
   kind_passes_.assign(kinds, 0);
   for (std::size_t c = 0; c < class_passes.size(); ++c) {
     const std::uint32_t kind = kind_of_class_[c];
     const std::uint8_t mine = class_passes[c] != 0 ? kPasses : kFails;
-    if (verdict[kind] == kNobody) verdict[kind] = mine, kind_passes_[kind] = class_passes[c];
+    if (verdict[kind] == kUndecided) verdict[kind] = mine, kind_passes_[kind] = class_passes[c];
     if (verdict[kind] == mine) continue;
     if (other[kind] == 0) {
       other[kind] = count++;

@@ -15,7 +15,7 @@ namespace berth::sched {
 using tables::Need;
 using tables::Needs;
 
-enum class SourceKind : std::uint8_t { index, full, nobody, few, failed_attempt, bounds, columns, general };
+enum class SourceKind : std::uint8_t { index, full, none_fits, few_fit, failed_attempt, bounds, columns, general };
 inline constexpr std::array<const char*, 8> kSourceNames = {
     "index", "full", "none with room", "few with room", "attempt failed before", "bounds", "columns", "general"};
 

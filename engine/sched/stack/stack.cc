@@ -110,9 +110,9 @@ std::optional<Found> GenericStack::find(GroupView& v) {
       return found;  // on failure, a pass counts the reasons
     }
   if ((parts_.options.evict || parts_.options.then_evict) && fails_evicting_again(v)) return std::nullopt;
-  const Room room = known_room(v, before.source == SourceKind::few);
-  if (room == Room::nobody) return std::nullopt;
-  if (room == Room::few) return table_.select_of_few();
+  const Room room = known_room(v, before.source == SourceKind::few_fit);
+  if (room == Room::none) return std::nullopt;
+  if (room == Room::few) return table_.select_fitting();
   const bool was_full = before.source == SourceKind::full && before.group == v.group;
   if (was_full && may(Switch::bounds, BestByBounds::kServes) && bounds_.is_ready()) {
     use(SourceKind::bounds);
@@ -148,7 +148,7 @@ bool GenericStack::fails_evicting_again(GroupView& v) {
   if (!parts_.attempt.quirks.reasons_of_evicting_pass || !may(Switch::table, ByTable::kServesEvicting) ||
       !table_.fails_evicting(v))
     return false;
-  use(SourceKind::nobody);
+  use(SourceKind::none_fits);
   parts_.checks.note_all(v);
   return true;
 }
@@ -159,7 +159,7 @@ GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
   if (parts_.options.then_evict && may(Switch::full, FullCheck::kServes) && full_.holds(v)) {
     use(SourceKind::full);
     parts_.checks.note_all(v);
-    return Room::nobody;
+    return Room::none;
   }
   // Counts depend on the class verdicts so far, so tables are exact only if each earlier Select visited all nodes.
   if (!may(Switch::table, ByTable::kServes)) return Room::unknown;
@@ -168,7 +168,7 @@ GenericStack::Room GenericStack::known_room(GroupView& v, bool was_few) {
   if (ledger.has_partial() || (first ? !attempt.plan->allocs.empty() : !was_few)) return Room::unknown;
   const Room room = table_.look(v, ledger.selects() == 0, first);
   if (room == Room::unknown) return room;
-  use(room == Room::few ? SourceKind::few : SourceKind::nobody);
+  use(room == Room::few ? SourceKind::few_fit : SourceKind::none_fits);
   parts_.checks.note_all(v);
   return room;
 }
@@ -187,7 +187,7 @@ bool GenericStack::fails_again(const AskKey& key, const CompiledJob& job) {
 const AskTable* GenericStack::only_failure() const {
   const Attempt& attempt = parts_.attempt;
   const bool evicts = parts_.options.evict;  // then it is the second pass of one placement
-  const bool alone = parts_.checks.ledger().selects() == (evicts ? 2 : 1) && run_.source != SourceKind::few &&
+  const bool alone = parts_.checks.ledger().selects() == (evicts ? 2 : 1) && run_.source != SourceKind::few_fit &&
                      attempt.given.size() == 1 && attempt.job && attempt.job->groups.size() == 1;
   const AskTable* const last = table_.last();
   return alone && last && last->key.evicts() == evicts ? last : nullptr;
@@ -218,7 +218,7 @@ void GenericStack::take_metrics(SelectMetrics& out) {
       node = {};
       node.first = stored;
       node.norm = best[i].score;
-      const bool few = run_.source == SourceKind::few;
+      const bool few = run_.source == SourceKind::few_fit;
       node.node = few ? table_.ranked(best[i].id).row : parts_.candidates.positions[best[i].id].row;
       node.log(few ? table_.ranked(best[i].id).cell.score : walk_.ranked(best[i].id).score, kLoggedAlways, values,
                stored);

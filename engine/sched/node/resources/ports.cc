@@ -9,7 +9,7 @@ namespace berth::sched {
 using tables::NodeRow;
 
 bool decide_by_ports(FitParts& parts, NodeRow row, const GroupView& v, Cell& cell) {
-  if (parts.figures_do(row, *v.group)) {
+  if (parts.amounts_decide(row, *v.group)) {
     parts.decide_by(parts.plain(row, *v.group), row, *v.group, nullptr, cell);
     return true;
   }
