@@ -176,6 +176,11 @@ class Cluster(PageTest):
         for key in ["ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"]:
             page.keyboard.press(key)
         expect(page.locator("#map-section .tip")).to_contain_text("memory")
+        page.get_by_label("nodes to show").fill("ineligible")
+        expect(page.locator("#map-section small")).to_have_text("1 shown")
+        for eligibility, shown in [("ineligible", "2 shown"), ("eligible", "1 shown")]:  # a change of state moves a node into the text's choice
+            self.server.call("PUT", f"/v1/node/{self.node['ID']}/eligibility", {"Eligibility": eligibility})
+            expect(page.locator("#map-section small")).to_have_text(shown)
         page.get_by_label("nodes to show").fill("down")
         expect(page.locator("#map-section small")).to_have_text("1 shown")
         page.locator("#map").focus()
@@ -202,6 +207,7 @@ class Cluster(PageTest):
         expect(page.get_by_role("region", name="Scores")).to_contain_text("binpack")
         page.get_by_role("link", name=re.compile("^[0-9a-f]{8}$")).first.click()
         expect(page.locator("h1")).to_contain_text("Evaluation")
+        expect(page.get_by_role("region", name="Allocations")).to_contain_text("web.g[")
         page.go_back()
         expect(page.locator("h1")).to_contain_text("Allocation")
         self.check_clean()
@@ -226,6 +232,8 @@ class Cluster(PageTest):
             self.check_clean()
         page = self.open("/ui/jobs/missing@default")
         expect(page.locator("#problem")).to_have_text("job not found")
+        for path, title in [("/ui/jobs/%FF@default", "Job %FF"), ("/ui/constructor", "Overview")]:
+            expect(self.open(path).locator("h1")).to_have_text(title)
 
     def test_node_is_drained_and_broken(self):
         node = self.server.call("GET", "/v1/nodes?per_page=8")[6]
@@ -241,8 +249,8 @@ class Cluster(PageTest):
         page.get_by_role("link", name="Overview").click()
         page.get_by_text("as a table").click()
         events = page.get_by_role("region", name="Deployments and faults")
-        expect(events).to_contain_text(f"{node['Name']} cut off")
-        expect(events).to_contain_text(f"{node['Name']} drain began")
+        expect(events).to_contain_text(f"{node['Name']}: cut off")
+        expect(events).to_contain_text(f"{node['Name']}: drain began")
         expect(events).to_contain_text("deployment of web version")
         self.check_clean()
 

@@ -1,4 +1,4 @@
-// Buttons that change the cluster: drain, eligibility, faults, scale, stop, speed. Each says what happened beside itself.
+// Buttons that change the cluster: drain, eligibility, faults, scale, stop, speed. The result is shown next to the button.
 import { put } from "./api.js";
 import { make } from "./dom.js";
 

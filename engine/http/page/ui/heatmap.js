@@ -64,8 +64,8 @@ export class HeatMap {
   /// Orders all nodes and draws them. Called when nodes came or went, and when the settings or the width changed.
   layOut() {
     const text = this.text.toLowerCase();
-    const passes = (node) => !text || node.slice(6, 11).some((field) => field.toLowerCase().includes(text)) || stateOf(node).startsWith(text);
-    const nodes = [...live.nodes.values()].filter(passes);
+    this.passes = (node) => !text || node.slice(6, 11).some((field) => field.toLowerCase().includes(text)) || stateOf(node).startsWith(text);
+    const nodes = [...live.nodes.values()].filter(this.passes);
     const collator = new Intl.Collator("en", { numeric: true }), field = kGroups[this.group];
     const key = field ? (node) => node[field] : () => "";
     nodes.sort((a, b) => collator.compare(key(a), key(b)) || collator.compare(a[7], b[7]));
@@ -108,15 +108,13 @@ export class HeatMap {
     this.scale = Array.from({ length: kSteps + 1 }, (_, step) => mix(this.colours.empty, this.colours.full, step / kSteps));
   }
 
-  /// Redraws these nodes; false if one of them has no cell or is gone, so that layOut() is needed.
+  /// Redraws these nodes. False: a node needs a cell that it does not have, or the reverse, so layOut() is needed.
   update(nodes) {
     let complete = true;
     for (const node of nodes) {
-      const cell = this.at.get(node[0]);
-      if (cell === undefined || !live.nodes.has(node[0])) {
-        complete = complete && cell === undefined && Boolean(this.text);
-        continue;
-      }
+      const cell = this.at.get(node[0]), isShown = live.nodes.has(node[0]) && this.passes(node);
+      if (isShown !== (cell !== undefined)) complete = false;
+      if (!isShown || cell === undefined) continue;
       this.cells[cell].node = node;
       this.drawCell(this.cells[cell], cell);
     }
@@ -138,7 +136,7 @@ export class HeatMap {
   }
 }
 
-/// The sign of a state, so that it is told without colours: a cross, a ring, an arrow down, a bar.
+/// The sign of a state, which is visible without colours: a cross, a ring, an arrow down, a bar.
 export function drawSign(context, state, x, y, side) {
   const low = side * 0.22, high = side - low, middle = side / 2;
   context.save(), context.translate(x, y);

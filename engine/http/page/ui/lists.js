@@ -1,5 +1,5 @@
 // Pages with one list each: jobs, nodes, allocations, evaluations, deployments. Text and filters are in the address, so
-// that a filtered list can be kept and sent to someone.
+// that a filtered list can be bookmarked and sent.
 import { all, contains, equals, get } from "./api.js";
 import { duration, idLink, integer, jobLink, make, nodeLink, pill, time } from "./dom.js";
 import { live } from "./live.js";
@@ -81,7 +81,7 @@ export const kLists = {
   },
 };
 
-/// A list restricted to the objects of something else, for the page of it. `filter()` returns an expression.
+/// A list for the page of another object, restricted to what belongs to it. `filter()` returns an expression.
 export function partOf(kind, namespace, filter, extra = {}) {
   const { path, heads, row, reverse, title } = kLists[kind];
   return new PagedList({ label: title, path, heads, row, perPage: 20, ...extra,

@@ -9,16 +9,25 @@ import { overview } from "./overview.js";
 
 // ---------------------------------------------------------------- from an address to a page
 
+/// Decodes a part of an address; a stray % stays.
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /// `ID@NAMESPACE`, as `nomad job run` prints it; an ID may contain slashes and @.
 function jobOf(rest, parameters) {
   const found = /^(.*)@([^@/]*)(?:\/.*)?$/.exec(rest);
-  return found ? jobView(decodeURIComponent(found[1]), decodeURIComponent(found[2]) || "default")
-    : jobView(decodeURIComponent(rest), parameters.get("namespace") || "default");
+  return found ? jobView(decode(found[1]), decode(found[2]) || "default")
+    : jobView(decode(rest), parameters.get("namespace") || "default");
 }
 
 function viewOf(path, parameters) {
   const [, kind, rest] = /^\/ui\/?([^/]*)\/?(.*)$/.exec(path) || ["", "", ""];
-  const id = decodeURIComponent(rest.split("/")[0]);
+  const id = decode(rest.split("/")[0]);
   if (kind === "jobs" && rest) return jobOf(rest, parameters);
   if ((kind === "clients" || kind === "nodes") && id) return nodeView(id);
   if (kind === "allocations" && id) return allocationView(id);
@@ -26,7 +35,7 @@ function viewOf(path, parameters) {
   if (kind === "deployments" && id) return deploymentView(id);
   if (kind === "settings") return tokenView();
   if (kind === "nodes") return listView("clients", parameters);
-  return kLists[kind] ? listView(kind, parameters) : overview(go);
+  return Object.hasOwn(kLists, kind) ? listView(kind, parameters) : overview(go);
 }
 
 let view = null, shownIndex = -1, isBusy = false, notBefore = 0;
@@ -36,7 +45,8 @@ function fail(error) {
   byId("problem").textContent = !error ? "" : error.status === 403 ? `${error.message}: this needs another token` : error.message;
 }
 
-/// Fetches the page again. The next time is at least 2 s later, and so much that at most a fifth of the time is spent on it.
+/// Fetches the page again. The next refresh starts at least 2 s later, and so late that at most a fifth of the time goes
+/// into refreshes.
 async function refresh() {
   if (isBusy) return;
   isBusy = true;
@@ -48,8 +58,9 @@ async function refresh() {
   } catch (error) {
     if (shown === view) fail(error);
   }
+  if (shown !== view) return;  // show() started a refresh of the new page
   isBusy = false;
-  notBefore = performance.now() + (shown === view ? Math.max(2000, 4 * (performance.now() - began)) : 0);
+  notBefore = performance.now() + Math.max(2000, 4 * (performance.now() - began));
 }
 
 function showTitle() {
@@ -93,19 +104,24 @@ setInterval(() => {
 
 function tokenView() {
   const input = make("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-label": "token", size: "40" });
-  const said = make("output", { class: "said", "aria-live": "polite" }), who = make("p", {}, "…");
+  const said = make("output", { class: "said", "aria-live": "polite" }), present = make("p", {}, "…");
   async function refresh() {
     try {
       const self = await get("/v1/acl/token/self");
-      who.textContent = self.AccessorID === "anonymous" ? "Requests of this page have no token: they may do what the anonymous token may."
+      present.textContent = self.AccessorID === "anonymous" ? "Requests of this page have no token: they may do what the anonymous token may."
         : `The token in use: ${self.Name || short(self.AccessorID)}, ${self.Type || "no type"}.`;
     } catch (error) {
-      who.textContent = error.message;
+      present.textContent = error.message;
     }
   }
   // The server puts the token into a cookie that no script can read; an empty one deletes it.
   async function use(token, text) {
-    await fetch(`/ui/?token=${encodeURIComponent(token)}`);
+    try {
+      await fetch(`/ui/?token=${encodeURIComponent(token)}`);
+    } catch (error) {
+      said.textContent = error.message;
+      return;
+    }
     input.value = "", said.textContent = text;
     refresh(), connect();
   }
@@ -114,7 +130,7 @@ function tokenView() {
     use(input.value.trim(), "The token is used from now on, if the server knows it.");
   } }, make("label", {}, "secret ID ", input), make("button", { type: "submit" }, "Use this token"),
   make("button", { type: "button", onclick: () => use("", "The token is forgotten.") }, "Forget the token"), said);
-  return { title: "Token", root: make("div", {}, who, form,
+  return { title: "Token", root: make("div", {}, present, form,
     make("p", { class: "soft" }, "With access control, a page shows what the token may read. Live numbers, speed, faults and explanations need a management token.")), refresh };
 }
 

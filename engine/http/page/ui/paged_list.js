@@ -26,7 +26,7 @@ export class PagedList {
   }
 
   turn(step) {
-    if (step > 0 && this.next) this.tokens.push(this.next);
+    if (step > 0 && this.next) this.tokens.push(this.next), this.next = "";  // a second click waits for the answer
     else if (step < 0 && this.tokens.length > 1) this.tokens.pop();
     else return undefined;
     return this.refresh();

@@ -22,7 +22,8 @@ export const kRanges = { "10 minutes": 600, "1 hour": 3600, "6 hours": 21600, "1
 
 export const markText = (mark) => {
   const what = (kMarks[mark.kind] || [])[3] || mark.kind;
-  return mark.count > 1 ? `${mark.count} nodes ${what}, ${mark.node} among them` : `${mark.node || "cluster"} ${what}`;
+  if (!mark.node) return mark.count > 1 ? `${what} ${mark.count} times` : what;
+  return mark.count > 1 ? `${mark.count} nodes: ${what} (the first: ${mark.node})` : `${mark.node}: ${what}`;
 };
 
 const startOf = (deployment) => deployment.CreateTime / 1e6;
@@ -106,7 +107,7 @@ export class Timeline {
     const y = kAxis + kRows.length * kRow + lane * kLane + 5, width = Math.max(3, end - x), height = kLane - 3;
     context.fillStyle = colours[kBars[deployment.Status] || "sky"];
     context.fillRect(x, y, width, height);
-    if (deployment.Status === "failed") {  // hatched, so that failure is told without colours
+    if (deployment.Status === "failed") {  // hatched: visible without colours
       context.save(), context.beginPath(), context.rect(x, y, width, height), context.clip();
       context.strokeStyle = "#000", context.lineWidth = 1, context.beginPath();
       for (let at = x - height; at < x + width; at += 5) context.moveTo(at, y + height), context.lineTo(at + height, y);
