@@ -4,13 +4,13 @@
 -- input machine_meta?: machine_id, time_stamp, failure_domain_1, failure_domain_2, cpu_num, mem_size, status
 --
 -- cpu: 100 is a core, 1,000 MHz. Memory: 100 is that of the largest machine, param memory_gib; -1 and 101 are invalid.
--- A batch task is a job, submitted when it really started: the tasks that it waits for had ended by then. A container is
--- a service from its first row on; later rows are its history.
+-- A batch task is a job, submitted when it started: the tasks that it waits for had ended by then. A container is a
+-- service from its first row on; later rows are its history, and are left out.
 
 create temp table containers as
   select container_id, min(time_stamp) as time_stamp, cpu_request, mem_size from container_meta group by container_id;
 create temp table machines as
-  select machine_id, min(time_stamp) as time_stamp, failure_domain_1, cpu_num, mem_size from machine_meta
+  select machine_id, min(time_stamp) as time_stamp, cpu_num, mem_size from machine_meta
   group by machine_id;
 
 create temp view tasks as

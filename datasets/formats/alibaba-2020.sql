@@ -4,10 +4,10 @@
 -- input pai_group_tag_table?: inst_id, user, gpu_type_spec, group, workload
 -- input pai_machine_spec?: machine, gpu_type, cap_cpu, cap_mem, cap_gpu
 --
--- cpu: 100 is a core, 1,000 MHz. Memory: GB. plan_gpu: 100 is a GPU, of each instance; a part of one takes a whole one,
--- because Nomad shares no devices. gpu_type of the task table is the assigned type; the requested one is in the group
+-- cpu: 100 is a core, 1,000 MHz. Memory: GB. plan_gpu, of each instance: 100 is a GPU. A part of a GPU is rounded up to a
+-- whole one, because Nomad shares no devices. gpu_type of the task table is the assigned type; the requested one is in the group
 -- tag table. Times have a constant offset: the first submission is 0. All machines are there from the start. A task is a
--- job: that all tasks of a job run together is not kept.
+-- job. Not kept: that all tasks of a job run together.
 
 create temp table submitted(job_name primary key, inst_id, start_time) without rowid;
 insert or replace into submitted

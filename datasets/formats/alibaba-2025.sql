@@ -1,10 +1,10 @@
 -- Alibaba cluster-trace-gpu-v2025: services for recommendation models, 23,871 instances (github.com/alibaba/clusterdata)
 -- input disaggregated_DLRM_trace: header role, cpu_request, gpu_request, memory_request, disk_request, creation_time, scheduled_time, deletion_time
 --
--- An instance is a service of one allocation. cpu: vCPU, 1,000 MHz; memory and disk: GiB. No creation time: it ran when
--- the window began; no deletion time: it stays. Times have noise in their last digits. Not kept: shares of network cards,
--- and the most instances of an application on one node. There are no nodes in the trace: param cn_nodes and hn_nodes of
--- 192 vCPU and 1 TiB, and of 128 vCPU, 1 TiB and 8 GPUs.
+-- An instance is a service of one allocation. cpu: vCPU, 1,000 MHz; memory and disk: GiB. Without a creation time it ran
+-- when the window began; without a deletion time it stays. Times have noise in their last digits. Not kept: shares of
+-- network cards, and the limit of instances of an application per node. The trace has no nodes: param cn_nodes sets the
+-- number of nodes with 192 vCPU and 1 TiB, hn_nodes of those with 128 vCPU, 1 TiB and 8 GPUs.
 
 create temp view instances as
   select *, case
@@ -18,7 +18,7 @@ create temp view jobs as
     round(deletion_time - coalesce(scheduled_time, creation_time, 0), 3) as run_s, 1 as count,
     up(cpu_request * 1000) as cpu_mhz, up(memory_request * 1024) as memory_mb,
     max(up(coalesce(disk_request, 0) * 1024), 10) as disk_mb, 'service' as type, 70 as priority,
-    coalesce(gpu_request, 0) as gpus
+    up(coalesce(gpu_request, 0)) as gpus
   from instances where problem is null;
 
 create temp view nodes as

@@ -1,9 +1,9 @@
 -- Azure Packing 2020: virtual machines of one zone, 14 days (github.com/Azure/AzurePublicDataset, CC BY 4.0)
 -- input packing_trace: sqlite
 --
--- A VM is a batch job of one allocation. What it takes is a fraction of a machine, and depends on the type of machine:
--- nodes are of the one type param machine, by default the one that most types of VM run on. 1,000,000 MHz, MiB of memory
--- and MiB of disk are a whole machine; disk is the ssd. Priority 0 is 70, 1 is 20. Times are days, perhaps as text. A VM
+-- A VM is a batch job of one allocation. Its request is a fraction of a machine, given for each type of machine. All nodes
+-- have one type: param machine, by default the type on which most types of VM run. A whole machine is 1,000,000 MHz,
+-- 1,000,000 MiB of memory and 1,000,000 MiB of disk (ssd). Priority 0 is 70, 1 is 20. Times are days, perhaps as text. A VM
 -- that ran when the window began is submitted at 0, for its remaining time; without an end it stays. There are no nodes in
 -- the trace: param nodes.
 

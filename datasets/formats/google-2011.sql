@@ -3,9 +3,10 @@
 -- input machine_events?: time, machine_id, event, platform_id, cpus, memory
 --
 -- Times are microseconds; the window begins at 600 s, and what happened before is at 0. Amounts are shares of the largest
--- machine: param cpu_cores (of 1,000 MHz) and memory_gib, disk_gib. Tasks of a job with equal requests become one job;
--- its run time is their mean, from the last start to the end. An eviction is an end only if the task did not start again:
--- berth decides evictions. Without an end the job stays. Nodes are all machines that were ever added, with their first
+-- machine: param cpu_cores (of 1,000 MHz), memory_gib and disk_gib. Tasks of a job with equal requests, priority tier and
+-- outcome (no end, failed, other end) become one job. Its run time is the mean of its tasks, from the last start (or, without
+-- one, the submission) to the end. An eviction is an end only if the task did not start again, because berth decides
+-- evictions itself. A task without an end stays. Nodes are all machines that were ever added, with their first
 -- capacity. Not kept: constraints on attributes, whose values are hashed, and machines that leave and return.
 -- Events: 0 submitted, 1 started, 2 evicted, 3 failed, 4 finished, 5 killed, 6 lost. Machines: 0 added.
 

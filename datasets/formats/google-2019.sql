@@ -3,9 +3,10 @@
 -- input machine_events?: lines
 --
 -- Times are microseconds; the window begins at 600 s, and what happened before is at 0. Amounts are shares of the largest
--- machine: param cpu_cores (of 1,000 MHz) and memory_gib. Tasks of a job with equal requests become one job;
--- its run time is their mean, from the last start to the end. An eviction is an end only if the task did not start again:
--- berth decides evictions. Without an end the job stays. Nodes are all machines that were ever added, with their first
+-- machine: param cpu_cores (of 1,000 MHz) and memory_gib. Tasks of a job with equal requests, priority tier and outcome
+-- (no end, failed, other end) become one job. Its run time is the mean of its tasks, from the last start (or, without
+-- one, the submission) to the end. An eviction is an end only if the task did not start again, because berth decides
+-- evictions itself. A task without an end stays. Nodes are all machines that were ever added, with their first
 -- capacity. Instances of alloc sets are reservations and count as tasks; tasks within them are left out.
 -- Not kept: constraints on attributes, whose values are hashed, limits per machine and switch, dependencies between
 -- collections, and machines that leave and return. Numbers may be texts; an absent one is 0.
