@@ -1,11 +1,11 @@
-// The stream of changes, GET /v1/berth/live. One connection for all pages; what came last is kept here.
+// The stream of changes, GET /v1/berth/live. One connection for all pages; its latest values are kept here.
 //
 //   nodes      Map of row -> [row, bits, cpu, memory, disk (thousandths in use), allocations, id, name, datacenter, class, pool]
 //   counts     totals of nodes, jobs, allocations, evaluations and resources
 //   rates      per name the last kPoints values, two a second
 //   jobs       Map of key -> job, those that changed last; decisions: the last ones
 //   marks      Map of number -> fault or change of nodes, for the timeline
-//   listeners  get each message after it was taken over: "state", "nodes", "tick", "connection"
+//   listeners  get each message after its values are stored: "state", "nodes", "tick", "connection"
 
 export const kStatus = 3, kEligible = 4, kDraining = 8, kGone = 16, kDown = 2, kDisconnected = 3;
 const kPoints = 240, kMarks = 400, kLast = 40;
