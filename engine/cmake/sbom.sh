@@ -32,7 +32,7 @@ grep -rhoE --include='*.h' --include='*.cc' --include='*.inc' --exclude-dir=micr
   awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\// {print $1}' | owners > "$work/linked"
 ldd "$program" | awk '{print $1}' | sed 's|.*/||' | sort -u > "$work/names"
 grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$program" | sort -u | comm -23 - "$work/names" |
-  while read -r name; do PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk -v name="$name" '$1 == name {print $NF; exit}'; done | owners > "$work/later"
+  while read -r name; do PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk -v name="$name" '$1 == name && !found++ {print $NF}'; done | owners > "$work/later"
 [ -s "$work/linked" ] && [ -s "$work/compiled" ] || die "no package owns the libraries of $program"
 
 dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${source:Package}\t${Depends}\n' > "$work/installed"
