@@ -169,6 +169,9 @@ Result<Scaling> measure_scaling(const sim::Workload& workload) {
       if (!done) return tl::unexpected(done.error());
       runs[workers - 1].push_back(done->times);
     }
+  if (runs[0].front().evaluations == 0 || runs[1].front().evaluations == 0)
+    return tl::unexpected(InputError{"berth profile", "--scaling", "the workload makes no evaluation to measure",
+                                     "name one whose jobs arrive"});
   out.one = median_run(std::move(runs[0])), out.two = median_run(std::move(runs[1]));
   out.model = model_rows(out.one, out.two, kPredicted);
   return out;

@@ -71,7 +71,12 @@ class Times final : public Reader {
   }
   void take(io::EventFrame frame, std::int64_t arrival) override {
     ++report_.frames;
-    seen(frame.index, shown_time(frame), arrival);
+    const std::int64_t shown = shown_time(frame);
+    if (shown > 0) {
+      std::int64_t& newest = shown_[frame.index];
+      newest = std::max(newest, shown);
+    }
+    seen(frame.index, shown, arrival);
     for (const auto& job : frame.objects.jobs) take_job(*job);
     const bool is_plan = frame.type == "PlanResult";
     for (const model::Allocation& alloc : frame.objects.allocs) {
@@ -90,6 +95,13 @@ class Times final : public Reader {
     if (const auto own = runs_.find(key_of(job.namespace_, alloc)); own != runs_.end()) return own->second;
     if (const auto family = medians_.find(family_of(job)); family != medians_.end()) return family->second;
     return median_of_all_;
+  }
+
+  /// The newest time that any frame of the index shows: a registration shows none, its evaluation at the same index
+  /// does. 0: none.
+  [[nodiscard]] std::int64_t shown_at(std::uint64_t index) const {
+    const auto found = shown_.find(index);
+    return found == shown_.end() ? 0 : found->second;
   }
 
   /// Of the agent's clock to that of the arrivals, as the first frame with a time shows it.
@@ -137,7 +149,8 @@ class Times final : public Reader {
   bool begun_ = false;
   std::int64_t first_arrival_ = 0, last_arrival_ = 0, last_ns_ = 0;
   std::optional<std::int64_t> offset_;
-  std::map<JobName, JobName> batch_;  // batch job -> its family
+  std::unordered_map<std::uint64_t, std::int64_t> shown_;  // by index
+  std::map<JobName, JobName> batch_;                       // batch job -> its family
   std::unordered_map<std::string, std::int64_t> runs_;
   std::map<JobName, std::vector<std::int64_t>> by_family_;
   std::map<JobName, std::int64_t> medians_;
@@ -156,17 +169,18 @@ client::Outcome recorded_outcome(const void* context, const client::TaskStart& s
 
 Fill fill_of(const tables::Snapshot& state) {
   Fill out;
-  std::int64_t cpu = 0, memory = 0, cpu_held = 0, memory_held = 0;
+  double cpu = 0, memory = 0, cpu_held = 0, memory_held = 0;
   const tables::NodeTable& nodes = state.nodes;
   for (tables::NodeRow row = 0; row < nodes.size(); ++row) {
     if (!nodes.exists(row) || nodes.status(row) == tables::NodeStatus::down) continue;
     const tables::NodeUse& use = nodes.use[row];
     ++out.nodes, out.used_nodes += use.alloc_count > 0, out.allocs += use.alloc_count;
-    cpu += nodes.capacity(row).cpu_mhz, memory += nodes.capacity(row).memory_mb;
-    cpu_held += use.cpu_mhz, memory_held += use.memory_mb;
+    cpu += static_cast<double>(nodes.capacity(row).cpu_mhz);
+    memory += static_cast<double>(nodes.capacity(row).memory_mb);
+    cpu_held += static_cast<double>(use.cpu_mhz), memory_held += static_cast<double>(use.memory_mb);
   }
-  if (cpu > 0) out.cpu = static_cast<double>(cpu_held) / static_cast<double>(cpu);
-  if (memory > 0) out.memory = static_cast<double>(memory_held) / static_cast<double>(memory);
+  if (cpu > 0) out.cpu = cpu_held / cpu;
+  if (memory > 0) out.memory = memory_held / memory;
   for (tables::StoredEvalRow row = 0; row < state.evals.size(); ++row)
     out.blocked += state.evals.exists(row) && state.evals.status[row] == tables::kEvalBlocked;
   return out;
@@ -240,7 +254,7 @@ class Life final : public Reader, public living::Listener {
     past_ = std::make_unique<Past>(state, model::Options{});
   }
   void take(io::EventFrame frame, std::int64_t arrival) override {
-    const std::int64_t now = clock_.at(shown_time(frame), arrival);
+    const std::int64_t now = clock_.at(times_.shown_at(frame.index), arrival);
     if (!past_) return;  // in a gap: the next state contains it
     advance(now);
     progress_.update(++frames_);
@@ -415,12 +429,7 @@ class Life final : public Reader, public living::Listener {
     if (!is_same_machine(before, node)) apply("node changed", node.name, living::NodeRegister{machine_of(node)});
     if (is_up(before) && !is_up(node)) apply("node lost", node.name, living::NodeUnreachable{node.id});
     if (!is_up(before) && is_up(node)) apply("node returned", node.name, living::NodeReachable{node.id});
-    if (node.drain_strategy && !before.drain_strategy) {
-      living::NodeDrain event;
-      event.node_id = node.id, event.deadline = node.drain_strategy->deadline;
-      event.ignore_system_jobs = node.drain_strategy->ignore_system_jobs;
-      return apply("drain begun", node.name, event);
-    }
+    if (node.drain_strategy && !before.drain_strategy) return drain(node);
     if (is_eligible(node) == is_eligible(before) || node.drain_strategy) return;
     if (is_eligible(node) && is_draining(node.id)) {
       living::NodeDrain event;
@@ -434,8 +443,18 @@ class Life final : public Reader, public living::Listener {
 
   void join(const model::Node& node) {
     apply("node joined", node.name, living::NodeRegister{machine_of(node)});
-    if (!is_eligible(node) && !node.drain_strategy)
+    if (!is_up(node)) apply("node lost", node.name, living::NodeUnreachable{node.id});
+    if (node.drain_strategy)
+      drain(node);
+    else if (!is_eligible(node))
       apply("eligibility changed", node.name, living::NodeEligibility{node.id, false});
+  }
+
+  void drain(const model::Node& node) {
+    living::NodeDrain event;
+    event.node_id = node.id, event.deadline = node.drain_strategy->deadline;
+    event.ignore_system_jobs = node.drain_strategy->ignore_system_jobs;
+    apply("drain begun", node.name, event);
   }
 
   void leave(const std::string& id) {
@@ -486,12 +505,14 @@ class Life final : public Reader, public living::Listener {
   }
 
   void promote(const model::Deployment& recorded) {
+    if (model::has_auto_promote(recorded)) return;  // by the simulated leader
     const tables::Snapshot& state = cluster_->state();
     const tables::JobKeyRow key = cluster_->server().store().find_job_key(recorded.namespace_, recorded.job_id);
     if (key == kNoRow) return;
-    for (tables::DeploymentRow row = 0; row < state.deployments.object.size(); ++row) {
+    for (tables::DeploymentRow row = state.jobs.keys[key].deployment_head; row != kNoRow;
+         row = state.deployments.next_of_job[row]) {
       const auto& one = state.deployments.object[row];
-      if (!one || state.deployments.job_key[row] != key || !model::is_active_deployment(one->status)) continue;
+      if (!one || !model::is_active_deployment(one->status)) continue;
       living::DeploymentOp event;
       event.deployment_id = one->id;
       return apply("canaries promoted", advice::job_text(recorded.job_id, recorded.namespace_), event);

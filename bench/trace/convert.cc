@@ -16,6 +16,7 @@
 #include "io/output.h"
 #include "run/progress.h"
 #include "sim/datasets.h"
+#include "sim/trace_file.h"
 #include "trace/rows.h"
 
 namespace berth::trace {
@@ -108,9 +109,11 @@ Result<void> assign(const std::vector<std::string>& given, Format& format) {
     const std::size_t equals = text.find('=');
     Input* input = equals == text.npos ? nullptr : input_of(text.substr(0, equals));
     const std::string path = input ? text.substr(equals + 1) : text;
-    if (!input)  // the longest name that the path contains
-      for (Input& one : format.inputs)
-        if (path.find(one.name) != path.npos && (!input || one.name.size() > input->name.size())) input = &one;
+    // The longest name that the file's name contains, or else its folders: of some traces only these tell.
+    for (const std::string& words : {fs::path(path).filename().string(), path})
+      if (!input)
+        for (Input& one : format.inputs)
+          if (words.find(one.name) != words.npos && (!input || one.name.size() > input->name.size())) input = &one;
     if (!input && format.inputs.size() == 1) input = &format.inputs[0];
     if (!input)
       return bad(path, "", "is none of the files of this format by its name",
@@ -161,15 +164,23 @@ class Run {
     if (sqlite3_exec(db_, format_.sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return failed();
     if (!settings_.nodes.empty() && !has("nodes"))
       return bad(settings_.nodes, "", "cannot be written: the format has no nodes", "leave out --nodes");
-    if (auto done = write("jobs", kJobColumns, settings_.jobs, out_.jobs); !done) return tl::unexpected(done.error());
+    if (auto done = write("jobs", kJobColumns, settings_.jobs, out_.jobs, &out_.allocs); !done)
+      return tl::unexpected(done.error());
     if (!settings_.nodes.empty())
-      if (auto done = write("nodes", kNodeColumns, settings_.nodes, out_.nodes); !done)
+      if (auto done = write("nodes", kNodeColumns, settings_.nodes, out_.nodes, nullptr); !done)
         return tl::unexpected(done.error());
     if (has("skipped"))
       if (auto done = count_skipped(); !done) return tl::unexpected(done.error());
+    for (const std::string& path : written_) {
+      std::error_code error;
+      fs::rename(part_of(path), path, error);
+      if (error) return bad(path, "", error.message(), "name another file");
+    }
     return std::move(out_);
   }
   ~Run() {
+    std::error_code error;
+    for (const std::string& path : written_) fs::remove(part_of(path), error);  // those that were not renamed
     sqlite3_finalize(statement_);
     sqlite3_close(db_);
   }
@@ -265,14 +276,17 @@ class Run {
     return columns;
   }
 
-  /// Writes the rows of a view as CSV, under a temporary name until all are there.
+  static std::string part_of(const std::string& path) { return path + ".part"; }
+
+  /// Writes the rows of a view as CSV, under a temporary name until all files are there. `allocs`: in and out, sum of
+  /// the column `count`.
   Result<void> write(const char* view, const std::vector<std::string>& known, const std::string& path,
-                     std::uint64_t& rows) {
+                     std::uint64_t& rows, std::uint64_t* allocs) {
     if (auto fine = io::check_output(path); !fine) return fine;
     auto columns = prepare(view, known);
     if (!columns) return tl::unexpected(columns.error());
-    const std::string part = path + ".part";
-    std::ofstream file(part, std::ios::binary);
+    written_.push_back(path);
+    std::ofstream file(part_of(path), std::ios::binary);
     file << base::join(*columns, ",") << "\n";
     run::Progress progress(view, 0, false);
     int code = SQLITE_ROW;
@@ -285,29 +299,29 @@ class Run {
         if (i > 0) line += ',';
         if (sqlite3_column_type(statement_, i) == SQLITE_NULL) continue;
         const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, i));
-        if (text) line += text;
+        const std::string_view value = text ? text : "";
+        if (value.find_first_of(",\"\r\n") != value.npos)
+          return bad(format_.path, view,
+                     fmt::format("row {}: '{}' is no word for a line of CSV", rows + 1, base::shown(value)),
+                     "let the format replace commas, quotes and ends of lines");
+        line += value;
       }
       file << line << '\n';
-      if (known == kJobColumns)
-        out_.allocs += count == columns->end() ? 1
-                                               : static_cast<std::uint64_t>(std::max<sqlite3_int64>(
-                                                     sqlite3_column_int64(statement_, count_column), 0));
+      if (allocs)
+        *allocs += count == columns->end() ? 1
+                                           : static_cast<std::uint64_t>(std::max<sqlite3_int64>(
+                                                 sqlite3_column_int64(statement_, count_column), 0));
       progress.update(++rows);
+      if (rows > static_cast<std::uint64_t>(sim::kTraceRowsMost))
+        return bad(format_.path, view, fmt::format("finds more than {} rows, the most of a trace", sim::kTraceRowsMost),
+                   "convert fewer files, or a part of the time if the format has a parameter for it (--set)");
     }
     progress.finish();
     file.close();
-    const auto end = [&](Result<void> result) {
-      std::error_code error;
-      fs::remove(part, error);
-      return result;
-    };
-    if (!file) return end(bad(path, "", "cannot be written", "free some space, or name another file"));
-    if (code != SQLITE_DONE) return end(failed());
+    if (!file) return bad(path, "", "cannot be written", "free some space, or name another file");
+    if (code != SQLITE_DONE) return failed();
     if (rows == 0)
-      return end(bad(format_.path, view, "finds nothing in these files", "are they the right ones for this format?"));
-    std::error_code error;
-    fs::rename(part, path, error);
-    if (error) return end(bad(path, "", error.message(), "name another file"));
+      return bad(format_.path, view, "finds nothing in these files", "are they the right ones for this format?");
     return {};
   }
 
@@ -327,6 +341,7 @@ class Run {
   const Settings& settings_;
   const Format format_;
   Converted out_;
+  std::vector<std::string> written_;  // so far under temporary names
   sqlite3* db_ = nullptr;
   sqlite3_stmt* statement_ = nullptr;
 };

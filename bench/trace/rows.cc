@@ -25,8 +25,7 @@ class Lines {
 
   /// Reads the next line without its end; false after the last one, and after an error. `is_first`: of its file.
   bool next(std::string& line, bool& is_first) {
-    for (; error_.empty(); close(), ++at_) {
-      if (at_ == files_.size()) return false;
+    while (error_.empty() && at_ < files_.size()) {
       if (!file_) {
         file_ = gzopen(files_[at_].c_str(), "rb");
         if (!file_) return fail("cannot be read");
@@ -34,6 +33,7 @@ class Lines {
         number_ = 0;
       }
       line.clear();
+      const z_off_t start = gztell(file_);
       while (gzgets(file_, buffer_.data(), static_cast<int>(buffer_.size()))) {
         line += buffer_.data();
         if (line.size() > kLineMost) return fail("has a line of more than 16 MiB");
@@ -42,8 +42,13 @@ class Lines {
       int code = Z_OK;
       gzerror(file_, &code);
       if (code != Z_OK && code != Z_STREAM_END) return fail("is damaged or cut off");
-      if (line.empty()) continue;
+      const auto read = static_cast<std::size_t>(gztell(file_) - start);
+      if (read == 0) {
+        close(), ++at_;
+        continue;
+      }
       is_first = number_++ == 0;
+      if (read != line.size()) return fail("has a NUL byte");
       while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
       if (is_first && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
       if (!line.empty() || is_first) return true;

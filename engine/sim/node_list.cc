@@ -54,7 +54,7 @@ Result<GeneratedCluster> parse_node_list(std::string_view text, const std::strin
   for (const std::string& name : rows.header())
     if (std::find(known.begin(), known.end(), name) == known.end())
       rows.fail(name, "is no column of a list of nodes",
-                base::did_you_mean(name, known) + "see `berth trace check --help`");
+                base::did_you_mean(name, known) + "bench/macro/README.md lists the columns of nodes");
   const auto given = [&](std::size_t column) { return rows.has(column) && !rows.empty(column); };
   GeneratedCluster out;
   out.datacenters = {"dc1"};

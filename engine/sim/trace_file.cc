@@ -15,8 +15,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMaxRows = 10'000'000, kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10,
-                       kTraceGpusMost = 1'024;
+constexpr std::int64_t kMaxCount = 1'000'000, kMaxAllocs = 1'000'000'000, kMinDiskMb = 10, kTraceGpusMost = 1'024;
 // Amounts of all allocations of a trace are summed.
 static_assert(kMaxAllocs <= INT64_MAX / kMaxAmount);
 
@@ -74,7 +73,7 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
   JobStream out;
   std::map<TraceShape, std::uint32_t> shapes;
   std::int64_t total = 0;
-  const std::int64_t most = count > 0 ? std::min(count, kMaxRows) : kMaxRows;
+  const std::int64_t most = count > 0 ? std::min(count, kTraceRowsMost) : kTraceRowsMost;
   while (static_cast<std::int64_t>(out.arrivals.size()) < most && rows.next()) {
     JobArrival arrival{.due_ns = rows.seconds(submit), .number = static_cast<std::uint32_t>(out.arrivals.size())};
     TraceShape shape;
@@ -103,7 +102,7 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
     out.arrivals.push_back(arrival);
   }
   if (!rows.error() && count == 0 && rows.next())
-    rows.fail("", fmt::format("has more than {} rows", kMaxRows), "use a part of it");
+    rows.fail("", fmt::format("has more than {} rows", kTraceRowsMost), "use a part of it");
   if (!rows.error() && out.arrivals.empty()) rows.fail("", "holds no jobs", "write one row per job below the header");
   if (rows.error()) return tl::unexpected(*rows.error());
   out.single.assign(out.templates.size(), false);

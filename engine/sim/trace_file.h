@@ -16,6 +16,7 @@
 // Equal rows, apart from their times, share a template.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@
 #include "sim/job_stream.h"
 
 namespace berth::sim {
+
+/// Most rows that a trace may have.
+inline constexpr std::int64_t kTraceRowsMost = 10'000'000;
 
 /// Reads a trace; `text` is the content of `path`. `count`: the first so many rows; 0: all. An error names file, line
 /// and column.

@@ -101,8 +101,11 @@ for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
     end = life["moments"][-1]
     expect("live", code == 0 and life["happened"] == FROM_OUTSIDE and life["without_effect"] == 0, output)
     expect("live", end["nomad"]["nodes"] == end["berth"]["nodes"] == 6, end)
-    expect("live", end["nomad"]["allocations"] == end["berth"]["allocations"], end)
+    # The last job stops at the end; the last reports of berth's clients may come after it.
+    expect("live", end["nomad"]["allocations"] == 0 and end["berth"]["allocations"] <= 2, end)
     expect("live", len(life["moments"]) == 12 and life["nomad"]["placed"] == 5, life)
+    # Registrations and stops happen at the time of their evaluation: both clusters hold two allocations until the job stops.
+    expect("live", all(moment[of]["allocations"] == 2 for moment in life["moments"][5:11] for of in ("nomad", "berth")), life["moments"])
     again = replay(scratch + "/real.jsonl", "--live", *settings)
     expect("live", again[1] == output, "two runs differ", output, again[1])
     expect("live", ("Lived on with " + {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)

@@ -229,6 +229,9 @@ for name, pattern, *arguments in (
         ("column", "has no column 'gpu_model'", "alibaba-2026", "job_info=" + rows),
         ("cut", "cut.csv:2: has 3 fields instead of 9", "alibaba-2018", "batch_task=" + write("cut.csv", tasks[0] + "\nM1,1,j\n")),
         ("damaged", "is damaged or cut off", "alibaba-2018", "batch_task=" + shutil.copy(parts[0], scratch + "/cut.gz")),
+        ("NUL", "nul.csv:2: has a NUL byte", "alibaba-2018", "batch_task=" + write("nul.csv", tasks[0] + "\nM1\0,1,j\n" + tasks[1] + "\n")),
+        ("comma", "row 1: 'v,100' is no word for a line of CSV",
+         write("comma.sql", "-- input rows: header gpu_model\ncreate temp view jobs as select 0 as submit_s, 1 as cpu_mhz, 1 as memory_mb, 'v,100' as gpu_model;"), rows),
         ("empty", "finds nothing in these files", "alibaba-2018", "batch_task=" + write("empty.csv", "")),
         ("words", "finds nothing in these files", "alibaba-2018", "batch_task=" + write("words.csv", "a,b,c,d,e,f,g,h,i\n")),
         ("database", "not a database", "azure-packing-2020", rows),
@@ -244,6 +247,16 @@ for name, pattern, *arguments in (
     code, output, errors, jobs, nodes = convert(*arguments, nodes=name == "nodes")
     expect(name, code == 2 and pattern in errors and len(errors.strip().splitlines()) == 1, code, errors)
     expect(name, not os.path.exists(scratch + "/out.csv.part") and jobs is None, "a file is left")
+
+# Empty lines are passed over wherever they are.
+whole, spaced = write("whole.csv", "\n".join(tasks[:4]) + "\n"), write("spaced.csv", "\n" + "\n\n".join(tasks[:4]) + "\n\n")
+expect("empty lines", len(convert("alibaba-2018", "batch_task=" + whole, nodes=False)[3]) == 4)
+expect("empty lines", convert("alibaba-2018", "batch_task=" + spaced, nodes=False)[3] == convert("alibaba-2018", "batch_task=" + whole, nodes=False)[3])
+# If the nodes cannot be made, the jobs are not written either.
+half = write("half.sql", "-- input rows: header when\ncreate temp view jobs as select 0 as submit_s, 1 as cpu_mhz, 1 as memory_mb;\n"
+             "create temp view nodes as select 1 as count where 0;")
+code, output, errors, jobs, nodes = convert(half, rows)
+expect("half", code == 2 and jobs is None and nodes is None and not os.path.exists(scratch + "/out.csv.part"), code, errors)
 
 shutil.rmtree(scratch)
 sys.exit(1 if failures else 0)

@@ -226,8 +226,8 @@ std::vector<Row> make_rows() {
       anybody());
   // Redirects, and the page, which contains no data.
   add(kAnyMethod,
-      {"/", "/ui", "/ui/", "/ui/*", "/ui/files/*", "/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation", "/v1/deployment",
-       "/v1/var"},
+      {"/", "/ui", "/ui/", "/ui/*", "/ui/files/*", "/v1/job", "/v1/node", "/v1/allocation", "/v1/evaluation",
+       "/v1/deployment", "/v1/var"},
       anybody());
   // Jobs (R-STORE-131 to 140).
   add(kGet, {"/v1/jobs"}, list_of({"list-jobs"}));
