@@ -189,7 +189,7 @@ void check_together(TomlSection& in, const Workload& out) {
                    "name a pool of [[cluster.shapes]]");
   }
   if (out.life && out.arrivals.clock == Clock::wait)
-    in.fail("arrivals", "a life has a virtual clock, which nobody waits for", "remove clock = \"wait\"");
+    in.fail("arrivals", "a life has a virtual clock, without real time to wait for", "remove clock = \"wait\"");
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ using tables::NodeTable;
 namespace {
 
 // Range of an unknown amount.
-constexpr std::int32_t kUnknownLeast = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t kUnknownMost = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kAmountLeast = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kAmountMost = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -91,8 +91,8 @@ void NodeFeed::append(const NodeTable& nodes, NodeRow row) {
   const bool known = before.stamp == exact && now.stamp == exact;
   const auto add = [known](std::vector<std::int32_t>& least, std::vector<std::int32_t>& most, std::int32_t a,
                            std::int32_t b) {
-    least.push_back(known ? std::min(a, b) : kUnknownLeast);
-    most.push_back(known ? std::max(a, b) : kUnknownMost);
+    least.push_back(known ? std::min(a, b) : kAmountLeast);
+    most.push_back(known ? std::max(a, b) : kAmountMost);
   };
   rows_.push_back(row);
   add(least_cpu_, most_cpu_, before.cpu_mhz, now.cpu_mhz);
@@ -108,7 +108,7 @@ NodeFeed::Known NodeFeed::known_of(const NodeTable& nodes, NodeRow row) const {
   Known out{Free::of(capacity.cpu_mhz, use.cpu_mhz), Free::of(capacity.memory_mb, use.memory_mb),
             Free::of(capacity.disk_mb, use.disk_mb), 2 * generation_};
   const bool full = capacity.max_allocs != 0 && capacity.max_allocs <= static_cast<std::int64_t>(use.alloc_count);
-  const auto is_exact = [](std::int32_t amount) { return amount > kUnknownLeast && amount < kUnknownMost; };
+  const auto is_exact = [](std::int32_t amount) { return amount > kAmountLeast && amount < kAmountMost; };
   out.stamp += !full && (use.port_allocs | use.core_allocs | capacity.network_invalid) == 0 && is_exact(out.cpu_mhz) &&
                is_exact(out.memory_mb) && is_exact(out.disk_mb);
   return out;
