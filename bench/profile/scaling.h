@@ -20,8 +20,8 @@ struct QueueRate {
   double wait_ns = 0;  ///< per evaluation, for the server of the queue
   double busy = 0;     ///< share of the time in which that server works
 };
-/// Exact mean value analysis of a closed queue with one server: `workers` customers, each of whom thinks for `work_ns`
-/// and is then served for `serial_ns`, both exponentially distributed.
+/// Exact mean value analysis of a closed queue with one server. Each of the `workers` works for `work_ns` by itself,
+/// then is served for `serial_ns`; both times are exponentially distributed.
 [[nodiscard]] QueueRate closed_queue(double work_ns, double serial_ns, int workers);
 
 /// One run with free workers. Means per evaluation in ns, over all threads.

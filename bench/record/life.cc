@@ -90,7 +90,7 @@ class Times final : public Reader {
   void take(const Gap&) override { ++report_.gaps; }
   void take_skipped(std::uint64_t) override { ++report_.skipped; }
 
-  /// Of a batch allocation; client::kEndless if no allocation of the recording tells.
+  /// Run time of a batch allocation; client::kEndless if the recording has no finished one.
   [[nodiscard]] std::int64_t run_time(const model::Job& job, const std::string& alloc) const {
     if (const auto own = runs_.find(key_of(job.namespace_, alloc)); own != runs_.end()) return own->second;
     if (const auto family = medians_.find(family_of(job)); family != medians_.end()) return family->second;
@@ -104,7 +104,7 @@ class Times final : public Reader {
     return found == shown_.end() ? 0 : found->second;
   }
 
-  /// Of the agent's clock to that of the arrivals, as the first frame with a time shows it.
+  /// Offset of the agent's clock to that of the arrivals, by the first frame with a time.
   [[nodiscard]] std::int64_t offset() const { return offset_.value_or(0); }
 
   void finish() {
@@ -329,7 +329,7 @@ class Life final : public Reader, public living::Listener {
     past_.reset();
   }
 
-  /// The strategy compares with the cluster as it is now.
+  /// Makes the strategy anew, because it compares with the nodes and jobs of the moment.
   void refresh_strategy() {
     stale_ = false;
     if (settings_.strategy.empty()) return;

@@ -61,19 +61,32 @@ json::Value fill_json(const Fill& fill) {
   return out;
 }
 
-std::string heading(const std::string& address, std::uint64_t first_index, std::uint64_t last_index,
-                    std::int64_t first_ns, std::int64_t last_ns) {
-  std::string out = fmt::format("recorded from {}, index {} to {}", address, first_index, last_index);
-  if (first_ns > 0) out += fmt::format(", {} to {}", base::to_rfc3339({first_ns}), base::to_rfc3339({last_ns}));
-  return out + "\n";
+/// The recording's source and length, with which both reports begin.
+template <typename AnyReport>
+std::string recording_text(const AnyReport& report) {
+  std::string out =
+      fmt::format("recorded from {}, index {} to {}", report.address, report.first_index, report.last_index);
+  if (report.first_ns > 0)
+    out += fmt::format(", {} to {}", base::to_rfc3339({report.first_ns}), base::to_rfc3339({report.last_ns}));
+  return out + fmt::format("\n{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
+                           report.skipped, report.left_out);
+}
+
+template <typename AnyReport>
+json::Value recording_json(const AnyReport& report) {
+  json::Value out = json::Value::object();
+  out.set("address", report.address);
+  out.set("first_index", report.first_index), out.set("last_index", report.last_index);
+  out.set("first_ns", report.first_ns), out.set("last_ns", report.last_ns);
+  out.set("frames", report.frames), out.set("gaps", report.gaps);
+  out.set("skipped", report.skipped), out.set("left_out", report.left_out);
+  return out;
 }
 
 }  // namespace
 
 std::string to_text(const LifeReport& report, const OtherSettings& settings) {
-  std::string out = heading(report.address, report.first_index, report.last_index, report.first_ns, report.last_ns);
-  out += fmt::format("{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
-                     report.skipped, report.left_out);
+  std::string out = recording_text(report);
   out += fmt::format("Lived on with {}, by berth's own decisions\n",
                      settings.empty() ? "the recorded settings" : settings_words(settings));
   out += "From outside:";
@@ -111,12 +124,7 @@ std::string to_text(const LifeReport& report, const OtherSettings& settings) {
 
 json::Value to_json(const LifeReport& report) {
   json::Value out = json::Value::object();
-  json::Value& recording = out.set("recording", json::Value::object());
-  recording.set("address", report.address);
-  recording.set("first_index", report.first_index), recording.set("last_index", report.last_index);
-  recording.set("first_ns", report.first_ns), recording.set("last_ns", report.last_ns);
-  recording.set("frames", report.frames), recording.set("gaps", report.gaps);
-  recording.set("skipped", report.skipped), recording.set("left_out", report.left_out);
+  out.set("recording", recording_json(report));
   json::Value& happened = out.set("happened", json::Value::object());
   for (const auto& [kind, count] : report.happened) happened.set(kind, count);
   out.set("without_effect", report.refused);
@@ -138,9 +146,7 @@ json::Value to_json(const LifeReport& report) {
 }
 
 std::string to_text(const Report& report, const OtherSettings& settings, bool verbose) {
-  std::string out = heading(report.address, report.first_index, report.last_index, report.first_ns, report.last_ns);
-  out += fmt::format("{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
-                     report.skipped, report.left_out);
+  std::string out = recording_text(report);
   if (!settings.empty()) out += "Decided with " + settings_words(settings) + ", each on the recorded state\n";
   out += fmt::format("Evaluations    {} finished, {} compared\n", report.finished, report.compared);
   out += fmt::format("  equal        {} ({})\n", report.equal, percent(report.equal, report.compared));
@@ -176,12 +182,7 @@ std::string to_text(const Report& report, const OtherSettings& settings, bool ve
 
 json::Value to_json(const Report& report) {
   json::Value out = json::Value::object();
-  json::Value& recording = out.set("recording", json::Value::object());
-  recording.set("address", report.address);
-  recording.set("first_index", report.first_index), recording.set("last_index", report.last_index);
-  recording.set("first_ns", report.first_ns), recording.set("last_ns", report.last_ns);
-  recording.set("frames", report.frames), recording.set("states", report.states), recording.set("gaps", report.gaps);
-  recording.set("skipped", report.skipped), recording.set("left_out", report.left_out);
+  out.set("recording", recording_json(report)).set("states", report.states);
   json::Value& evals = out.set("evaluations", json::Value::object());
   evals.set("finished", report.finished), evals.set("compared", report.compared), evals.set("equal", report.equal);
   evals.set("different", std::uint64_t{report.different.size()});

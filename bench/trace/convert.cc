@@ -105,15 +105,18 @@ Result<void> assign(const std::vector<std::string>& given, Format& format) {
     const auto found = std::find(names.begin(), names.end(), name);
     return found == names.end() ? nullptr : &format.inputs[static_cast<std::size_t>(found - names.begin())];
   };
+  const auto longest_in = [&](const std::string& words) {
+    Input* out = nullptr;
+    for (Input& input : format.inputs)
+      if (words.find(input.name) != words.npos && (!out || input.name.size() > out->name.size())) out = &input;
+    return out;
+  };
   for (const std::string& text : given) {
     const std::size_t equals = text.find('=');
     Input* input = equals == text.npos ? nullptr : input_of(text.substr(0, equals));
     const std::string path = input ? text.substr(equals + 1) : text;
-    // The longest name that the file's name contains, or else its folders: of some traces only these tell.
-    for (const std::string& words : {fs::path(path).filename().string(), path})
-      if (!input)
-        for (Input& one : format.inputs)
-          if (words.find(one.name) != words.npos && (!input || one.name.size() > input->name.size())) input = &one;
+    if (!input) input = longest_in(fs::path(path).filename().string());
+    if (!input) input = longest_in(path);  // some traces name the input by the folder only
     if (!input && format.inputs.size() == 1) input = &format.inputs[0];
     if (!input)
       return bad(path, "", "is none of the files of this format by its name",

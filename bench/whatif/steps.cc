@@ -91,10 +91,8 @@ Result<void, std::string> read_config(const std::string& text, Step& step) {
 Result<void, std::string> read_strategy(const std::string& text, Step& step) {
   step.value = text;
   if (text == kNomadStrategy) return {};
-  const auto checked = server::check_scoring_strategy(text);
-  if (checked) return {};
-  const InputError& error = checked.error();
-  return wrong(error.problem + (error.remedy.empty() ? "" : "; " + error.remedy));
+  if (const auto checked = server::check_scoring_strategy(text); !checked) return wrong(checked.error().reason());
+  return {};
 }
 
 Result<void, std::string> read_words(const std::vector<std::string>& words, Step& step) {

@@ -30,12 +30,12 @@ struct InputError {
   std::string problem;  ///< what is wrong
   std::string remedy;   ///< what to do about it
 
+  /// Without path and place: `problem; remedy`.
+  [[nodiscard]] std::string reason() const { return remedy.empty() ? problem : problem + "; " + remedy; }
   [[nodiscard]] std::string line() const {
     std::string out = path.empty() ? "-" : path;
     if (!place.empty()) out += ":" + place;
-    out += ": " + problem;
-    if (!remedy.empty()) out += "; " + remedy;
-    return out;
+    return out + ": " + reason();
   }
 };
 

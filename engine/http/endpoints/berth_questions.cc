@@ -184,7 +184,7 @@ json::Value counterfactual_answer(const BerthQuestion& asked) {
   server::ScoringStrategy ranked;  // outlives its use
   if (!asked.strategy.empty()) {
     auto made = server::scoring_strategy(asked.strategy, dry_run.tables());
-    if (!made) return no_answer(made.error().problem + (made.error().remedy.empty() ? "" : "; " + made.error().remedy));
+    if (!made) return no_answer(made.error().reason());
     ranked = std::move(*made);
     dry_run.score_by(ranked);
   }

@@ -61,10 +61,7 @@ std::string check_joining(model::Node& node) {
   model::ClusterState alone;
   alone.nodes.push_back(std::move(node));
   auto checked = io::import_cluster_json(io::cluster_to_json(alone), "Node", {.strict = true});
-  if (!checked) {
-    const InputError& error = checked.error();
-    return "Node: " + error.problem + (error.remedy.empty() ? "" : "; " + error.remedy);
-  }
+  if (!checked) return "Node: " + checked.error().reason();
   node = std::move(checked->state.nodes.front());
   return "";
 }
