@@ -1,5 +1,9 @@
 #include "advice/question.h"
 
+#include <fmt/format.h>
+
+#include "base/text.h"
+
 namespace berth::advice {
 
 Result<model::Registration> read_job(const model::ClusterState& state, const json::Value& document,
@@ -23,8 +27,23 @@ Result<model::Registration> read_job(const model::ClusterState& state, const jso
   const json::Value* own = job.find_ignoring_case("Namespace");
   std::string in = !name_space.empty() ? name_space : own ? own->as_string() : "";
   if (in.empty()) in = "default";
-  for (const auto& stored : state.jobs)
+  const json::Value* region = job.find_ignoring_case("Region");
+  const std::string wanted_region = region ? region->as_string() : "";
+  const std::string* other_region = nullptr;
+  bool is_elsewhere = !wanted_region.empty();
+  for (const auto& stored : state.jobs) {
     if (id && stored->id == id->as_string() && stored->namespace_ == in) request.stored = stored.get();
+    if (stored->region == wanted_region)
+      is_elsewhere = false;
+    else if (!stored->region.empty())
+      other_region = &*stored->region;
+  }
+  // All jobs of a cluster have its region; Nomad's answer for another one is "No path to region" (R-REG-312).
+  if (is_elsewhere && other_region)
+    return tl::unexpected(InputError{path, wrapped ? "/Job/Region" : "/Region",
+                                     fmt::format("the job is for region '{}', the cluster is region '{}'",
+                                                 base::shown(wanted_region), base::shown(*other_region)),
+                                     "take the cluster of that region, or leave out the region"});
   return model::register_job(document, request);
 }
 

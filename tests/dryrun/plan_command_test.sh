@@ -74,6 +74,14 @@ refuses 2 "'best' is no algorithm; write binpack or spread" $here/small.json $he
 refuses 2 "'service' is no kind of job and on or off" $here/small.json $here/jobs/low.json --preemption service
 refuses 2 "'all=on' is no kind of job" $here/small.json $here/jobs/low.json --preemption all=on
 
+# A job for another region than the cluster's jobs, which Nomad would forward (R-REG-312).
+"$berth" import $here/recorded/stage-02.snap -o "$scratch/real.json" > /dev/null 2>&1
+sed 's/"global"/"eu"/' $here/jobs/low.json > "$scratch/eu.json"
+refuses 2 "eu.json:6:13: /Job/Region: the job is for region 'eu', the cluster is region 'global'" "$scratch/real.json" "$scratch/eu.json"
+sed 's/^job "urgent" {/&\n  region = "eu"/' $here/jobs/urgent.hcl > "$scratch/eu.hcl"
+refuses 2 "eu.hcl:/Job/Region: the job is for region 'eu'" "$scratch/real.json" "$scratch/eu.hcl"
+expect 3 "$scratch/real.json" $here/jobs/low.json
+
 # Surprising behaviour of Nomad: success is announced, the plan applier refuses (R-PREEMPT-202, R-CTRL-610).
 expect 3 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain alone
 says '- All tasks successfully allocated.'
