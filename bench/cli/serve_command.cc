@@ -210,7 +210,8 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->type_name("NODE");
   command
       ->add_option("--datacenter", arguments->made_up.datacenter,
-                   "datacenter of the agent and of made-up nodes (default: dc1; nodes are in dc1 to dc3)")
+                   "datacenter of the agent and of made-up nodes (default: dc1 for the agent; dc1, dc2 and dc3, "
+                   "rack by rack, for nodes)")
       ->type_name("NAME");
   command->add_option("--node-class", arguments->made_up.node_class, "class of made-up nodes (default: general)")
       ->type_name("NAME");
