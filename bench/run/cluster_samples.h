@@ -1,8 +1,8 @@
 // Samples of the nodes' usage during a run: a bounded number, each taken between two events.
 //
-// Rule: by state. A sample costs some 50 ns per node that the state's logs name since the one before, and a pass over
-// the allocations of those with devices; the first one a pass over all nodes. The run's clock excludes its time, unless
-// workers run meanwhile. Threads: one at a time, while no other thread writes the tables.
+// Rule: by state. A sample costs some 50 ns per node that the state's logs name since the one before; the first one a
+// pass over all nodes. The run's clock excludes its time, unless workers run meanwhile. Threads: one at a time, while
+// no other thread writes the tables.
 #pragma once
 
 #include <array>
@@ -57,6 +57,7 @@ class ClusterSampler {
     sim::NodePacking now;
   };
   void update(const tables::Snapshot& state, tables::NodeRow row);
+  void prefetch_row(const tables::NodeTable& nodes, tables::NodeRow row) const;
 
   std::vector<Node> nodes_;  // by row: those of the start
   sim::PackingSums sums_;

@@ -140,6 +140,7 @@ void Measuring::applied(server::Lane& lane) {
     ++result_.work.preempted_allocs;
     result_.work.preempted_cpu_mhz += held.cpu_mhz, result_.work.preempted_memory_mb += held.memory_mb;
   }
+  for (const sched::PlannedAlloc& alloc : lane.result.plan.allocs) state.nodes.fixed->id.prefetch(alloc.node);
   if (on_commit) on_commit(lane);
   measure_commit(lane, book);
   digest_.begin_evaluation(lane.record->tag);

@@ -111,9 +111,9 @@ void Replay::run(const RunOptions& options) {
   Progress progress("jobs", inputs_.jobs.arrivals.size() + joining_.size(), options.quiet);
   prepare();
   if (options.hdr_log) measuring_.keep_hdr_log();
+  server_.start();
   clock_ = sim::RunClock(workload_.arrivals.clock);
   leave_out(measuring_.look(happened()));  // the cluster as it is before
-  server_.start();
   if (workload_.commits == sim::CommitOrder::free)
     run_free(progress);
   else

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/relax.h"
+#include "server/workers.h"
 
 namespace berth::server {
 
@@ -49,7 +50,9 @@ Ahead::Ahead(tables::StateStore& store, std::uint32_t threads, const std::functi
     slots_.back()->lane = make_lane();
   }
   for (std::uint32_t i = 0; i < threads; ++i) threads_.push_back(std::make_unique<Thread>());
-  team_.emplace(threads, [this](std::uint32_t i) { loop(*threads_[i]); });
+  team_.emplace(
+      threads, [this](std::uint32_t i) { fill_view(store_, threads_.size(), threads_[i]->view); },
+      [this](std::uint32_t i) { loop(*threads_[i]); });
 }
 
 Ahead::~Ahead() {

@@ -1,6 +1,7 @@
 #include "server/team.h"
 
 #include <condition_variable>
+#include <latch>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -58,14 +59,21 @@ void make_sure_of(std::uint32_t threads) {
 
 // The packaged oneTBB is not instrumented, so the thread sanitizer does not see the ordering its queues give.
 struct Team::Threads {
-  std::function<void(std::uint32_t)> body;
+  Threads(std::uint32_t count, Body p, Body b) : prepare(std::move(p)), body(std::move(b)), preparing(count) {}
+  Body prepare, body;
+  std::latch preparing;
   std::vector<std::jthread> threads;
 };
 
-Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
-    : threads_(new Threads{std::move(body), {}}) {
-  make_sure_of(threads);
-  for (std::uint32_t i = 0; i < threads; ++i) threads_->threads.emplace_back([this, i] { threads_->body(i); });
+Team::Team(std::uint32_t threads, Body prepare, Body body)
+    : threads_((make_sure_of(threads), std::make_unique<Threads>(threads, std::move(prepare), std::move(body)))) {
+  for (std::uint32_t i = 0; i < threads; ++i)
+    threads_->threads.emplace_back([team = threads_.get(), i] {
+      team->prepare(i);
+      team->preparing.count_down();
+      team->body(i);
+    });
+  threads_->preparing.wait();
 }
 
 Team::~Team() = default;
@@ -73,28 +81,34 @@ Team::~Team() = default;
 #else
 
 struct Team::Threads {
-  Threads(std::uint32_t threads, std::function<void(std::uint32_t)> f)
+  Threads(std::uint32_t threads, Body p, Body b)
       : limit(tbb::global_control::max_allowed_parallelism, threads + 1),
         arena(static_cast<int>(threads), 0),
-        body(std::move(f)),
+        prepare(std::move(p)),
+        body(std::move(b)),
+        preparing(threads),
         running(threads) {}
   tbb::global_control limit;  // allow more threads than cores: each call gets one
   tbb::task_arena arena;      // no slot for the caller, which must not run a worker's loop
   tbb::task_group group;
-  std::function<void(std::uint32_t)> body;
+  Body prepare, body;
+  std::latch preparing;
   std::atomic<std::uint32_t> running;
 };
 
-Team::Team(std::uint32_t threads, std::function<void(std::uint32_t)> body)
-    : threads_((make_sure_of(threads), std::make_unique<Threads>(threads, std::move(body)))) {
+Team::Team(std::uint32_t threads, Body prepare, Body body)
+    : threads_((make_sure_of(threads), std::make_unique<Threads>(threads, std::move(prepare), std::move(body)))) {
   threads_->arena.execute([&] {
     for (std::uint32_t i = 0; i < threads; ++i)
       threads_->group.run([team = threads_.get(), i] {
+        team->prepare(i);
+        team->preparing.count_down();
         team->body(i);
         // Pairs with the acquire loads of the destructor.
         if (team->running.fetch_sub(1, std::memory_order_acq_rel) == 1) team->running.notify_all();
       });
   });
+  threads_->preparing.wait();
 }
 
 Team::~Team() {

@@ -41,7 +41,9 @@ void Server::start() {
   team_ = std::move(workers);
   stopping_.store(false, std::memory_order_release);
   woken_ = 0;  // workers poll before they sleep
-  team_->threads.emplace(config_.workers, [this](std::uint32_t i) { work(*team_->workers[i]); });
+  team_->threads.emplace(
+      config_.workers, [this](std::uint32_t i) { fill_view(store_, config_.workers, team_->workers[i]->lane->view); },
+      [this](std::uint32_t i) { work(*team_->workers[i]); });
 }
 
 void Server::stop() {

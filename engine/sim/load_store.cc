@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <map>
 #include <tuple>
 
@@ -10,27 +11,28 @@
 
 namespace berth::sim {
 
-std::int64_t healthy_instances(const model::Node& node) {
-  std::int64_t count = 0;
-  if (node.node_resources)
-    for (const model::NodeDevice& device : node.node_resources->devices)
-      for (const model::DeviceInstance& instance : device.instances) count += instance.healthy;
-  return count;
-}
+namespace {
 
+/// Healthy device instances held by the allocations of a node.
 std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node) {
   const tables::NodeUse& use = snapshot.nodes.use[node];
+  if (use.device_allocs == 0) return 0;
   std::int64_t count = 0;
-  if (use.device_allocs == 0) return count;
+  if (const tables::HeldDevices& held = snapshot.nodes.devices[node]; !held.unlisted) {
+    for (const std::uint64_t bits : held.word) count += std::popcount(bits);
+    return count;
+  }
   for (tables::AllocRow alloc = use.alloc_head; alloc != tables::kNoRow; alloc = snapshot.allocs.next_on_node[alloc]) {
     const tables::ResourceShape& shape = snapshot.allocs.shape_of(alloc);
     if (tables::client_terminal(snapshot.allocs.client[alloc]) || !shape.devices || !shape.resources) continue;
     for (const auto& [name, task] : shape.resources->tasks)
       for (const model::AllocatedDevice& device : task.devices)
-        count += static_cast<std::int64_t>(device.device_ids.size());
+        snapshot.nodes.spec(node).devices.each(device, [&](std::uint32_t) { ++count; });
   }
   return count;
 }
+
+}  // namespace
 
 void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
   if (cluster.imported) return store.load(*cluster.imported);
@@ -87,7 +89,7 @@ void adopt_configuration(Workload& workload, const GeneratedCluster& cluster) {
 NodePacking packing_of(const tables::Snapshot& snapshot, tables::NodeRow node) {
   const tables::NodeCapacity& capacity = snapshot.nodes.capacity(node);
   const tables::NodeUse& use = snapshot.nodes.use[node];
-  const std::int64_t devices = healthy_instances(snapshot.nodes.spec(node).node);
+  const auto devices = static_cast<std::int64_t>(snapshot.nodes.spec(node).devices.ids.size());
   return {.usable = {capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb, devices},
           .used = {use.cpu_mhz, use.memory_mb, use.disk_mb, devices == 0 ? 0 : held_instances(snapshot, node)},
           .alloc_count = use.alloc_count};

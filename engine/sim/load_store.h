@@ -15,14 +15,9 @@ void load_store(tables::StateStore& store, const GeneratedCluster& cluster);
 /// Takes over the algorithm and preemption of an imported cluster where the workload does not give its own.
 void adopt_configuration(Workload& workload, const GeneratedCluster& cluster);
 
-/// Healthy device instances of a node.
-[[nodiscard]] std::int64_t healthy_instances(const model::Node& node);
-/// Device instances held by the allocations of a node. Iterates over them.
-[[nodiscard]] std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow node);
-
-/// A node's amounts. Iterates over its allocations if it has devices.
+/// A node's amounts. Only healthy device instances count.
 [[nodiscard]] NodePacking packing_of(const tables::Snapshot& snapshot, tables::NodeRow node);
-/// How well the ready nodes are packed. Cost: one pass over the nodes, and over the allocations of nodes with devices.
+/// How well the ready nodes are packed. Cost: one pass over the nodes.
 [[nodiscard]] Packing measure_packing(const tables::Snapshot& snapshot, const Amounts& reference);
 
 }  // namespace berth::sim
