@@ -108,6 +108,79 @@ void SystemInput::add_visit(NodeRow row, bool candidate, NodeTaint taint, std::s
   visits_.push_back(visit);
 }
 
+/// Sorts the job's allocations by the place of their node in ID order. Those whose node is not in the state come last.
+void SystemInput::sort_by_node(tables::JobKeyRow key) {
+  const tables::AllocTable& allocs = snapshot_->allocs;
+  const auto nodes = static_cast<std::uint32_t>(ranked_->size());
+  entries_.clear();
+  for (AllocRow row = snapshot_->jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
+    const NodeRow node = allocs.node[row];
+    const std::uint32_t place = node == kNoRow ? kNoRow : place_[node];
+    entries_.push_back({place == kNoRow ? nodes : place, row});
+  }
+  rows_.resize(entries_.size());
+  if (entries_.empty()) return;
+  ends_.assign(nodes + 2, 0);
+  for (const Entry& entry : entries_) ++ends_[entry.place + 1];
+  for (std::uint32_t place = 0; place <= nodes; ++place) ends_[place + 1] += ends_[place];  // the start of place + 1
+  for (const Entry& entry : entries_) rows_[ends_[entry.place]++] = entry.row;
+}
+
+std::span<AllocRow> SystemInput::rows_at(std::uint32_t place) {
+  const std::uint32_t begin = place == 0 ? 0 : ends_[place - 1];
+  return std::span(rows_).subspan(begin, ends_[place] - begin);
+}
+
+/// ID of the node of an allocation that sort_by_node() put last.
+base::Uuid SystemInput::former_node(AllocRow row) const {
+  if (snapshot_->allocs.node[row] != kNoRow) return snapshot_->nodes.id(snapshot_->allocs.node[row]);
+  const auto& cold = snapshot_->allocs.cold[row];
+  return cold ? base::parse_uuid(cold->node_id).value_or(base::Uuid{}) : base::Uuid{};
+}
+
+/// Visits the former nodes with IDs below `before` (null: all), which are taken from the front of `gone`.
+void SystemInput::visit_gone(std::span<const AllocRow>& gone, const base::Uuid* before) {
+  while (!gone.empty() && (!before || former_node(gone.front()) < *before)) {
+    std::size_t count = 1;
+    while (count < gone.size() && former_node(gone[count]) == former_node(gone.front())) ++count;
+    add_visit(kNoRow, false, NodeTaint::gone, gone.first(count));
+    gone = gone.subspan(count);
+  }
+}
+
+/// Visits all candidates and all nodes with allocations of the job, in ID order.
+void SystemInput::visit_nodes(const ReadyNodes* ready) {
+  const auto& ids = snapshot_->allocs.id;
+  const auto nodes = static_cast<std::uint32_t>(ranked_->size());
+  const std::span<AllocRow> last = rows_at(nodes);
+  std::sort(last.begin(), last.end(), [&](AllocRow a, AllocRow b) {
+    const base::Uuid left = former_node(a), right = former_node(b);
+    return left == right ? ids[a] < ids[b] : left < right;
+  });
+  std::span<const AllocRow> gone = last;
+  std::size_t next_ready = 0;
+  for (std::uint32_t place = 0; place < nodes; ++place) {
+    const NodeRow row = (*ranked_)[place];
+    const bool candidate = ready && next_ready < ready->size() && ready->candidates[next_ready].row == row;
+    next_ready += candidate;
+    const std::span<AllocRow> rows = rows_at(place);
+    if (rows.empty() && !candidate) continue;
+    if (!gone.empty()) {
+      const base::Uuid id = snapshot_->nodes.id(row);
+      visit_gone(gone, &id);
+    }
+    if (rows.empty()) {
+      visits_.push_back({.handle = row, .candidate = true});
+      visits_.back().live_begin = visits_.back().live_end = visits_.back().terminal_end =
+          static_cast<std::uint32_t>(allocs_.size());
+      continue;
+    }
+    if (rows.size() > 1) std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return ids[a] < ids[b]; });
+    add_visit(row, candidate, taint_of(*snapshot_, row), rows);
+  }
+  visit_gone(gone, nullptr);
+}
+
 reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobKeyRow key,
                                           const tables::CompiledJob* job, const ReadyNodes* ready, std::int64_t now) {
   snapshot_ = &snapshot;
@@ -122,71 +195,12 @@ reconcile::NodeInput& SystemInput::gather(const Snapshot& snapshot, tables::JobK
   first_required_.assign(job ? job->groups.size() : 0, 0);
   for (std::uint32_t r = static_cast<std::uint32_t>(required_.size()); r-- > 0;)
     first_required_[required_[r].group] = r;
-
-  const tables::AllocTable& allocs = snapshot.allocs;
-  entries_.clear();
   rank_nodes(snapshot);
-  const auto nodes = static_cast<std::uint32_t>(ranked_->size());
-  for (AllocRow row = snapshot.jobs.keys[key].alloc_head; row != kNoRow; row = allocs.next_of_job[row]) {
-    const NodeRow node = allocs.node[row];
-    const std::uint32_t place = node == kNoRow ? kNoRow : place_[node];
-    entries_.push_back({place == kNoRow ? nodes : place, row});
-  }
-  if (entries_.empty()) {
-    if (ready)
-      for (const ReadyNodes::Candidate& c : ready->candidates) visits_.push_back({.handle = c.row, .candidate = true});
-  } else {
-    starts_.assign(nodes + 2, 0);
-    for (const Entry& entry : entries_) ++starts_[entry.place + 1];
-    for (std::uint32_t place = 0; place <= nodes; ++place) starts_[place + 1] += starts_[place];
-    rows_.resize(entries_.size());
-    for (const Entry& entry : entries_) rows_[starts_[entry.place]++] = entry.row;  // now starts_[p] is the end of p
-    const auto by_id = [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; };
-    // Nodes that are not in the state, by their former ID; merged into the order of the others.
-    const auto home = [&](AllocRow a) {
-      if (allocs.node[a] != kNoRow) return snapshot.nodes.id(allocs.node[a]);
-      const auto& cold = allocs.cold[a];
-      return cold ? base::parse_uuid(cold->node_id).value_or(base::Uuid{}) : base::Uuid{};
-    };
-    const std::span<AllocRow> gone = std::span(rows_).subspan(nodes == 0 ? 0 : starts_[nodes - 1],
-                                                              starts_[nodes] - (nodes == 0 ? 0 : starts_[nodes - 1]));
-    std::sort(gone.begin(), gone.end(), [&](AllocRow a, AllocRow b) {
-      const base::Uuid left = home(a), right = home(b);
-      return left == right ? allocs.id[a] < allocs.id[b] : left < right;
-    });
-    std::size_t next_gone = 0;
-    const auto visit_gone = [&](const base::Uuid* before) {
-      while (next_gone < gone.size() && (!before || home(gone[next_gone]) < *before)) {
-        std::size_t end = next_gone + 1;
-        while (end < gone.size() && home(gone[end]) == home(gone[next_gone])) ++end;
-        add_visit(kNoRow, false, NodeTaint::gone, gone.subspan(next_gone, end - next_gone));
-        next_gone = end;
-      }
-    };
-    std::size_t next_ready = 0;
-    for (std::uint32_t place = 0; place < nodes; ++place) {
-      const NodeRow row = (*ranked_)[place];
-      const bool candidate = ready && next_ready < ready->size() && ready->candidates[next_ready].row == row;
-      next_ready += candidate;
-      const std::uint32_t begin = place == 0 ? 0 : starts_[place - 1], end = starts_[place];
-      if (next_gone < gone.size() && (candidate || begin != end)) {
-        const base::Uuid id = snapshot.nodes.id(row);
-        visit_gone(&id);
-      }
-      if (begin == end) {
-        if (candidate) {
-          visits_.push_back({.handle = row, .candidate = true});
-          visits_.back().live_begin = visits_.back().live_end = visits_.back().terminal_end =
-              static_cast<std::uint32_t>(allocs_.size());
-        }
-        continue;
-      }
-      const std::span<AllocRow> rows = std::span(rows_).subspan(begin, end - begin);
-      if (rows.size() > 1) std::sort(rows.begin(), rows.end(), by_id);
-      add_visit(row, candidate, taint_of(snapshot, row), rows);
-    }
-    visit_gone(nullptr);
-  }
+  sort_by_node(key);
+  if (!rows_.empty())
+    visit_nodes(ready);
+  else if (ready)
+    for (const ReadyNodes::Candidate& c : ready->candidates) visits_.push_back({.handle = c.row, .candidate = true});
   input_ = {};
   input_.job = snapshot.jobs.objects[key].get();
   input_.required = required_;

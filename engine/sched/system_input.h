@@ -41,6 +41,11 @@ class SystemInput {
     bool same_name;  // allocation names of both begin with the same text
   };
   void rank_nodes(const tables::Snapshot& snapshot);
+  void sort_by_node(tables::JobKeyRow key);
+  [[nodiscard]] std::span<tables::AllocRow> rows_at(std::uint32_t place);
+  [[nodiscard]] base::Uuid former_node(tables::AllocRow row) const;
+  void visit_gone(std::span<const tables::AllocRow>& gone, const base::Uuid* before);
+  void visit_nodes(const ReadyNodes* ready);
   void add_visit(tables::NodeRow row, bool candidate, reconcile::NodeTaint taint,
                  std::span<const tables::AllocRow> rows);
   [[nodiscard]] reconcile::NodeAlloc read(tables::AllocRow row, bool live);
@@ -59,7 +64,7 @@ class SystemInput {
   std::vector<tables::AllocRow> finish_lost_;
   std::vector<Version> versions_;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> starts_;                           // by place: first of its rows in rows_
+  std::vector<std::uint32_t> ends_;                             // by place: end of its rows in rows_
   std::vector<tables::AllocRow> rows_;                          // by place, then ID
   std::shared_ptr<const std::vector<tables::NodeRow>> ranked_;  // the ID order from which place_ was built
   std::vector<std::uint32_t> place_;                            // by node row

@@ -54,11 +54,11 @@ bool ReadyNodes::is_wanted(const NodeTable& nodes, NodeRow row) const {
 }
 
 std::uint32_t ReadyNodes::capacity_of(const NodeCapacity& capacity) {
-  const CapacityKey figures{capacity.cpu_mhz,        capacity.memory_mb,
-                            capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
-                            capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
-                            capacity.network_invalid};
-  const auto [known, added] = capacity_ids_.try_emplace(figures, static_cast<std::uint32_t>(capacities.size()));
+  const CapacityKey key{capacity.cpu_mhz,        capacity.memory_mb,
+                        capacity.disk_mb,        std::bit_cast<std::int64_t>(capacity.cpu_score),
+                        capacity.max_allocs,     std::bit_cast<std::int64_t>(capacity.memory_score),
+                        capacity.network_invalid};
+  const auto [known, added] = capacity_ids_.try_emplace(key, static_cast<std::uint32_t>(capacities.size()));
   if (added) capacities.push_back(capacity);
   return known->second;
 }

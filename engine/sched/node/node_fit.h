@@ -25,8 +25,8 @@ class NodeFit : public FitParts {
   [[nodiscard]] bool is_expensive(const tables::CompiledGroup& group) const {
     return !tables::serves(kPorts, needs_of(group)) && !cores_tell(*this, group);
   }
-  [[nodiscard]] PortFit::Figures port_figures(const tables::CompiledGroup& group) {
-    return attempt.by_amounts() && !is_expensive(group) ? ports.figures(group) : PortFit::Figures{};
+  [[nodiscard]] PortFit::ByProfile ports_by_profile(const tables::CompiledGroup& group) {
+    return attempt.by_amounts() && !is_expensive(group) ? ports.by_profile(group) : PortFit::ByProfile{};
   }
   /// Prefetches what select() reads of the node.
   void prefetch_node(tables::NodeRow row, const tables::CompiledGroup& group) const {

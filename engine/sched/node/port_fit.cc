@@ -107,8 +107,8 @@ bool PortFit::has_ports(NodeRow row, const CompiledGroup& group) {
              network.reserved_ports.size();
 }
 
-PortFit::Figures PortFit::figures(const CompiledGroup& group) {
-  Figures out;
+PortFit::ByProfile PortFit::by_profile(const CompiledGroup& group) {
+  ByProfile out;
   out.nodes = &attempt_.snapshot->nodes;
   out.ports_most = attempt_.snapshot->allocs.port_count_max;
   if (group.has_network) {

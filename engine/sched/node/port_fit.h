@@ -38,7 +38,7 @@ class PortFit {
   [[nodiscard]] std::uint32_t static_port_held(tables::NodeRow row, const tables::CompiledGroup& group, Needs needs);
   /// free_for_certain() for many nodes that the plan does not touch: the lookups that depend on the group alone are
   /// made once. The caller checks NodeCapacity::network_invalid.
-  struct Figures {
+  struct ByProfile {
     const tables::CowVector<std::uint32_t, 1024>* profile = nullptr;  ///< by row; null: no port is requested
     const std::vector<std::uint32_t>* free = nullptr;    ///< by profile; null: no dynamic port is requested
     const std::vector<std::uint8_t>* statics = nullptr;  ///< by profile; null: no static port is requested
@@ -46,7 +46,7 @@ class PortFit {
     std::uint64_t ports_most = 0, asked = 0;             ///< maximum of one allocation; requested by the group
     const tables::NodeTable* nodes = nullptr;
     bool known = false;  ///< false: call free_for_certain() instead
-    [[nodiscard]] bool do_for(tables::NodeRow row, const tables::NodeUse& use) const {
+    [[nodiscard]] bool free_on(tables::NodeRow row, const tables::NodeUse& use) const {
       if (use.irregular != 0) return false;
       if (!profile) return true;
       const std::uint32_t of = (*profile)[row];
@@ -64,7 +64,7 @@ class PortFit {
       return held && std::ranges::none_of(numbers, [&](std::uint16_t number) { return held->holds(number); });
     }
   };
-  [[nodiscard]] Figures figures(const tables::CompiledGroup& group);
+  [[nodiscard]] ByProfile by_profile(const tables::CompiledGroup& group);
   /// True if a Select on a cluster without room leaves no trace of ports: no collision event (R-RANK-608) and no error
   /// (R-RANK-618) on any node.
   [[nodiscard]] bool are_silent(const GroupView& view);

@@ -19,7 +19,7 @@ using tables::NodeRow;
 
 namespace {
 
-constexpr std::uint32_t kBlock = 64, kDearBlock = 4;
+constexpr std::uint32_t kBlock = 64, kExpensiveBlock = 4;
 constexpr std::uint32_t kFirstBlock = 20, kFurtherBlock = 16;  // the first block; blocks beyond the computed order
 constexpr int kUnknownMost = 8;  // nodes of a block without a cached result that are decided one by one
 /// A visit with a cached result saves as much as clearing this many results in sequence costs.
@@ -204,15 +204,16 @@ std::uint32_t Columns::cheap_block() const {
 void Columns::prepare_block(GroupView& v) {
   // If the fit needs more than amounts, prepare only as far as a Select is likely to go: a few nodes that pass.
   const CompiledGroup& group = *v.group;
-  const bool dear = fit_.is_expensive(group);
-  const std::uint32_t dear_block = std::clamp(2 * extent_.prepared / std::max(1U, entries_.count), kDearBlock, kBlock);
-  const std::uint32_t block = dear ? dear_block : cheap_block();
+  const bool expensive = fit_.is_expensive(group);
+  const std::uint32_t expensive_block =
+      std::clamp(2 * extent_.prepared / std::max(1U, entries_.count), kExpensiveBlock, kBlock);
+  const std::uint32_t block = expensive ? expensive_block : cheap_block();
   const std::uint32_t first = extent_.prepared, end = std::min(candidates_.size, first + block);
   const std::uint32_t first_entry = entries_.count;
   if (parts_.detail) parts_.detail->enter(base::Stage::filter);
-  const bool knows =
+  const bool stores =
       asks_.table && !resumed_ && asks_.table->key == key_of(v, candidates_, attempt_);  // it may have been replaced
-  if (knows && enter_known(end, v)) {
+  if (stores && enter_known(end, v)) {
     extent_.prepared = end;
     return read_codes(first_entry);
   }
@@ -223,24 +224,24 @@ void Columns::prepare_block(GroupView& v) {
   if (asks_.volumes) drop_without_volumes(first_entry);
   extent_.prepared = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
-  const bool figures = !dear;
-  asks_.ports = figures ? fit_.port_figures(group) : PortFit::Figures{};
+  const bool by_amounts = !expensive;
+  asks_.ports = by_amounts ? fit_.ports_by_profile(group) : PortFit::ByProfile{};
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   // Otherwise NodeUse::irregular says whether held cores matter.
   const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !asks_.ports.known);
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     nodes.use.prefetch(entries_.row[entry]);
-    if (figures) asks_.ports.prefetch(entries_.row[entry]);
+    if (by_amounts) asks_.ports.prefetch(entries_.row[entry]);
     if (asks_cores) nodes.cores.prefetch(entries_.row[entry]), nodes.fixed->spec.prefetch(entries_.row[entry]);
     if (!untouched_) base::prefetch(&scratch_.by_attempt.marks[entries_.row[entry]]);
   }
   if (asks_cores && group.has_cores) prefetch_core_tables(first_entry);
   read_codes(first_entry);
   if (scratch_.strategy_fit)
-    score_by_strategy(first_entry, v, figures && group.affinities.empty());
+    score_by_strategy(first_entry, v, by_amounts && group.affinities.empty());
   else
-    score_block(first_entry, v, figures);
-  if (knows && attempt_.error.empty()) learn(first, end, first_entry);
+    score_block(first_entry, v, by_amounts);
+  if (stores && attempt_.error.empty()) store_results(first, end, first_entry);
 }
 
 /// Prefetches the core tables of a block. They are behind two pointers; each is followed for the whole block at once.
@@ -264,7 +265,7 @@ void Columns::read_codes(std::uint32_t first_entry) {
 }
 
 /// Stores the results of the nodes from position `first` to `end` in the table; the entries from `first_entry` pass.
-void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry) {
+void Columns::store_results(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry) {
   AskTable& table = *asks_.table;
   for (std::uint32_t index = first, place = place_of(first); index < end; ++index, place = next(place))
     if (passes_[index] == kFails)
@@ -281,7 +282,7 @@ void Columns::learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_
 }
 
 /// Decides a node that the plan does not touch and stores the result in the table; after an error, nothing is stored.
-void Columns::know(const ReadyNodes::Candidate& candidate, GroupView& v) {
+void Columns::compute_result(const ReadyNodes::Candidate& candidate, GroupView& v) {
   std::uint64_t& known = asks_.table->of_row[candidate.row];
   if (known == Known::kUnknown &&
       checks_.first_failing_of_class(candidate.row, candidate.computed_class, v) != kReasonNone) {
@@ -324,7 +325,7 @@ bool Columns::enter_known(std::uint32_t end, GroupView& v) {
     const int i = std::countr_zero(rest);
     const NodeRow row = of[i]->row;
     if (!untouched_ && scratch_.overlay(row)) return false;
-    know(*of[i], v);
+    compute_result(*of[i], v);
     known[i] = asks_.table->of_row[row];
     if (!attempt_.error.empty() || known[i] >= Known::kPasses) return false;
     if (Known::is_component(known[i])) tagged &= ~(std::uint64_t{1} << i);
@@ -398,11 +399,11 @@ void Columns::append_passing(std::uint32_t first, std::uint32_t size, std::uint6
   for (std::uint32_t i = 0; i < size; ++i) passes[i] = (failing >> i & 1) != 0 ? kFails : kPasses;
 }
 
-/// Writes the use of the entry's node with the group to `use`, if amounts decide the fit there. `figures`: they do on
-/// most nodes. False: the entry is already decided. `of_devices`: devices count as well.
-inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figures, bool of_devices, FitUse& use) {
+/// Writes the use of the entry's node with the group to `use`, if amounts decide the fit there. `by_amounts`: they do
+/// on most nodes. False: the entry is already decided. `of_devices`: devices count as well.
+inline bool Columns::use_by_amounts(std::uint32_t entry, GroupView& v, bool by_amounts, bool of_devices, FitUse& use) {
   const NodeRow row = entries_.row[entry];
-  if (!figures || (!untouched_ && scratch_.overlay(row))) {
+  if (!by_amounts || (!untouched_ && scratch_.overlay(row))) {
     decide_entry(entry, v);
     return false;
   }
@@ -412,7 +413,7 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
   const bool no_devices = !of_devices || held.device_allocs == 0;
   const bool ports_do =
       capacity.network_invalid == 0 &&
-      (asks_.ports.known ? asks_.ports.do_for(row, held) : held.port_allocs == 0 && !group.has_network);
+      (asks_.ports.known ? asks_.ports.free_on(row, held) : held.port_allocs == 0 && !group.has_network);
   if (ports_do && no_devices && !group.has_cores && (asks_.ports.known || held.core_allocs == 0)) [[likely]] {
     const PlainFit fit = plain_fit(capacity, held, kUntouched, group);
     use = fit.use;
@@ -424,16 +425,16 @@ inline bool Columns::use_by_figures(std::uint32_t entry, GroupView& v, bool figu
   return use_of_special(entry, v, no_devices, ports_do, use);
 }
 
-/// Like use_by_figures() for a node with ports, devices or cores; `ports_do`: the ports are known to be free.
-bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bool ports_do, FitUse& use) {
+/// Like use_by_amounts() for a node with ports, devices or cores; `ports_do`: the ports are known to be free.
+bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool by_amounts, bool ports_do, FitUse& use) {
   const CompiledGroup& group = *v.group;
   const NodeRow row = entries_.row[entry];
   const tables::NodeUse& held = attempt_.snapshot->nodes.use[row];
   const tables::NodeCapacity& capacity = candidates_.nodes->capacities[entries_.capacity[entry]];
   std::optional<PlainFit> fit;
-  if (figures && group.has_cores)
+  if (by_amounts && group.has_cores)
     fit = ports_do ? fit_untouched_by_cores(fit_, row, capacity, group) : fit_by_cores(fit_, row, group);
-  else if (figures &&
+  else if (by_amounts &&
            ((ports_do && (held.irregular & tables::kCoresIrregular) == 0) || fit_.amounts_decide(row, group)))
     fit = plain_fit(capacity, held, kUntouched, group);
   if (!fit) {
@@ -447,7 +448,7 @@ bool Columns::use_of_special(std::uint32_t entry, GroupView& v, bool figures, bo
 }
 
 /// Use, with the group, and capacity of cpu and memory, by entry of a block.
-struct Columns::Figures {
+struct Columns::Amounts {
   alignas(64) std::array<double, kBlock> cpu_used, cpu_capacity, memory_used, memory_capacity;
   /// Pads the `count` entries to a full step of rank::fit_columns() with empty nodes.
   void fill(std::uint32_t count) {
@@ -456,13 +457,13 @@ struct Columns::Figures {
   }
 };
 /// Bits by entry of the block. special: decide the entry by itself; lacking: some amount is short.
-struct Columns::FigureBits {
+struct Columns::AmountBits {
   std::uint64_t special = 0, lacking = 0;
 };
 
 /// Computes plain_fit() of the entries from `first_entry` on, without branches, which would be mispredicted.
-Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const CompiledGroup& group, Figures& out) const {
-  const PortFit::Figures ports = asks_.ports;
+Columns::AmountBits Columns::gather_amounts(std::uint32_t first_entry, const CompiledGroup& group, Amounts& out) const {
+  const PortFit::ByProfile ports = asks_.ports;
   const auto& use = attempt_.snapshot->nodes.use;
   const tables::NodeCapacity* const capacities = candidates_.nodes->capacities.data();
   const NodeRow* const rows = entries_.row.data() + first_entry;
@@ -470,7 +471,7 @@ Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const Com
   const std::uint32_t count = entries_.count - first_entry;
   const std::int64_t cpu_asked = group.cpu_mhz, memory_asked = group.memory_mb, disk_asked = group.disk_mb;
   const bool touched = !untouched_;
-  FigureBits bits;
+  AmountBits bits;
   for (std::uint32_t i = 0; i < count; ++i) {
     const NodeRow row = rows[i];
     const tables::NodeUse& held = use[row];
@@ -482,7 +483,7 @@ Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const Com
         (capacity.disk_mb < base::wrap_add(held.disk_mb, disk_asked)) |
         ((capacity.max_allocs != 0) & (capacity.max_allocs <= static_cast<std::int64_t>(held.alloc_count)));
     const bool tell =
-        ports.known ? ports.do_for(row, held) : !group.has_network && (held.port_allocs | held.core_allocs) == 0;
+        ports.known ? ports.free_on(row, held) : !group.has_network && (held.port_allocs | held.core_allocs) == 0;
     const bool special = !tell || capacity.network_invalid != 0 || (touched && scratch_.overlay(row));
     bits.lacking |= std::uint64_t{lacks} << i;
     bits.special |= std::uint64_t{special} << i;
@@ -493,7 +494,7 @@ Columns::FigureBits Columns::gather_figures(std::uint32_t first_entry, const Com
   return bits;
 }
 
-void Columns::gather_capacity(std::uint32_t first_entry, Figures& out) const {
+void Columns::gather_capacity(std::uint32_t first_entry, Amounts& out) const {
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     const tables::NodeCapacity& capacity = candidates_.nodes->capacities[entries_.capacity[entry]];
     const std::uint32_t i = entry - first_entry;
@@ -505,27 +506,27 @@ void Columns::gather_capacity(std::uint32_t first_entry, Figures& out) const {
 
 /// Scores a block. On nodes without an overlay the job holds nothing, so the only component besides binpack is that of
 /// the affinities.
-void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures) {
+void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool by_amounts) {
   const CompiledGroup& group = *v.group;
   const std::uint32_t count = entries_.count - first_entry;
   if (count == 0) return;
-  if (!figures) {
+  if (!by_amounts) {
     for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) decide_entry(entry, v);
     return;
   }
-  Figures of;
+  Amounts of;
   std::array<double, kBlock> components;
   std::uint64_t decided = 0;  // bits of the entries already decided
-  FigureBits bits;
+  AmountBits bits;
   if (group.has_cores)  // the speed of the cores differs from node to node
     bits.special = ~0ULL >> (64 - count), gather_capacity(first_entry, of);
   else
-    bits = gather_figures(first_entry, group, of);
+    bits = gather_amounts(first_entry, group, of);
   for (std::uint64_t rest = bits.special | bits.lacking; rest != 0; rest &= rest - 1) {
     const int i = std::countr_zero(rest);
     const std::uint32_t entry = first_entry + static_cast<std::uint32_t>(i);
     FitUse use;
-    if (use_by_figures(entry, v, true, false, use)) {
+    if (use_by_amounts(entry, v, true, false, use)) {
       of.cpu_used[i] = static_cast<double>(use.cpu_mhz);
       of.memory_used[i] = static_cast<double>(use.memory_mb);
     } else {
@@ -549,7 +550,7 @@ void Columns::score_block(std::uint32_t first_entry, GroupView& v, bool figures)
 
 /// Like score_block() if a strategy scores the fit: one call for all nodes of the block that are not decided one by
 /// one.
-void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool figures) {
+void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool by_amounts) {
   static_assert(kBlock <= StrategyFit::kBlock);
   const CompiledGroup& group = *v.group;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
@@ -558,7 +559,7 @@ void Columns::score_by_strategy(std::uint32_t first_entry, GroupView& v, bool fi
   std::size_t count = 0;
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     FitUse use;
-    if (!use_by_figures(entry, v, figures, true, use)) continue;
+    if (!use_by_amounts(entry, v, by_amounts, true, use)) continue;
     entries[count] = entry;
     uses[count++] = use;
   }

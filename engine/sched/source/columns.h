@@ -157,19 +157,19 @@ class Columns : Source {
                         std::uint64_t* known);
   void append_passing(std::uint32_t first, std::uint32_t size, std::uint64_t failing,
                       const ReadyNodes::Candidate* const* of, const std::uint64_t* known);
-  void know(const ReadyNodes::Candidate& candidate, GroupView& view);
-  void learn(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
+  void compute_result(const ReadyNodes::Candidate& candidate, GroupView& view);
+  void store_results(std::uint32_t first, std::uint32_t end, std::uint32_t first_entry);
   void prefetch_core_tables(std::uint32_t first_entry) const;
   void read_codes(std::uint32_t first_entry);
   bool passes_by_node(std::uint32_t position, tables::NodeRow row, std::uint32_t computed_class, GroupView& view);
-  bool use_by_figures(std::uint32_t entry, GroupView& view, bool figures, bool of_devices, FitUse& use);
-  bool use_of_special(std::uint32_t entry, GroupView& view, bool figures, bool ports_do, FitUse& use);
-  struct Figures;
-  struct FigureBits;
-  FigureBits gather_figures(std::uint32_t first_entry, const tables::CompiledGroup& group, Figures& out) const;
-  void gather_capacity(std::uint32_t first_entry, Figures& out) const;
-  void score_block(std::uint32_t first_entry, GroupView& view, bool figures);
-  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool figures);
+  bool use_by_amounts(std::uint32_t entry, GroupView& view, bool by_amounts, bool of_devices, FitUse& use);
+  bool use_of_special(std::uint32_t entry, GroupView& view, bool by_amounts, bool ports_do, FitUse& use);
+  struct Amounts;
+  struct AmountBits;
+  AmountBits gather_amounts(std::uint32_t first_entry, const tables::CompiledGroup& group, Amounts& out) const;
+  void gather_capacity(std::uint32_t first_entry, Amounts& out) const;
+  void score_block(std::uint32_t first_entry, GroupView& view, bool by_amounts);
+  void score_by_strategy(std::uint32_t first_entry, GroupView& view, bool by_amounts);
   void set_score(std::uint32_t entry, const rank::ScoreRow& score);
   void set_fit(std::uint32_t entry, const tables::CompiledGroup& group, double component);
   void set_binpack(std::uint32_t entry, double component);
@@ -237,7 +237,7 @@ class Columns : Source {
     bool distinct_hosts = false, volumes = false;
     bool is_settled = false;    // no spread and no property
     AskTable* table = nullptr;  // null: no help from earlier evaluations
-    PortFit::Figures ports;     // of the current block
+    PortFit::ByProfile ports;   // of the current block
     std::vector<const feasible::PropertySet*> properties;
     std::vector<std::vector<double>> spread_tables;
     std::size_t spread_sets = 0;
