@@ -492,6 +492,16 @@ TEST_P(FreeWorkers, DecideOnViewsThatFollowTheState) {
   for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
 }
 
+TEST_P(FreeWorkers, HaveTheirViewsBeforeTheFirstEvaluation) {
+  Config config;
+  config.execution = Execution::free;
+  config.workers = GetParam();
+  Control c(20, config);
+  c.server().start();
+  c.server().stop();
+  EXPECT_GE(c.server().stats().view_columns, GetParam()) << "each worker copied whole columns without being asked";
+}
+
 /// A wake-up costs more than a small evaluation: the driver sleeps until the broker has nothing ready.
 TEST_P(FreeWorkers, WakeTheDriverOnceNothingIsReady) {
   Config config;
