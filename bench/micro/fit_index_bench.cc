@@ -15,7 +15,7 @@ struct IndexCluster {
   std::vector<std::int64_t> cpu_used, memory_used;
   std::vector<double> cpu, memory;
   std::vector<std::uint64_t> feasible;
-  rank::IndexAsk ask{500, 256, 300};
+  rank::AskedAmounts ask{500, 256, 300};
 
   /// Nodes of five shapes with random usage.
   explicit IndexCluster(std::size_t n) : feasible((n + 63) / 64) {

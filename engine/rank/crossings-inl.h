@@ -16,7 +16,7 @@ namespace berth::rank {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask, std::uint32_t* out) {
+std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const AskedAmounts& ask, std::uint32_t* out) {
   const hn::CappedTag<std::int32_t, 16> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto cpu = hn::Set(d, ask.cpu_mhz), memory = hn::Set(d, ask.memory_mb), disk = hn::Set(d, ask.disk_mb);

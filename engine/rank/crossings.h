@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rank/asked_amounts.h"
+
 namespace berth::rank {
 
 /// Per change: minimum and maximum of the free amount before and after. Unknown: [INT32_MIN, INT32_MAX].
@@ -20,13 +22,9 @@ struct LeftRanges {
   const std::int32_t* most_disk;
 };
 
-struct LeftAsk {
-  std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-};
-
 /// Writes the positions of the changes [0, n) that cross the request to `out`, ascending; `out` must have room for n.
 /// Returns their number.
-[[nodiscard]] std::size_t crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask,
+[[nodiscard]] std::size_t crossings(const LeftRanges& ranges, std::size_t n, const AskedAmounts& ask,
                                     std::uint32_t* out) noexcept;
 
 }  // namespace berth::rank

@@ -162,7 +162,7 @@ void FitIndex::unlink(std::uint32_t g) {
 struct FitIndex::Query {
   FitAlgorithm algorithm;
   const IndexColumns& nodes;
-  const IndexAsk& ask;
+  const AskedAmounts& ask;
   std::span<const std::uint64_t> feasible;
   std::span<const std::uint32_t> visit_rank;
   std::span<const std::uint8_t> kind_passes;
@@ -260,7 +260,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
   }
 }
 
-std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const IndexColumns& nodes, const IndexAsk& ask,
+std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const IndexColumns& nodes, const AskedAmounts& ask,
                                              std::span<const std::uint64_t> feasible,
                                              std::span<const std::uint32_t> visit_rank,
                                              std::span<const std::uint8_t> kind_passes) {

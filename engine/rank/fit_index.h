@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "rank/asked_amounts.h"
 #include "rank/score_fit.h"
 
 namespace berth::rank {
@@ -39,11 +40,6 @@ struct IndexColumns {
   std::span<const std::int32_t> cpu_free_mhz, memory_free_mb, disk_free_mb;
   FitColumns fit;
   [[nodiscard]] std::size_t size() const noexcept { return cpu_free_mhz.size(); }
-};
-
-/// The total request of a placement; not negative.
-struct IndexAsk {
-  std::int32_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
 };
 
 class FitIndex {
@@ -66,7 +62,7 @@ class FitIndex {
   ///   feasible     bit i of word i / 64 = row i, bits past n are 0; empty: all rows
   ///   visit_rank   row -> visiting index; empty: ascending rows
   ///   kind_passes  by kind, true if such nodes are feasible; empty: all are
-  [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const IndexColumns& nodes, const IndexAsk& ask,
+  [[nodiscard]] std::optional<Best> best(FitAlgorithm algorithm, const IndexColumns& nodes, const AskedAmounts& ask,
                                          std::span<const std::uint64_t> feasible,
                                          std::span<const std::uint32_t> visit_rank = {},
                                          std::span<const std::uint8_t> kind_passes = {});

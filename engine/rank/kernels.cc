@@ -45,7 +45,8 @@ WindowScores score_columns(const WindowColumns& columns, std::size_t first, std:
   return HWY_DYNAMIC_DISPATCH(score_columns)(columns, first, last, threshold, values);
 }
 
-std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask, std::uint32_t* out) noexcept {
+std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const AskedAmounts& ask,
+                           std::uint32_t* out) noexcept {
   return HWY_DYNAMIC_DISPATCH(list_crossings)(ranges, n, ask, out);
 }
 

@@ -27,7 +27,7 @@ void undo_swaps(const std::uint32_t* picks, std::size_t n, std::size_t from, std
                                          double threshold, double* values) noexcept;
 
 /// rank/crossings-inl.h.
-[[nodiscard]] std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const LeftAsk& ask,
+[[nodiscard]] std::size_t list_crossings(const LeftRanges& ranges, std::size_t n, const AskedAmounts& ask,
                                          std::uint32_t* out) noexcept;
 
 }  // namespace berth::rank::kernels

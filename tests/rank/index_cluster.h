@@ -18,7 +18,7 @@ struct IndexCluster {
   std::vector<double> cpu, memory;
   std::vector<std::uint64_t> feasible;
   std::vector<std::uint32_t> visit_rank;
-  IndexAsk ask;
+  AskedAmounts ask;
 
   void add(std::int64_t cpu_capacity, std::int64_t memory_capacity, std::int64_t cpu_use, std::int64_t memory_use,
            std::int32_t disk) {

@@ -32,7 +32,7 @@ std::vector<Left> left_of(const tables::NodeTable& nodes) {
 }
 
 /// The first insufficient amount (R-RANK-533); 3: none.
-int first_short(const Left& left, const rank::LeftAsk& ask) {
+int first_short(const Left& left, const rank::AskedAmounts& ask) {
   return left.cpu_mhz < ask.cpu_mhz ? 0 : left.memory_mb < ask.memory_mb ? 1 : left.disk_mb < ask.disk_mb ? 2 : 3;
 }
 
@@ -80,8 +80,8 @@ TEST(NodeFeed, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
       from.push_back({place, nodes.epoch, nodes.ready_changes, gathers, left_of(nodes)});
       if (!gathers) continue;
       const auto cpu = static_cast<std::int32_t>(pick(random, 0, 4000));
-      const rank::LeftAsk ask{cpu, static_cast<std::int32_t>(pick(random, 0, 8000)),
-                              static_cast<std::int32_t>(pick(random, 0, 100000))};
+      const rank::AskedAmounts ask{cpu, static_cast<std::int32_t>(pick(random, 0, 8000)),
+                                   static_cast<std::int32_t>(pick(random, 0, 100000))};
       const std::vector<Left>& now = from.back().left;
       for (const Point& start : from) {
         NodeFeed::Changes changes;

@@ -15,10 +15,10 @@ namespace {
 
 /// Returns the group's request if amounts alone decide the fit on a node without ports, cores and devices, and the
 /// exhausted dimension.
-std::optional<rank::LeftAsk> ask_for_amounts(const tables::CompiledGroup& group) {
+std::optional<rank::AskedAmounts> ask_for_amounts(const tables::CompiledGroup& group) {
   if (group.has_devices || group.has_cores || group.needs.has(Need::wide_amounts)) return std::nullopt;
-  return rank::LeftAsk{static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
-                       static_cast<std::int32_t>(group.disk_mb)};
+  return rank::AskedAmounts{static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
+                            static_cast<std::int32_t>(group.disk_mb)};
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class BestByIndex : Source {
 
   const tables::CompiledGroup* group_ = nullptr;  // the group it was prepared for; null: none
   NodeIndex* nodes_ = nullptr;                    // null: the index cannot serve this group
-  rank::IndexAsk ask_;
+  rank::AskedAmounts ask_;
   std::vector<std::uint8_t> class_passes_;  // by place in ReadyNodes::of_class
   std::vector<tables::NodeRow> changed_;    // nodes that the plan touched since the last Select
   std::vector<std::uint32_t> stamp_;        // by overlay: how often it was decided

@@ -16,7 +16,7 @@ constexpr std::int32_t kAmountMost = std::numeric_limits<std::int32_t>::max();
 }  // namespace
 
 std::optional<NodeFeed::Rows> NodeFeed::crossing(const NodePlace& place, const NodeTable& nodes,
-                                                 const rank::LeftAsk& ask) {
+                                                 const rank::AskedAmounts& ask) {
   Changes changes;
   if (!amounts_since(place, nodes, changes)) return std::nullopt;
   if (crossing_.size() < changes.rows.size()) crossing_.resize(changes.rows.size());

@@ -99,7 +99,7 @@ class NodeFeed {
   /// amount is short. Valid until the next call. nullopt: the changes since `place` were dropped, or gather() was not
   /// called at `place`.
   [[nodiscard]] std::optional<Rows> crossing(const NodePlace& place, const tables::NodeTable& nodes,
-                                             const rank::LeftAsk& ask);
+                                             const rank::AskedAmounts& ask);
   /// Writes all these changes with their ranges. False: as for nullopt above.
   [[nodiscard]] bool amounts_since(const NodePlace& place, const tables::NodeTable& nodes, Changes& out);
   /// Starts a batch at this state, so that later calls of crossing() can read the changes from here on.

@@ -49,7 +49,7 @@ class NodeIndex {
   void leave_out(std::uint32_t position);
 
   /// Returns the candidate with the highest fit score; ties go to the lowest position.
-  [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::IndexAsk& ask) {
+  [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::AskedAmounts& ask) {
     return index_.best(algorithm, columns(), ask, {}, {}, kind_passes_);
   }
   [[nodiscard]] std::uint64_t looks() const { return index_.looks(); }  ///< rank::FitIndex::looks()
