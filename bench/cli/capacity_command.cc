@@ -13,6 +13,7 @@
 #include "dryrun/request.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "whatif/capacity.h"
 #include "whatif/text.h"
 
 namespace berth::cli {
@@ -29,18 +30,17 @@ struct CapacityArguments {
   std::vector<std::string> jobs;
 };
 
-/// Growth that fits into the cluster, unchanged or after a loss.
-struct Room {
+/// A cluster, unchanged or after a loss, and the growth that fits into it.
+struct View {
   std::string when;
   whatif::Packing packing;
   std::vector<whatif::Waiting> waiting;
-  whatif::Growth mix;
-  std::vector<std::pair<std::string, whatif::Growth>> jobs;  ///< file and group
+  whatif::Room room;
 };
 
-/// Growth of the used shares per day, from two states of a cluster.
+/// Growth of what is used, from two states of a cluster.
 struct Trend {
-  double days = 0, cpu = 0, memory = 0;  ///< growth of the shares a day
+  double days = 0, cpu = 0, memory = 0;  ///< growth a day, in shares of the present capacity
   std::optional<double> days_left;       ///< until the present mix no longer fits; nullopt: nothing grows
 };
 
@@ -51,13 +51,13 @@ std::string mix_text(const whatif::Growth& mix) {
   return out;
 }
 
-std::string to_text(const Room& room) {
+std::string to_text(const View& view) {
   std::string out =
-      fmt::format("{}: {}\n  present mix: {}\n", room.when, whatif::to_text(room.packing), mix_text(room.mix));
-  for (const auto& [file, growth] : room.jobs)
+      fmt::format("{}: {}\n  present mix: {}\n", view.when, whatif::to_text(view.packing), mix_text(view.room.mix));
+  for (const whatif::Growth& growth : view.room.jobs)
     out += fmt::format("  {} {}: {}{} allocations fit{}\n", growth.job, growth.group, growth.ended ? "" : "at least ",
                        growth.placed, growth.reasons.empty() ? "" : "; then " + growth.reasons);
-  for (const whatif::Waiting& one : room.waiting)
+  for (const whatif::Waiting& one : view.waiting)
     out += fmt::format("  without a place: {} {}, {} missing: {}\n", one.job, one.group, one.missing, one.reasons);
   return out;
 }
@@ -70,17 +70,17 @@ json::Value to_json(const whatif::Growth& growth) {
   return out;
 }
 
-json::Value to_json(const Room& room) {
+json::Value to_json(const View& view) {
   json::Value out = json::Value::object();
-  out.set("when", room.when), out.set("packing", whatif::to_json(room.packing)), out.set("mix", to_json(room.mix));
+  out.set("when", view.when), out.set("packing", whatif::to_json(view.packing)), out.set("mix", to_json(view.room.mix));
   json::Value& jobs = out.set("jobs", json::Value::array());
-  for (const auto& [file, growth] : room.jobs) {
+  for (const whatif::Growth& growth : view.room.jobs) {
     json::Value one = to_json(growth);
-    one.set("file", file);
+    one.set("file", growth.file);
     jobs.push(std::move(one));
   }
   json::Value& waiting = out.set("waiting", json::Value::array());
-  for (const whatif::Waiting& one : room.waiting) {
+  for (const whatif::Waiting& one : view.waiting) {
     json::Value row = json::Value::object();
     row.set("job", one.job), row.set("group", one.group), row.set("missing", one.missing);
     row.set("reasons", one.reasons);
@@ -97,7 +97,6 @@ class CapacityRun {
   int run() {
     auto settings = options_.settings();
     if (!settings) return report_error(settings.error(), 2);
-    settings_ = std::move(*settings);
     const auto steps = options_.steps();
     if (!steps) return report_error(steps.error(), 2);
     if (!arguments_.survive.empty() && !whatif::is_key(arguments_.survive))
@@ -116,14 +115,16 @@ class CapacityRun {
     if (!start) return report_error(start.error(), 2);
     print_warnings(start->warnings);
     print_notes(start->notes);
-    start_ = std::move(*start);
+    const whatif::Used used = whatif::used_by(start->state);
+    const std::int64_t now = dryrun::newest_time(start->state).ns;
+    cluster_ = std::make_unique<whatif::WhatIf>(std::move(*start), std::move(*settings));
     if (auto taken = take(*steps); !taken) return report_error(taken.error(), 2);
 
     if (auto done = look("Now"); !done) return report_error(done.error(), 2);
-    Result<std::optional<Trend>> trend = find_trend();
+    Result<std::optional<Trend>> trend = find_trend(used, now);
     if (!trend) return report_error(trend.error(), 2);
     if (!arguments_.survive.empty()) {
-      const std::string largest = whatif::WhatIf(start_, settings_).largest(arguments_.survive);
+      const std::string largest = cluster_->largest(arguments_.survive);
       if (largest.empty())
         return refuse("--survive", "no node has '" + base::shown(arguments_.survive) + "'",
                       "name a key that nodes have, for example datacenter");
@@ -140,57 +141,45 @@ class CapacityRun {
     return report_error({"berth capacity", option, problem, remedy}, 2);
   }
 
-  /// Makes the steps and continues with the resulting cluster.
   Result<void> take(const std::vector<whatif::Step>& steps) {
-    if (steps.empty()) return {};
-    whatif::WhatIf cluster(start_, settings_);
     for (const whatif::Step& step : steps)
-      if (const auto report = cluster.take(step); !report)
+      if (const auto report = cluster_->take(step); !report)
         return tl::unexpected(
             InputError{"berth capacity", "", fmt::format("'{}': {}", base::shown(step.words), report.error()), ""});
-    start_.state = cluster.state_now();
-    start_.config.start_ns = cluster.now();
-    settings_.strategy = cluster.strategy();
     return {};
   }
 
-  /// Fills the cluster with each job, and with the present mix, each time from the same state.
   Result<void> look(std::string when) {
-    Room room;
-    room.when = std::move(when);
-    whatif::WhatIf as_is(start_, settings_);
-    room.packing = as_is.packing(), room.waiting = as_is.waiting();
-    room.mix = whatif::find_mix(start_, settings_);
-    for (const std::string& file : arguments_.jobs) {
-      for (std::size_t group = 0, groups = 1; group < groups; ++group) {
-        whatif::WhatIf cluster(start_, settings_);
-        auto growth = cluster.fill(file, group, &groups);
-        if (!growth) return tl::unexpected(InputError{"berth capacity", "", growth.error(), ""});
-        room.jobs.emplace_back(file, std::move(*growth));
-      }
-    }
-    rooms_.push_back(std::move(room));
+    View view{std::move(when), cluster_->packing(), cluster_->waiting(), {}};
+    auto room = whatif::find_room(*cluster_, arguments_.jobs);
+    if (!room) return tl::unexpected(InputError{"berth capacity", "", room.error(), ""});
+    view.room = std::move(*room);
+    views_.push_back(std::move(view));
     return {};
   }
 
-  /// Growth since an older state of the cluster.
-  Result<std::optional<Trend>> find_trend() {
+  /// Growth since an older state of the cluster. `used`: by the state that was read, whose time is `now`.
+  Result<std::optional<Trend>> find_trend(const whatif::Used& used, std::int64_t now) {
     if (arguments_.since.empty()) return std::optional<Trend>();
-    auto older = serve::prepare({.source = arguments_.since, .seed = options_.seed(), .now_ns = clock_ns()});
+    const auto older = serve::prepare({.source = arguments_.since, .seed = options_.seed(), .now_ns = clock_ns()});
     if (!older) return tl::unexpected(older.error());
-    const std::int64_t then = dryrun::newest_time(older->state).ns, now = dryrun::newest_time(start_.state).ns;
+    const std::int64_t then = dryrun::newest_time(older->state).ns;
     if (then == 0 || now <= then)
       return tl::unexpected(InputError{arguments_.since, "", "is not older than the cluster",
                                        "name an earlier state of it after --since"});
-    const whatif::Packing before = whatif::WhatIf(std::move(*older), settings_).packing();
-    const Room& room = rooms_.front();
+    const whatif::Used before = whatif::used_by(older->state);
+    const View& view = views_.front();
     Trend out;
     out.days = static_cast<double>(now - then) / 1e9 / kDayS;
-    out.cpu = (room.packing.cpu - before.cpu) / out.days, out.memory = (room.packing.memory - before.memory) / out.days;
+    const auto per_day = [&](double is, double was, std::int64_t all) {
+      return all > 0 ? (is - was) / static_cast<double>(all) / out.days : 0;
+    };
+    out.cpu = per_day(used.cpu_mhz, before.cpu_mhz, view.packing.cpu_mhz);
+    out.memory = per_day(used.memory_mb, before.memory_mb, view.packing.memory_mb);
     for (const auto& [held, growth] :
-         {std::pair(room.packing.cpu, out.cpu), std::pair(room.packing.memory, out.memory)})
+         {std::pair(view.packing.cpu, out.cpu), std::pair(view.packing.memory, out.memory)})
       if (growth > 0) {
-        const double days = held * (room.mix.factor - 1) / growth;
+        const double days = held * (view.room.mix.factor - 1) / growth;
         out.days_left = std::min(out.days_left.value_or(days), days);
       }
     return std::optional(out);
@@ -202,13 +191,13 @@ class CapacityRun {
     document.set("cluster", arguments_.cluster);
     json::Value& rooms = document.set("rooms", json::Value::array());
     bool no_room = false;
-    for (const Room& room : rooms_) {
-      print("{}", to_text(room));
-      rooms.push(to_json(room));
-      for (const auto& [file, growth] : room.jobs) no_room = no_room || growth.placed == 0;
+    for (const View& view : views_) {
+      print("{}", to_text(view));
+      rooms.push(to_json(view));
+      for (const whatif::Growth& growth : view.room.jobs) no_room = no_room || growth.placed == 0;
     }
     // Allocations without a place because of a loss, not counting those that waited before it.
-    no_room = no_room || rooms_.back().waiting.size() > rooms_.front().waiting.size();
+    no_room = no_room || views_.back().waiting.size() > views_.front().waiting.size();
     if (trend) {
       print("Since {}: {:.2g} days, cpu {:+.2f} and memory {:+.2f} points a day; {}\n", arguments_.since, trend->days,
             trend->cpu * 100, trend->memory * 100,
@@ -225,9 +214,8 @@ class CapacityRun {
 
   const CapacityArguments& arguments_;
   const StepOptions& options_;
-  whatif::Settings settings_;
-  serve::Start start_;
-  std::vector<Room> rooms_;
+  std::unique_ptr<whatif::WhatIf> cluster_;
+  std::vector<View> views_;
 };
 
 }  // namespace

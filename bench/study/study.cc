@@ -9,9 +9,9 @@
 
 #include "run/interrupt.h"
 #include "run/measures.h"
+#include "run/processes.h"
 #include "run/progress.h"
 #include "stats/rank_test.h"
-#include "study/processes.h"
 
 namespace berth::study {
 namespace {
@@ -51,7 +51,7 @@ Result<std::string> read_all(const StudySpec& spec, const std::vector<std::vecto
 
 /// A run in a separate process; nullopt if it was interrupted.
 Result<std::optional<Record>> run_apart(const Task& task, const std::string& key, const run::RunOptions& options) {
-  Processes processes;
+  run::Processes processes;
   const auto work = [&] {
     Record record = run_task(task, options);
     record.key = key;
@@ -60,7 +60,7 @@ Result<std::optional<Record>> run_apart(const Task& task, const std::string& key
   if (!processes.start(0, work))
     return tl::unexpected(
         InputError{"berth", "", "cannot start a process", "end others, or raise the limit (ulimit -u)"});
-  std::optional<Finished> finished;
+  std::optional<run::Finished> finished;
   while (!finished) finished = processes.next(60);
   if (run::interrupted()) return std::nullopt;
   const std::string what = fmt::format("{} ({}){}{}", task.workload, task.label, task.changes.empty() ? "" : " with ",

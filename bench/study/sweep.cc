@@ -15,9 +15,9 @@
 #include "io/files.h"
 #include "io/output.h"
 #include "run/interrupt.h"
+#include "run/processes.h"
 #include "run/progress.h"
 #include "study/measures.h"
-#include "study/processes.h"
 
 namespace berth::study {
 namespace {
@@ -194,7 +194,7 @@ class LocalRun {
            static_cast<double>(running + 1) * static_cast<double>(largest_) < 0.9 * static_cast<double>(available_);
   }
 
-  void take(Finished& finished) {
+  void take(run::Finished& finished) {
     largest_ = std::max(largest_, finished.peak_rss_bytes);
     if (!finished.failure.empty()) {
       if (run::interrupted()) return;
@@ -224,7 +224,7 @@ class LocalRun {
   run::RunOptions quiet_;
   std::uint64_t available_, largest_ = 0;
   run::Progress progress_;
-  Processes processes_;
+  run::Processes processes_;
   std::optional<InputError> error_;
   SweepEnd end_;
   std::size_t next_ = 0;
@@ -298,14 +298,14 @@ Result<Estimate> estimate(const Sweep& sweep, const LocalOptions& options) {
   const std::size_t samples = std::min(kSamples, missing.size());
   for (std::size_t i = 0; i < samples && !run::interrupted(); ++i) {
     const std::size_t task = missing[samples == 1 ? 0 : i * (missing.size() - 1) / (samples - 1)];
-    Processes processes;
+    run::Processes processes;
     const auto work = [&] {
       Record record = run_task(sweep.plan().tasks[task], quiet);
       record.key = sweep.keys()[task];
       return json::to_text(to_json(record));
     };
     if (!processes.start(task, work)) break;
-    std::optional<Finished> finished;
+    std::optional<run::Finished> finished;
     while (!finished) finished = processes.next(60);
     const auto record = parse_record(finished->text, "a sample");
     if (!record || record->status == "failed") continue;

@@ -1,14 +1,20 @@
-// Finds how much more fits: groups grow until an allocation finds no node.
+#include "whatif/capacity.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
+#include <set>
+#include <thread>
 
 #include "base/text.h"
 #include "dryrun/job_document.h"
 #include "io/files.h"
-#include "tables/export.h"
-#include "whatif/whatif.h"
+#include "io/json_parse.h"
+#include "model/flatten.h"
+#include "model/predicates.h"
+#include "run/processes.h"
 
 namespace berth::whatif {
 namespace {
@@ -18,9 +24,81 @@ using tables::NodeRow;
 
 constexpr double kPercentMost = 10'000;  // limit of a mix: a hundred times the running one
 
-}  // namespace
+/// What a process finds out.
+struct Trial {
+  Growth growth;
+  double reached = 0;  ///< for a mix: growth of what is used, in percent, of cpu or memory, whichever is fuller
+  std::string error;
+};
 
-model::ClusterState WhatIf::state_now() const { return tables::to_cluster(state()); }
+std::string to_text(const Trial& trial) {
+  json::Value out = json::Value::object();
+  out.set("job", trial.growth.job), out.set("group", trial.growth.group), out.set("placed", trial.growth.placed);
+  out.set("factor", trial.growth.factor), out.set("ended", trial.growth.ended);
+  out.set("reasons", trial.growth.reasons), out.set("reached", trial.reached), out.set("error", trial.error);
+  return json::to_text(out);
+}
+
+Trial read_trial(const std::string& text) {
+  Trial out;
+  const auto read = io::parse_json(text);
+  if (!read) {
+    out.error = "the process of a trial gave no answer";
+    return out;
+  }
+  const json::Value& value = *read;
+  out.growth.job = value["job"].as_string(), out.growth.group = value["group"].as_string();
+  out.growth.placed = value["placed"].as_int(), out.growth.factor = value["factor"].as_double();
+  out.growth.ended = value["ended"].as_bool(), out.growth.reasons = value["reasons"].as_string();
+  out.reached = value["reached"].as_double(), out.error = value["error"].as_string();
+  return out;
+}
+
+/// Searches the largest growth that fits, in percent. It is near the point at which nothing is free, so trials begin
+/// there. One that does not fit shows how much was placed: the next is at most that, and lower by a step that doubles
+/// from the third on. After the first that fits the search halves what is between.
+class MixSearch {
+ public:
+  explicit MixSearch(const Packing& packing) {
+    const double held = std::max(packing.cpu, packing.memory);
+    const double free = held > 0 ? std::min(kPercentMost, 100 / held - 100) : 0;
+    // Small groups grow later than by their share: up to twice the free capacity may fit.
+    if (held > 0) high_ = static_cast<std::int64_t>(std::min(kPercentMost, 2 * free)) + 2;
+    next_ = std::clamp(static_cast<std::int64_t>(free), low_ + 1, std::max(low_ + 1, high_ - 1));
+  }
+  [[nodiscard]] bool done() const { return high_ - low_ <= 1; }
+  [[nodiscard]] std::int64_t next() const { return next_; }
+  /// The result of growing by next() percent.
+  void take(Trial trial) {
+    const std::int64_t percent = next_;
+    ++trials_;
+    if (trial.growth.ended) {
+      high_ = percent;
+      next_ = std::min(static_cast<std::int64_t>(trial.reached), percent - step_);
+      if (trials_ > 1) step_ *= 2;
+      fails_ = std::move(trial.growth);
+    } else {
+      low_ = percent;
+      next_ = fails_.ended ? low_ + (high_ - low_) / 2 : low_ + std::exchange(step_, step_ * 2);
+      fits_ = std::move(trial.growth);
+    }
+    if (!done()) next_ = std::clamp(next_, low_ + 1, high_ - 1);
+  }
+  [[nodiscard]] Growth result() const {
+    Growth out = fits_;
+    if (out.factor == 0) out.factor = 1;
+    out.ended = fails_.ended, out.job = fails_.job, out.group = fails_.group, out.reasons = fails_.reasons;
+    return out;
+  }
+  [[nodiscard]] std::int64_t trials() const { return trials_; }
+
+ private:
+  std::int64_t low_ = 0, high_ = 1;  // low_ fits; high_ does not, or is the limit
+  std::int64_t next_ = 1, step_ = 1, trials_ = 0;
+  Growth fits_, fails_;
+};
+
+}  // namespace
 
 std::string WhatIf::largest(const std::string& key) const {
   std::map<std::string, double> shares;
@@ -45,23 +123,24 @@ std::string WhatIf::largest(const std::string& key) const {
   return most == shares.end() ? "" : key + "=" + most->first;
 }
 
-Result<Growth, std::string> WhatIf::fill(const std::string& file, std::size_t group, std::size_t* groups) {
+Result<std::shared_ptr<const model::Job>, std::string> WhatIf::read_growing(const std::string& file) {
   const auto text = io::read_file(file);
   if (!text) return wrong(text.error().line());
   const auto document = dryrun::job_document(*text, file);
   if (!document) return wrong(document.error());
-  const auto asked = read_job(file, document->value);
-  if (!asked) return wrong(asked.error());
-  model::Job full = **asked;
-  if (full.type != "service" && full.type != "batch")
+  auto job = read_job(file, document->value);
+  if (job && (*job)->type != "service" && (*job)->type != "batch")
     return wrong(
-        fmt::format("{}: a {} job runs once on each node; only service and batch jobs can grow", file, full.type));
-  *groups = full.task_groups.size();
-  model::TaskGroup& growing = full.task_groups.at(group);
-  growing.count = kCountMost;
+        fmt::format("{}: a {} job runs once on each node; only service and batch jobs can grow", file, (*job)->type));
+  return job;
+}
+
+Result<Growth, std::string> WhatIf::fill(const model::Job& job, std::size_t group) {
+  model::Job full = job;
+  full.task_groups.at(group).count = kCountMost;
   living::JobRegister event;
   event.job = std::make_shared<const model::Job>(std::move(full));
-  if (auto done = apply(event); !done) return wrong(fmt::format("{}: {}", file, done.error()));
+  if (auto done = apply(event); !done) return tl::unexpected(done.error());
   cluster_->run_until(cluster_->now());
   Growth out;
   out.job = event.job->id, out.group = event.job->task_groups[group].name;
@@ -108,25 +187,87 @@ Growth WhatIf::grow_all(std::int64_t percent) {
   return out;
 }
 
-Growth find_mix(const serve::Start& start, const Settings& settings) {
-  Growth fits, fails;
-  fits.factor = 1;
-  // Twice the capacity of cpu and memory, so that the search ends at a growth that does not fit.
-  const Packing packing = WhatIf(start, settings).packing();
-  const double held = std::max(packing.cpu, packing.memory);
-  std::int64_t low = 0;
-  std::int64_t high = held > 0 ? static_cast<std::int64_t>(std::min(kPercentMost, 2 * (100 / held - 100))) + 2 : 1;
-  while (high - low > 1) {
-    const std::int64_t percent = low + (high - low) / 2;
-    Growth tried = WhatIf(start, settings).grow_all(percent);
-    if (tried.ended) {
-      high = percent, fails = std::move(tried);
-    } else {
-      low = percent, fits = std::move(tried);
+Result<Room, std::string> find_room(WhatIf& cluster, const std::vector<std::string>& files) {
+  struct Fill {
+    std::shared_ptr<const model::Job> job;
+    std::size_t group;
+  };
+  Room out;
+  std::vector<Fill> fills;
+  for (const std::string& file : files) {
+    auto job = cluster.read_growing(file);
+    if (!job) return tl::unexpected(job.error());
+    for (std::size_t group = 0; group < (*job)->task_groups.size(); ++group) {
+      fills.push_back({*job, group});
+      out.jobs.emplace_back().file = file;
     }
   }
-  fits.ended = fails.ended, fits.job = fails.job, fits.group = fails.group, fits.reasons = fails.reasons;
-  return fits;
+  const Packing before = cluster.packing();
+  const auto grow = [&](std::int64_t percent) {
+    Trial trial;
+    trial.growth = cluster.grow_all(percent);
+    const Packing after = cluster.packing();
+    const auto growth = [](double now, double was) { return was > 0 ? 100 * (now / was - 1) : 0; };
+    trial.reached = after.cpu > after.memory ? growth(after.cpu, before.cpu) : growth(after.memory, before.memory);
+    return trial;
+  };
+  const auto fill = [&](const Fill& what) {
+    Trial trial;
+    if (auto growth = cluster.fill(*what.job, what.group); growth)
+      trial.growth = std::move(*growth);
+    else
+      trial.error = growth.error();
+    return trial;
+  };
+  run::Processes processes;
+  const auto start = [&](std::size_t id, const auto& trial) {
+    return processes.start(id, [&] {
+      for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);  // it ends with its parent
+      return to_text(trial());
+    });
+  };
+  MixSearch search(before);
+  const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency()), mix = fills.size();
+  bool grows = false;  // a trial of the mix runs
+  for (std::size_t begun = 0; begun < fills.size() || grows || !search.done() || processes.running() > 0;) {
+    bool started = true;
+    if (!grows && !search.done()) {
+      started = start(mix, [&] { return grow(search.next()); });
+      grows = true;
+    } else if (begun < fills.size() && processes.running() < at_once) {
+      started = start(begun, [&] { return fill(fills[begun]); });
+      ++begun;
+    } else if (auto ended = processes.next(60); ended) {
+      if (!ended->failure.empty()) return wrong("the process of a trial " + ended->failure);
+      Trial trial = read_trial(ended->text);
+      if (ended->id == mix) {
+        if (!trial.error.empty()) return wrong(trial.error);
+        search.take(std::move(trial));
+        grows = false;
+      } else {
+        std::string file = std::move(out.jobs[ended->id].file);
+        if (!trial.error.empty()) return wrong(file + ": " + trial.error);
+        trial.growth.file = std::move(file);
+        out.jobs[ended->id] = std::move(trial.growth);
+      }
+    }
+    if (!started) return wrong("cannot start a process: end others, or raise the limit (ulimit -u)");
+  }
+  out.mix = search.result(), out.trials = search.trials();
+  return out;
+}
+
+Used used_by(const model::ClusterState& state) {
+  std::set<std::string_view> up;
+  for (const model::Node& node : state.nodes)
+    if (node.status != "down") up.insert(node.id);
+  Used out;
+  for (const model::Allocation& alloc : state.allocs) {
+    if (!alloc.allocated_resources || model::is_client_terminal(alloc) || !up.contains(alloc.node_id)) continue;
+    const model::FlatResources held = model::flatten(*alloc.allocated_resources);
+    out.cpu_mhz += static_cast<double>(held.cpu_mhz), out.memory_mb += static_cast<double>(held.memory_mb);
+  }
+  return out;
 }
 
 }  // namespace berth::whatif

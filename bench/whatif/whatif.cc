@@ -12,6 +12,7 @@
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
 #include "server/surroundings.h"
+#include "tables/export.h"
 
 namespace berth::whatif {
 namespace {
@@ -428,16 +429,18 @@ std::vector<Waiting> WhatIf::waiting() const {
   return list;
 }
 
+model::ClusterState WhatIf::state_now() const { return tables::to_cluster(state()); }
+
 Packing WhatIf::packing() const {
   Packing out;
   const tables::NodeTable& nodes = state().nodes;
-  std::int64_t cpu = 0, memory = 0, cpu_held = 0, memory_held = 0;
+  std::int64_t cpu_held = 0, memory_held = 0;
   for (NodeRow row = 0; row < nodes.size(); ++row) {
     if (!nodes.exists(row) || nodes.status(row) == tables::NodeStatus::down) continue;
     const tables::NodeUse& use = nodes.use[row];
     ++out.nodes, out.used_nodes += use.alloc_count > 0, out.eligible_nodes += nodes.ready(row);
     out.allocs += use.alloc_count;
-    cpu += nodes.capacity(row).cpu_mhz, memory += nodes.capacity(row).memory_mb;
+    out.cpu_mhz += nodes.capacity(row).cpu_mhz, out.memory_mb += nodes.capacity(row).memory_mb;
     cpu_held += use.cpu_mhz, memory_held += use.memory_mb;
     if (settings_.prices.empty()) continue;
     const auto machine = machines_.find(base::to_text(nodes.id(row)));
@@ -451,7 +454,7 @@ Packing WhatIf::packing() const {
   const auto share = [](std::int64_t held, std::int64_t all) {
     return all > 0 ? static_cast<double>(held) / static_cast<double>(all) : 0;
   };
-  out.cpu = share(cpu_held, cpu), out.memory = share(memory_held, memory);
+  out.cpu = share(cpu_held, out.cpu_mhz), out.memory = share(memory_held, out.memory_mb);
   return out;
 }
 

@@ -54,7 +54,8 @@ struct Shortfall {
 /// How full the cluster is. Shares are of all nodes that are up.
 struct Packing {
   std::int64_t nodes = 0, used_nodes = 0, eligible_nodes = 0, allocs = 0;
-  double cpu = 0, memory = 0;  ///< used shares, 0 to 1
+  std::int64_t cpu_mhz = 0, memory_mb = 0;  ///< capacity
+  double cpu = 0, memory = 0;               ///< used shares, 0 to 1
   std::optional<double> price_per_hour;
 };
 struct StepReport {
@@ -70,14 +71,7 @@ struct StepReport {
   Packing before, after;
 };
 
-/// How far one group, or all groups together, can grow before an allocation finds no node.
-struct Growth {
-  std::string job, group;   ///< for a mix: the group that found no node
-  std::int64_t placed = 0;  ///< for a job file: placed allocations; for a mix: additional ones
-  double factor = 0;        ///< for a mix: 1.37 is 37 % more of every group
-  bool ended = false;       ///< false: the limit is beyond the tried growth
-  std::string reasons;      ///< why the next one finds no node
-};
+struct Growth;  // capacity.h
 
 class WhatIf {
  public:
@@ -91,8 +85,6 @@ class WhatIf {
 
   [[nodiscard]] Packing packing() const;
   [[nodiscard]] std::vector<Waiting> waiting() const;  ///< `before` is not set
-  /// Of Settings, as steps changed it.
-  [[nodiscard]] const std::string& strategy() const { return settings_.strategy; }
   /// The present state, as the start of another simulation.
   [[nodiscard]] model::ClusterState state_now() const;
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
@@ -101,9 +93,10 @@ class WhatIf {
   [[nodiscard]] std::string largest(const std::string& key) const;
 
   // --- capacity.cc: time does not advance; the cluster is full afterwards ---
-  /// How many allocations of the group at this position of a job file find a node, with the other groups as in the
-  /// file. `groups`: out, number of groups in the file.
-  [[nodiscard]] Result<Growth, std::string> fill(const std::string& file, std::size_t group, std::size_t* groups);
+  /// A job whose groups can grow, from a file.
+  [[nodiscard]] Result<std::shared_ptr<const model::Job>, std::string> read_growing(const std::string& file);
+  /// How many allocations of the group at this position find a node, with the other groups as in the job.
+  [[nodiscard]] Result<Growth, std::string> fill(const model::Job& job, std::size_t group);
   /// Grows all running service and batch groups by `percent`, except those of jobs that wait or are being rolled out.
   /// Stops if one finds no node for all its allocations: `ended`, with the reasons.
   [[nodiscard]] Growth grow_all(std::int64_t percent);
@@ -141,8 +134,5 @@ class WhatIf {
   std::set<tables::NodeRow> silent_;  // lost machines, not yet detected by the servers
   bool settled_ = true;
 };
-
-/// The largest growth of all groups together that fits, in percent, and what ends it. Each trial begins with `start`.
-[[nodiscard]] Growth find_mix(const serve::Start& start, const Settings& settings);
 
 }  // namespace berth::whatif

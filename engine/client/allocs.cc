@@ -132,6 +132,9 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   }
   if (s.statuses_count > 0) resume(run, all.statuses.data() + s.statuses_begin, now);
   if (a.waits_left == 0) begin(run, now);
+  // If a resumed allocation is as the server has it, there is nothing to report (R-CTRL-1531, 1533).
+  if (s.statuses_count > 0 && a.phase == Phase::running && a.sequence == 1 && a.status.status == s.client)
+    a.acknowledged = a.sequence, a.acknowledged_status = s.client, a.was_acknowledged = true;
 }
 
 /// Tasks continue from their recorded statuses: running ones end at the time they would have.

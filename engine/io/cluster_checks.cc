@@ -15,7 +15,9 @@ using model::Allocation;
 
 template <class T, class Key>
 void sort_and_drop_repeats(std::vector<T>& list, Key key, const char* what, Warnings& warnings) {
-  std::stable_sort(list.begin(), list.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
+  const auto less = [&](const T& a, const T& b) { return key(a) < key(b); };
+  // Usually sorted already; sorting would move each of many large objects several times.
+  if (!std::is_sorted(list.begin(), list.end(), less)) std::stable_sort(list.begin(), list.end(), less);
   const auto end = std::unique(list.begin(), list.end(), [&](const T& a, const T& b) {
     if (key(a) != key(b)) return false;
     warnings.push_back(std::string(what) + " " + shortened(std::get<0>(key(a))) +

@@ -135,7 +135,9 @@ TEST(Journal, AStateThatIsTakenInGoesOn) {
   EXPECT_EQ(alloc->task_states.at("t")->started_at, started);
   EXPECT_EQ(json::to_text(alloc->task_states.at("t")->events), events);
   EXPECT_EQ(other.server().log().allocs_of("default", "web").size(), 2U) << "nothing was placed anew";
+  EXPECT_EQ(other.counts().reports, 0U) << "the server has what the clients would say (R-CTRL-1531)";
   other.run_until(ends + 5 * kSecond);
+  EXPECT_EQ(other.counts().reports, 1U);
   const auto work = other.server().log().allocs_of("default", "work");
   ASSERT_EQ(work.size(), 1U);
   EXPECT_EQ(work[0].client_status, "complete");

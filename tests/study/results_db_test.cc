@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "run/processes.h"
 #include "study/measures.h"
-#include "study/processes.h"
 #include "study/results_db.h"
 
 namespace berth::study {
@@ -70,7 +70,7 @@ TEST_F(ResultsFile, AFailedRunGivesWayToOneThatIsFine) {
 }
 
 TEST_F(ResultsFile, SeveralProcessesAtOnce) {
-  Processes processes;
+  run::Processes processes;
   for (std::size_t p = 0; p < 4; ++p)
     ASSERT_TRUE(processes.start(p, [&] {
       std::size_t added = 0;

@@ -178,33 +178,6 @@ TEST_F(WhatIfTest, RefusesWhatIsNotThere) {
   EXPECT_NE(refusal(Change::submit, {"missing.json"}).find("missing.json"), std::string::npos);
 }
 
-// 60 nodes of 20,000 MHz: one `big` of 19,000 a node, ten `app` of 2,000.
-TEST_F(WhatIfTest, AJobFileFillsTheClusterAndSaysWhatEndsIt) {
-  std::size_t groups = 0;
-  const auto large = cluster_->fill("whatif_large.json", 0, &groups);
-  ASSERT_TRUE(large) << large.error();
-  EXPECT_EQ(groups, 1u);
-  EXPECT_EQ(large->placed, 60);
-  EXPECT_TRUE(large->ended);
-  EXPECT_EQ(large->reasons, "60 nodes: cpu exhausted");
-  const auto web = cluster_->fill("whatif_web.json", 0, &groups);
-  ASSERT_TRUE(web) << web.error();
-  EXPECT_EQ(web->placed, 0);  // 1,000 MHz are left on each node
-}
-
-TEST_F(WhatIfTest, ThePresentMixGrowsAsFarAsItFits) {
-  take(Change::submit, {"whatif_web.json"});
-  serve::Start start = started();
-  start.state = cluster_->state_now();
-  const Growth mix = find_mix(start, Settings{});
-  EXPECT_DOUBLE_EQ(mix.factor, 20.03);  // 600 allocations fit: 570 more are 1,900 %, and 3 % of 30 are none
-  EXPECT_EQ(mix.placed, 570);
-  EXPECT_TRUE(mix.ended);
-  EXPECT_EQ(mix.job, "web");
-  EXPECT_EQ(mix.group, "app");
-  EXPECT_EQ(mix.reasons, "60 nodes: cpu exhausted");
-}
-
 TEST_F(WhatIfTest, TheLargestValueOfAKeyIsFound) {
   EXPECT_EQ(cluster_->largest("datacenter"), "datacenter=dc1");  // all three are equal: the first
   EXPECT_EQ(cluster_->largest("meta.row"), "");

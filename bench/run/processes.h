@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace berth::study {
+namespace berth::run {
 
 struct Finished {
   std::size_t id = 0;
@@ -45,4 +45,4 @@ class Processes {
   bool asked_ = false;
 };
 
-}  // namespace berth::study
+}  // namespace berth::run

@@ -1,4 +1,4 @@
-#include "study/processes.h"
+#include "run/processes.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "run/interrupt.h"
 #include "run/progress.h"
 
-namespace berth::study {
+namespace berth::run {
 namespace {
 
 /// Writes all of `text`. False if the reader has closed.
@@ -84,10 +84,10 @@ std::optional<Finished> Processes::next(double seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (!children_.empty()) {
     // Ctrl-C also reaches the children; a signal to only this process is passed on.
-    if (run::interrupted()) run::stopped(), ask_to_stop();
+    if (interrupted()) stopped(), ask_to_stop();
     std::vector<pollfd> files;
     for (const Child& child : children_) files.push_back({child.pipe, POLLIN, 0});
-    const double left = seconds - run::seconds_since(start);
+    const double left = seconds - seconds_since(start);
     if (left <= 0) return std::nullopt;
     if (poll(files.data(), files.size(), static_cast<int>(1000 * std::min(left, 0.5)) + 1) <= 0) continue;
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -101,4 +101,4 @@ std::optional<Finished> Processes::next(double seconds) {
   return std::nullopt;
 }
 
-}  // namespace berth::study
+}  // namespace berth::run
