@@ -300,6 +300,7 @@ class Life final : public Reader, public living::Listener {
     config.resume = true;  // tasks that run in the state go on
     cluster_ = std::make_unique<living::Cluster>(config, this);
     cluster_->load(state);
+    report_.berth = {};  // loading reports the recorded allocations as new
     refresh_strategy();
     for (const auto& job : recorded.jobs) known_jobs_[{job->namespace_, job->id}] = job->job_modify_index;
     for (const model::Node& node : recorded.nodes) known_nodes_[node.id] = node;
@@ -499,7 +500,7 @@ class Life final : public Reader, public living::Listener {
     const tables::JobKeyRow key = cluster_->server().store().find_job_key(like.namespace_, like.job_id);
     if (key == kNoRow) return "";
     for (tables::AllocRow row = state.jobs.keys[key].alloc_head; row != kNoRow; row = state.allocs.next_of_job[row])
-      if (!state.allocs.terminal(row) && tables::to_alloc(state, row).name == like.name)
+      if (!state.allocs.terminal(row) && tables::alloc_name(state, row) == like.name)
         return base::to_text(state.allocs.id[row]);
     return "";
   }

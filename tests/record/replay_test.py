@@ -112,6 +112,12 @@ for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
 code, output, errors, life = replay(scratch + "/real.jsonl", "--live", "--verbose")
 expect("live", code == 2 and "excludes" in errors, code, errors)
 
+# Allocations of the first state are no placements.
+subprocess.run([berth, "import", source + "/tests/dryrun/recorded/stage-02.snap", "-o", scratch + "/state.json"], check=True, capture_output=True)
+state = {"State": json.load(open(scratch + "/state.json")), "Time": 1795308937000000000}
+code, output, errors, life = replay(write(scratch + "/begun.jsonl", [real[0], state]), "--live")
+expect("begun", code == 0 and life["berth"] == {"placed": 0, "evicted": 0} and life["moments"][-1]["berth"]["allocations"] == 48, code, errors, output)
+
 # ---------------------------------------------------------------- what a recording can lack
 code, output, errors, report = replay(write(scratch + "/killed.jsonl", real[:-1]) and scratch + "/killed.jsonl")
 expect("killed", code == 0 and "the recording was killed: it has no last line" in errors, code, errors)
