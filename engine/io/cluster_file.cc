@@ -29,29 +29,126 @@ using model::Allocation;
 using model::Job;
 using JobPtr = std::shared_ptr<const Job>;
 
-template <class T>
-json::Value write_list(const std::vector<T>& list) {
-  json::Array out;
-  out.reserve(list.size());
-  for (const T& item : list) out.push_back(model::to_json(item, model::WriteMode::sparse));
-  return json::Value(std::move(out));
+/// A cluster file as a tree.
+class TreeWriter {
+ public:
+  void member(const char* key, json::Value value) { tree_.set(key, std::move(value)); }
+  /// `entry`: returns the list's entry of a number.
+  template <class Entry>
+  void list(const char* key, std::size_t size, const Entry& entry) {
+    json::Array out;
+    out.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) out.push_back(entry(i));
+    tree_.set(key, json::Value(std::move(out)));
+  }
+  json::Value take() { return std::move(tree_); }
+
+ private:
+  json::Value tree_ = json::Value::object();
+};
+
+/// A cluster file as text, with one entry per line: line tools can read it, at almost no cost. Only one entry at a time
+/// is a tree.
+class TextWriter {
+ public:
+  void member(std::string_view key, const json::Value& value) {
+    begin(key);
+    json::append_text(text_, value);
+  }
+  template <class Entry>
+  void list(std::string_view key, std::size_t size, const Entry& entry) {
+    begin(key);
+    text_ += "[";
+    for (std::size_t i = 0; i < size; ++i) {
+      text_ += i == 0 ? "\n" : ",\n";
+      json::append_text(text_, entry(i));
+    }
+    text_ += "]";
+  }
+  std::string take() {
+    text_ += "\n}\n";
+    return as_utf8(std::move(text_));
+  }
+
+ private:
+  void begin(std::string_view key) {
+    if (text_.size() > 1) text_ += ',';
+    text_ += "\n";
+    json::append_quoted(text_, key);
+    text_ += ": ";
+  }
+  std::string text_ = "{";
+};
+
+template <class Writer, class T>
+void write_list(Writer& out, const char* key, const std::vector<T>& list) {
+  out.list(key, list.size(), [&](std::size_t i) { return model::to_json(list[i], model::WriteMode::sparse); });
 }
 
-json::Value write_jobs(const std::vector<JobPtr>& jobs) {
-  json::Array out;
-  for (const JobPtr& job : jobs) out.push_back(write_registered_job(*job));
-  return json::Value(std::move(out));
+template <class Writer>
+void write_jobs(Writer& out, const char* key, const std::vector<JobPtr>& jobs) {
+  out.list(key, jobs.size(), [&](std::size_t i) { return write_registered_job(*jobs[i]); });
 }
 
-/// The list under `key`, null if absent; an error if it is not a list.
-Result<const json::Array*> list_at(const json::Value& document, const char* key, const std::string& path) {
-  const json::Value* list = document.find(key);
-  if (!list || list->is_null()) return nullptr;
-  if (!list->is_array())
-    return tl::unexpected(InputError{path, std::string("/") + key, std::string("expected a list, got ") + list->kind(),
-                                     "correct the value"});
-  return &list->items();
-}
+/// A parsed file: its members, and the entries of its lists one at a time.
+class ValueDocument {
+ public:
+  explicit ValueDocument(const json::Value& document) : document_(document) {}
+  [[nodiscard]] std::vector<std::string> keys() const {
+    std::vector<std::string> out;
+    for (const json::Member& member : document_.members()) out.push_back(member.key);
+    return out;
+  }
+  /// null if absent.
+  [[nodiscard]] json::Value member(const char* key) const {
+    const json::Value* value = document_.find(key);
+    return value ? *value : json::Value();
+  }
+  /// Calls `take(entry, number, count)` for each entry; false: the member is there, but no list.
+  template <class Take>
+  Result<bool> each(const char* key, const Take& take) const {
+    const json::Value* list = document_.find(key);
+    if (!list || list->is_null()) return true;
+    if (!list->is_array()) return false;
+    for (std::size_t i = 0; i < list->items().size(); ++i)
+      if (Result<void> done = take(list->items()[i], i, list->items().size()); !done)
+        return tl::unexpected(done.error());
+    return true;
+  }
+
+ private:
+  const json::Value& document_;
+};
+
+/// Only one entry at a time becomes a tree: all trees together are ten times as large as the text.
+class ElementDocument {
+ public:
+  explicit ElementDocument(const simdjson::dom::object& document) : document_(document) {}
+  [[nodiscard]] std::vector<std::string> keys() const {
+    std::vector<std::string> out;
+    for (const auto field : document_) out.emplace_back(field.key);
+    return out;
+  }
+  [[nodiscard]] json::Value member(const char* key) const {
+    JsonElement element;
+    return document_.at_key(key).get(element) == simdjson::SUCCESS ? to_value(element) : json::Value();
+  }
+  template <class Take>
+  Result<bool> each(const char* key, const Take& take) const {
+    JsonElement list;
+    if (document_.at_key(key).get(list) != simdjson::SUCCESS || list.is_null()) return true;
+    simdjson::dom::array entries;
+    if (list.get(entries) != simdjson::SUCCESS) return false;
+    std::size_t number = 0;
+    for (const JsonElement entry : entries)
+      if (Result<void> done = take(to_value(entry), number++, entries.size()); !done)
+        return tl::unexpected(done.error());
+    return true;
+  }
+
+ private:
+  const simdjson::dom::object& document_;
+};
 
 model::ReadOptions options_at(const std::string& path, const char* key, std::size_t index) {
   model::ReadOptions options;
@@ -67,29 +164,38 @@ Result<void> read_entry(const json::Value& value, T& out, const model::ReadOptio
   return {};
 }
 
-template <class T>
-Result<void> read_values(const json::Value& document, const char* key, const std::string& path, std::vector<T>& out) {
-  auto list = list_at(document, key, path);
-  if (!list) return tl::unexpected(list.error());
-  if (!*list) return {};
-  out.resize((*list)->size());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (auto done = read_entry((**list)[i], out[i], options_at(path, key, i)); !done) return done;
-  return {};
+/// Calls `take(entry, options, count)` for each entry of the list under `key`, which may be absent.
+template <class Document, class Take>
+Result<void> read_list(const Document& document, const char* key, const std::string& path, const Take& take) {
+  const auto is_list = document.each(key, [&](const json::Value& entry, std::size_t number, std::size_t count) {
+    return take(entry, options_at(path, key, number), count);
+  });
+  if (!is_list) return tl::unexpected(is_list.error());
+  if (*is_list) return {};
+  return tl::unexpected(InputError{path, std::string("/") + key,
+                                   std::string("expected a list, got ") + document.member(key).kind(),
+                                   "correct the value"});
 }
 
-Result<void> read_jobs(const json::Value& document, const char* key, const std::string& path,
-                       std::vector<JobPtr>& out) {
-  auto list = list_at(document, key, path);
-  if (!list) return tl::unexpected(list.error());
-  if (!*list) return {};
-  for (std::size_t i = 0; i < (*list)->size(); ++i) {
-    auto job = read_stored_job((**list)[i], options_at(path, key, i));
+template <class Document, class T>
+Result<void> read_values(const Document& document, const char* key, const std::string& path, std::vector<T>& out) {
+  return read_list(document, key, path,
+                   [&](const json::Value& entry, const model::ReadOptions& here, std::size_t count) {
+                     if (out.empty()) out.reserve(count);
+                     return read_entry(entry, out.emplace_back(), here);
+                   });
+}
+
+template <class Document>
+Result<void> read_jobs(const Document& document, const char* key, const std::string& path, std::vector<JobPtr>& out) {
+  const auto take = [&](const json::Value& entry, const model::ReadOptions& here, std::size_t) -> Result<void> {
+    auto job = read_stored_job(entry, here);
     if (!job) return tl::unexpected(job.error());
-    if ((*job)->id.empty()) return refuse_job_without_id(path, options_at(path, key, i).place);
+    if ((*job)->id.empty()) return refuse_job_without_id(path, here.place);
     out.push_back(std::move(*job));
-  }
-  return {};
+    return {};
+  };
+  return read_list(document, key, path, take);
 }
 
 /// Looks up versions by the number in an allocation.
@@ -118,28 +224,80 @@ class JobIndex {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::vector<JobPtr>> by_version_;
 };
 
-Result<void> read_allocs(const json::Value& document, const std::string& path, const JobIndex& jobs,
-                         std::vector<Allocation>& out) {
-  auto list = list_at(document, "Allocs", path);
-  if (!list) return tl::unexpected(list.error());
-  if (!*list) return {};
-  out.resize((*list)->size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    Allocation& alloc = out[i];
-    const json::Value& entry = (**list)[i];
-    const model::ReadOptions here = options_at(path, "Allocs", i);
-    if (auto done = read_entry(entry, alloc, here); !done) return done;
-    if (alloc.job && alloc.job->id.empty()) return refuse_job_without_id(path, here.place + "/Job");
-    alloc.extra.erase("JobVersion");
-    alloc.extra.erase("JobCreateIndex");
-    if (alloc.extra.size() == 0) alloc.extra = json::Value();
-    if (alloc.namespace_.empty()) alloc.namespace_ = "default";
-    const auto version = read_number(entry, "JobVersion", here), create = read_number(entry, "JobCreateIndex", here);
-    for (const auto* number : {&version, &create})
-      if (!*number) return tl::unexpected(number->error());
-    if (!alloc.job && *version) alloc.job = jobs.find(alloc.namespace_, alloc.job_id, **version, *create);
-  }
+Result<void> read_alloc(const json::Value& entry, const model::ReadOptions& here, const JobIndex& jobs,
+                        Allocation& alloc) {
+  if (auto done = read_entry(entry, alloc, here); !done) return done;
+  if (alloc.job && alloc.job->id.empty()) return refuse_job_without_id(here.path, here.place + "/Job");
+  alloc.extra.erase("JobVersion");
+  alloc.extra.erase("JobCreateIndex");
+  if (alloc.extra.size() == 0) alloc.extra = json::Value();
+  if (alloc.namespace_.empty()) alloc.namespace_ = "default";
+  const auto version = read_number(entry, "JobVersion", here), create = read_number(entry, "JobCreateIndex", here);
+  for (const auto* number : {&version, &create})
+    if (!*number) return tl::unexpected(number->error());
+  if (!alloc.job && *version) alloc.job = jobs.find(alloc.namespace_, alloc.job_id, **version, *create);
   return {};
+}
+
+template <class Document>
+Result<model::ClusterState> read_document(const Document& document, const std::string& path, Warnings& warnings) {
+  static const std::set<std::string_view> known = {"Index",
+                                                   "SchedulerConfig",
+                                                   "Nodes",
+                                                   "NodePools",
+                                                   "Namespaces",
+                                                   "Jobs",
+                                                   "JobVersions",
+                                                   "AllocJobs",
+                                                   "Allocs",
+                                                   "Evals",
+                                                   "Deployments",
+                                                   "HostVolumes",
+                                                   "HostVolumeClaims",
+                                                   "CSIVolumes",
+                                                   "CSIPlugins"};
+  for (const std::string& key : document.keys())
+    if (!known.contains(key)) warnings.push_back("unknown key " + shortened(key) + ", ignored");
+  model::ClusterState state;
+  model::ReadOptions whole;
+  whole.path = path;
+  const auto state_index = read_number(json::Value(json::Object{{"Index", document.member("Index")}}), "Index", whole);
+  if (!state_index) return tl::unexpected(state_index.error());
+  state.index = state_index->value_or(0);
+  if (const json::Value config = document.member("SchedulerConfig"); !config.is_null()) {
+    model::ReadOptions options;
+    options.path = path;
+    options.place = "/SchedulerConfig";
+    auto read = read_scheduler_config(config, options);
+    if (!read) return tl::unexpected(read.error());
+    state.scheduler_config = std::move(*read);
+  }
+  std::vector<JobPtr> older, of_allocs;
+  Result<void> done = read_values(document, "Nodes", path, state.nodes);
+  if (done) done = read_values(document, "NodePools", path, state.node_pools);
+  if (done) done = read_values(document, "Namespaces", path, state.namespaces);
+  if (done) done = read_jobs(document, "Jobs", path, state.jobs);
+  if (done) done = read_jobs(document, "JobVersions", path, older);
+  if (done) done = read_jobs(document, "AllocJobs", path, of_allocs);
+  if (!done) return tl::unexpected(done.error());
+  state.job_versions = state.jobs;
+  state.job_versions.insert(state.job_versions.end(), older.begin(), older.end());
+  JobIndex index;
+  index.add(state.job_versions);
+  index.add(of_allocs);
+  done = read_list(document, "Allocs", path,
+                   [&](const json::Value& entry, const model::ReadOptions& here, std::size_t count) {
+                     if (state.allocs.empty()) state.allocs.reserve(count);
+                     return read_alloc(entry, here, index, state.allocs.emplace_back());
+                   });
+  if (done) done = read_values(document, "Evals", path, state.evals);
+  if (done) done = read_values(document, "Deployments", path, state.deployments);
+  if (done) done = read_values(document, "HostVolumes", path, state.host_volumes);
+  if (done) done = read_values(document, "HostVolumeClaims", path, state.host_volume_claims);
+  if (done) done = read_values(document, "CSIVolumes", path, state.csi_volumes);
+  if (done) done = read_values(document, "CSIPlugins", path, state.csi_plugins);
+  if (!done) return tl::unexpected(done.error());
+  return state;
 }
 
 }  // namespace
@@ -165,76 +323,43 @@ Result<std::optional<std::uint64_t>> read_number(const json::Value& object, cons
   return value->as_uint();
 }
 
+namespace {
+constexpr const char* kMarks[] = {"Nodes", "Jobs", "Allocs"};  // each is a list in cluster files only
+}
+
 bool is_cluster_file(const json::Value& document) {
-  return document["Nodes"].is_array() || document["Jobs"].is_array() || document["Allocs"].is_array();
+  return std::any_of(std::begin(kMarks), std::end(kMarks), [&](const char* key) { return document[key].is_array(); });
+}
+
+bool is_cluster_file(const JsonElement& document) {
+  simdjson::dom::object object;
+  return document.get(object) == simdjson::SUCCESS &&
+         std::any_of(std::begin(kMarks), std::end(kMarks),
+                     [&](const char* key) { return object.at_key(key).is_array(); });
 }
 
 Result<model::ClusterState> read_cluster_file(const json::Value& document, const std::string& path,
                                               Warnings& warnings) {
-  static const std::set<std::string_view> known = {"Index",
-                                                   "SchedulerConfig",
-                                                   "Nodes",
-                                                   "NodePools",
-                                                   "Namespaces",
-                                                   "Jobs",
-                                                   "JobVersions",
-                                                   "AllocJobs",
-                                                   "Allocs",
-                                                   "Evals",
-                                                   "Deployments",
-                                                   "HostVolumes",
-                                                   "HostVolumeClaims",
-                                                   "CSIVolumes",
-                                                   "CSIPlugins"};
-  for (const json::Member& member : document.members())
-    if (!known.contains(member.key)) warnings.push_back("unknown key " + shortened(member.key) + ", ignored");
-  model::ClusterState state;
-  model::ReadOptions whole;
-  whole.path = path;
-  const auto state_index = read_number(document, "Index", whole);
-  if (!state_index) return tl::unexpected(state_index.error());
-  state.index = state_index->value_or(0);
-  if (const json::Value* config = document.find("SchedulerConfig"); config && !config->is_null()) {
-    model::ReadOptions options;
-    options.path = path;
-    options.place = "/SchedulerConfig";
-    auto read = read_scheduler_config(*config, options);
-    if (!read) return tl::unexpected(read.error());
-    state.scheduler_config = std::move(*read);
-  }
-  std::vector<JobPtr> older, of_allocs;
-  Result<void> done = read_values(document, "Nodes", path, state.nodes);
-  if (done) done = read_values(document, "NodePools", path, state.node_pools);
-  if (done) done = read_values(document, "Namespaces", path, state.namespaces);
-  if (done) done = read_jobs(document, "Jobs", path, state.jobs);
-  if (done) done = read_jobs(document, "JobVersions", path, older);
-  if (done) done = read_jobs(document, "AllocJobs", path, of_allocs);
-  if (!done) return tl::unexpected(done.error());
-  state.job_versions = state.jobs;
-  state.job_versions.insert(state.job_versions.end(), older.begin(), older.end());
-  JobIndex index;
-  index.add(state.job_versions);
-  index.add(of_allocs);
-  done = read_allocs(document, path, index, state.allocs);
-  if (done) done = read_values(document, "Evals", path, state.evals);
-  if (done) done = read_values(document, "Deployments", path, state.deployments);
-  if (done) done = read_values(document, "HostVolumes", path, state.host_volumes);
-  if (done) done = read_values(document, "HostVolumeClaims", path, state.host_volume_claims);
-  if (done) done = read_values(document, "CSIVolumes", path, state.csi_volumes);
-  if (done) done = read_values(document, "CSIPlugins", path, state.csi_plugins);
-  if (!done) return tl::unexpected(done.error());
-  return state;
+  return read_document(ValueDocument(document), path, warnings);
 }
 
-json::Value cluster_to_json(const model::ClusterState& state) {
-  json::Value out = json::Value::object();
-  out.set("Index", state.index);
+Result<model::ClusterState> read_cluster_file(const JsonElement& document, const std::string& path,
+                                              Warnings& warnings) {
+  const simdjson::dom::object object = document.get_object().value_unsafe();  // is_cluster_file() checked it
+  return read_document(ElementDocument(object), path, warnings);
+}
+
+namespace {
+
+template <class Writer>
+void write_cluster(const model::ClusterState& state, Writer& out) {
+  out.member("Index", json::Value(state.index));
   if (state.scheduler_config)
-    out.set("SchedulerConfig", model::to_json(*state.scheduler_config, model::WriteMode::sparse));
-  out.set("Nodes", write_list(state.nodes));
-  out.set("NodePools", write_list(state.node_pools));
-  out.set("Namespaces", write_list(state.namespaces));
-  out.set("Jobs", write_jobs(state.jobs));
+    out.member("SchedulerConfig", model::to_json(*state.scheduler_config, model::WriteMode::sparse));
+  write_list(out, "Nodes", state.nodes);
+  write_list(out, "NodePools", state.node_pools);
+  write_list(out, "Namespaces", state.namespaces);
+  write_jobs(out, "Jobs", state.jobs);
 
   std::map<JobKey, JobPtr> listed;
   JobIndex index;
@@ -245,36 +370,58 @@ json::Value cluster_to_json(const model::ClusterState& state) {
   for (const Allocation& alloc : state.allocs)
     if (alloc.job && listed.emplace(key_of(*alloc.job), alloc.job).second) of_allocs.push_back(alloc.job);
   index.add(state.jobs), index.add(older), index.add(of_allocs);
-  out.set("JobVersions", write_jobs(older));
-  if (!of_allocs.empty()) out.set("AllocJobs", write_jobs(of_allocs));
+  write_jobs(out, "JobVersions", older);
+  if (!of_allocs.empty()) write_jobs(out, "AllocJobs", of_allocs);
 
-  json::Array allocs;
-  allocs.reserve(state.allocs.size());
-  for (const Allocation& alloc : state.allocs) {
+  out.list("Allocs", state.allocs.size(), [&](std::size_t i) {
+    const Allocation& alloc = state.allocs[i];
     Allocation bare = alloc;
     bare.job.reset();
     json::Value entry = model::to_json(bare, model::WriteMode::sparse);
-    if (alloc.job) {
-      const JobPtr& known = listed.at(key_of(*alloc.job));
-      // The reader finds the job by the allocation's own namespace and job ID, so these must agree.
-      const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
-      if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
-        entry.set("JobVersion", alloc.job->version);
-        if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
-      } else {
-        entry.set("Job", write_registered_job(*alloc.job));
-      }
+    if (!alloc.job) return entry;
+    const JobPtr& known = listed.at(key_of(*alloc.job));
+    // The reader finds the job by the allocation's own namespace and job ID, so these must agree.
+    const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
+    if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
+      entry.set("JobVersion", alloc.job->version);
+      if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
+    } else {
+      entry.set("Job", write_registered_job(*alloc.job));
     }
-    allocs.push_back(std::move(entry));
+    return entry;
+  });
+  write_list(out, "Evals", state.evals);
+  write_list(out, "Deployments", state.deployments);
+  write_list(out, "HostVolumes", state.host_volumes);
+  write_list(out, "HostVolumeClaims", state.host_volume_claims);
+  write_list(out, "CSIVolumes", state.csi_volumes);
+  write_list(out, "CSIPlugins", state.csi_plugins);
+}
+
+}  // namespace
+
+json::Value cluster_to_json(const model::ClusterState& state) {
+  TreeWriter out;
+  write_cluster(state, out);
+  return out.take();
+}
+
+std::string cluster_text(const model::ClusterState& state) {
+  TextWriter out;
+  write_cluster(state, out);
+  return out.take();
+}
+
+std::string cluster_file_text(const json::Value& document) {
+  TextWriter out;
+  for (const auto& [key, value] : document.members()) {
+    if (value.is_array())
+      out.list(key, value.items().size(),
+               [&items = value.items()](std::size_t i) -> const json::Value& { return items[i]; });
+    else
+      out.member(key, value);
   }
-  out.set("Allocs", json::Value(std::move(allocs)));
-  out.set("Evals", write_list(state.evals));
-  out.set("Deployments", write_list(state.deployments));
-  out.set("HostVolumes", write_list(state.host_volumes));
-  out.set("HostVolumeClaims", write_list(state.host_volume_claims));
-  out.set("CSIVolumes", write_list(state.csi_volumes));
-  out.set("CSIPlugins", write_list(state.csi_plugins));
-  return out;
+  return out.take();
 }
 
 namespace {
@@ -296,13 +443,13 @@ std::size_t utf8_bytes(std::string_view text) {
 }  // namespace
 
 std::string as_utf8(std::string text) {
+  if (simdjson::validate_utf8(text)) return text;
   std::size_t good = 0;
   while (good < text.size()) {
     const std::size_t bytes = utf8_bytes(std::string_view(text).substr(good));
     if (bytes == 0) break;
     good += bytes;
   }
-  if (good == text.size()) return text;
   std::string out = text.substr(0, good);
   for (std::size_t at = good; at < text.size();) {
     const std::size_t bytes = utf8_bytes(std::string_view(text).substr(at));
@@ -310,31 +457,6 @@ std::string as_utf8(std::string text) {
     at += std::max<std::size_t>(bytes, 1);
   }
   return out;
-}
-
-std::string cluster_text(const model::ClusterState& state) { return cluster_file_text(cluster_to_json(state)); }
-
-std::string cluster_file_text(const json::Value& document) {
-  // One entry per line: line tools can read the file, at almost no cost.
-  std::string text = "{";
-  for (const json::Member& member : document.members()) {
-    if (text.size() > 1) text += ',';
-    text += "\n";
-    json::append_quoted(text, member.key);
-    text += ": ";
-    if (!member.value.is_array()) {
-      json::append_text(text, member.value);
-      continue;
-    }
-    text += "[";
-    for (std::size_t i = 0; i < member.value.items().size(); ++i) {
-      text += i == 0 ? "\n" : ",\n";
-      json::append_text(text, member.value.items()[i]);
-    }
-    text += "]";
-  }
-  text += "\n}\n";
-  return as_utf8(std::move(text));
 }
 
 }  // namespace berth::io

@@ -33,7 +33,11 @@ inline constexpr std::size_t kNameBytesMax = 4096;
 
 /// True if `document` looks like CLUSTER.json.
 [[nodiscard]] bool is_cluster_file(const json::Value& document);
+[[nodiscard]] bool is_cluster_file(const JsonElement& document);
+/// Reads such a document. One entry of its lists at a time becomes a value.
 [[nodiscard]] Result<model::ClusterState> read_cluster_file(const json::Value& document, const std::string& path,
+                                                            Warnings& warnings);
+[[nodiscard]] Result<model::ClusterState> read_cluster_file(const JsonElement& document, const std::string& path,
                                                             Warnings& warnings);
 
 /// Data that planning needs and that the sources lack.

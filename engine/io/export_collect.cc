@@ -694,6 +694,7 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
   warnings.insert(warnings.end(), t.warnings.begin(), t.warnings.end());
   model::ClusterState state;
   const auto move_into = [](auto& table, auto& list) {
+    list.reserve(table.entries.size());
     for (auto& [key, entry] : table.entries) list.push_back(std::move(entry.value));
   };
   t.name_node_stubs(warnings, missing);
@@ -730,6 +731,7 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
   std::map<std::tuple<std::string, std::string, std::uint64_t>, JobPtr> by_version;
   for (const auto& [key, job] : t.versions) by_version[{job->namespace_, job->id, job->version}] = job;
   std::unordered_map<JobPtr, JobPtr> shared;  // key: the job as the allocation brought it
+  state.allocs.reserve(t.allocs.entries.size());
   for (auto& [id, entry] : t.allocs.entries) {
     Allocation alloc = std::move(entry.value);
     if (const auto known = shared.find(alloc.job); alloc.job && known != shared.end()) {

@@ -154,8 +154,9 @@ struct Importer::State {
     simdjson::dom::parser parser;
     const auto document = parse_json_tree(parser, *text, file);
     if (!document) return tl::unexpected(document.error());
-    auto done =
-        is_export(*document) ? add_export(*document, file, source) : add_document(to_value(*document), file, source);
+    auto done = is_export(*document)         ? add_export(*document, file, source)
+                : is_cluster_file(*document) ? add_cluster(*document, file, source)
+                                             : collector_.add(to_value(*document), file);
     if (!done) return tl::unexpected(with_line(done.error(), *text));
     return {};
   }
@@ -165,10 +166,8 @@ struct Importer::State {
     return collector_.add_export(document, file);
   }
 
-  Result<void> add_document(const json::Value& document, const std::string& file, const std::string& source) {
-    if (is_cluster_file(document))
-      if (auto done = whole_cluster(source); !done) return done;
-    if (!is_cluster_file(document)) return collector_.add(document, file);
+  Result<void> add_cluster(const JsonElement& document, const std::string& file, const std::string& source) {
+    if (auto done = whole_cluster(source); !done) return done;
     if (!single_)
       return tl::unexpected(InputError{file, "", "is a CLUSTER.json among other sources", "name the file by itself"});
     whole_ = read_cluster_file(document, file, warnings_);
