@@ -60,12 +60,36 @@ void Watch::look(AllocRow row, bool removed) {
   group.live += static_cast<int>(live) - static_cast<int>(last.live);
   group.running += static_cast<int>(running) - static_cast<int>(last.running);
   waiting_for_clients_ += static_cast<int>(waits) - static_cast<int>(last.waits);
-  if (last.live && !live && last.placed_at != step_ && last.ended_at != step_) {
+  if (last.live && !live && !removed && last.placed_at != step_ && last.ended_at != step_) {
     last.ended_at = step_;
-    ended_.push_back(row);
+    ended_.push_back(ended_of(row));
   }
   last.live = live, last.running = running, last.waits = waits, last.there = !removed;
   settle(group);
+}
+
+/// A new allocation, with the one from before the step that it replaces.
+Placed Watch::placed_of(AllocRow row) const {
+  const tables::AllocTable& allocs = state().allocs;
+  AllocRow previous = allocs.relations[row].previous;
+  if (const auto& object = allocs.cold[row])
+    previous = cluster_->server().store().find_alloc(object->previous_allocation);
+  if (previous == tables::kNoRow || !allocs.exists(previous)) return {.row = row};
+  if (!is_new(previous)) return {row, previous, allocs.node[previous]};
+  const Placed& between = placed_[seen_[previous].placed_index];
+  return {row, between.replaced, between.from};
+}
+
+Ended Watch::ended_of(AllocRow row) const {
+  const tables::AllocTable& allocs = state().allocs;
+  Ended out{row, {allocs.job_key[row], allocs.group[row]}, allocs.name_index[row], allocs.node[row]};
+  out.evicted = allocs.desired[row] == Desired::evict;
+  if (!out.evicted) return out;
+  AllocRow by = allocs.relations[row].preempted_by;
+  if (const auto& object = allocs.cold[row])
+    by = cluster_->server().store().find_alloc(object->preempted_by_allocation);
+  if (by != tables::kNoRow && allocs.exists(by)) out.evictor = allocs.job_key[by];
+  return out;
 }
 
 std::optional<std::int64_t> Watch::missing(JobKeyRow job, std::string_view group) const {
@@ -106,9 +130,10 @@ void Watch::machine_gone(tables::NodeRow node) {
 
 void Watch::alloc_changed(const living::AllocChange& change) {
   if (change.is_new) {
-    seen(change.row) = {.placed_at = step_};
-    placed_.push_back(change.row);
+    seen(change.row) = {.placed_at = step_, .placed_index = static_cast<std::uint32_t>(placed_.size())};
+    placed_.push_back(placed_of(change.row));
   }
+  if (change.removed && is_new(change.row)) placed_[seen_[change.row].placed_index].row = tables::kNoRow;
   look(change.row, change.removed);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "advice/plan_text.h"
 #include "advice/question.h"
@@ -85,25 +86,15 @@ std::string WhatIf::job_words(tables::JobKeyRow job) const {
   return advice::job_text(state().text(key.job_id), state().text(key.job_namespace));
 }
 
+bool WhatIf::is_of_system(JobKeyRow job) const {
+  const tables::VersionRow version = state().jobs.keys[job].current;
+  return version != kNoRow && model::is_of_system(state().jobs.versions[version]->type);
+}
+
 std::string WhatIf::node_words(NodeRow node) const {
   const auto found = machines_.find(base::to_text(state().nodes.id(node)));
   return found == machines_.end() || found->second.name.empty() ? base::to_text(state().nodes.id(node))
                                                                 : found->second.name;
-}
-
-AllocRow WhatIf::previous_of(AllocRow row) const {
-  const auto& object = state().allocs.cold[row];
-  if (!object) return state().allocs.relations[row].previous;
-  if (object->previous_allocation.empty()) return kNoRow;
-  return cluster_->server().store().find_alloc(object->previous_allocation);
-}
-
-/// The job that evicted an allocation; "" if unknown.
-std::string WhatIf::evictor_of(AllocRow row) const {
-  const auto& object = state().allocs.cold[row];
-  const AllocRow by = object ? cluster_->server().store().find_alloc(object->preempted_by_allocation)
-                             : state().allocs.relations[row].preempted_by;
-  return by == kNoRow || !state().allocs.exists(by) ? "" : job_words(state().allocs.job_key[by]);
 }
 
 // ---------------------------------------------------------------- changes
@@ -347,35 +338,45 @@ Result<StepReport, std::string> WhatIf::take(const Step& step) {
 
 void WhatIf::report_allocs(StepReport& report) const {
   const tables::AllocTable& allocs = state().allocs;
-  const auto name_of = [&](AllocRow row) {
-    const std::uint32_t number = allocs.name_index[row];
-    const std::string& group = state().text(allocs.group[row]);
-    return number == tables::kOddName ? group : fmt::format("{}[{}]", group, number);
+  const auto name_of = [&](Symbol group, std::uint32_t number) {
+    return number == tables::kOddName ? state().text(group) : fmt::format("{}[{}]", state().text(group), number);
   };
-  // Finds replacements without a link to their predecessor, by job, group and number.
-  std::map<std::tuple<tables::JobKeyRow, Symbol, std::uint32_t>, AllocRow> places;
-  for (const AllocRow row : watch_.ended())
-    if (allocs.exists(row))
-      places.emplace(std::tuple(allocs.job_key[row], allocs.group[row], allocs.name_index[row]), row);
+  std::vector<Placed> live;
   std::set<AllocRow> replaced;
-  for (const AllocRow row : watch_.placed()) {
-    if (!allocs.exists(row) || allocs.terminal(row)) continue;
-    AllocRow from = previous_of(row);
-    while (from != kNoRow && watch_.is_new(from)) from = previous_of(from);
-    if (from == kNoRow || !allocs.exists(from)) {
-      const auto place = places.find({allocs.job_key[row], allocs.group[row], allocs.name_index[row]});
-      from = place == places.end() ? kNoRow : place->second;
-    }
-    if (from != kNoRow) replaced.insert(from);
-    report.placements.push_back({name_of(row), job_words(allocs.job_key[row]), node_words(allocs.node[row]),
-                                 from == kNoRow ? "" : node_words(allocs.node[from])});
+  for (const Placed& one : watch_.placed()) {
+    if (one.row == kNoRow || allocs.terminal(one.row)) continue;
+    live.push_back(one);
+    if (one.replaced != kNoRow) replaced.insert(one.replaced);
   }
-  for (const AllocRow row : watch_.ended()) {
-    if (!allocs.exists(row) || watch_.is_new(row)) continue;
-    if (allocs.desired[row] == Desired::evict)
-      report.evictions.push_back(
-          {name_of(row), job_words(allocs.job_key[row]), node_words(allocs.node[row]), evictor_of(row)});
-    else if (replaced.count(row) == 0)
+  // Ended allocations that no link leads to, by job, group and number. Those of system jobs have equal names on many
+  // nodes; only the one on the same node is replaced.
+  using Place = std::tuple<JobKeyRow, Symbol, std::uint32_t, NodeRow>;
+  std::map<Place, const Ended*> places;
+  const auto place_of = [&](JobKeyRow job, Symbol group, std::uint32_t number, NodeRow node) {
+    return Place(job, group, number, is_of_system(job) ? node : kNoRow);
+  };
+  for (const Ended& one : watch_.ended())
+    if (replaced.count(one.row) == 0 && one.number != tables::kOddName)
+      places.emplace(place_of(one.group.job, one.group.name, one.number, one.node), &one);
+  for (Placed& one : live) {
+    const AllocRow row = one.row;
+    if (one.replaced == kNoRow) {
+      const auto place =
+          places.find(place_of(allocs.job_key[row], allocs.group[row], allocs.name_index[row], allocs.node[row]));
+      if (place != places.end()) {
+        one.replaced = place->second->row, one.from = place->second->node;
+        replaced.insert(one.replaced);
+        places.erase(place);
+      }
+    }
+    report.placements.push_back({name_of(allocs.group[row], allocs.name_index[row]), job_words(allocs.job_key[row]),
+                                 node_words(allocs.node[row]), one.from == kNoRow ? "" : node_words(one.from)});
+  }
+  for (const Ended& one : watch_.ended()) {
+    if (one.evicted)
+      report.evictions.push_back({name_of(one.group.name, one.number), job_words(one.group.job), node_words(one.node),
+                                  one.evictor == kNoRow ? "" : job_words(one.evictor)});
+    else if (replaced.count(one.row) == 0)
       ++report.stopped;
   }
   const auto by_job = [](const auto& a, const auto& b) { return std::tie(a.job, a.alloc) < std::tie(b.job, b.alloc); };
@@ -415,11 +416,24 @@ std::vector<Waiting> WhatIf::waiting() const {
     if (!evals.exists(row) || evals.status[row] != tables::kEvalBlocked) continue;
     const auto eval = state().eval(row);
     if (!eval) continue;
+    const JobKeyRow job = evals.job_key[row];
+    const tables::VersionRow version = state().jobs.keys[job].current;
+    // It follows one whose plans were refused, which records no groups.
+    if (eval->failed_tg_allocs.empty() && version != kNoRow && !is_of_system(job))
+      for (const tables::CompiledGroup& group : state().jobs.versions[version]->groups) {
+        const std::string& name = state().text(group.name);
+        const std::int64_t missing = watch_.missing(job, name).value_or(group.count);
+        if (missing > 0)
+          out.emplace(std::pair(job_words(job), name), Waiting{.job = job_words(job),
+                                                               .group = name,
+                                                               .missing = missing,
+                                                               .reasons = "the plan applier refuses the plans"});
+      }
     for (const auto& [name, metric] : eval->failed_tg_allocs) {
-      Waiting& one = out[{job_words(evals.job_key[row]), name}];
-      one.job = job_words(evals.job_key[row]), one.group = name;
+      Waiting& one = out[{job_words(job), name}];
+      one.job = job_words(job), one.group = name;
       // A blocked evaluation that placed a part has the initially missing number; the groups have the present one.
-      const std::optional<std::int64_t> missing = watch_.missing(evals.job_key[row], name);
+      const std::optional<std::int64_t> missing = watch_.missing(job, name);
       one.missing = missing ? *missing : metric.coalesced_failures + 1;
       one.reasons = reasons_of(metric);
     }

@@ -106,8 +106,7 @@ class WhatIf {
   [[nodiscard]] std::vector<const model::Node*> nodes_of(const Selector& selector) const;
   [[nodiscard]] std::string job_words(tables::JobKeyRow job) const;
   [[nodiscard]] std::string node_words(tables::NodeRow node) const;
-  [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
-  [[nodiscard]] std::string evictor_of(tables::AllocRow row) const;
+  [[nodiscard]] bool is_of_system(tables::JobKeyRow job) const;
 
   Result<void, std::string> make(const Step& step, StepReport& report);
   Result<void, std::string> drain(const std::vector<const model::Node*>& nodes);

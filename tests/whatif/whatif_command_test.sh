@@ -91,4 +91,7 @@ printf 'drain all\ndrian all\n' > "$scratch/steps"
 refuses "steps:2: there is no step 'drian'; did you mean 'drain'" "$scratch/small.toml" --step-file "$scratch/steps"
 refuses '--deadline' "$scratch/small.toml" --drain all --deadline soon
 refuses 'no job' "$scratch/small.toml" --stop web
+# The scheduler finds room by eviction, the plan applier refuses (R-PREEMPT-202): nothing is placed, and the report says so.
+expect 3 tests/dryrun/small.json --register tests/dryrun/jobs/urgent.json
+says '^urgent +first +1 +this step +the plan applier refuses the plans$'
 [ "$failures" -eq 0 ]

@@ -1,6 +1,7 @@
 // Steps on a cluster of three racks: which allocations move, wait, are evicted, and how far groups fall short.
 #include "whatif/whatif.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,6 +159,43 @@ TEST_F(WhatIfTest, UpgradeBringsEachNodeBack) {
   EXPECT_EQ(report.after.allocs, 30);
   ASSERT_EQ(report.shortfalls.size(), 1u);
   EXPECT_LE(report.shortfalls[0].away_most, 2);
+}
+
+TEST_F(WhatIfTest, SystemAllocationsComeBackToTheirOwnNode) {
+  std::ofstream("whatif_agent.json") << R"({"Job": {"ID": "agent", "Type": "system", "Datacenters": ["*"],
+    "TaskGroups": [{"Name": "main", "Tasks": [{"Name": "main", "Driver": "exec", "Config": {"command": "x"}}]}]}})";
+  take(Change::submit, {"whatif_agent.json"});
+  const StepReport report = take(Change::upgrade, {"meta.rack=r1"});
+  EXPECT_EQ(report.placements.size(), 20u);
+  for (const Placement& one : report.placements) EXPECT_EQ(one.from, one.node);
+  EXPECT_EQ(report.stopped, 0);
+  std::remove("whatif_agent.json");
+}
+
+// A batch allocation holds the drain open for three hours. The leader's garbage collection removes the stopped
+// allocation of the service, and its evaluation, after one.
+TEST_F(WhatIfTest, MovesOfALongStepAreMovesAlthoughTheirAllocationsAreRemoved) {
+  const auto write = [](const char* file, const char* type) {
+    std::ofstream(file) << fmt::format(R"({{"Job": {{"ID": "{0}", "Type": "{0}", "Datacenters": ["*"], "TaskGroups": [
+      {{"Name": "main", "Tasks": [{{"Name": "main", "Driver": "exec", "Config": {{"command": "x"}}}}]}}]}}}})",
+                                       type);
+  };
+  write("whatif_service.json", "service"), write("whatif_batch.json", "batch");
+  Settings settings;
+  settings.drain_deadline_ns = 3 * 3600 * base::kSecond;
+  cluster_ = std::make_unique<WhatIf>(started(), settings);
+  for (const char* rack : {"meta.rack=r2", "meta.rack=r3"}) take(Change::drain, {rack});  // only r1 is left
+  for (const char* file : {"whatif_service.json", "whatif_batch.json"}) take(Change::submit, {file});
+  auto add = make_step(Change::add, {"1"});
+  ASSERT_TRUE(add && with_shape(*add, "cpu=8000,memory=16384,disk=100000"));
+  ASSERT_TRUE(cluster_->take(*add));
+  const StepReport report = take(Change::drain, {"meta.rack=r1"});
+  EXPECT_GT(report.length_s, 3 * 3600 - 60);
+  ASSERT_EQ(report.placements.size(), 1u);
+  EXPECT_EQ(report.placements[0].job, "service");
+  EXPECT_NE(report.placements[0].from, "");
+  EXPECT_EQ(report.stopped, 1);  // the batch allocation, at the deadline
+  for (const char* file : {"whatif_service.json", "whatif_batch.json"}) std::remove(file);
 }
 
 TEST_F(WhatIfTest, OtherStepsDoWhatTheySay) {
