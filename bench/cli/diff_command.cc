@@ -7,6 +7,8 @@
 #include "cli/outputs.h"
 #include "diff/text.h"
 #include "dryrun/request.h"
+#include "record/between.h"
+#include "record/text.h"
 
 namespace berth::cli {
 namespace {
@@ -18,7 +20,7 @@ constexpr int kDiffers = 3;
 struct DiffArguments {
   agent::SourceOptions sources;
   std::string before, after, json;
-  bool verbose = false, exit_code = false;
+  bool verbose = false, exit_code = false, decisions = false;
 };
 
 int run_diff(const DiffArguments& arguments) {
@@ -47,6 +49,13 @@ int run_diff(const DiffArguments& arguments) {
   document.set("format", "berth-diff"), document.set("version", kDiffVersion);
   document.set("a", arguments.before), document.set("b", arguments.after);
   document.set("differences", diff::to_json(report));
+  if (arguments.decisions) {
+    record::Between between(before->state, after->state);
+    record::Report decided;
+    if (auto done = record::decide_again(between, {}, decided); !done) return report_error(done.error(), 2);
+    print("\nDecisions between A and B, made again\n{}", record::decisions_text(decided, arguments.verbose));
+    record::add_decisions(decided, document.set("decisions", json::Value::object()));
+  }
   if (Outputs::write(arguments.json, json::to_text(document, 2) + "\n") != 0) return 1;
   return arguments.exit_code && !report.empty() ? kDiffers : 0;
 }
@@ -62,6 +71,9 @@ void add_diff(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("b", arguments->after, "the later one")->type_name("CLUSTER")->required();
   add_source_options(*command, arguments->sources);
+  command->add_flag("--decisions", arguments->decisions,
+                    "also decide the evaluations between A and B again, each on its state as far as A and B show it, "
+                    "and compare");
   command->add_flag("--exit-code", arguments->exit_code, "exit with 3 where something differs");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--json", arguments->json, "write the differences to this file")->type_name("FILE");

@@ -102,7 +102,7 @@ std::map<std::string, std::uint64_t> Outline::others() const {
       std::count_if(pending_.begin(), pending_.end(), [](const auto& entry) { return entry.second == "pending"; }));
   if (cancelled_ > 0) out["cancelled by a newer evaluation of the job"] = cancelled_;
   if (gave_up_ > 0) out["given up by the server"] = gave_up_;
-  if (unfinished > 0) out["not finished when the recording ends"] = unfinished;
+  if (unfinished > 0) out["not finished at the end"] = unfinished;
   return out;
 }
 

@@ -131,7 +131,9 @@ void Past::find_jobs(io::EventFrame& frame, const std::function<JobPtr(const mod
     const tables::AllocRow row = server_.store().find_alloc(alloc.id);
     const bool planned =
         frame.type == "PlanResult" && alloc.alloc_modify_index == frame.index && alloc.desired_status == "run";
-    if (planned) alloc.job = job_of(alloc);
+    if (alloc.job)
+      if (const JobPtr stored = version(alloc.namespace_, alloc.job_id, alloc.job->version)) alloc.job = stored;
+    if (planned && !alloc.job) alloc.job = job_of(alloc);
     if (!alloc.job && row != kNoRow && !planned) alloc.job = tables::to_alloc(state(), row).job;
     if (!alloc.job) {
       const tables::JobKeyRow key = server_.store().find_job_key(alloc.namespace_, alloc.job_id);

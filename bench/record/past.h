@@ -22,8 +22,8 @@ class Past {
   Past(const Past&) = delete;
   Past& operator=(const Past&) = delete;
 
-  /// Applies a frame. Events of allocations lack the version of their job: `job_of` returns it for an allocation that a
-  /// plan placed or updated; null: the current version.
+  /// Applies a frame. Events of allocations lack the version of their job: `job_of` returns it for an allocation
+  /// without one that a plan placed or updated; null: the current version.
   void apply(io::EventFrame frame, const std::function<JobPtr(const model::Allocation&)>& job_of);
   void set_config(const model::SchedulerConfiguration& config, std::uint64_t index);
   /// Sets the latest index. Entries without events raise it too, and it seeds the visiting order (R-RANK-302).

@@ -89,14 +89,24 @@ class Reader {
   virtual void take_skipped(std::uint64_t index) = 0;
 };
 
+/// What a reader can be given: a recording, or the changes between two states (between.h).
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// Passes everything to `reader`, in order. May be called again.
+  [[nodiscard]] virtual Result<void> read(Reader& reader) = 0;
+  /// Why the source lacks part of what this evaluation changed; null: it has all.
+  [[nodiscard]] virtual const char* why_unknown(const std::string& /*eval_id*/) const { return nullptr; }
+};
+
 /// A recording. Can be read any number of times; each time it is read from the file line by line.
-class Recording {
+class Recording final : public Source {
  public:
   /// Checks the first line of the file. Error: it is not a recording, or one of a later version.
   [[nodiscard]] static Result<Recording> open(const std::string& path);
 
   /// Passes every line to `reader`. Error: a line is damaged. A damaged last line is skipped and reported in notes().
-  [[nodiscard]] Result<void> read(Reader& reader);
+  [[nodiscard]] Result<void> read(Reader& reader) override;
 
   [[nodiscard]] const Header& header() const { return header_; }
   /// After read(): null if the file lacks its last line.

@@ -105,8 +105,12 @@ class ScoreFinder final : public Reader {
 
 class Replay final : public Reader {
  public:
-  Replay(Outline& outline, const OtherSettings& settings, Report& report)
-      : settings_(settings), report_(report), finished_(outline.take_finished()), configs_(outline.take_configs()) {
+  Replay(Source& source, Outline& outline, const OtherSettings& settings, Report& report)
+      : source_(source),
+        settings_(settings),
+        report_(report),
+        finished_(outline.take_finished()),
+        configs_(outline.take_configs()) {
     report_.finished = finished_.size();
   }
 
@@ -146,10 +150,10 @@ class Replay final : public Reader {
   }
 
   /// Adds the recorded scores to the explanation of the first difference.
-  Result<void> explain(Recording& recording) {
+  Result<void> explain() {
     if (!report_.first) return {};
     ScoreFinder finder(first_plan_, report_.first->alloc, first_nodes_[0]);
-    if (auto done = recording.read(finder); !done) return done;
+    if (auto done = source_.read(finder); !done) return done;
     for (std::size_t i = 0; i < report_.first->nodes.size(); ++i)
       report_.first->nodes[i].nomad = score_of(finder.metrics(), first_nodes_[i]);
     return {};
@@ -188,7 +192,9 @@ class Replay final : public Reader {
       const Finished& one = finished_[next_];
       progress_.update(next_);
       if (one.snapshot_index < past_->begin_index())
-        leave_out("decided on a state before the recording's");
+        leave_out("decided on a state before the first");
+      else if (const char* why = source_.why_unknown(one.eval_id))
+        leave_out(why);
       else if (one.snapshot_index < past_->index())
         leave_out("decided on a state that the recording passed already");
       else if (one.ran_out)
@@ -375,6 +381,7 @@ class Replay final : public Reader {
     return deployment ? past_->version(alloc.namespace_, alloc.job_id, deployment->job_version) : nullptr;
   }
 
+  Source& source_;
   const OtherSettings& settings_;
   Report& report_;
   const std::vector<Finished> finished_;
@@ -415,17 +422,21 @@ Result<Report> replay(Recording& recording, const OtherSettings& settings) {
   if (auto done = check_replay(recording, settings); !done) return tl::unexpected(done.error());
   Report report;
   report.address = recording.header().address;
-  Outline outline;
-  if (auto done = recording.read(outline); !done) return tl::unexpected(done.error());
-  outline.describe(report);
-  report.not_comparable = outline.others();
+  if (auto done = decide_again(recording, settings, report); !done) return tl::unexpected(done.error());
   report.notes = recording.notes();
   if (!recording.end()) report.notes.push_back("the recording was killed: it has no last line");
-  Replay replay(outline, settings, report);
-  if (auto done = recording.read(replay); !done) return tl::unexpected(done.error());
-  replay.end();
-  if (auto done = replay.explain(recording); !done) return tl::unexpected(done.error());
   return report;
+}
+
+Result<void> decide_again(Source& source, const OtherSettings& settings, Report& report) {
+  Outline outline;
+  if (auto done = source.read(outline); !done) return done;
+  outline.describe(report);
+  report.not_comparable = outline.others();
+  Replay replay(source, outline, settings, report);
+  if (auto done = source.read(replay); !done) return done;
+  replay.end();
+  return replay.explain();
 }
 
 }  // namespace berth::record

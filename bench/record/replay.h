@@ -74,6 +74,9 @@ struct Report {
 /// Error: the recording lacks topics that decisions need, or `settings` contain an unknown name.
 [[nodiscard]] Result<void> check_replay(const Recording& recording, const OtherSettings& settings);
 
+/// Decides the evaluations of any source. Error: it cannot be read. `settings` must have been checked.
+[[nodiscard]] Result<void> decide_again(Source& source, const OtherSettings& settings, Report& report);
+
 /// Error: the recording is damaged or lacks topics that decisions need, or `settings` contain an unknown name.
 [[nodiscard]] Result<Report> replay(Recording& recording, const OtherSettings& settings);
 

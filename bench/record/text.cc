@@ -148,7 +148,11 @@ json::Value to_json(const LifeReport& report) {
 std::string to_text(const Report& report, const OtherSettings& settings, bool verbose) {
   std::string out = recording_text(report);
   if (!settings.empty()) out += "Decided with " + settings_words(settings) + ", each on the recorded state\n";
-  out += fmt::format("Evaluations    {} finished, {} compared\n", report.finished, report.compared);
+  return out + decisions_text(report, verbose);
+}
+
+std::string decisions_text(const Report& report, bool verbose) {
+  std::string out = fmt::format("Evaluations    {} finished, {} compared\n", report.finished, report.compared);
   out += fmt::format("  equal        {} ({})\n", report.equal, percent(report.equal, report.compared));
   out += fmt::format("  different    {}\n", report.different.size());
   for (const auto& [reason, count] : report.not_comparable)
@@ -183,6 +187,11 @@ std::string to_text(const Report& report, const OtherSettings& settings, bool ve
 json::Value to_json(const Report& report) {
   json::Value out = json::Value::object();
   out.set("recording", recording_json(report)).set("states", report.states);
+  add_decisions(report, out);
+  return out;
+}
+
+void add_decisions(const Report& report, json::Value& out) {
   json::Value& evals = out.set("evaluations", json::Value::object());
   evals.set("finished", report.finished), evals.set("compared", report.compared), evals.set("equal", report.equal);
   evals.set("different", std::uint64_t{report.different.size()});
@@ -216,7 +225,6 @@ json::Value to_json(const Report& report) {
       nodes.push(std::move(one));
     }
   }
-  return out;
 }
 
 }  // namespace berth::record

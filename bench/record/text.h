@@ -14,6 +14,10 @@ inline constexpr std::size_t kShown = 10;
 
 [[nodiscard]] json::Value to_json(const Report& report);
 
+/// The part of both that does not describe a recording.
+[[nodiscard]] std::string decisions_text(const Report& report, bool verbose);
+void add_decisions(const Report& report, json::Value& out);
+
 [[nodiscard]] std::string to_text(const LifeReport& report, const OtherSettings& settings);
 [[nodiscard]] json::Value to_json(const LifeReport& report);
 

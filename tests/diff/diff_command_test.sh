@@ -75,4 +75,22 @@ refuses 'cut.snap' "$scratch/cut.snap" "$scratch/1.json"
 cp "$scratch/1.json" "$scratch/keep.json"
 refuses 'keep.json' "$scratch/1.json" "$scratch/keep.json" --json "$scratch/keep.json"
 cmp -s "$scratch/1.json" "$scratch/keep.json" || broken "berth diff wrote over its input"
+# The decisions between both, on states restored from them; most differences come from what neither state shows.
+expect 0 $recorded/stage-02.snap $later --decisions --json "$scratch/report.json"
+says '^Decisions between A and B, made again$'
+says '^  not compared [0-9]+: its allocations were changed again later$'
+python3 - "$scratch/report.json" bench/schema/berth-diff.json <<'PYTHON' || broken "the decisions are not what Nomad decided"
+import json, sys
+import jsonschema
+report, schema = (json.load(open(path)) for path in sys.argv[1:3])
+jsonschema.validate(report, schema)
+decisions = report["decisions"]
+evals = decisions["evaluations"]
+assert evals["compared"] >= 35 and evals["equal"] >= 0.85 * evals["compared"], evals
+assert evals["equal"] + evals["different"] == evals["compared"] == len(decisions["different"]) + evals["equal"], evals
+assert decisions["nomad"]["placed"] == decisions["berth"]["placed"] > 0, decisions
+PYTHON
+# Between a state and itself nothing is decided.
+expect 0 $recorded/stage-02.snap $recorded/stage-02.snap --decisions
+says '^Evaluations    0 finished, 0 compared$'
 [ "$failures" -eq 0 ]
