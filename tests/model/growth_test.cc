@@ -55,9 +55,9 @@ TEST_P(Growth, JobListsCostLinearTime) {
   };
   const auto growth = [&](auto work) {
     prepare(size);
-    const double small = testing::least_cpu_ns([&] { work(); });
+    const double small_ns = testing::least_cpu_ns(work);
     prepare(testing::kGrowth * size);
-    return testing::least_cpu_ns([&] { work(); }) / small;
+    return testing::growth_from(small_ns, work);
   };
   using testing::kLinearAtMost;
   EXPECT_LT(growth([&] { EXPECT_FALSE(read_file_of_job(document)->id.empty()); }), kLinearAtMost)

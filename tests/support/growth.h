@@ -17,10 +17,11 @@ inline constexpr std::size_t kGrowth = 8;       ///< times as large
 inline constexpr double kLinearAtMost = 24.0;   ///< times as expensive, with room for caches and noise
 inline constexpr double kTooShortNs = 200'000;  ///< shorter times are noise and count as this much
 
+/// `enough_ns`: a run that takes less is the last, because the caller wants to know only whether some run does.
 template <class Work>
-double least_cpu_ns(Work work, int runs = 3) {
+double least_cpu_ns(Work work, double enough_ns = 0) {
   double least = std::numeric_limits<double>::max();
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < 3 && least >= enough_ns; ++run) {
     timespec begin{}, end{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
     work();
@@ -31,11 +32,18 @@ double least_cpu_ns(Work work, int runs = 3) {
   return std::max(least, kTooShortNs);
 }
 
-/// Cost of `work(kGrowth * size)` divided by the cost of `work(size)`.
+/// Cost of `larger` divided by `small_ns`, the cost of the same work on 1/kGrowth of the input; exact only if it is
+/// kLinearAtMost or more.
+template <class Work>
+double growth_from(double small_ns, Work larger) {
+  return least_cpu_ns(larger, small_ns * kLinearAtMost) / small_ns;
+}
+
+/// growth_from() of `work` from `size` to kGrowth times as much.
 template <class Work>
 double growth_of(Work work, std::size_t size) {
-  const double small = least_cpu_ns([&] { work(size); });
-  return least_cpu_ns([&] { work(kGrowth * size); }) / small;
+  const double small_ns = least_cpu_ns([&] { work(size); });
+  return growth_from(small_ns, [&] { work(kGrowth * size); });
 }
 
 }  // namespace berth::testing
