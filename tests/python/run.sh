@@ -11,7 +11,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n 5 "$work/log"; exit 1; }
 python3 -m venv "$work/venv" 2> "$work/log" || { echo "no virtual environment: $(tail -n 1 "$work/log"); install python3-venv"; exit 77; }
-if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel "gymnasium>=1.0" "optuna>=3" > "$work/log" 2>&1; then
+# Few modules of these packages are imported: compiling all of them to bytecode takes longer than the tests.
+install=(install --quiet --disable-pip-version-check --no-compile)
+if ! "$work/venv/bin/pip" "${install[@]}" "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel "gymnasium>=1.0" "optuna>=3" > "$work/log" 2>&1; then
   tail -n 3 "$work/log"
   echo "the Python packages cannot be installed"
   exit 77
@@ -22,15 +24,15 @@ wheel=("$work"/wheels/berth-*.whl)
 [[ ${wheel[*]} == *-manylinux_*_x86_64.whl || $(uname -m) != x86_64 ]] || { echo "not one wheel for manylinux: ${wheel[*]}"; exit 1; }
 
 # Away from the checkout and the installation, without anything in the environment that names them.
-python3 -m venv "$work/fresh"
-"$work/fresh/bin/pip" install --quiet --disable-pip-version-check "${wheel[0]}"
+python3 -m venv --without-pip "$work/fresh"
+"$work/venv/bin/pip" --python "$work/fresh/bin/python" "${install[@]}" "${wheel[0]}"
 mv "$work/prefix" "$work/elsewhere"
 mkdir "$work/empty"
 (cd "$work/empty" && env -i PATH=/usr/bin:/bin "$work/fresh/bin/python" "$root/tests/python/fresh.py" && env -i PATH=/usr/bin:/bin "$work/fresh/bin/berth" run quickstart --label smoke --quiet) \
   > "$work/log" 2>&1 || { cat "$work/log"; echo "the wheel does not work alone"; exit 1; }
 mv "$work/elsewhere" "$work/prefix"
 
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "${wheel[0]}"
+"$work/venv/bin/pip" "${install[@]}" --no-deps "${wheel[0]}"
 export BERTH_PROGRAM="$work/prefix/bin/berth"
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider tests/python "$@"
 sed -n '/^```python$/,/^```$/{/^```/d;p}' README.md > "$work/readme.py"
