@@ -38,6 +38,7 @@ class Agent:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and body are two writes; the second would wait for an acknowledgement
 
             def log_message(self, *_):
                 pass
@@ -62,7 +63,7 @@ class Agent:
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
             scheme = "https"
         self.address = "%s://127.0.0.1:%d" % (scheme, self.server.server_address[1])
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()  # s until shutdown() returns
 
     def __enter__(self):
         return self
