@@ -16,6 +16,7 @@ A `Matching` belongs to one scenario. It maps identifiers of the recording to th
 Everything else must be equal: every key, every text, every number.
 """
 import collections
+import functools
 import json
 import re
 
@@ -235,6 +236,19 @@ def batch_of(value):
     return None
 
 
+# Few keys and texts are compared a million times: what the patterns find in them is cached.
+@functools.lru_cache(1 << 14)
+def kind_of_key(key):
+    """Whether values of this key are times, and whether they are indexes."""
+    return bool(TIME_KEYS.search(key)) and key not in NOT_TIMES, bool(INDEX_KEYS.search(key))
+
+
+@functools.lru_cache(1 << 14)
+def has_token(key):
+    return bool(TOKEN.search(key))
+
+
+@functools.lru_cache(1 << 14)
 def masked_text(text):
     """A text without what chance decides, apart from identifiers."""
     text = INSTANT.sub("<instant>", text)
@@ -278,13 +292,14 @@ class Comparison:
             return
         if key in NODE_KEYS or (key == "Key" and isinstance(recorded, str) and recorded in self.matching.nodes):
             return self.node(recorded, here, where)
-        if TIME_KEYS.search(key) and key not in NOT_TIMES and not isinstance(recorded, (dict, list, bool)):
+        is_time, is_index = kind_of_key(key)
+        if is_time and not isinstance(recorded, (dict, list, bool)):
             if (recorded in ZERO_TIMES) != (here in ZERO_TIMES) or isinstance(here, (dict, list)):
                 self.differ(where, "time", recorded, here)
             elif type(recorded) is not type(here) and None not in (recorded, here):
                 self.differ(where, "type", recorded, here)
             return
-        if INDEX_KEYS.search(key) and isinstance(recorded, int) and not isinstance(recorded, bool):
+        if is_index and isinstance(recorded, int) and not isinstance(recorded, bool):
             return self.index(recorded, here, where, key)
         if key in JITTERED and as_number(recorded) and as_number(here):
             if type(recorded) is not type(here) or not 0.79 < as_number(here) / as_number(recorded) < 1.26:
@@ -389,14 +404,16 @@ class Comparison:
 
     def keys(self, recorded, here, where):
         """{name for a path: (recorded key, key here)}; keys that are identifiers are paired."""
-        result, left_over, right_over = {}, [], [k for k in here if TOKEN.search(k)]
+        if recorded.keys() == here.keys() and not any(map(has_token, recorded)):
+            return {k: (k, k) for k in recorded}
+        result, left_over, right_over = {}, [], [k for k in here if has_token(k)]
         for k in recorded:
-            if not TOKEN.search(k):
+            if not has_token(k):
                 result[k] = (k, k if k in here else None)
             else:
                 left_over.append(k)
         for k in here:
-            if not TOKEN.search(k) and k not in recorded:
+            if k not in recorded and not has_token(k):
                 result[k] = (None, k)
         number = 0
         for certain in (True, False):
@@ -564,7 +581,7 @@ class Comparison:
     # --- order of indexes ---
     def ages(self, recorded, here, where):
         """Of one object's indexes none may be newer here than one that is newer there."""
-        keys = [k for k in recorded if INDEX_KEYS.search(k) and k in here and k not in UNRELATED and
+        keys = [k for k in recorded if k in here and kind_of_key(k)[1] and k not in UNRELATED and
                 all(isinstance(x[k], int) and x[k] > 0 for x in (recorded, here))]
         for a in keys:
             for b in keys:
