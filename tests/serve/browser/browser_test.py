@@ -125,7 +125,9 @@ class Cluster(PageTest):
         server.call("PUT", f"/v1/node/{nodes[0]['ID']}/eligibility", {"Eligibility": "ineligible"})
         cls.node = nodes[1]
         server.call("PUT", "/v1/berth/fault", {"Kind": "partition", "NodeID": nodes[2]["ID"]})
+        server.call("PUT", "/v1/berth/speed", {"Speed": "1000"})  # minutes until the heartbeat is missed
         server.wait_until("the node is down", lambda: server.call("GET", f"/v1/node/{nodes[2]['ID']}")["Status"] != "ready")
+        server.call("PUT", "/v1/berth/speed", {"Speed": "10"})
         cls.down = nodes[2]
 
     def test_overview(self):
@@ -152,18 +154,21 @@ class Cluster(PageTest):
         for name, width, height, scheme in [("light", 1280, 1900, "light"), ("dark", 1280, 1900, "dark"), ("phone", 390, 2600, "light"), ("phone-dark", 390, 2600, "dark")]:
             page = self.open("/ui/", width, height, scheme)
             expect(page.locator("#map-section small")).to_have_text("300 shown")
-            page.wait_for_timeout(2500)
+            for chart in ("#map", "#timeline"):
+                self.server.wait_until(f"{chart} is drawn", lambda: colours(page, chart) >= 4)
             page.screenshot(path=ARTIFACTS / f"{name}.png")
             self.assertGreater((ARTIFACTS / f"{name}.png").stat().st_size, 20_000)
             self.check_clean()
         alloc = self.server.call("GET", "/v1/job/web/allocations")[0]
-        for name, path in [("job", "/ui/jobs/tooBig@default"), ("node", f"/ui/clients/{self.node['ID']}"), ("allocation", f"/ui/allocations/{alloc['ID']}"),
-                           ("evaluation", f"/ui/evaluations/{alloc['EvalID']}"), ("nodes", "/ui/clients"), ("evaluations", "/ui/evaluations")]:
+        for name, path, title in [("job", "/ui/jobs/tooBig@default", "Job tooBig"), ("node", f"/ui/clients/{self.node['ID']}", f"Node {self.node['Name']}"),
+                                  ("allocation", f"/ui/allocations/{alloc['ID']}", f"Allocation {alloc['Name']}"),
+                                  ("evaluation", f"/ui/evaluations/{alloc['EvalID']}", f"Evaluation {alloc['EvalID'][:8]}"),
+                                  ("nodes", "/ui/clients", "Nodes"), ("evaluations", "/ui/evaluations", "Evaluations")]:
             for width, scheme in [(1280, "light"), (390, "dark")]:
                 page = self.open(path, width, 1200, scheme)
                 page.wait_for_load_state("load")
+                expect(page.locator("h1")).to_have_text(title)
                 expect(page.locator("#problem")).to_be_hidden()
-                page.wait_for_timeout(1000)
                 page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png")
                 self.check_clean()
 
