@@ -123,10 +123,8 @@ done
 
 # 10. No file names a path of the machine it was written on. (Letters in brackets keep this line from finding itself.)
 violations=$scratch/violations
-for file in "${files[@]}"; do
-  case "$file" in *.gz | *.png) continue ;; esac
-  grep -nIE '/wor[k]/|/tmp/bash_job[s]|/home/[a-z]+/|/roo[t]/|BRIEF\.m[d]' "$file" | sed "s|^|$file:|" | head -n 3 >> "$violations"
-done
+printf '%s\n' "${files[@]}" | grep -vE '\.(gz|png)$' |
+  xargs -d '\n' grep -m 3 -nHIE '/wor[k]/|/tmp/bash_job[s]|/home/[a-z]+/|/roo[t]/|BRIEF\.m[d]' > "$violations"
 if [ -s "$violations" ]; then
   cat "$violations" >&2
   broken "the lines above name a path of one machine"
