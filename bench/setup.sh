@@ -19,15 +19,21 @@ berth_packages() {
   done
 }
 
+# berth_missing GROUP...: those of them that are not installed.
+berth_missing() {
+  local package
+  while read -r package; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+  done < <(berth_packages "$@")
+}
+
 # berth_install GROUP...: installs the packages of these groups that are not there; silent about those that are.
 berth_install() {
   command -v dpkg-query > /dev/null && command -v apt-get > /dev/null ||
     die "this is not a Debian system (no apt-get)" \
       "install the counterparts of bench/packages.txt by hand, then: cmake --preset release && cmake --build --preset release"
-  local package missing=() as_root=()
-  while read -r package; do
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
-  done < <(berth_packages "$@")
+  local missing as_root=()
+  mapfile -t missing < <(berth_missing "$@")
   if [ ${#missing[@]} -eq 0 ]; then
     say "packages: nothing missing"
     return

@@ -6,9 +6,20 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../bench/setup.sh"
 
-berth_install tools libraries checks
+berth_install tools libraries
 # shellcheck disable=SC2086  # several arguments in one variable
-berth_configure release ${BERTH_CMAKE_ARGS:-}
+if [ -n "$(berth_missing checks)" ]; then
+  # They are fetched while the compiler works. What the build makes of them, such as runs under MPI, follows: --fresh looks
+  # for all of them again and compiles nothing twice.
+  (berth_install checks) &
+  checks=$!
+  berth_configure release ${BERTH_CMAKE_ARGS:-}
+  berth_build release
+  wait "$checks"
+  berth_configure release --fresh ${BERTH_CMAKE_ARGS:-}
+else
+  berth_configure release ${BERTH_CMAKE_ARGS:-}
+fi
 berth_build release
 say "testing"
 # One test more than cores: some wait for agents, browsers and clocks.

@@ -54,6 +54,20 @@ END
 CTEST_STATUS=8 closing "no test" "0 passed, 1 failed, 0 skipped" 1 <<< "No tests were found!!!"
 grep -q '^--build .*build/release$' "$CALLS" || broken "tests/run.sh does not build everything"
 
+# Packages that only tests need are installed while the build runs; afterwards it looks for them and builds what they allow.
+stand_in dpkg-query '[ "${@: -1}" = chromium ] && [ ! -e "$ARRIVED" ] || echo installed'
+stand_in apt-get '/bin/sleep 0.5; touch "$ARRIVED"'
+stand_in sudo 'exec "$@"'
+: > "$CALLS"
+ARRIVED=$work/arrived closing "packages on the way" "1 passed, 0 failed, 0 skipped" 0 << 'END'
+1/1 Test #1: base ............................   Passed    0.03 sec
+100% tests passed, 0 tests failed out of 1
+END
+same "steps with packages on the way" \
+  "$(printf -- '--preset release\n--build %s\n--preset release --fresh\n--build %s' "$work/checkout/build/release" "$work/checkout/build/release")" "$(cat "$CALLS")"
+[ -e "$work/arrived" ] || broken "tests/run.sh does not install the packages of the tests"
+stand_in dpkg-query 'echo installed'
+
 # quickstart builds what the main job needs, runs it, then builds the whole program and nothing else; a slow build tells how far it is, as there is no terminal here.
 : > "$CALLS"
 mkdir -p "$work/checkout/build/release"
