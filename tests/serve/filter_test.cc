@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "support/sanitized.h"
+
 namespace berth::http {
 namespace {
 
@@ -196,7 +198,7 @@ Drawn draw(std::mt19937_64& random, int depth) {
 TEST(Filter, AgreesWithACalculation) {
   std::mt19937_64 random(20);
   const model::Node object = node();
-  for (int i = 0; i < 5'000; ++i) {
+  for (std::uint64_t i = 0; i < berth::testing::rounds(5'000); ++i) {
     const Drawn drawn = draw(random, 4);
     ASSERT_EQ(ask(drawn.text, object), drawn.holds ? "true" : "false") << drawn.text;
   }
@@ -211,7 +213,7 @@ TEST(Filter, AnswersWhateverComesIn) {
   std::mt19937_64 random(21);
   const model::Node object = node();
   std::size_t parsed = 0;
-  for (int i = 0; i < 100'000; ++i) {
+  for (std::uint64_t i = 0; i < berth::testing::rounds(100'000); ++i) {
     std::string text;
     for (std::size_t left = random() % 14; left > 0; --left) {
       text += pieces[random() % std::size(pieces)];

@@ -5,6 +5,7 @@
 #include <deque>
 #include <random>
 
+#include "support/sanitized.h"
 #include "tables/check.h"
 #include "tables/commit.h"
 #include "tables/export.h"
@@ -198,7 +199,7 @@ std::vector<std::string> shown(const Snapshot& state) {
 }
 
 TEST(History, SnapshotsShowWhatTheyShowed) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= berth::testing::rounds(20, 4); ++seed) {
     SCOPED_TRACE(seed);
     Churn churn(seed);
     std::mt19937_64 random(seed);
