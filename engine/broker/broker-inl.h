@@ -28,6 +28,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "base/heap.h"
 #include "broker/broker.h"
 
@@ -85,6 +86,7 @@ BasicBroker<Atomic>::BasicBroker(const Config& config)
       jobs_(std::make_unique<Atomic<std::uint64_t>[]>(config.jobs)),
       stripes_(std::make_unique<Stripe[]>(kStripes)),
       random_state_(config.type_seed.value_or(0)) {
+  BERTH_ASSERT(exact_ || !config.queue);
   if (exact_) return;
   for (auto& queue : ready_)
     queue = std::make_unique<BasicReadyQueue<Atomic>>(static_cast<std::uint32_t>(config.priority_max) + 2);
@@ -243,6 +245,7 @@ void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
   if (!(queues_used_.load(std::memory_order_relaxed) & bit)) queues_used_.fetch_or(bit, std::memory_order_relaxed);
   count(queue, 1, 0);
   if (exact_) {
+    if (config_.queue) return by_policy_.push(eval, queue, config_.queue->place(eval));
     base::heap_push(heaps_[index_of(queue)], eval, [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
     return;
   }
@@ -278,6 +281,10 @@ std::uint64_t BasicBroker<Atomic>::draw() {  // splitmix64
 
 template <template <class> class Atomic>
 std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet queues) {  // R-CTRL-324
+  if (config_.queue) {
+    const auto next = by_policy_.pop(queues);
+    return next ? std::optional(note_popped(next->first, next->second)) : std::nullopt;
+  }
   std::array<Queue, kQueueCount> best{};
   std::uint32_t best_count = 0;
   std::int32_t priority = 0;
@@ -294,9 +301,15 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet
   const Queue queue = best[best_count > 1 && config_.type_seed ? draw() % best_count : 0];
   const Eval eval =
       base::heap_pop(heaps_[index_of(queue)], [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
+  return note_popped(eval, queue);
+}
+
+/// Notes the facts of an evaluation that was taken from its heap.
+template <template <class> class Atomic>
+std::pair<EvalRow, Queue> BasicBroker<Atomic>::note_popped(const Eval& eval, Queue queue) {
   row_of(eval.row).facts = {eval.job,          eval.job_id,       eval.priority, eval.type,
                             eval.create_index, eval.modify_index, eval.wait_ns,  eval.wait_until_ns};
-  return std::pair(eval.row, queue);
+  return {eval.row, queue};
 }
 
 template <template <class> class Atomic>

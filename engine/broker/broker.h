@@ -23,7 +23,8 @@
 // Order. `exact` is identical to Nomad's: heaps by (priority, create index) with their ties, and the choice of the type
 // by the last leaf (R-CTRL-310 to 314). `concurrent` is by priority, then by the order in which evaluations became
 // ready; the evaluations of one enqueue call become visible one by one (the caller passes them in the order of
-// R-CTRL-320).
+// R-CTRL-320). With a queue policy (Config::queue), which needs `exact`, PolicyQueue (policy_queue.h) replaces the
+// heaps.
 //
 // Accounting. Every accepted evaluation is acked, cancelled (taken by take_cancelable), dropped, or still held:
 // totals() counts the first three, contents() lists the last. Calls that fail change none of them.
@@ -42,6 +43,7 @@
 #include <vector>
 
 #include "broker/eval.h"
+#include "broker/policy_queue.h"
 #include "broker/pool.h"
 #include "broker/ready_queue.h"
 #include "model/quirks.h"
@@ -76,6 +78,8 @@ struct Config {
   std::int32_t priority_max = 100;         ///< `concurrent`: priorities above it (core's 32767) share one level above
   std::optional<std::uint64_t> type_seed;  ///< seed of the draw among types of equal priority (R-CTRL-324); none = the
                                            ///< first type
+  /// `exact` only: the order of ready evaluations in place of priority; must outlive the broker. Null: Nomad's order.
+  QueueOrder* queue = nullptr;
 };
 
 struct Delivery {
@@ -157,7 +161,7 @@ class BasicBroker {
       return any;
     }
     for (const std::vector<Eval>& heap : heaps_) any |= !heap.empty();
-    return any;
+    return any || !by_policy_.empty();
   }
 
   /// Enqueues in the given order (R-CTRL-316, 317, 320: the caller sorts by create index, then ID). A row that is
@@ -169,9 +173,13 @@ class BasicBroker {
   Expected<std::optional<Delivery>> dequeue(QueueSet queues, std::int64_t now_ns);
 
   /// Forecast of the first `count` evaluations that dequeue() would hand out if nothing else happened, in that order.
-  /// Exact unless elements of a heap tie or types are drawn. `exact` only. Cost: O(count log count), independent of the
+  /// Exact unless elements of a heap tie or types are drawn. `exact` only; nothing with a queue policy, whose order may
+  /// change with every decision. Cost: O(count log count), independent of the
   /// number of evaluations.
   void peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const;
+
+  /// With a queue policy: the share of one of its lines, such as the dominant share of a namespace. Not NaN.
+  void set_share(std::uint32_t line, double share) { by_policy_.set_share(line, share); }
 
   /// Ends the delivery: releases the job, its best pending evaluation becomes ready, the others cancelable
   /// (R-CTRL-333). Faults: not_found, wrong_token, timer_stopped.
@@ -268,6 +276,7 @@ class BasicBroker {
   void release_job(JobKeyRow job);
   bool is_dropped(EvalRow eval, Queue queue);
   std::optional<std::pair<EvalRow, Queue>> pop_exact(QueueSet queues);
+  std::pair<EvalRow, Queue> note_popped(const Eval& eval, Queue queue);
   std::optional<std::pair<EvalRow, Queue>> pop_concurrent(QueueSet queues);
   Expected<void> change_timer(EvalRow row, Token token, std::int64_t now_ns, bool run, bool must_run);
 
@@ -288,6 +297,7 @@ class BasicBroker {
   std::unique_ptr<Atomic<std::uint64_t>[]> jobs_;  // holder + 1 << 32 | newest pending node + 1
   std::array<std::unique_ptr<BasicReadyQueue<Atomic>>, kQueueCount> ready_;  // concurrent
   std::array<std::vector<Eval>, kQueueCount> heaps_;                         // exact
+  PolicyQueue by_policy_;                                                    // exact, with a queue policy
   NodePool<Node, Atomic> nodes_;
   BasicFifo<Atomic> cancelable_;
   std::unique_ptr<Stripe[]> stripes_;

@@ -40,6 +40,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
     while (queue && queue->pop(row)) {
     }
   for (auto& items : heaps_) items.clear();
+  by_policy_.clear();
   while (cancelable_.pop(row)) {
   }
   for (std::uint32_t i = 0; i < kStripes; ++i) {
@@ -153,6 +154,7 @@ Contents BasicBroker<Atomic>::contents() {
   };
   for (std::uint32_t q = 0; q < kQueueCount; ++q) {
     for (const Eval& eval : heaps_[q]) out.ready[q].push_back(eval.row);
+    by_policy_.list(static_cast<Queue>(q), out.ready[q]);
     if (ready_[q])
       look(
           *ready_[q], [&](EvalRow r) { ready_[q]->push(level(row_of(r).facts.priority), index_of(r)); }, out.ready[q]);
