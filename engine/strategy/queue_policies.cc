@@ -1,0 +1,151 @@
+// Berth's built-in queue policies, and their registry. The contract is in berth/queue.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "berth/queue.h"
+#include "strategy/parsing.h"
+
+namespace berth::strategy {
+namespace {
+
+constexpr double kNsPerMinute = 6e10;
+
+struct Fifo {
+  [[nodiscard]] double key(const WaitingJob&) const { return 0; }  // equal keys: the order of arrival
+};
+
+struct Shortest {
+  double error;
+  std::uint64_t seed;
+  [[nodiscard]] double key(const WaitingJob& job) const {
+    if (job.run_time_ns < 0) return std::numeric_limits<double>::infinity();
+    const auto run_time = static_cast<double>(job.run_time_ns);
+    return error == 0 ? run_time : run_time * std::exp(error * normal(job.number));
+  }
+  /// A draw from the standard normal distribution for a job, the same at each of its evaluations (Box and Muller).
+  [[nodiscard]] double normal(std::uint64_t number) const {
+    base::Random random(base::mix64(seed) ^ number, "run time prediction");
+    const double radius = std::sqrt(random.exponential(2));
+    return radius * std::cos(2 * std::numbers::pi * random.unit());
+  }
+};
+
+/// Priority in points plus points for the time waited. All jobs gain points at the same rate, so their order does not
+/// change while they wait, and the points at time 0 decide it.
+struct Ageing {
+  double per_minute;
+  [[nodiscard]] double key(const WaitingJob& job) const {
+    return per_minute * (static_cast<double>(job.arrived_ns) / kNsPerMinute) - job.priority;
+  }
+};
+
+struct FairShare {
+  NamespaceWeights weights;
+  [[nodiscard]] double key(const WaitingJob& job) const { return -job.priority; }
+};
+
+template <class P>
+std::unique_ptr<QueuePolicy> policy_of(P policy) {
+  return std::make_unique<QueuePolicyOf<P>>(std::move(policy));
+}
+
+void add_built_in(QueueRegistry& into) {
+  into.add({.name = "priority",
+            .formula = "highest priority first, then the oldest evaluation",
+            .source = "Nomad's eval broker",
+            .cost = "log n"});
+  into.add({.name = "fifo",
+            .formula = "in the order of arrival, regardless of priority",
+            .source = "first come, first served",
+            .cost = "log n",
+            .make = [](const QueueSettings&) { return policy_of(Fifo{}); }});
+  into.add({.name = "shortest",
+            .formula = "shortest run time first; jobs that never end come last",
+            .source = "shortest job first; predictions err by a factor e^(error z) with z normal, seeded by job",
+            .cost = "log n",
+            .parameters = {{.name = "error",
+                            .fallback = "0",
+                            .meaning = "standard deviation of the logarithm of predicted over true run time",
+                            .max = 10}},
+            .make = [](const QueueSettings& with) {
+              return policy_of(Shortest{with.parameters.number("error"), with.seed});
+            }});
+  into.add({.name = "fair-share",
+            .formula = "the namespace with the least dominant share / weight first; in it by priority",
+            .source = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011",
+            .cost = "log n, and log namespaces per allocation that starts or ends",
+            .by_namespace = true,
+            .make = [](const QueueSettings& with) { return policy_of(FairShare{with.weights}); }});
+  into.add({.name = "ageing",
+            .formula = "highest priority + per_minute x minutes since the arrival first",
+            .source = "ageing against starvation; per_minute=0: strict priority",
+            .cost = "log n",
+            .parameters = {{.name = "per_minute",
+                            .fallback = "1",
+                            .meaning = "points of priority that a waiting job gains per minute"}},
+            .make = [](const QueueSettings& with) { return policy_of(Ageing{with.parameters.number("per_minute")}); }});
+}
+
+/// Checks all arguments.
+Result<QueueSettings> settings_of(const QueueRegistry& registry, const StrategySpec& spec, std::uint64_t seed) {
+  const Names names = names_of("queue policy", registry);
+  const QueueInfo* const info = registry.find(spec.name);
+  if (!info) return tl::unexpected(unknown_name(names, spec.text(), spec.name));
+  StrategySpec own{spec.name, {}};
+  NamespaceWeights weights;
+  for (const auto& [key, value] : spec.arguments) {
+    const bool known =
+        std::any_of(info->parameters.begin(), info->parameters.end(), [&](const auto& p) { return p.name == key; });
+    if (known || !info->by_namespace) {
+      own.arguments.emplace_back(key, value);
+      continue;
+    }
+    const auto bad = [&](std::string problem, std::string remedy) {
+      return tl::unexpected(InputError{fmt::format("queue policy '{}'", base::shown(spec.text().substr(0, 60))), "",
+                                       std::move(problem), std::move(remedy)});
+    };
+    const auto weight = base::parse_double(value);
+    if (!weight || !(*weight > 0 && *weight <= 1e9))
+      return bad(fmt::format("'{}' is no weight of namespace '{}'", base::shown(value.substr(0, 40)),
+                             base::shown(key.substr(0, 40))),
+                 "write a number above 0, at most 1e9, e.g. fair-share:prod=3:dev=1");
+    if (!weights.emplace(key, *weight).second)
+      return bad(fmt::format("namespace '{}' is weighed twice", base::shown(key.substr(0, 40))), "remove one");
+  }
+  auto parameters = check_parameters(names, own, info->parameters, false);
+  if (!parameters) return tl::unexpected(parameters.error());
+  return QueueSettings{std::move(*parameters), std::move(weights), seed};
+}
+
+}  // namespace
+
+Result<StrategySpec> QueueRegistry::parse(std::string_view text) const {
+  auto spec = split_spec(names_of("queue policy", *this), text);
+  if (!spec) return spec;
+  if (auto checked = settings_of(*this, *spec, 1); !checked) return tl::unexpected(checked.error());
+  return spec;
+}
+
+Result<std::unique_ptr<QueuePolicy>> QueueRegistry::make(const StrategySpec& spec, std::uint64_t seed) const {
+  const auto settings = settings_of(*this, spec, seed);
+  if (!settings) return tl::unexpected(settings.error());
+  const QueueInfo& info = *find(spec.name);
+  return info.make ? info.make(*settings) : nullptr;
+}
+
+QueueRegistry& queue_registry() {
+  static QueueRegistry the = [] {
+    QueueRegistry made;
+    add_built_in(made);
+    return made;
+  }();
+  return the;
+}
+
+}  // namespace berth::strategy
