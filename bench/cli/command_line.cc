@@ -32,6 +32,7 @@ std::string OptionText::words() const {
   if (positional == "workload" || value.starts_with("WORKLOAD")) return "workloads";
   if (value == "LABEL") return "labels";
   if (value.starts_with("STRATEGY")) return "strategies";
+  if (value.starts_with("POLICY")) return "queues";
   return value.starts_with("RULE") ? "rules" : "";
 }
 

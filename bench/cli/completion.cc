@@ -150,6 +150,7 @@ _berth_workloads() { _berth_words workloads "$@" }
 _berth_labels() { _berth_words labels "$@" }
 _berth_strategies() { _berth_words strategies "$@" }
 _berth_rules() { _berth_words rules "$@" }
+_berth_queues() { _berth_words queues "$@" }
 _berth_workload_or_file() { _alternative 'workloads:workload:_berth_workloads' 'files:file:_files' }
 _berth() {
   local command="" word

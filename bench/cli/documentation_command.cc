@@ -9,6 +9,7 @@
 #include "base/edit_distance.h"
 #include "base/text.h"
 #include "berth/preemption.h"
+#include "berth/queue.h"
 #include "berth/strategy.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -79,6 +80,8 @@ std::vector<std::string> completion_words(const std::string& kind, const std::st
     for (const strategy::StrategyInfo* info : strategy::registry().all()) out.push_back(info->name);
   if (kind == "rules")
     for (const strategy::PreemptionInfo* info : strategy::preemption_registry().all()) out.push_back(info->name);
+  if (kind == "queues")
+    for (const strategy::QueueInfo* info : strategy::queue_registry().all()) out.push_back(info->name);
   if (kind == "workloads") {
     out = {"nomad-others"};
     for (const std::string& path : sim::workload_files()) out.push_back(fs::path(path).stem().string());

@@ -11,14 +11,14 @@
 namespace berth::cli {
 namespace {
 
-Result<void> no_strategies(const sim::Workload& workload) {
-  return tl::unexpected(InputError{workload.strategy, "", "is not in this program", "use build/release/berth"});
+Result<void> not_here(const sim::Workload&, const std::string& name) {
+  return tl::unexpected(InputError{name, "", "is not in this program", "use build/release/berth"});
 }
 
 int run_main_job(const std::string& label, const std::string& json, const std::string& csv) {
   const auto path = sim::find_workload("quickstart");
   if (!path) return report_error(path.error(), 2);
-  const auto workload = sim::read_workload(*path, label, {}, no_strategies);
+  const auto workload = sim::read_workload(*path, label, {}, {not_here, not_here});
   if (!workload) return report_error(workload.error(), 2);
   Outputs outputs;
   outputs.output("the second argument", json);

@@ -71,10 +71,12 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
 
 /// Runs the timed cases of Nomad outside its grid. They are no workload file: each evaluation depends on the others.
 int run_others(const RunArguments& arguments) {
-  if (!arguments.chosen.options.empty() || !arguments.chosen.strategy.empty())
-    return report_error({"berth run", arguments.chosen.options.empty() ? "--strategy" : "--option",
-                         "nomad-others compares with what Nomad decides today", "leave it out"},
-                        2);
+  for (const auto& [option, given] : {std::pair("--option", !arguments.chosen.options.empty()),
+                                      std::pair("--strategy", !arguments.chosen.strategy.empty()),
+                                      std::pair("--queue", !arguments.chosen.queue.empty())})
+    if (given)
+      return report_error({"berth run", option, "nomad-others compares with what Nomad decides today", "leave it out"},
+                          2);
   if (arguments.study.many() || !arguments.study.results.empty() || !arguments.study.benchstat.empty())
     return report_error(
         {"berth run", "", "nomad-others repeats by itself: no --repeat, --vary, --results or --benchstat",

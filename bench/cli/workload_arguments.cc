@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/build_info.h"
+#include "berth/queue.h"
 #include "cli/common.h"
 #include "model/options.h"
 #include "sim/datasets.h"
@@ -26,9 +27,22 @@ void WorkloadArguments::add_to(CLI::App& command) {
                   "compare --list-strategies); everything else is decided as Nomad does. nomad, the default: so is the "
                   "fit")
       ->type_name("STRATEGY");
+  command
+      .add_option("--queue", queue,
+                  fmt::format("order in which waiting evaluations are decided, NAME or NAME:KEY=VALUE: {} (see berth "
+                              "compare --list-strategies). priority, the default: Nomad's",
+                              queue_names()))
+      ->type_name("POLICY");
   add_decision_options(command, options);
   command.add_option("--isa", isa, "instruction set to use instead of the best one (berth --version lists them)")
       ->type_name("NAME");
+}
+
+std::string queue_names() {
+  std::string out;
+  for (const strategy::QueueInfo* info : strategy::queue_registry().all())
+    out += (out.empty() ? "" : ", ") + info->name;
+  return out;
 }
 
 void add_order(CLI::App& command, std::string& commits) {
@@ -63,6 +77,9 @@ Result<sim::Workload> WorkloadArguments::read(const std::string& command) const 
   if (!strategy.empty() && strategy != "nomad")
     if (const auto spec = sim::named_strategy(*out, strategy); !spec) return tl::unexpected(spec.error());
   if (!strategy.empty()) out->strategy = strategy;
+  if (!queue.empty())
+    if (const auto spec = strategy::queue_registry().parse(queue); !spec) return tl::unexpected(spec.error());
+  if (!queue.empty()) out->queue = queue;
   for (const std::string& assignment : options)
     if (auto done = model::set_option(out->options, assignment); !done)
       return tl::unexpected(InputError{command, "--option", done.error(), "see --list-options"});
@@ -74,6 +91,7 @@ std::vector<sim::Change> WorkloadArguments::changes(std::optional<std::int64_t> 
   std::vector<sim::Change> out;
   if (seed) out.push_back({"seed", std::to_string(*seed)});
   if (!strategy.empty()) out.push_back({"strategy", strategy});
+  if (!queue.empty()) out.push_back({"queue", queue});
   if (!commits.empty()) out.push_back({"commits", commits});
   if (workers) out.push_back({"workers", std::to_string(*workers)});
   for (const std::string& assignment : options) {

@@ -1,4 +1,5 @@
-// The options of a command for its workload: name or file, label, seed, order of commits, options, ISA path.
+// The options of a command for its workload: name or file, label, seed, queue policy, order of commits, options, ISA
+// path.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +12,7 @@
 namespace berth::cli {
 
 struct WorkloadArguments {
-  std::string workload, label = "full", strategy, commits, isa;
+  std::string workload, label = "full", strategy, queue, commits, isa;
   std::vector<std::string> options;
   std::optional<std::int64_t> seed;
 
@@ -27,6 +28,8 @@ struct WorkloadArguments {
 /// --workers, for commands that run a single number of workers.
 void add_workers(CLI::App& command, std::optional<std::int64_t>& workers,
                  const std::string& about = "number of workers instead of the file's; may exceed the number of cores");
+/// The names of all queue policies, for help texts.
+[[nodiscard]] std::string queue_names();
 /// --order: "", free or deterministic.
 void add_order(CLI::App& command, std::string& commits);
 

@@ -56,6 +56,16 @@ std::optional<InputError> refused(const sim::Workload& workload) {
   if (workload.cluster.source == sim::Source::nomad_grid && workload.strategy != "nomad")
     return InputError{workload.path, "strategy", "nomad-grid is compared with what Nomad decided",
                       "leave out the strategy"};
+  if (workload.queue == "priority") return std::nullopt;
+  const auto refuse = [&](const char* problem, const char* remedy) {
+    return InputError{workload.path, "queue", problem, remedy};
+  };
+  if (workload.cluster.source == sim::Source::nomad_grid)
+    return refuse("every cell of nomad-grid is one evaluation of its own", "leave out the queue policy");
+  if (workload.life)
+    return refuse("the evaluations of a life are served in Nomad's order", "leave out the queue policy");
+  if (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic)
+    return refuse("a queue policy orders the evaluations of one worker", "use one worker, and leave out --order free");
   return std::nullopt;
 }
 
@@ -64,11 +74,16 @@ Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& other
   if (!inputs) return tl::unexpected(inputs.error());
   std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
   if (arrivals_max > 0 && arrivals.size() > arrivals_max) arrivals.resize(arrivals_max);
-  RunParts out{std::move(*inputs), std::nullopt};
+  RunParts out{std::move(*inputs), std::nullopt, nullptr};
   if (workload.strategy != "nomad") {
     auto fit = others.strategy(workload, out.inputs.cluster, out.inputs.jobs);
     if (!fit) return tl::unexpected(fit.error());
     out.fit = std::move(*fit);
+  }
+  if (workload.queue != "priority") {
+    auto queue = others.queue(workload, out.inputs.jobs);
+    if (!queue) return tl::unexpected(queue.error());
+    out.queue = std::move(*queue);
   }
   return out;
 }
@@ -78,7 +93,7 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
   const bool grid = workload.cluster.source == sim::Source::nomad_grid;
   const bool mixes = workload.cluster.source == sim::Source::mix && workload.jobs.source == sim::Source::mix;
   if ((grid && !others.grid) || (workload.life && !others.life) || (!mixes && !others.inputs) ||
-      (workload.strategy != "nomad" && !others.strategy))
+      (workload.strategy != "nomad" && !others.strategy) || (workload.queue != "priority" && !others.queue))
     return tl::unexpected(not_here(workload));
   RunResult result;
   result.workload = workload;
@@ -106,8 +121,8 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
       if (auto done = others.life(workload, std::move(*parts), options, meter, result); !done)
         return tl::unexpected(done.error());
     } else {
-      Replay replay(result.workload, std::move(parts->inputs), std::move(parts->fit), options.observer, result,
-                    options.beside);
+      Replay replay(result.workload, std::move(parts->inputs), std::move(parts->fit), std::move(parts->queue),
+                    options.observer, result, options.beside);
       meter.begin();
       replay.run(options);
       meter.end();

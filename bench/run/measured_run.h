@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <ctime>
+#include <memory>
 #include <optional>
 
+#include "berth/queue.h"
 #include "run/runner.h"
 #include "sim/fit_strategy.h"
 #include "sim/inputs.h"
@@ -30,13 +32,16 @@ class Meter {
 
 struct RunParts {
   sim::Inputs inputs;
-  std::optional<sim::FitStrategy> fit;  ///< the strategy that replaces Nomad's fit; nullopt: Nomad's own
+  std::optional<sim::FitStrategy> fit;           ///< the strategy that replaces Nomad's fit; nullopt: Nomad's own
+  std::unique_ptr<strategy::QueuePolicy> queue;  ///< null: Nomad's order of evaluations
 };
 /// Functions not needed by simple replays with Nomad's own ranking. Null: not linked; such a workload is refused.
 struct OtherRuns {
   Result<sim::Inputs> (*inputs)(const sim::Workload& workload) = nullptr;  ///< of workloads that are not mixes
   Result<sim::FitStrategy> (*strategy)(const sim::Workload& workload, const sim::GeneratedCluster& cluster,
                                        const sim::JobStream& jobs) = nullptr;
+  Result<std::unique_ptr<strategy::QueuePolicy>> (*queue)(const sim::Workload& workload,
+                                                          const sim::JobStream& jobs) = nullptr;
   Result<void> (*grid)(const sim::Workload& workload, const RunOptions& options, RunResult& result) = nullptr;
   Result<void> (*life)(const sim::Workload& workload, RunParts parts, const RunOptions& options, Meter& meter,
                        RunResult& result) = nullptr;

@@ -35,21 +35,26 @@ std::int64_t kill_time_of(const model::TaskGroup& group) {
 }  // namespace
 
 Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
-               Observer* observer, RunResult& result, server::Listener* beside)
+               std::unique_ptr<strategy::QueuePolicy> queue, Observer* observer, RunResult& result,
+               server::Listener* beside)
     : workload_(workload),
       inputs_(std::move(inputs)),
       fit_(std::move(fit)),
       observer_(observer),
       result_(result),
       measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
+      queue_(queue ? std::make_unique<JobQueue>(std::move(queue), inputs_.jobs.arrivals) : nullptr),
       server_(server_config(),
               workload.commits == sim::CommitOrder::free ? static_cast<const server::Clock&>(run_time_) : event_time_,
               &measuring_),
       jobs_(inputs_.jobs.arrivals.size(), tables::kNoRow) {
+  if (workload.departures && workload.commits == sim::CommitOrder::deterministic)
+    waits_.emplace(inputs_.jobs.arrivals.size());
   load();
   measuring_.watch(server_.store(), inputs_.jobs.arrivals.size() + joining_.size());
   measuring_.on_commit = [this](const server::Lane& lane) {
     end_stopped_later(lane);
+    if (queue_) queue_->started(server_.store().current(), lane.first_alloc, lane.alloc_count);
     if (workload_.departures) depart_later(lane);
     if (workload_.commits == sim::CommitOrder::free && measuring_.look_due(happened()))
       measuring_.look(happened());  // not excluded, because workers use the clock
@@ -60,7 +65,7 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
   result_.arrivals = inputs_.jobs.arrivals.size();
 }
 
-server::Config Replay::server_config() const {
+server::Config Replay::server_config() {
   server::Config config = server_settings(workload_);
   config.workers = static_cast<std::uint32_t>(workload_.workers);
   if (workload_.commits == sim::CommitOrder::free)
@@ -74,6 +79,7 @@ server::Config Replay::server_config() const {
   for (const sim::JobArrival& arrival : inputs_.jobs.arrivals)
     if (inputs_.jobs.templates[arrival.template_index]->type == "system") evals += inputs_.cluster.nodes.size();
   config.broker.evals = static_cast<std::uint32_t>(std::min<std::size_t>(evals, 1U << 24));
+  if (queue_) config.broker.queue = queue_.get();
   config.broker.jobs = static_cast<std::uint32_t>(inputs_.jobs.arrivals.size() + inputs_.cluster.load.size() + 1024);
   return config;
 }
@@ -85,6 +91,7 @@ void Replay::load() {
   store.set_scheduler_config(configuration_of(workload_, imported && imported->scheduler_config
                                                              ? *imported->scheduler_config
                                                              : model::SchedulerConfiguration{}));
+  if (queue_) queue_->start(server_.broker(), store.current());
   // The last nodes of the cluster join during the run.
   const auto rows = static_cast<std::int64_t>(store.current().nodes.size());
   for (std::int64_t row = rows - std::min(rows, workload_.cluster.joins.nodes); row < rows; ++row) {
@@ -123,6 +130,7 @@ void Replay::run(const RunOptions& options) {
   leave_out(measuring_.look(happened()));
   server_.stop();
   measuring_.finish(server_);
+  if (waits_) result_.waits = waits_->result();
 }
 
 /// Jobs with a decision, and joined nodes. A job that is only registered is not done.
@@ -178,7 +186,7 @@ void Replay::run_in_turn(Progress& progress) {
       if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
       happen(next);
       while (server_.step())
-        if (interrupted()) break;
+        if (interrupted() || (queue_ && measuring_.over_limit())) break;
     }
     if (observer_) observer_->end();
     show(progress);
@@ -216,6 +224,10 @@ void Replay::happen(const Due& due) {
     release(due_ns);
   } else {
     arrive(next_arrival_++);
+    if (!queue_) return;
+    const std::vector<sim::JobArrival>& arrivals = inputs_.jobs.arrivals;
+    while (!full_ && next_arrival_ < arrivals.size() && arrivals[next_arrival_].due_ns == due_ns)
+      arrive(next_arrival_++);
   }
 }
 
@@ -325,6 +337,8 @@ void Replay::arrive(std::size_t arrival) {
   tables::StateStore& store = server_.store();
   store.set_index(store.index() + 1);
   measuring_.count_asked(store.current().jobs.keys[eval.job].current);
+  if (queue_) queue_->arrived(store.current(), eval.job, arrival);
+  if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs.arrivals[arrival], arrival);
   full_ = !server_.evaluate(eval);
   if (full_) ++result_.unsupported_reasons["a server with room for so many evaluations"];
 }
@@ -333,7 +347,9 @@ void Replay::arrive(std::size_t arrival) {
 
 /// Run times count from the due time, not from the commit, so that the machine's speed does not change decisions.
 void Replay::depart_later(const server::Lane& lane) {
-  const sim::JobArrival& arrival = inputs_.jobs.arrivals[lane.record->tag - 1];
+  const std::size_t number = lane.record->tag - 1;
+  if (waits_) waits_->placed(number, lane.alloc_count, lane.record->due_ns);
+  const sim::JobArrival& arrival = inputs_.jobs.arrivals[number];
   if (arrival.run_time_ns == sim::kNeverEnds || lane.alloc_count == 0) return;
   departures_.push({lane.record->due_ns + arrival.run_time_ns, lane.first_alloc, lane.alloc_count, arrival.fails});
 }
@@ -345,6 +361,7 @@ void Replay::end_stopped_later(const server::Lane& lane) {
     const tables::AllocRow row = stop.alloc;
     if (!tables::server_terminal(state.allocs.desired[row]) || tables::client_terminal(state.allocs.client[row]))
       continue;  // its node was refused, or it has ended
+    if (waits_ && stop.evict) waits_->evicted(state.allocs.job_key[row]);
     const model::Job& job = *state.jobs.versions[state.allocs.job[row]]->spec;
     const model::TaskGroup* group = job.group(state.text(state.allocs.group[row]));
     stopping_.push({lane.record->due_ns + (group ? kill_time_of(*group) : 0), row});
@@ -353,7 +370,7 @@ void Replay::end_stopped_later(const server::Lane& lane) {
 
 void Replay::release(std::int64_t due_ns) {
   for (; !stopping_.empty() && stopping_.top().due_ns == due_ns; stopping_.pop()) {
-    server_.end_allocs(stopping_.top().alloc, 1, tables::Client::complete);
+    end_allocs(stopping_.top().alloc, 1, tables::Client::complete);
   }
   while (!departures_.empty() && departures_.top().due_ns == due_ns) {
     const Departure departure = departures_.top();
@@ -367,8 +384,13 @@ void Replay::release(std::int64_t due_ns) {
 }
 
 void Replay::end_allocs(const Departure& departure) {
-  result_.departed += server_.end_allocs(departure.first, departure.count,
-                                         departure.fails ? tables::Client::failed : tables::Client::complete);
+  result_.departed +=
+      end_allocs(departure.first, departure.count, departure.fails ? tables::Client::failed : tables::Client::complete);
+}
+
+std::uint32_t Replay::end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status) {
+  if (queue_) queue_->ends(server_.store().current(), first, count);
+  return server_.end_allocs(first, count, status);
 }
 
 }  // namespace berth::run

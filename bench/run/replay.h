@@ -1,7 +1,7 @@
 // Replays a workload: its events (arrivals, departures, joining nodes) drive a server, which decides.
 //
 //   events     by due time; at equal times the server's timers, then ends of allocations and joins, then arrivals by
-//              number
+//              number. With a queue policy, arrivals at one time are ready together
 //   ends       an allocation ends after its run time (departures); a stopped or evicted one after its tasks have been
 //              killed. There are no clients; an allocation holds its resources until its end
 //   in turn    the server's clock stays at the event's due time until all ready evaluations are processed. So the
@@ -15,16 +15,20 @@
 #include <optional>
 #include <queue>
 
+#include "run/job_queue.h"
 #include "run/measuring.h"
 #include "run/progress.h"
 #include "run/runner.h"
+#include "run/waits.h"
 
 namespace berth::run {
 
 class Replay {
  public:
-  Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit, Observer* observer,
-         RunResult& result, server::Listener* beside = nullptr);
+  /// `queue`: null for Nomad's order.
+  Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
+         std::unique_ptr<strategy::QueuePolicy> queue, Observer* observer, RunResult& result,
+         server::Listener* beside = nullptr);
 
   void run(const RunOptions& options);
   /// Like run(), up to the events due at `ns`. Returns the cluster at that time.
@@ -61,7 +65,7 @@ class Replay {
     [[nodiscard]] std::int64_t next_ns() const { return std::min({timer_ns, release_ns, arrival_ns}); }
   };
 
-  [[nodiscard]] server::Config server_config() const;
+  [[nodiscard]] server::Config server_config();
   void load();
   void prepare();
   std::shared_ptr<const model::Job> next_job();
@@ -76,6 +80,7 @@ class Replay {
   void arrive(std::size_t arrival);
   void release(std::int64_t due_ns);
   void end_allocs(const Departure& departure);
+  std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
   void depart_later(const server::Lane& lane);
   void end_stopped_later(const server::Lane& lane);
   [[nodiscard]] std::uint64_t done() const;
@@ -93,6 +98,8 @@ class Replay {
   server::ManualClock event_time_;  // in turn
   RunTime run_time_{clock_};        // free
   Measuring measuring_;
+  std::unique_ptr<JobQueue> queue_;  // null: Nomad's order
+  std::optional<JobWaits> waits_;
   server::Server server_;
   std::deque<std::shared_ptr<const model::Job>> prepared_;
   std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;

@@ -225,6 +225,38 @@ void grid_table(std::string& out, const RunResult& result) {
       time_words(summary.nomad_ns), time_words(summary.berth_ns));
 }
 
+std::string waits_lines(const WaitResult& waits) {
+  const auto line = [](const char* name, const Spread& of, auto&& words) {
+    return fmt::format("  {:<11} mean {}, p50 {}, p99 {}", name, words(of.mean), words(of.p50), words(of.p99));
+  };
+  const auto seconds = [](double s) { return fmt::format("{:.2f} s", s); };
+  const auto factor = [](double x) { return fmt::format("{:.3f}", x); };
+  std::string out = line("wait", waits.wait_s, seconds);
+  out += waits.never_placed > 0 ? fmt::format("; {} of {} jobs were never placed whole\n", grouped(waits.never_placed),
+                                              grouped(waits.jobs))
+                                : "\n";
+  if (waits.completed == 0) return out;
+  return out + line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
+         fmt::format("\n              makespan {}; fairness over namespaces {:.3f}\n", seconds(waits.makespan_s),
+                     waits.fairness);
+}
+
+json::Value waits_json(const WaitResult& waits) {
+  const auto spread = [](const Spread& of) {
+    return json::Value(json::Object{{"mean", of.mean}, {"p50", of.p50}, {"p99", of.p99}});
+  };
+  json::Value out = json::Object{{"jobs", waits.jobs},
+                                 {"never_placed", waits.never_placed},
+                                 {"completed", waits.completed},
+                                 {"wait_s", spread(waits.wait_s)}};
+  if (waits.completed == 0) return out;
+  out.set("completion_s", spread(waits.completion_s));
+  out.set("slowdown", spread(waits.slowdown));
+  out.set("makespan_s", waits.makespan_s);
+  out.set("fairness", waits.fairness);
+  return out;
+}
+
 /// Causes that unblocked evaluations; with a warning if most of the run was spent on retries.
 std::string unblocked_lines(const RunResult& r) {
   std::string causes;
@@ -261,6 +293,7 @@ std::string head_lines(const RunResult& r) {
   out += fmt::format("  settings    {} mode, strategy {}, order {}, {} worker{}, {} commits\n", sim::to_text(w.mode),
                      w.strategy == "nomad" ? fmt::format("nomad, {}", sim::to_text(w.algorithm)) : w.strategy,
                      sim::to_text(w.order), w.workers, w.workers == 1 ? "" : "s", sim::to_text(w.commits));
+  if (w.queue != "priority") out += fmt::format("  queue       {}\n", w.queue);
   std::string changed;
   for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
   if (!changed.empty()) out += "  options    " + changed + "\n";
@@ -301,6 +334,7 @@ std::string to_table(const RunResult& r) {
                        grouped(r.blocked_evaluations), grouped(r.retries), grouped(r.blocked_at_end),
                        grouped(r.departed), r.joined > 0 ? fmt::format(", {} nodes joined", grouped(r.joined)) : "");
     out += unblocked_lines(r);
+    if (r.waits && r.waits->jobs > 0) out += waits_lines(*r.waits);
   }
   if (r.refused > 0) out += fmt::format("  REFUSED     {} placements by the plan applier\n", grouped(r.refused));
   // Why placements have no node at the end; the counts add up to the failed ones.
@@ -357,6 +391,7 @@ json::Value report_head(const RunResult& r, const std::string& format, int versi
   settings.set("strategy", w.strategy);
   settings.set("algorithm", sim::to_text(w.algorithm));
   settings.set("order", sim::to_text(w.order));
+  settings.set("queue", w.queue);
   settings.set("workers", w.workers);
   settings.set("commits", sim::to_text(w.commits));
   settings.set("cluster", sim::to_text(w.cluster.source));
@@ -404,6 +439,7 @@ void set_counts(const RunResult& r, json::Value& out) {
   out.set("failed", r.failed);
   out.set("refused", r.refused);
   out.set("placed_share", share(r.placed, r.asked));
+  if (r.waits && r.waits->jobs > 0) out.set("waiting", waits_json(*r.waits));
   out.set("failed_reasons", counts(r.failed_reasons));
   out.set("unsupported", counts(r.unsupported_reasons));
 }

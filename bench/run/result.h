@@ -13,6 +13,7 @@
 #include "run/kind_times.h"
 #include "run/life_result.h"
 #include "run/nomad_times.h"
+#include "run/waits.h"
 #include "sched/source/sources.h"
 #include "server/eval_book.h"
 #include "sim/histogram.h"
@@ -132,6 +133,7 @@ struct RunResult {
   std::vector<CellResult> cells;    ///< nomad-grid only
   KindTimes kinds;                  ///< of a replayed mix
   std::optional<LifeResult> life;   ///< of a workload with [life]
+  std::optional<WaitResult> waits;  ///< of a replay in turn whose allocations end
   std::optional<NomadTimes> nomad;  ///< of a workload with which the real Nomad was timed completely
 
   /// True if the workers mostly waited for the next job. Rates then show the speed of arrivals and of waking threads,

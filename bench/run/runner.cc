@@ -5,6 +5,7 @@
 #include "run/measured_run.h"
 #include "run/replay.h"
 #include "sim/load_store.h"
+#include "sim/queue_policy.h"
 
 namespace berth::run {
 namespace {
@@ -21,7 +22,7 @@ Result<void> run_life(const sim::Workload& workload, RunParts parts, const RunOp
   return {};
 }
 
-constexpr OtherRuns kAll{sim::make_inputs, sim::fit_strategy, run_grid, run_life};
+constexpr OtherRuns kAll{sim::make_inputs, sim::fit_strategy, sim::queue_policy, run_grid, run_life};
 
 }  // namespace
 
@@ -46,7 +47,7 @@ Result<model::ClusterState> state_at(const sim::Workload& given, std::int64_t at
   if (!parts) return tl::unexpected(parts.error());
   sim::adopt_configuration(workload, parts->inputs.cluster);
   RunResult result;
-  Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), nullptr, result);
+  Replay replay(workload, std::move(parts->inputs), std::move(parts->fit), std::move(parts->queue), nullptr, result);
   return replay.run_until(at_ns);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/random.h"
 #include "dryrun/request.h"
@@ -157,11 +158,23 @@ void set_resources(model::Node& node, const std::string& address) {
   node.reserved_resources.emplace();
 }
 
+/// Registration refuses jobs of a namespace that does not exist.
+void add_namespaces(const sim::JobStream& jobs, model::ClusterState& state) {
+  std::set<std::string> known = {"default"};
+  for (const model::Namespace& one : state.namespaces) known.insert(one.name);
+  for (const auto& job : jobs.templates)
+    if (known.insert(job->namespace_).second)
+      state.namespaces.push_back({.name = job->namespace_, .capabilities = {}, .extra = {}});
+}
+
 /// The cluster of a workload with its initial allocations; the script plays later events.
 Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out,
                            std::shared_ptr<WorkloadScript>& script) {
   auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
+  if (workload->queue != "priority")
+    return tl::unexpected(InputError{path, "queue", "a served cluster decides in Nomad's order",
+                                     "leave out the queue policy; berth run has it"});
   auto inputs = sim::make_inputs(*workload);
   if (!inputs) return tl::unexpected(inputs.error());
   const bool lives = workload->life.has_value();
@@ -178,6 +191,7 @@ Result<void> take_workload(const std::string& path, const StartOptions& options,
     out.config.server = run::server_settings(*workload);
   }
   for (model::Node& node : out.state.nodes) complete_node(node);
+  add_namespaces(inputs->jobs, out.state);
   if (options.paused) return {};
   auto made = make_workload_script(std::move(*workload), std::move(*inputs), complete_node);
   if (!made) return tl::unexpected(made.error());

@@ -80,6 +80,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
   model::Job job = registered_job(kind.life.named ? kind.name : fmt::format("{}-t{}", kind.name, index), kind.type,
                                   kind.priority.draw(random));
   job.datacenters = kind.datacenters;
+  job.namespace_ = kind.space;
   job.node_pool = kind.pool;
   job.constraints = draw_constraints(random, kind.constraints);
   if (kind.distinct_hosts) job.constraints.push_back({"", "true", "distinct_hosts"});

@@ -95,6 +95,8 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   check_name(in, "name", out.name);
   out.type = in.choice<std::string>(
       "type", "service", {{"service", "service"}, {"batch", "batch"}, {"system", "system"}, {"sysbatch", "sysbatch"}});
+  out.space = in.text("namespace", "default");
+  check_name(in, "namespace", out.space);
   out.pool = in.text("pool", "default");
   check_name(in, "pool", out.pool);
   out.driver = in.text("driver", "exec");
@@ -138,6 +140,8 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
     device.finish();
     out.devices.push_back(std::move(spec));
   }
+  if (lives && out.space != "default")
+    in.fail("namespace", "'namespace' beside a [life]", "remove it: the jobs of a life are in 'default'");
   if (lives && out.update_percent > 0)
     in.fail("update_percent", "'update_percent' beside a [life]", "use [[events]] with do = \"update\"");
   if (lives) out.life = read_job_life(reader, in, out.type);

@@ -2,15 +2,22 @@
 
 #include <utility>
 
+#include "berth/queue.h"
 #include "sim/kind_check.h"
 
 namespace berth::sim {
 namespace {
 
-Result<void> check_strategy(const Workload& workload) {
-  if (const auto spec = named_strategy(workload, workload.strategy); !spec) return tl::unexpected(spec.error());
-  return {};
-}
+constexpr NameChecks kChecks{[](const Workload& workload, const std::string& name) -> Result<void> {
+                               if (const auto spec = named_strategy(workload, name); !spec)
+                                 return tl::unexpected(spec.error());
+                               return {};
+                             },
+                             [](const Workload&, const std::string& name) -> Result<void> {
+                               if (const auto spec = strategy::queue_registry().parse(name); !spec)
+                                 return tl::unexpected(spec.error());
+                               return {};
+                             }};
 
 /// Returns the workload, or an error if Nomad would refuse its jobs.
 Result<Workload> with_valid_jobs(Result<Workload> workload) {
@@ -35,12 +42,12 @@ Result<strategy::StrategySpec> named_strategy(const Workload& workload, const st
 }
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
-  return with_valid_jobs(read_workload(path, label, changes, check_strategy));
+  return with_valid_jobs(read_workload(path, label, changes, kChecks));
 }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
                                 const std::vector<Change>& changes) {
-  return with_valid_jobs(parse_workload(text, path, label, changes, check_strategy));
+  return with_valid_jobs(parse_workload(text, path, label, changes, kChecks));
 }
 
 }  // namespace berth::sim

@@ -93,7 +93,7 @@ void apply_label(toml::table& root, const std::string& label) {
 }
 
 /// Reads [strategies] and checks that the workload's strategy exists.
-void read_strategies(TomlReader& reader, TomlSection& in, StrategyCheck check, Workload& out) {
+void read_strategies(TomlReader& reader, TomlSection& in, const NameChecks& check, Workload& out) {
   if (const toml::table* sums = in.table("strategies"))
     for (const auto& [name, parts] : *sums) {
       const auto line = static_cast<std::size_t>(name.source().begin.line);
@@ -118,9 +118,16 @@ void read_strategies(TomlReader& reader, TomlSection& in, StrategyCheck check, W
       out.strategies.emplace(name.str(), sum);
     }
   if (out.strategy == "nomad") return;
-  if (auto fine = check(out); !fine)
+  if (auto fine = check.strategy(out, out.strategy); !fine)
     in.fail("strategy", fine.error().path + ": " + fine.error().problem,
             fine.error().remedy + "; or nomad, its own fit");
+}
+
+void read_queue(TomlSection& in, const NameChecks& check, Workload& out) {
+  out.queue = in.text("queue", out.queue);
+  if (out.queue == "priority") return;
+  if (auto fine = check.queue(out, out.queue); !fine)
+    in.fail("queue", fine.error().path + ": " + fine.error().problem, fine.error().remedy);
 }
 
 void read_options(TomlReader& reader, const toml::table* options, model::Options& out) {
@@ -203,7 +210,7 @@ const char* to_text(Clock v) { return word_of(kClocks, v); }
 const char* to_text(CommitOrder v) { return word_of(kCommits, v); }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
-                                const std::vector<Change>& changes, StrategyCheck check) {
+                                const std::vector<Change>& changes, const NameChecks& check) {
   TomlReader reader{path, {}};
   toml::table root;
   try {
@@ -240,6 +247,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   out.strategy = in.text("strategy", "nomad");
   out.order = in.choice("order", out.order, list_of(kOrders));
   read_strategies(reader, in, check, out);
+  read_queue(in, check, out);
   out.workers = in.integer("workers", 1, 1, 1024);
   out.commits = in.choice("commits", out.commits, list_of(kCommits));
   out.departures = in.boolean("departures", false);
@@ -286,7 +294,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
 }
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes,
-                               StrategyCheck check) {
+                               const NameChecks& check) {
   if (const auto cluster = workload_of_cluster(path)) {
     auto out = parse_workload(*cluster, path, label, changes, check);
     if (out) out->cluster.nodes_file = std::filesystem::absolute(path).string();

@@ -107,8 +107,8 @@ struct DeviceAskSpec {
 
 /// One kind of job of a mix. Quantities are drawn once per template; run times once per arrival.
 struct JobKindSpec {
-  std::uint32_t line = 0;  ///< of the file
-  std::string name, type = "service", pool = "default", driver = "exec";
+  std::uint32_t line = 0;                                                                    ///< of the file
+  std::string name, type = "service", space = "default", pool = "default", driver = "exec";  ///< space: the namespace
   double weight = 1;
   std::int64_t templates = 16;
   Quantity priority = 50, count = 1, groups = 1, tasks = 1;
@@ -172,6 +172,7 @@ struct Workload {
   /// Sums of strategies for `berth compare`: name -> "sum:component=weight:...".
   std::map<std::string, std::string> strategies;
   Order order = Order::nomad;
+  std::string queue = "priority";  ///< queue policy: the order in which waiting evaluations are decided
   std::int64_t workers = 1;
   CommitOrder commits = CommitOrder::deterministic;
   bool departures = false;  ///< allocations end after their run time
@@ -205,12 +206,15 @@ struct Workload {
                                               const std::string& label = "full",
                                               const std::vector<Change>& changes = {});
 
-/// Checks that the strategy of a workload exists, if it is not "nomad".
-using StrategyCheck = Result<void> (*)(const Workload& workload);
+/// Checks that the strategy `name`, or the queue policy `name`, exists. Not called for "nomad" and "priority".
+struct NameChecks {
+  Result<void> (*strategy)(const Workload& workload, const std::string& name);
+  Result<void> (*queue)(const Workload& workload, const std::string& name);
+};
 /// The same with the caller's check, for programs that do not link all strategies.
 [[nodiscard]] Result<Workload> read_workload(const std::string& path, const std::string& label,
-                                             const std::vector<Change>& changes, StrategyCheck check);
+                                             const std::vector<Change>& changes, const NameChecks& check);
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
-                                              const std::vector<Change>& changes, StrategyCheck check);
+                                              const std::vector<Change>& changes, const NameChecks& check);
 
 }  // namespace berth::sim

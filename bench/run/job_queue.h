@@ -1,0 +1,62 @@
+// Applies a queue policy (berth/queue.h) to the jobs of a run: the broker asks it where an evaluation stands, the run
+// reports arrivals and the starts and ends of allocations.
+//
+//   facts   24 bytes per job: arrival, run time
+//   lines   one per namespace if the policy shares between namespaces: its weight and its use; else one for all
+//
+// Cost: nothing per evaluation but the policy's key; with shares, one sum per allocation that starts or ends.
+// Threads: the run's.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "berth/queue.h"
+#include "broker/broker.h"
+#include "sim/job_stream.h"
+#include "sim/packing.h"
+#include "tables/state.h"
+
+namespace berth::run {
+
+class JobQueue final : public broker::QueueOrder {
+ public:
+  JobQueue(std::unique_ptr<strategy::QueuePolicy> policy, const std::vector<sim::JobArrival>& arrivals);
+
+  /// Call when the cluster is loaded. Its usable amounts are the capacity, and its running allocations are in use.
+  void start(broker::Broker& broker, const tables::Snapshot& state);
+  /// A job, or a new version of one, was registered. `arrival`: its position in the list of arrivals.
+  void arrived(const tables::Snapshot& state, tables::JobKeyRow job, std::size_t arrival);
+  /// Allocations of one job were placed.
+  void started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count);
+  /// Allocations of one job are about to end. Those that have ended before do not count.
+  void ends(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count);
+
+  [[nodiscard]] broker::Place place(const broker::Eval& eval) override;
+
+ private:
+  struct Facts {
+    std::uint64_t number = 0;
+    std::int64_t arrived_ns = 0, run_time_ns = sim::kNeverEnds;
+  };
+  struct Line {
+    double weight = 1;
+    sim::Amounts used;
+  };
+  [[nodiscard]] std::uint32_t line_of(const tables::Snapshot& state, tables::JobKeyRow job);
+  void count(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t sign);
+  void publish(std::uint32_t line);
+
+  const std::unique_ptr<strategy::QueuePolicy> policy_;
+  const std::vector<sim::JobArrival>& arrivals_;  // at one time by priority
+  std::vector<std::uint32_t> number_;             // by arrival: its place in the order of time, then of creation
+  broker::Broker* broker_ = nullptr;
+  std::vector<Facts> facts_;             // by JobKeyRow
+  std::vector<std::uint32_t> lines_of_;  // by JobKeyRow
+  std::unordered_map<tables::Symbol, std::uint32_t> line_by_name_;
+  std::vector<Line> lines_;
+  sim::Amounts capacity_;
+};
+
+}  // namespace berth::run

@@ -1,0 +1,69 @@
+// How long the jobs of a run wait, and how fairly, on the workload's own clock. All values are per job:
+//
+//   wait         s   from its arrival until its last allocation was placed; jobs that were never placed whole are
+//   counted
+//                    apart
+//   completion   s   from its arrival until its last allocation ended; only jobs with a run time that were not evicted
+//   slowdown     1   completion / run time; 1 if it never waited. Jobs without run time have none
+//   makespan     s   from the first arrival to the last completion
+//   fairness     1   Jain's index over namespaces, (sum x)^2 / (n sum x^2), of their mean progress x: run time /
+//                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got
+//                    anything
+//
+// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 40 bytes per job.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/job_stream.h"
+#include "tables/state.h"
+
+namespace berth::run {
+
+struct JobTimes {
+  std::int64_t arrived_ns = 0, placed_ns = -1;  ///< placed: the last allocation; < 0: not all of them
+  std::int64_t run_time_ns = sim::kNeverEnds;
+  std::uint32_t space = 0;    ///< number of its namespace
+  std::uint32_t missing = 0;  ///< allocations not placed yet
+  bool counts = false, evicted = false;
+};
+
+/// Percentiles by nearest rank.
+struct Spread {
+  double mean = 0, p50 = 0, p99 = 0;
+};
+
+struct WaitResult {
+  std::uint64_t jobs = 0, never_placed = 0, completed = 0;
+  Spread wait_s, completion_s, slowdown;
+  double makespan_s = 0, fairness = 1;
+};
+[[nodiscard]] WaitResult measure_waits(std::span<const JobTimes> jobs);
+
+/// Collects the times of a replay in turn. Leaves out system jobs, whose size depends on the nodes, and new versions of
+/// jobs.
+class JobWaits {
+ public:
+  explicit JobWaits(std::size_t arrivals) : jobs_(arrivals) {}
+
+  void arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobArrival& arrival,
+               std::size_t number);
+  void placed(std::size_t number, std::uint32_t count, std::int64_t at_ns) {
+    JobTimes& job = jobs_[number];
+    if (job.missing == 0 || count == 0) return;
+    job.missing -= std::min(job.missing, count);
+    if (job.missing == 0) job.placed_ns = at_ns;
+  }
+  void evicted(tables::JobKeyRow job) {
+    if (job < number_of_.size() && number_of_[job] < jobs_.size()) jobs_[number_of_[job]].evicted = true;
+  }
+  [[nodiscard]] WaitResult result() const { return measure_waits(jobs_); }
+
+ private:
+  std::vector<JobTimes> jobs_;            // by arrival
+  std::vector<std::uint32_t> number_of_;  // by JobKeyRow: its arrival
+};
+
+}  // namespace berth::run

@@ -1,0 +1,317 @@
+// Queue policies in whole replays, against a simulation that looks at all waiting jobs for every decision, and the
+// measures of waiting by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "run/measured_run.h"
+#include "run/report.h"
+#include "run/runner.h"
+#include "run/waits.h"
+#include "server/server.h"
+#include "sim/inputs.h"
+
+namespace berth::run {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000, kBatchNs = 50'000'000;
+
+// Every allocation needs more than half of a node's cpu, so a node runs one, and which node it is does not matter.
+std::string text_of(const std::string& queue, const std::string& arrivals) {
+  return "name = \"waits\"\nseed = 4\ndepartures = true\nqueue = \"" + queue + R"("
+[cluster]
+nodes = 6
+[[cluster.shapes]]
+name = "std"
+cores = 1
+mhz_per_core = 1000
+memory_mb = 10000
+disk_mb = 100000
+[jobs]
+count = 250
+[[jobs.mix]]
+name = "web"
+type = "batch"
+namespace = "prod"
+weight = 2
+cpu_mhz = 600
+memory_mb = [100, 2000]
+priority = [1, 100]
+run_time_s = [5, 60]
+[[jobs.mix]]
+name = "train"
+type = "batch"
+namespace = "research"
+cpu_mhz = 600
+memory_mb = [5000, 9000]
+priority = [1, 100]
+run_time_s = [20, 300]
+[[jobs.mix]]
+name = "try"
+namespace = "dev"
+cpu_mhz = [510, 700]
+memory_mb = 500
+priority = [1, 100]
+run_time_s = [1, 40]
+)" + arrivals;
+}
+const std::string kPoisson = "[arrivals]\nprocess = \"poisson\"\nrate_per_s = 0.15\n";
+const std::string kBacklog = "";
+
+sim::Workload parsed(const std::string& text) {
+  auto workload = sim::parse_workload(text, "waits.toml");
+  EXPECT_TRUE(workload) << workload.error().line();
+  return *workload;
+}
+
+/// Records which job starts when.
+struct Starts final : server::Listener {
+  std::vector<std::pair<std::int64_t, std::size_t>> started;  ///< time, arrival
+  void settled(server::Lane& lane) override {
+    if (lane.placed > 0) started.emplace_back(lane.record->due_ns, lane.record->tag - 1);
+  }
+};
+
+/// A job of the slow simulation.
+struct Job {
+  std::size_t arrival;
+  std::uint32_t
+      number;  ///< in the order of creation, which is that of the arrivals, and regardless of priority at one time
+  std::int64_t due_ns, run_ns;
+  std::int64_t priority, cpu, memory, disk;
+  std::string space;
+};
+struct Running {
+  std::int64_t end_ns;
+  Job job;
+};
+/// The waiting job that is served next, by the definition of the policy.
+using Next =
+    std::function<std::size_t(const std::vector<Job>& ready, const std::vector<Running>& running, std::int64_t now_ns)>;
+
+template <class Rank>
+Next least(Rank rank) {
+  return [rank](const std::vector<Job>& ready, const std::vector<Running>& running, std::int64_t now_ns) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < ready.size(); ++i)
+      if (rank(ready[i], running, now_ns) < rank(ready[best], running, now_ns)) best = i;
+    return best;
+  };
+}
+
+double dominant_share(const std::string& space, const std::vector<Running>& running) {
+  std::int64_t cpu = 0, memory = 0, disk = 0;
+  for (const Running& one : running)
+    if (one.job.space == space) cpu += one.job.cpu, memory += one.job.memory, disk += one.job.disk;
+  return std::max(
+      {static_cast<double>(cpu) / 6'000, static_cast<double>(memory) / 60'000, static_cast<double>(disk) / 600'000});
+}
+
+Next fair(std::map<std::string, double> weights) {
+  return least([weights](const Job& job, const std::vector<Running>& running, std::int64_t) {
+    const auto weight = weights.find(job.space);
+    return std::tuple(dominant_share(job.space, running) / (weight == weights.end() ? 1 : weight->second),
+                      -job.priority, job.number);
+  });
+}
+
+/// Events in the order that the replay documents. Ends free their nodes at once; jobs that wait are evaluated again
+/// with the batch of reports, 50 ms after the first end of it. Jobs that arrive are evaluated at once.
+std::vector<std::pair<std::int64_t, std::size_t>> simulate(const sim::Workload& workload, const Next& next) {
+  const sim::Inputs inputs = sim::generate_inputs(workload);
+  std::vector<Job> jobs;
+  for (const sim::JobArrival& arrival : inputs.jobs.arrivals) {
+    const model::Job& form = *inputs.jobs.templates[arrival.template_index];
+    const model::Resources& asked = *form.task_groups[0].tasks[0].resources;
+    jobs.push_back({jobs.size(), arrival.number, arrival.due_ns, arrival.run_time_ns, form.priority, asked.cpu,
+                    asked.memory_mb, form.task_groups[0].ephemeral_disk->size_mb, form.namespace_});
+  }
+  std::vector<std::pair<std::int64_t, std::size_t>> out;
+  std::vector<Job> waiting;
+  std::vector<Running> running;
+  const auto serve = [&](std::vector<Job> ready, std::int64_t now_ns) {
+    while (!ready.empty()) {
+      const std::size_t at = next(ready, running, now_ns);
+      const Job job = ready[at];
+      ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
+      if (running.size() == 6) {
+        waiting.push_back(job);
+        continue;
+      }
+      running.push_back({now_ns + job.run_ns, job});
+      out.emplace_back(now_ns, job.arrival);
+    }
+  };
+  std::int64_t batch_ns = INT64_MAX;
+  for (std::size_t arrived = 0;;) {
+    std::int64_t end_ns = INT64_MAX;
+    for (const Running& one : running) end_ns = std::min(end_ns, one.end_ns);
+    const std::int64_t due_ns = arrived < jobs.size() ? jobs[arrived].due_ns : INT64_MAX;
+    if (due_ns == INT64_MAX && waiting.empty()) return out;
+    const std::int64_t now_ns = std::min({batch_ns, end_ns, due_ns});
+    if (now_ns == INT64_MAX) return out;
+    if (now_ns == batch_ns) {
+      batch_ns = INT64_MAX;
+      serve(std::exchange(waiting, {}), now_ns);
+    } else if (now_ns == end_ns) {
+      if (batch_ns == INT64_MAX) batch_ns = now_ns + kBatchNs;
+      std::erase_if(running, [&](const Running& one) { return one.end_ns == now_ns; });
+    } else {
+      std::vector<Job> ready;
+      for (; arrived < jobs.size() && jobs[arrived].due_ns == now_ns; ++arrived) ready.push_back(jobs[arrived]);
+      serve(std::move(ready), now_ns);
+    }
+  }
+}
+
+struct PolicyCase {
+  const char* queue;
+  Next next;
+};
+std::vector<PolicyCase> policies() {
+  return {
+      {"fifo", least([](const Job& job, auto&, auto) { return job.number; })},
+      {"shortest", least([](const Job& job, auto&, auto) { return std::pair(job.run_ns, job.number); })},
+      {"fair-share", fair({})},
+      {"fair-share:prod=4:research=0.5", fair({{"prod", 4}, {"research", 0.5}})},
+      {"ageing:per_minute=3", least([](const Job& job, auto&, std::int64_t now_ns) {
+         const double points =
+             static_cast<double>(job.priority) + 3 * static_cast<double>(now_ns - job.due_ns) / (60.0 * kSecond);
+         return std::pair(-points, job.number);
+       })},
+      {"ageing:per_minute=0", least([](const Job& job, auto&, auto) { return std::pair(-job.priority, job.number); })}};
+}
+
+TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
+  for (const std::string& arrivals : {kPoisson, kBacklog}) {
+    std::set<std::string> digests;
+    for (const PolicyCase& policy : policies()) {
+      const sim::Workload workload = parsed(text_of(policy.queue, arrivals));
+      Starts starts;
+      const auto result = run_workload(workload, {.quiet = true, .beside = &starts});
+      ASSERT_TRUE(result) << result.error().line();
+      EXPECT_EQ(result->ended, "complete");
+      EXPECT_EQ(result->placed, 250U);
+      EXPECT_GT(result->retries, 100U) << "jobs have to wait";
+      const auto wanted = simulate(workload, policy.next);
+      ASSERT_EQ(starts.started.size(), wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        ASSERT_EQ(starts.started[i], wanted[i]) << policy.queue << ", start " << i;
+      digests.insert(result->decisions_digest);
+      // The measures are those of the starts.
+      std::vector<double> waits;
+      for (const auto& [at_ns, number] : wanted)
+        waits.push_back(static_cast<double>(at_ns - sim::generate_inputs(workload).jobs.arrivals[number].due_ns) / 1e9);
+      std::sort(waits.begin(), waits.end());
+      EXPECT_EQ(result->waits->jobs, 250U);
+      EXPECT_EQ(result->waits->never_placed, 0U);
+      EXPECT_DOUBLE_EQ(result->waits->wait_s.p50, waits[124]);
+      EXPECT_DOUBLE_EQ(result->waits->wait_s.p99, waits[247]);
+    }
+    // In a backlog all jobs have waited equally long, so that both rates of ageing are strict priority.
+    EXPECT_EQ(digests.size(), policies().size() - (arrivals == kBacklog ? 1 : 0)) << "the policies decide differently";
+  }
+}
+
+TEST(QueuePolicies, ShortestIsBestOnMeanWaitAndAnErrorCostsSome) {
+  const auto wait = [](const std::string& queue) {
+    const auto result = run_workload(parsed(text_of(queue, kPoisson)), {.quiet = true});
+    EXPECT_TRUE(result) << result.error().line();
+    return result->waits->wait_s.mean;
+  };
+  const double known = wait("shortest"), guessed = wait("shortest:error=2"), fifo = wait("fifo");
+  EXPECT_LT(known, guessed);
+  EXPECT_LT(guessed, fifo);
+}
+
+TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
+  const auto refused_line = [](const std::string& text, auto&& change) {
+    auto workload = sim::parse_workload(text, "waits.toml");
+    if (!workload) return workload.error().line();
+    change(*workload);
+    const auto result = run_workload(*workload, {.quiet = true});
+    return result ? std::string("no error") : result.error().line();
+  };
+  const auto unchanged = [](sim::Workload&) {};
+  EXPECT_EQ(refused_line(text_of("fifoo", kPoisson), unchanged),
+            "waits.toml:4: queue policy 'fifoo': there is no such queue policy; did you mean 'fifo'? valid: ageing, "
+            "fair-share, fifo, priority, shortest");
+  EXPECT_EQ(refused_line(text_of("fair-share:prd=2", kPoisson), unchanged),
+            "waits.toml:queue: no job is in the namespace 'prd'; did you mean 'prod'? valid: dev, prod, research");
+  EXPECT_EQ(refused_line(text_of("fifo", kPoisson), [](sim::Workload& w) { w.workers = 2; }),
+            "waits.toml:queue: a queue policy orders the evaluations of one worker; use one worker, and leave out "
+            "--order free");
+}
+
+// Three namespaces; times in seconds.
+//   a   arrives 0, placed 0, runs 10:      wait 0, completion 10, slowdown 1, progress 1
+//   a   arrives 10, placed 40, runs 10:    wait 30, completion 40, slowdown 4, progress 1/4
+//   b   arrives 20, placed 30, runs 10:    wait 10, completion 20, slowdown 2, progress 1/2
+//   b   arrives 20, never placed, runs 5:  progress 0
+//   c   arrives 5, placed 8, never ends:   wait 3, no completion
+//   c   arrives 5, placed 6, runs 20, evicted: wait 1, progress 0
+//   c   arrives 30, placed 30, runs 0:     wait 0, completion 0, no slowdown, progress 1
+TEST(Waits, ByHand) {
+  const auto job = [](std::int64_t arrived, std::int64_t placed, std::int64_t run, std::uint32_t space) {
+    JobTimes out{.arrived_ns = arrived * kSecond, .run_time_ns = run < 0 ? -1 : run * kSecond, .space = space};
+    out.placed_ns = placed < 0 ? -1 : placed * kSecond;
+    out.counts = true;
+    return out;
+  };
+  std::vector<JobTimes> jobs = {job(0, 0, 10, 1), job(10, 40, 10, 1), job(20, 30, 10, 2), job(20, -1, 5, 2),
+                                job(5, 8, -1, 3), job(5, 6, 20, 3),   job(30, 30, 0, 3),  job(0, 999, 1, 4)};
+  jobs[5].evicted = true;
+  jobs[7].counts = false;
+  const WaitResult result = measure_waits(jobs);
+  EXPECT_EQ(result.jobs, 7U);
+  EXPECT_EQ(result.never_placed, 1U);
+  EXPECT_EQ(result.completed, 4U);
+  // Waits 0 0 1 3 10 30.
+  EXPECT_DOUBLE_EQ(result.wait_s.mean, 44.0 / 6);
+  EXPECT_DOUBLE_EQ(result.wait_s.p50, 1);
+  EXPECT_DOUBLE_EQ(result.wait_s.p99, 30);
+  // Completions 0 10 20 40, slowdowns 1 2 4.
+  EXPECT_DOUBLE_EQ(result.completion_s.mean, 17.5);
+  EXPECT_DOUBLE_EQ(result.completion_s.p50, 10);
+  EXPECT_DOUBLE_EQ(result.completion_s.p99, 40);
+  EXPECT_DOUBLE_EQ(result.slowdown.mean, 7.0 / 3);
+  EXPECT_DOUBLE_EQ(result.slowdown.p50, 2);
+  EXPECT_DOUBLE_EQ(result.slowdown.p99, 4);
+  EXPECT_DOUBLE_EQ(result.makespan_s, 50);
+  // Mean progress 5/8, 1/4, 1/2: (11/8)^2 / (3 (25/64 + 4/64 + 16/64)) = 121 / 135.
+  EXPECT_DOUBLE_EQ(result.fairness, 121.0 / 135);
+}
+
+TEST(Waits, OfNoJobsAndOfOnesThatNeverRan) {
+  const WaitResult none = measure_waits({});
+  EXPECT_EQ(none.jobs, 0U);
+  EXPECT_DOUBLE_EQ(none.fairness, 1);
+  const std::vector<JobTimes> starved = {{.run_time_ns = kSecond, .counts = true}};
+  const WaitResult result = measure_waits(starved);
+  EXPECT_EQ(result.never_placed, 1U);
+  EXPECT_EQ(result.completed, 0U);
+  EXPECT_DOUBLE_EQ(result.makespan_s, 0);
+}
+
+TEST(Waits, StandInTheReportOfRunsWhoseAllocationsEnd) {
+  const auto result = run_workload(parsed(text_of("fifo", kPoisson)), {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  const json::Value report = to_json(*result);
+  EXPECT_EQ(report["settings"]["queue"].as_string(), "fifo");
+  EXPECT_EQ(report["waiting"]["wait_s"]["p99"].as_double(), result->waits->wait_s.p99);
+  EXPECT_EQ(report["waiting"]["fairness"].as_double(), result->waits->fairness);
+  EXPECT_NE(to_table(*result).find("  wait        mean"), std::string::npos);
+  std::string stays = text_of("fifo", kPoisson);
+  stays.replace(stays.find("departures = true"), 17, "departures = false");
+  const auto without = run_workload(parsed(stays), {.quiet = true});
+  ASSERT_TRUE(without) << without.error().line();
+  EXPECT_EQ(to_json(*without).find("waiting"), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::run
