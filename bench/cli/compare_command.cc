@@ -5,11 +5,13 @@
 #include <memory>
 
 #include "base/text.h"
+#include "berth/queue.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/html_output.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
+#include "cli/workload_arguments.h"
 #include "compare/choices.h"
 #include "compare/experiment.h"
 #include "compare/grid.h"
@@ -30,7 +32,7 @@ namespace fs = std::filesystem;
 struct Arguments {
   std::string workload, label = "full", resume, experiment, seeds, pods, nodes, json, html, csv, markdown, task,
                         packing_order = "arrival";
-  std::vector<std::string> strategies, lists, preemption, rebalance;
+  std::vector<std::string> strategies, lists, preemption, rebalance, queue;
   double ratio = 0.1;
   std::string eligible = "nomad", budget = "none";
   std::size_t threads = 0;
@@ -60,6 +62,11 @@ int list_strategies() {
     print("  {}  {}\n", function.name, function.meaning);
   print("\nFor --rebalance:\n");
   for (const sim::RebalanceInfo& info : sim::rebalance_rules()) list(info);
+  print("\nFor --queue:\n");
+  for (const strategy::QueueInfo* info : strategy::queue_registry().all()) {
+    list(*info), list_parameters(info->parameters);
+    if (info->by_namespace) print("  :NAMESPACE=1  weight of a namespace, above 0\n");
+  }
   print("\nFor --preemption:\n");
   for (const strategy::PreemptionInfo* info : strategy::preemption_registry().all())
     list(*info), list_parameters(info->parameters);
@@ -351,14 +358,17 @@ Result<std::vector<compare::NamedStrategy>> named_rules(const char* option,
 
 int run_workload_grid(const Arguments& arguments) {
   const bool preempts = !arguments.preemption.empty(), rebalances = !arguments.rebalance.empty();
-  const auto prepared =
-      prepare(arguments, preempts || rebalances
+  const bool queues = !arguments.queue.empty();
+  auto prepared =
+      prepare(arguments, preempts || rebalances || queues
                              ? std::vector<std::string>{"nomad-binpack"}
                              : std::vector<std::string>{"nomad-binpack", "best-fit", "worst-fit", "tetris", "least-max",
                                                         "kubernetes-default", "first-fit", "random"});
   if (!prepared) return report_error(prepared.error(), 2);
+  if (queues && !arguments.strategies.empty()) prepared->workload.strategy = prepared->strategies.front().spec.text();
   const auto compared =
-      preempts     ? named_rules("--preemption", prepared->strategies, arguments.preemption, compare::find_preemption)
+      queues       ? named_rules("--queue", prepared->strategies, arguments.queue, compare::find_queue)
+      : preempts   ? named_rules("--preemption", prepared->strategies, arguments.preemption, compare::find_preemption)
       : rebalances ? named_rules("--rebalance", prepared->strategies, arguments.rebalance, compare::find_rebalance)
                    : prepared->strategies;
   if (!compared) return report_error(compared.error(), 2);
@@ -423,7 +433,8 @@ int run_sizing(const Arguments& arguments) {
 Result<void> check_together(const CLI::App& command) {
   const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
   const char* chosen = nullptr;
-  for (const char* choice : {"--experiment", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}) {
+  for (const char* choice :
+       {"--experiment", "--capacity", "--minimum-nodes", "--preemption", "--rebalance", "--queue"}) {
     if (!given(choice)) continue;
     if (chosen)
       return tl::unexpected(
@@ -434,18 +445,19 @@ Result<void> check_together(const CLI::App& command) {
     const char* option;
     std::vector<std::string_view> with;  ///< "": with none of the choices
   };
-  static const Belongs kBelongs[] = {{"--label", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}},
-                                     {"--resume", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance"}},
-                                     {"--eligible", {"--preemption"}},
-                                     {"--budget", {"--preemption"}},
-                                     {"--ratio", {"--rebalance"}},
-                                     {"--task", {"--capacity"}},
-                                     {"--packing-order", {"--minimum-nodes"}},
-                                     {"--lists", {"--experiment"}},
-                                     {"--pod-list", {"--experiment"}},
-                                     {"--node-list", {"--experiment"}},
-                                     {"--tune", {"--experiment"}},
-                                     {"--placements-digest", {"--experiment"}}};
+  static const Belongs kBelongs[] = {
+      {"--label", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance", "--queue"}},
+      {"--resume", {"", "--capacity", "--minimum-nodes", "--preemption", "--rebalance", "--queue"}},
+      {"--eligible", {"--preemption"}},
+      {"--budget", {"--preemption"}},
+      {"--ratio", {"--rebalance"}},
+      {"--task", {"--capacity"}},
+      {"--packing-order", {"--minimum-nodes"}},
+      {"--lists", {"--experiment"}},
+      {"--pod-list", {"--experiment"}},
+      {"--node-list", {"--experiment"}},
+      {"--tune", {"--experiment"}},
+      {"--placements-digest", {"--experiment"}}};
   for (const Belongs& one : kBelongs)
     if (given(one.option) && std::find(one.with.begin(), one.with.end(), chosen ? chosen : "") == one.with.end())
       return tl::unexpected(
@@ -502,6 +514,12 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "compare these rules for moving tasks once all are placed: cosine, fragments-one, fragments-many")
       ->type_name("MOVES,...")
       ->delimiter(',');
+  command
+      ->add_option("--queue", arguments->queue,
+                   fmt::format("compare these queue policies instead, the order in which waiting jobs are served: {}",
+                               queue_names()))
+      ->type_name("POLICY,...")
+      ->delimiter(',');
   command->add_option("--ratio", arguments->ratio, "with --rebalance: share of the placed tasks that may be moved")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
@@ -545,7 +563,7 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--markdown", arguments->markdown, "write a table for a pull request to this file")
       ->type_name("FILE");
   command->add_flag("--list-strategies", arguments->list_strategies,
-                    "list the strategies with formula, source and cost");
+                    "list the strategies, rules and policies with formula, source and cost");
   command->add_flag("--wide", arguments->wide, "do not break tables that are wider than the terminal");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "berth/queue.h"
 
 namespace berth::compare {
 
@@ -10,6 +11,13 @@ Result<void> find_preemption(const std::string& text, NamedStrategy& named) {
   auto spec = strategy::preemption_registry().parse(text);
   if (!spec) return tl::unexpected(spec.error());
   named.rule = std::move(*spec);
+  return {};
+}
+
+Result<void> find_queue(const std::string& text, NamedStrategy& named) {
+  auto spec = strategy::queue_registry().parse(text);
+  if (!spec) return tl::unexpected(spec.error());
+  named.queue = std::move(*spec);
   return {};
 }
 

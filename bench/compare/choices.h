@@ -9,6 +9,8 @@ namespace berth::compare {
 
 /// Stores the preemption rule in `named`.
 [[nodiscard]] Result<void> find_preemption(const std::string& text, NamedStrategy& named);
+/// Stores the queue policy in `named`.
+[[nodiscard]] Result<void> find_queue(const std::string& text, NamedStrategy& named);
 /// Stores the rebalancing rule in `named`.
 [[nodiscard]] Result<void> find_rebalance(const std::string& name, NamedStrategy& named);
 /// "nomad" or "kubernetes": which tasks may be evicted. Errors name `option`.

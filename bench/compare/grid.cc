@@ -14,6 +14,7 @@
 #include "compare/parallel.h"
 #include "compare/tables.h"
 #include "run/interrupt.h"
+#include "run/measured_run.h"
 #include "run/runner.h"
 
 namespace berth::compare {
@@ -226,6 +227,24 @@ Kind packing_kind(const sim::Workload& workload) {
                 strategy::registry(), one.spec));
           }};
 }
+/// Complete replays: how long jobs wait under each queue policy.
+Kind queue_kind(const sim::Workload& workload) {
+  return {&queue_metrics(),
+          fmt::format("queue policies: wait, completion and slowdown per job on the workload's clock; ranked by {}",
+                      workload.strategy),
+          [&workload](const NamedStrategy& one) {
+            return fmt::format("queue {} {}", one.queue->text(), workload.strategy);
+          },
+          [&workload](const SeedInputs& in, const NamedStrategy& one) -> Result<Measured> {
+            sim::Workload queued = workload;
+            queued.seed = static_cast<std::uint64_t>(in.seed);
+            queued.queue = one.queue->text();
+            queued.limits = {};
+            const auto run = run::run_workload(queued, {.quiet = true});
+            if (!run) return tl::unexpected(run.error());
+            return measured_queue(*run);
+          }};
+}
 /// Complete simulations: how strategies recover from faults.
 Kind life_kind(const sim::Workload& workload) {
   return {&life_metrics(), "lives: what is missing, and how long it takes to recover from each fault",
@@ -240,11 +259,27 @@ Kind life_kind(const sim::Workload& workload) {
 }
 Kind kind_of(const sim::Workload& workload, const GridOptions& options) {
   if (workload.life) return life_kind(workload);
+  if (!options.strategies.empty() && options.strategies.front().queue) return queue_kind(workload);
   if (options.strategies.empty() || (!options.strategies.front().rule && !options.strategies.front().rebalance))
     return packing_kind(workload);
   return options.strategies.front().rule ? preemption_kind(workload, options) : rebalance_kind(options);
 }
 
+}  // namespace
+
+namespace {
+/// Queue policies need a replay in which jobs wait and end.
+std::optional<InputError> refused_queues(const sim::Workload& workload) {
+  if (workload.life)
+    return InputError{workload.path, "life", "the evaluations of a life are served in Nomad's order",
+                      "compare queue policies on a workload without [life], e.g. waiting"};
+  if (!workload.departures)
+    return InputError{workload.path, "departures", "no allocation ends, so no job that waits is ever served",
+                      "write departures = true and run_time_s, or name e.g. the workload waiting"};
+  sim::Workload checked = workload;
+  checked.queue = "fifo";
+  return run::refused(checked);
+}
 }  // namespace
 
 Result<GridResult> run_grid(const sim::Workload& workload, const std::string& text, const GridOptions& options) {
@@ -253,6 +288,9 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
       (options.strategies.front().rule || options.strategies.front().rebalance))
     return tl::unexpected(InputError{workload.path, "life", "a life evicts and moves as its servers do",
                                      "leave out --preemption and --rebalance"});
+  const bool queues = !options.strategies.empty() && options.strategies.front().queue.has_value();
+  if (queues)
+    if (auto problem = refused_queues(workload)) return tl::unexpected(std::move(*problem));
   GridResult out;
   out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
   for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
@@ -296,13 +334,14 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
         if (at != 0) return;
         const std::lock_guard lock(mutex);
         out.nodes = seed.problem->nodes.size(), out.asked = seed.problem->asked();
-        if (!workload.life) out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
+        if (!workload.life && !queues)
+          out.left_out.assign(seed.problem->left_out.begin(), seed.problem->left_out.end());
       });
     if (!run.done) {
       if (seed.error) return tl::unexpected(*seed.error);
       auto ran = kind.run({*seed.problem, seed.context, seed.order, out.seeds[at]}, strategy);
       if (!ran) return tl::unexpected(ran.error());
-      if (workload.life && run::interrupted()) return {};  // the run was cut short
+      if ((workload.life || queues) && run::interrupted()) return {};  // the run was cut short
       run = {.done = true, .resumed = false, .measured = std::move(*ran)};
       json::Value value = run_json(run, *out.set);
       value.set("strategy", out.strategies[s]);

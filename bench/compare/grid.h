@@ -22,6 +22,8 @@ struct NamedStrategy {
   strategy::StrategySpec spec;  ///< how tasks are placed
   std::optional<strategy::StrategySpec> rule{};   ///< if set: preemption is compared
   const sim::RebalanceInfo* rebalance = nullptr;  ///< if set: rebalancing is compared
+  std::optional<strategy::StrategySpec>
+      queue{};  ///< if set: queue policies are compared, in replays by the workload's own strategy
 };
 
 struct GridRun {

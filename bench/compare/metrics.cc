@@ -178,6 +178,25 @@ constexpr MetricOf<RunResult> kLife[] = {
        return double(r.latency.schedule.percentile(99));
      }}};
 
+/// What a queue policy changes. Times are those of the workload, not of the machine (bench/run/waits.h).
+constexpr MetricOf<RunResult> kQueue[] = {
+    {{"wait_mean_s", "wait mean s", -1, false, 2}, kShown | kTested, [](auto& r) { return r.waits->wait_s.mean; }},
+    {{"wait_p50_s", "p50 s", -1, false, 2}, kShown, [](auto& r) { return r.waits->wait_s.p50; }},
+    {{"wait_p99_s", "p99 s", -1, false, 2}, kShown | kTested | kFront, [](auto& r) { return r.waits->wait_s.p99; }},
+    {{"never_placed", "never placed", -1, false, 1}, kShown, [](auto& r) { return double(r.waits->never_placed); }},
+    {{"completion_mean_s", "completion s", -1, false, 2},
+     kShown | kTested | kFront,
+     [](auto& r) { return r.waits->completion_s.mean; }},
+    {{"completion_p50_s", "completion p50 s", -1, false, 2}, 0, [](auto& r) { return r.waits->completion_s.p50; }},
+    {{"completion_p99_s", "completion p99 s", -1, false, 2}, 0, [](auto& r) { return r.waits->completion_s.p99; }},
+    {{"slowdown_mean", "slowdown", -1, false, 2}, kShown | kTested, [](auto& r) { return r.waits->slowdown.mean; }},
+    {{"slowdown_p50", "slowdown p50", -1, false, 2}, 0, [](auto& r) { return r.waits->slowdown.p50; }},
+    {{"slowdown_p99", "slowdown p99", -1, false, 2}, kShown, [](auto& r) { return r.waits->slowdown.p99; }},
+    {{"makespan_s", "makespan s", -1, false, 1}, kShown | kTested, [](auto& r) { return r.waits->makespan_s; }},
+    {{"fairness", "fairness", 1, false, 3}, kShown | kTested | kFront, [](auto& r) { return r.waits->fairness; }},
+    {{"evaluations", "evaluations", -1, false, 0}, 0, [](auto& r) { return double(r.evaluations); }},
+    {{"cpu_seconds", "cpu s", -1, true, 3}, 0, [](auto& r) { return r.cpu_s; }}};
+
 template <class Table>
 MetricSet set_of(const Table& table, const char* front_words) {
   MetricSet out{.front_words = front_words};
@@ -243,9 +262,16 @@ const MetricSet& life_metrics() {
   return kSet;
 }
 
+const MetricSet& queue_metrics() {
+  static const MetricSet kSet =
+      set_of(kQueue, "no policy is as good in p99 of the wait, mean completion and fairness and better in one");
+  return kSet;
+}
+
 Measured measured(const PackingRun& run) { return values_of(run, kPacking, kPackingCurves); }
 Measured measured(const PreemptionRun& run) { return values_of(run, kPreemption, kPreemptionCurves); }
 Measured measured(const RebalanceRun& run) { return values_of(run, kRebalance); }
 Measured measured(const RunResult& run) { return values_of(run, kLife); }
+Measured measured_queue(const RunResult& run) { return values_of(run, kQueue); }
 
 }  // namespace berth::compare

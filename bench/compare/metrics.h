@@ -37,6 +37,7 @@ struct MetricSet {
 [[nodiscard]] const MetricSet& preemption_metrics();
 [[nodiscard]] const MetricSet& rebalance_metrics();
 [[nodiscard]] const MetricSet& life_metrics();
+[[nodiscard]] const MetricSet& queue_metrics();
 
 /// The values of a run for its MetricSet.
 struct Measured {
@@ -48,6 +49,7 @@ struct Measured {
 [[nodiscard]] Measured measured(const sim::PackingRun& run);
 [[nodiscard]] Measured measured(const sim::PreemptionRun& run);
 [[nodiscard]] Measured measured(const sim::RebalanceRun& run);
-[[nodiscard]] Measured measured(const run::RunResult& run);  ///< of a workload with [life]
+[[nodiscard]] Measured measured(const run::RunResult& run);        ///< of a workload with [life]
+[[nodiscard]] Measured measured_queue(const run::RunResult& run);  ///< of a replay whose allocations end
 
 }  // namespace berth::compare

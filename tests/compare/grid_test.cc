@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "compare/choices.h"
+#include "run/runner.h"
+
 namespace berth::compare {
 namespace {
 
@@ -86,6 +89,64 @@ TEST(Lives, AreRankedByRecoveryOnAnyNumberOfThreads) {
     }
   for (const double p50_s : one->values(0, 0)) EXPECT_GT(p50_s, 1);  // tested by hand in tests/run/life_test.cc
   EXPECT_NE(grid_table(*one).find("recovery p50 s"), std::string::npos);
+}
+
+TEST(QueuePolicies, AreComparedInReplaysOnAnyNumberOfThreads) {
+  const sim::Workload workload = workload_of(R"(name = "queued"
+departures = true
+[cluster]
+nodes = 4
+[[cluster.shapes]]
+name = "std"
+[jobs]
+count = 60
+[[jobs.mix]]
+name = "short"
+namespace = "a"
+cpu_mhz = 9000
+run_time_s = [1, 20]
+[[jobs.mix]]
+name = "long"
+namespace = "b"
+cpu_mhz = 9000
+run_time_s = [30, 90]
+)");
+  GridOptions options = options_of(workload, {"nomad-binpack"});
+  options.strategies.clear();
+  for (const char* name : {"priority", "fifo", "shortest", "fair-share:a=2"}) {
+    options.strategies.push_back({name, {}});
+    ASSERT_TRUE(find_queue(name, options.strategies.back()));
+  }
+  options.seeds = {1, 2, 3};
+  const auto result = run_grid(workload, "", options);
+  ASSERT_TRUE(result) << result.error().line();
+  EXPECT_EQ(result->set, &queue_metrics());
+  const auto value = [&](std::size_t strategy, std::string_view name) {
+    for (std::size_t m = 0; m < result->set->all.size(); ++m)
+      if (result->set->all[m].name == name) return result->values(strategy, m).at(0);
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  EXPECT_LT(value(2, "wait_mean_s"), value(1, "wait_mean_s")) << "shortest first has the least mean wait";
+  // A run of the grid is the run of its workload, seed and policy.
+  sim::Workload alone = workload;
+  alone.seed = 1, alone.queue = "shortest";
+  const auto run = run::run_workload(alone, {.quiet = true});
+  ASSERT_TRUE(run) << run.error().line();
+  EXPECT_EQ(result->run(2, 0).measured.digest, run->decisions_digest);
+  EXPECT_EQ(value(2, "wait_p99_s"), run->waits->wait_s.p99);
+  options.threads = 4;
+  const auto parallel = run_grid(workload, "", options);
+  ASSERT_TRUE(parallel);
+  EXPECT_EQ(parallel->digest(), result->digest());
+  sim::Workload stays = workload;
+  stays.departures = false;
+  const auto refused = run_grid(stays, "", options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().line(),
+      "small.toml:departures: no allocation ends, so no job that waits is ever served; write departures = true and "
+      "run_time_s, or name e.g. the workload waiting");
 }
 
 TEST(Problem, MatchesTheWorkload) {

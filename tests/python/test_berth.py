@@ -414,6 +414,14 @@ def test_run_and_compare_are_frames():
     assert compared.index.names == ["strategy", "seed"] and len(compared) == 4 and "fragmentation" in " ".join(compared.columns)
 
 
+def test_queue_policies_pass_through():
+    frame = berth.run("waiting", label="smoke", queue="shortest")
+    assert frame.attrs["reports"][0]["settings"]["queue"] == "shortest"
+    assert 0 < frame["wait_mean_s"][1] < frame["wait_p99_s"][1] and 0 < frame["fairness"][1] <= 1
+    compared = berth.compare("waiting", ["nomad-binpack"], label="smoke", seeds=2, queue="fifo,shortest")
+    assert list(compared.index.get_level_values("strategy").unique()) == ["fifo", "shortest"] and len(compared) == 4
+
+
 def test_functions_take_part_in_comparisons():
     pytest.importorskip("pandas")
 

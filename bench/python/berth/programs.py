@@ -81,8 +81,9 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
     """`berth run`: one row per seed as a pandas.DataFrame, indexed by seed.
 
     Columns: placed, failed, placed_share (0..1), placements_per_second, busy_seconds, schedule_p50_us to schedule_p99_us and placement_p50_us
-    to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation (0..1), digest. `options` are options of the program
-    (workers=2, order="free", strategy="best-fit"). The unchanged reports are in `frame.attrs["reports"]`.
+    to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation (0..1), digest; of workloads whose allocations end also wait_mean_s, wait_p50_s,
+    wait_p99_s, completion_mean_s, slowdown_mean, makespan_s and fairness. `options` are options of the program
+    (workers=2, order="free", strategy="best-fit", queue="fifo"). The unchanged reports are in `frame.attrs["reports"]`.
     Raises berth.Error with the program's line."""
     import pandas
 
@@ -100,6 +101,13 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
         packing = report.get("packing") or {}
         for key in ("cpu_utilisation", "memory_utilisation", "fragmentation"):
             row[key] = packing.get(key)
+        if waiting := report.get("waiting"):
+            for percentile in ("mean", "p50", "p99"):
+                row[f"wait_{percentile}_s"] = waiting["wait_s"][percentile]
+            for name, key in (("completion_mean_s", "completion_s"), ("slowdown_mean", "slowdown")):
+                row[name] = (waiting.get(key) or {}).get("mean")
+            for key in ("makespan_s", "fairness"):
+                row[key] = waiting.get(key)
         row["digest"] = report.get("decisions_digest")
         rows.append(row)
     frame = pandas.DataFrame(rows).set_index("seed")
@@ -110,6 +118,7 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
 def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):
     """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric.
 
+    With queue="fifo,shortest" or preemption="nomad,kubernetes" these are compared, and `strategies` names the one that places.
     `strategies` has names and may have functions of (nodes, task), as for `Cluster.score_by`; at least one must be a
     name. The program runs the names, this process the functions, over the same clusters, jobs and visiting orders, so
     rows of one seed are pairs. A function is called with blocks of at most 64 feasible nodes, and again only for nodes
@@ -128,7 +137,7 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
     names = [one if isinstance(one, str) else getattr(one, "__name__", repr(one)) for one in strategies]
     if len(set(names)) < len(names):
         raise ValueError(f"strategies: two are called {next(name for name in names if names.count(name) > 1)!r}; give each function a name")
-    if functions and (others := [name for name in ("preemption", "rebalance", "capacity", "minimum_nodes", "experiment") if options.get(name)]):
+    if functions and (others := [name for name in ("preemption", "queue", "rebalance", "capacity", "minimum_nodes", "experiment") if options.get(name)]):
         raise ValueError(f"strategies: functions place tasks; with {others[0]} only berth's own can be compared")
     report = _call(["compare", workload, "--label", label, "--strategies", ",".join(named), "--seeds", str(seeds), "--quiet", *_flags(options)])
     runs = {(one["strategy"], single["seed"]): (single["metrics"], single["digest"]) for one in report["strategies"] for single in one["runs"]}
@@ -139,6 +148,8 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
     for function, name in ((one, name) for one, name in zip(strategies, names) if callable(one)):
         for seed in used:
             runs[name, seed] = trials[seed].pack(function)
+    if not functions:
+        names = [one["strategy"] for one in report["strategies"]]  # with `queue` and others what is compared, not what places
     rows = [{"strategy": name, "seed": seed, **runs[name, seed][0]} for name in names for seed in used if (name, seed) in runs]
     frame = pandas.DataFrame(rows).set_index(["strategy", "seed"])
     frame.attrs["report"] = report
