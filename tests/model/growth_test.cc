@@ -36,6 +36,17 @@ void turn_around(json::Value& value) {
   }
 }
 
+/// The measurement itself: a loop per item and one per pair of items.
+TEST(GrowthOf, FindsAPlantedQuadraticCost) {
+  volatile std::uint64_t steps = 0;
+  const auto run = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) steps = steps + 1;
+  };
+  constexpr std::size_t kItems = 1000;
+  EXPECT_LT(testing::growth_of([&](std::size_t items) { run(kItems * items); }, kItems), testing::kLinearAtMost);
+  EXPECT_GE(testing::growth_of([&](std::size_t items) { run(items * items); }, kItems), testing::kLinearAtMost);
+}
+
 class Growth : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(Growth, JobListsCostLinearTime) {
