@@ -248,7 +248,7 @@ std::uint64_t GoRand::next() noexcept {
 }
 
 std::uint32_t GoRand::bounded(std::uint32_t m) noexcept {
-  BERTH_ASSERT(m >= 1 && m < (1u << 31));
+  BERTH_DEBUG_ASSERT(m >= 1 && m < (1u << 31));
   constexpr std::uint32_t kMask = (1u << 31) - 1;
   const std::uint32_t max = kMask - (1u << 31) % m;  // a power of two leaves no remainder and accepts every draw
   for (;;) {

@@ -42,7 +42,7 @@ class RowMap {
   }
   /// The row must be present.
   [[nodiscard]] T& at(Row row) {
-    BERTH_ASSERT(contains(row));
+    BERTH_DEBUG_ASSERT(contains(row));
     return entries_[place(row)].second;
   }
 

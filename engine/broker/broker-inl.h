@@ -151,6 +151,7 @@ void BasicBroker<Atomic>::enqueue_one(const Eval& eval, std::int64_t now_ns) {
       break;
     }
   }
+  BERTH_ASSERT(!(word & (state::kOutstanding | state::kAcking | state::kTimer)));  // it was unknown: at no other stage
   stripe().totals[kAccepted].fetch_add(1, std::memory_order_relaxed);
   admit(eval, now_ns);
 }
@@ -165,6 +166,7 @@ bool BasicBroker<Atomic>::store_requeue(const Eval& eval, std::uint64_t word) {
   std::uint64_t before = row.requeue.load(std::memory_order_acquire);
   while (!row.requeue.compare_exchange_weak(before, mine, std::memory_order_seq_cst, std::memory_order_acquire)) {
   }
+  BERTH_ASSERT(static_cast<std::uint32_t>(before) != node + 1);  // a node that is stored is not handed out again
   if (before) nodes_.put(static_cast<std::uint32_t>(before) - 1);
   const std::uint64_t now = row.state.load(std::memory_order_seq_cst);  // after the exchange; pairs with ack
   if (state::serial(now) == state::serial(word) && (now & (state::kOutstanding | state::kAcking))) return true;
@@ -211,6 +213,7 @@ void BasicBroker<Atomic>::wait(const Eval& eval, std::int64_t due_ns, bool delay
 
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::make_ready(const Eval& eval, Queue queue) {  // R-CTRL-319
+  BERTH_ASSERT(index_of(eval.row) < config_.evals && index_of(eval.job) < config_.jobs);
   Atomic<std::uint64_t>& job = jobs_[index_of(eval.job)];
   const std::uint64_t self = static_cast<std::uint64_t>(index_of(eval.row)) + 1;
   std::uint32_t node = kNone;
@@ -353,8 +356,11 @@ tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueS
   while (popped && is_dropped(popped->first, popped->second));
   if (!popped) return std::optional<Delivery>();
   const auto [eval, queue] = *popped;
+  BERTH_ASSERT(index_of(eval) < config_.evals);
   Row& row = row_of(eval);
   const std::uint64_t before = row.state.load(std::memory_order_relaxed);  // ordered by the pop
+  // Quirks of the exact order hand out evaluations that were forgotten.
+  BERTH_ASSERT(exact_ || (before & (state::kKnown | state::kOutstanding | state::kAcking)) == state::kKnown);
   const std::uint32_t serial = state::serial(before) + 1;
   const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
   nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);  // published by the state
@@ -412,6 +418,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, st
 /// R-CTRL-333: the best pending evaluation becomes holder and ready, the others become cancelable in the heap's order.
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::release_job(JobKeyRow job_row) {
+  BERTH_ASSERT(index_of(job_row) < config_.jobs);
   Atomic<std::uint64_t>& job = jobs_[index_of(job_row)];
   std::uint64_t word = job.load(std::memory_order_acquire);
   for (;;) {
@@ -428,6 +435,7 @@ void BasicBroker<Atomic>::release_job(JobKeyRow job_row) {
       order.push_back(at - 1);
     const auto less = [this](std::uint32_t a, std::uint32_t b) { return pending_less(nodes_[a].eval, nodes_[b].eval); };
     for (std::size_t i = order.size(); i-- > 0;) base::heap_push(waiting, order[i], less);
+    BERTH_ASSERT(!order.empty() && waiting.size() == order.size());
     const std::uint32_t best = base::heap_pop(waiting, less);
     const Eval next = nodes_[best].eval;
     if (!job.compare_exchange_weak(word, (static_cast<std::uint64_t>(index_of(next.row)) + 1) << 32,
@@ -529,6 +537,7 @@ void BasicBroker<Atomic>::take_cancelable(std::uint32_t max, std::vector<EvalRow
   for (std::uint32_t row; max > 0 && cancelable_.pop(row); --max) {
     Row& r = rows_[row];
     const std::uint64_t word = r.state.load(std::memory_order_relaxed);
+    BERTH_ASSERT(!(word & (state::kOutstanding | state::kAcking)));  // no worker has what is cancelled
     // R-CTRL-335 keeps the ID known until the next flush.
     r.state.exchange(config_.quirks.cancelled_evals_linger ? word | state::kCancelled : word & state::kSerial,
                      std::memory_order_acq_rel);

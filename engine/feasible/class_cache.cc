@@ -36,7 +36,7 @@ bool ClassCache::has_escaped() const {
 }
 
 void ClassCache::touch(std::uint32_t class_id) {
-  BERTH_ASSERT(class_id < class_count_);
+  BERTH_DEBUG_ASSERT(class_id < class_count_);
   if (is_touched_[class_id]) return;
   is_touched_[class_id] = 1;
   touched_.push_back(class_id);

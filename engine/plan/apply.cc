@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "base/stages.h"
 #include "model/flatten.h"
 #include "tables/check.h"
@@ -38,6 +39,7 @@ bool Applier::fail(NodeRow node, std::string reason, std::string error) {
 }
 
 bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
+  BERTH_ASSERT(plan.allocs[first].first_on_node);
   const NodeRow row = plan.allocs[first].node;
   if (row >= state.nodes.size() || !state.nodes.exists(row)) return fail(row, "node does not exist");
   switch (state.nodes.status(row)) {  // new allocations are `pending`, which rows 2 and 3 do not accept
@@ -59,6 +61,7 @@ bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t f
   bool claims = use.sole_claims != 0;  // no allocation there is updated
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
+    BERTH_ASSERT(plan.allocs[i].node == row && plan.allocs[i].held);  // the chain stays on its node
     const tables::ResourceShape& shape = *plan.allocs[i].held;
     cpu += shape.cpu_mhz;
     memory += shape.memory_mb;
@@ -163,6 +166,7 @@ bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
     if (job && has_job) entry.group = job->group(state.text(allocs.group[update.alloc]));
   }
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
+    BERTH_ASSERT(plan.allocs[i].node == node);
     NodeEntry& entry = entries_.emplace_back();
     if (plan.allocs[i].given != kNoRow) {
       const model::Allocation& given = *plan.given[plan.allocs[i].given];
@@ -219,6 +223,10 @@ std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const P
   auto id_of = [&](NodeRow row) { return row < nodes.size() ? nodes.id(row) : base::Uuid{}; };
   std::sort(failures_.begin(), failures_.end(),
             [&](const NodeRefusal& a, const NodeRefusal& b) { return id_of(a.node) < id_of(b.node); });
+  // A node is checked once: a second refusal would count twice against it (R-CTRL-630).
+  BERTH_ASSERT(std::adjacent_find(failures_.begin(), failures_.end(), [](const NodeRefusal& a, const NodeRefusal& b) {
+                 return a.node == b.node;
+               }) == failures_.end());
   return failures_;
 }
 
@@ -235,6 +243,7 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
     }
     if (facts.all_at_once) break;  // R-CTRL-618
   }
+  BERTH_ASSERT(!result.rejected_nodes.empty() && result.rejected_nodes.size() == result.reasons.size());
   result.refresh_index = std::max(state.nodes.index, state.allocs.index);
   if (result.refresh_index == 0) result.refresh_index = state.index;  // tables filled without an index
   if (result.refresh_index == 0) result.error = "partialCommit with RefreshIndex of 0";
@@ -247,6 +256,7 @@ bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const Commi
 
 void Applier::track_rejected(const CommitFacts& facts, ApplyResult& result) {  // R-CTRL-630
   if (!tracker_) return;
+  BERTH_ASSERT(result.error.empty() || !result.rejected_nodes.empty());
   const std::size_t count = result.rejected_nodes.size() - (result.error.empty() ? 0 : 1);  // the last one failed it
   for (std::size_t i = 0; i < count; ++i)
     if (tracker_->add(store_.current().nodes.id(result.rejected_nodes[i]), facts.now_ns))
@@ -298,6 +308,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   if (clock) clock->enter(base::Stage::commit);
   Writing writing{commit, plan, facts, result, state};
   write(writing);
+  BERTH_ASSERT(result.refresh_index == 0 || result.refresh_index >= result.index);  // a worker waits for no older state
   if (log_ && result.index_used) log_->adopt(commit, changes_, result.hooks);
 #ifndef NDEBUG
   std::vector<std::string> problems;

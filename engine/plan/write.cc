@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "fsm/deployment_counts.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
@@ -95,6 +96,7 @@ void Applier::choose_evictions(Writing& w) {
   evictions_.clear();
   for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
     const PlannedStop& stop = plan.stops[i];
+    BERTH_ASSERT(stop.by < plan.allocs.size() || stop.by >= kDroppedBy);
     const NodeRow node = node_of(stop.alloc);
     if (!stop.evict || stop.dropped || placements_refused_ || refuses(node)) continue;
     if (!w.facts.decided) {
@@ -174,6 +176,10 @@ void Applier::write_content(Writing& w) {
   }
   link_previous(w);
   write_counts(w);
+  // Every entry is written or refused.
+  BERTH_ASSERT(result.committed + result.refused ==
+               plan.allocs.size() + static_cast<std::size_t>(std::count_if(plan.updates.begin(), plan.updates.end(),
+                                                                           [](const auto& u) { return !u.dropped; })));
 
   std::sort(result.preempted_jobs.begin(), result.preempted_jobs.end(), [&](auto a, auto b) {
     const tables::JobKey &x = state.jobs.keys[a], &y = state.jobs.keys[b];
@@ -239,6 +245,7 @@ void Applier::write_placements(Writing& w) {
     const AllocRow row =
         given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
     if (row != kNoRow) {
+      BERTH_ASSERT(w.state.allocs.exists(row) && (given != kNoRow || w.state.allocs.node[row] == plan.allocs[i].node));
       note_change({row, tables::Client::pending, true, true});
       written(w.state, row);
     }
@@ -252,6 +259,7 @@ void Applier::write_preemption_evals(Writing& w) {
   BERTH_ASSERT(log_);
   for (const tables::JobKeyRow key : w.result.preempted_jobs) {
     const tables::JobKey& names = w.state.jobs.keys[key];
+    BERTH_ASSERT(names.current != kNoRow);  // the job of a purged key gets no evaluation
     const model::Job& job = *w.state.jobs.versions[names.current]->spec;
     model::Evaluation& eval = changes_.preemption_evals.emplace_back();
     eval.id = base::to_text((*w.facts.draw_id)());

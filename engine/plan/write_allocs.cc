@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "fsm/deployment_counts.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
@@ -190,7 +191,9 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
 AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts) {
   const Snapshot& state = w.state;
   const VersionRow version = planned.job == kNoRow ? w.plan.job : planned.job;
+  BERTH_ASSERT(version != kNoRow);
   const CompiledJob& job = *state.jobs.versions[version];
+  BERTH_ASSERT(planned.group < job.groups.size() && planned.deployment < deployments_.size());
   const VersionRow current = state.jobs.keys[job.key].current;
   if (current == kNoRow || state.jobs.versions[current]->stopped) return kNoRow;
 

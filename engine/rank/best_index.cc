@@ -39,7 +39,7 @@ void BestIndex::build(std::span<const double> scores) {
 }
 
 void BestIndex::set(std::uint32_t i, double score) noexcept {
-  BERTH_ASSERT(i < size_ && !(score != score));
+  BERTH_DEBUG_ASSERT(i < size_ && !(score != score));
   while (!pushed_.empty() && pushed_.back().i >= i) pushed_.pop_back();
   levels_[0][i] = score;
   for (std::size_t level = 1; level < level_count_; ++level) {

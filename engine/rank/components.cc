@@ -8,7 +8,7 @@
 namespace berth::rank {
 
 double net_priority(std::span<const std::int64_t> victim_priorities) noexcept {
-  BERTH_ASSERT(!victim_priorities.empty());
+  BERTH_DEBUG_ASSERT(!victim_priorities.empty());
   std::int64_t sum = 0;
   for (const std::int64_t priority : victim_priorities) sum += priority;
   const auto highest = static_cast<double>(*std::max_element(victim_priorities.begin(), victim_priorities.end()));

@@ -139,7 +139,7 @@ void PropertySet::change(std::uint32_t row, std::uint32_t Counts::*counter, int 
 }
 
 void PropertySet::count_existing(std::uint32_t row) {
-  BERTH_ASSERT(phase_ == Phase::filling);  // R-RANK-813: once, at creation
+  BERTH_DEBUG_ASSERT(phase_ == Phase::filling);  // R-RANK-813: once, at creation
   change(row, &Counts::existing, 1);
 }
 void PropertySet::count_proposed(std::uint32_t row, int amount) { change(row, &Counts::proposed, amount); }

@@ -144,7 +144,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
   } else {
     counted_ = 0;
     for (const AllocFacts& f : input.allocs) {
-      BERTH_ASSERT(f.group < input.group_names.size());
+      BERTH_DEBUG_ASSERT(f.group < input.group_names.size());
       ++begins[f.group + 1];
     }
     std::partial_sum(begins.begin(), begins.end(), begins.begin());

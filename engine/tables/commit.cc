@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "tables/export.h"
 #include "tables/table_lock.h"
@@ -34,6 +35,7 @@ NodeRow Commit::upsert_node(const model::Node& node) {
   store_.note_ready(row);
   store_.current_.nodes.index = std::max(store_.current_.nodes.index, index_);
   note_node(row);
+  BERTH_ASSERT(store_.find_node(*id) == row && store_.current_.nodes.exists(row));
   return row;
 }
 
@@ -65,7 +67,11 @@ void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool 
 VersionRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool current) {
   touch();
   const VersionRow row = store_.job_row(job, current, current);
-  if (current) note_job(store_.current_.jobs.versions[row]->key);
+  BERTH_ASSERT(store_.current_.jobs.versions[row]);
+  if (!current) return row;
+  const JobKeyRow key = store_.current_.jobs.versions[row]->key;
+  BERTH_ASSERT(store_.current_.jobs.keys[key].current == row);
+  note_job(key);
   return row;
 }
 
@@ -114,6 +120,8 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc) { return insert_plain(all
 AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
   const CompiledJob& job = *store_.current_.jobs.versions[alloc.job];
+  BERTH_ASSERT(alloc.group < job.groups.size());
+  BERTH_ASSERT(alloc.node == kNoRow || alloc.node < store_.current_.nodes.size());
   const CompiledGroup& group = job.groups[alloc.group];
   const ResourceShape* held = shape ? shape.get() : group.shape.get();
   ShapeId id;
@@ -163,9 +171,12 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
 
 void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   const NodeRow node = a.node[row];
+  BERTH_ASSERT(store_.current_.jobs.versions[job]);
+  BERTH_ASSERT(store_.current_.jobs.versions[job]->key == a.job_key[row]);  // a version of the allocation's own job
   const bool counts = node != kNoRow && !client_terminal(a.client[row]);
   const StateStore::AllocRefs before = store_.refs_of(row);
   NodeUse* use = counts ? &store_.current_.nodes.use.edit(node) : nullptr;
@@ -192,6 +203,7 @@ void Commit::set_modified(AllocRow row, std::int64_t at_ns) {
 }
 
 void Commit::set_metrics(AllocRow row, std::shared_ptr<const model::AllocMetric> metrics) {
+  BERTH_ASSERT(row < store_.current_.allocs.size());
   touch_allocs();
   auto& details = store_.current_.allocs.details;
   if (row >= details.size()) details.resize(row + 1);
@@ -210,11 +222,12 @@ void Commit::set_modify_index(AllocRow row) {
 
 void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   const NodeRow node = a.node[row];
   // Rows of allocations from before their node, as in an import without it, do not refer to that node.
-  BERTH_ASSERT(node == kNoRow || node == store_.find_node(alloc->node_id));
+  BERTH_DEBUG_ASSERT(node == kNoRow || node == store_.find_node(alloc->node_id));
   const StateStore::AllocRefs before = store_.refs_of(row);
   const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);
@@ -277,8 +290,9 @@ std::shared_ptr<model::Allocation> Commit::take_object(AllocRow row) {
 
 void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation> alloc) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   const bool live = !a.terminal(row);
   if (const Client client = parse_client(alloc->client_status).value_or(Client::pending); client != a.client[row])
     write_client(row, client);
@@ -306,8 +320,9 @@ void Commit::put_object(AllocRow row, std::shared_ptr<const model::Allocation> o
 
 void Commit::remove_alloc(AllocRow row) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
     const bool counts = !client_terminal(a.client[row]);
@@ -328,6 +343,7 @@ void Commit::remove_alloc(AllocRow row) {
       newer = store_.history_->allocs[row].prev_of_job;
     else
       for (newer = head; a.next_of_job[newer] != row;) newer = a.next_of_job[newer];
+    BERTH_ASSERT(newer != kNoRow);  // every allocation is in the list of its job
     a.next_of_job.edit(newer) = older;
     if (store_.history_ && older != kNoRow) store_.history_->allocs[older].prev_of_job = newer;
   }
@@ -349,14 +365,16 @@ void Commit::count_live(AllocRow row, bool before) {
   const AllocTable& a = store_.current_.allocs;
   const bool live = !a.terminal(row);
   if (live == before) return;
+  BERTH_ASSERT(live || store_.history_->jobs[a.job_key[row]].live_allocs > 0);
   store_.history_->jobs[a.job_key[row]].live_allocs += static_cast<std::uint32_t>(live) - before;
   if (const StoredEvalRow eval = a.stamp[row].eval; eval != kNoRow) store_.count_ended(eval, !before, !live);
 }
 
 void Commit::set_desired_status(AllocRow row, Desired status) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   const bool live = !a.terminal(row);
   a.desired.edit(row) = status;
   count_live(row, live);
@@ -365,8 +383,9 @@ void Commit::set_desired_status(AllocRow row, Desired status) {
 
 void Commit::set_client_status(AllocRow row, Client status) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
   const bool live = !a.terminal(row);
   write_client(row, status);
   count_live(row, live);
@@ -376,9 +395,10 @@ void Commit::set_client_status(AllocRow row, Client status) {
 void Commit::write_report(AllocRow row, Client status, const Reported& said, std::uint8_t health,
                           std::int64_t modified_ns) {
   touch_allocs();
-  note_alloc(row);
   AllocTable& a = store_.current_.allocs;
-  BERTH_ASSERT(!a.cold[row]);
+  BERTH_ASSERT(row < a.size() && a.exists(row));
+  note_alloc(row);
+  BERTH_ASSERT(!a.cold[row]);  // a row with an object gets its report there
   if (status != a.client[row]) {
     const bool live = !a.terminal(row);
     write_client(row, status);
@@ -394,12 +414,14 @@ void Commit::write_report(AllocRow row, Client status, const Reported& said, std
 
 void Commit::set_task_log(AllocRow row, TaskLogRef log) {
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
   if (row >= a.logs.size()) a.logs.resize(a.size());
   a.logs.edit(row) = std::move(log);
 }
 
 void Commit::set_planned_job(AllocRow row, std::shared_ptr<const model::Job> job) {
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(row < a.size() && a.exists(row));
   if (row >= a.planned_jobs.size()) a.planned_jobs.resize(a.size());
   a.planned_jobs.edit(row) = std::move(job);
 }

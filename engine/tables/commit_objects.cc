@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "tables/export.h"
 
@@ -62,12 +63,14 @@ void Commit::remove_deployment(DeploymentRow row) {
   touch();
   DeploymentTable& d = store_.current_.deployments;
   const JobKeyRow job = d.job_key[row];
+  BERTH_ASSERT(job != kNoRow);  // it exists: a row is free once its job is forgotten
   const bool was_active = d.active[row] != 0;
   d.job_key.edit(row) = kNoRow;
   d.active.edit(row) = 0;
   d.object.edit(row) = nullptr;
   note_deployment(row, job);
   if (!store_.history_) return;
+  BERTH_ASSERT(!was_active || store_.history_->jobs[job].active_deployments > 0);
   store_.history_->jobs[job].active_deployments -= was_active;
   if (DeploymentRow& head = store_.edit_key(job).deployment_head; head == row) {
     head = d.next_of_job[row];
@@ -83,6 +86,7 @@ void Commit::remove_deployment(DeploymentRow row) {
 void Commit::remove_eval(StoredEvalRow row) {
   touch();
   EvalTable& e = store_.current_.evals;
+  BERTH_ASSERT(e.job_key[row] != kNoRow);  // removed once
   if (store_.history_) {
     // Allocations that remain, for example of a purged job, still refer to the evaluation.
     const base::Chunked<History::Alloc>& allocs = store_.history_->allocs;
@@ -141,7 +145,9 @@ StoredEvalRow Commit::write_eval(EvalWrite&& eval) {
     e.id.edit(row) = eval.id;
     store_.eval_rows_.reused(row);
   }
+  BERTH_ASSERT(eval.job != kNoRow && e.id[row] == eval.id);
   if (is_new) e.job_key.edit(row) = eval.job;
+  BERTH_ASSERT(e.job_key[row] == eval.job);  // an evaluation stays its job's
   e.priority.edit(row) = eval.priority;
   e.status.edit(row) = eval.status;
   e.create_index.edit(row) = eval.create_index;

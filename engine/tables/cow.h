@@ -110,7 +110,7 @@ class CowVector {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   const T& operator[](std::size_t row) const {
-    BERTH_ASSERT(row < size_);
+    BERTH_DEBUG_ASSERT(row < size_);
     return root_->pages[row / (kChunk * kFan)]->chunks[row / kChunk % kFan]->data[row % kChunk];
   }
   /// Prefetches the cache line of an element.
@@ -126,7 +126,7 @@ class CowVector {
 
   /// The element for writing; copies shared parts of the path to it.
   T& edit(std::size_t row) {
-    BERTH_ASSERT(row < size_);
+    BERTH_DEBUG_ASSERT(row < size_);
     if (root_.unique()) {                                                   // usually nothing is shared
       const bool all_own = !root_->shares.load(std::memory_order_relaxed);  // copies are made before they are released
       const Ref<Page>& page = root_->pages[row / (kChunk * kFan)];

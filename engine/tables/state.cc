@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "base/wrap.h"
 #include "model/computed_class.h"
@@ -260,6 +261,7 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
   use.memory_mb = base::wrap_add(use.memory_mb, base::wrap_mul(sign, shape.memory_mb));
   use.disk_mb = base::wrap_add(use.disk_mb, base::wrap_mul(sign, shape.disk_mb));
   const auto step = static_cast<std::uint32_t>(sign);
+  BERTH_ASSERT(sign > 0 || use.alloc_count > 0);
   use.alloc_count += step;
   if (shape.ports) count_ports(use, row, sign);
   if (shape.devices)
@@ -352,6 +354,7 @@ void StateStore::count_eviction(const NodeUse& use, AllocRow row, int sign) {
 void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
   AllocTable& a = current_.allocs;
   AllocRow& head = ended ? use.ended_head : use.alloc_head;
+  BERTH_ASSERT(head != row);  // a list that led back to itself would never end
   a.next_on_node.edit(row) = head;
   writer_.prev_on_node[row] = kNoRow;
   if (head != kNoRow) writer_.prev_on_node[head] = row;
@@ -366,8 +369,10 @@ void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
     a.next_on_node.edit(prev) = next;
   else if (use.alloc_head == row)
     use.alloc_head = next;
-  else
+  else {
+    BERTH_ASSERT(use.ended_head == row);  // the first of one of the node's two lists
     use.ended_head = next;
+  }
 }
 
 bool StateStore::claims_alone(VersionRow job, Symbol group) const {

@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TIMEOUT_S = 60
 CRASHES = re.compile(r"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime error:|terminate called|"
-                     r"BERTH_ASSERT|Assertion|core dumped|Segmentation fault|Traceback")
+                     r"berth is wrong|Assertion|core dumped|Segmentation fault|Traceback")
 
 
 def rows(text):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
 #include <map>
 #include <random>
 #include <thread>
@@ -220,6 +221,16 @@ TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {
   EXPECT_EQ(store.current().nodes.use[node].alloc_head, 1u);
   EXPECT_EQ(store.current().nodes.use[node].ended_head, kNoRow);
   expect_sound(store);
+}
+
+TEST(StateStoreDeathTest, AnAllocationIsNotRemovedTwice) {  // in release builds, too
+  StateStore store;
+  const NodeRow node = store.begin_commit().upsert_node(node_of(1));
+  const VersionRow job = store.upsert_job(job_of("a"), true);
+  store.insert_plain({.id = uuid(2, 1), .node = node, .job = job, .shape = nullptr, .cold = nullptr}, 1);
+  store.begin_commit().remove_alloc(0);
+  EXPECT_EXIT(store.begin_commit().remove_alloc(0), ::testing::KilledBySignal(SIGABRT),
+              "commit\\.cc:[0-9]+: berth is wrong: row < a\\.size\\(\\) && a\\.exists\\(row\\) does not hold");
 }
 
 TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by class depend on it (kinds.h)

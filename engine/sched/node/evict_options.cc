@@ -30,7 +30,7 @@ tables::EvictionBound EvictOptions::room(NodeRow row, const CompiledGroup& group
 /// and k - 1 of priority p is q + (q + (k - 1) p) / q. It grows with k, and with q as long as (k - 1) p is below q^2.
 /// The bound limits (k - 1) p to q^2 / 2, so that a step of q by 1 outweighs any rounding.
 double EvictOptions::best_preemption(const tables::EvictionBound& room, std::int32_t least) {
-  BERTH_ASSERT(room.room == tables::Room::sure && least >= 1);
+  BERTH_DEBUG_ASSERT(room.room == tables::Room::sure && least >= 1);
   const std::int64_t highest = room.priority;
   const std::int64_t others = room.victims == 1 ? 0 : std::min(room.victims - 1, highest * highest / 2 / least);
   const std::int64_t sum = highest + others * least;
@@ -47,7 +47,7 @@ double EvictOptions::best_preemption(const tables::EvictionBound& room, std::int
 
 bool EvictOptions::is_outdone(NodeRow row, const GroupView& v, const Cell& cell, const tables::EvictionBound& room,
                               const rank::TopScores& top, double& bound) {
-  BERTH_ASSERT(cell.fit == kFail);
+  BERTH_DEBUG_ASSERT(cell.fit == kFail);
   const CompiledGroup& group = *v.group;
   const tables::NodeUse& use = attempt_.snapshot->nodes.use[row];
   if (room.room != tables::Room::sure || top.size() < rank::TopScores::kCapacity || use.least_priority < 1)

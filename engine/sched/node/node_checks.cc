@@ -82,7 +82,7 @@ std::uint32_t NodeChecks::number_of(const feasible::NetworkAsk& network) {
 }
 
 bool NodeChecks::passes(Position& position, GroupView& v, Cell& cell) {
-  BERTH_ASSERT(!ledger_.has_unread());
+  BERTH_DEBUG_ASSERT(!ledger_.has_unread());
   feasible::ClassCache& classes = ledger_.classes;
   const std::uint32_t class_id = position.computed_class;
   const ClassStatus job_status = classes.job_status(class_id);

@@ -61,7 +61,7 @@ void NodeFit::decide_special(NodeRow row, const GroupView& v, bool evict, Cell& 
 }
 
 void NodeFit::decide_evicting(NodeRow row, const GroupView& v, Cell& cell) {
-  BERTH_ASSERT(cell.fit == kFail);
+  BERTH_DEBUG_ASSERT(cell.fit == kFail);
   if (is_special(row, *v.group))
     decide_special(row, v, true, cell);
   else
@@ -96,7 +96,7 @@ bool NodeFit::build_option(NodeRow row, const GroupView& v, bool evict, bool cho
   const auto judge = [&](const ResourceKind& kind) { return !kind.judge || kind.judge(building); };
   if (!each_resource(scratch, enter) || !assign_tasks(building)) return false;
   if (!chosen) return each_resource(scratch, judge);
-  BERTH_ASSERT(each_resource(scratch, judge));  // the chosen node has room
+  BERTH_DEBUG_ASSERT(each_resource(scratch, judge));  // the chosen node has room
   return true;
 }
 

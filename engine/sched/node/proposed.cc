@@ -93,7 +93,7 @@ void Proposed::enter_devices(NodeRow row) {
 }
 
 void Proposed::merge_cores(NodeRow row, std::vector<std::uint16_t>& cores) const {
-  BERTH_ASSERT(cores.empty());
+  BERTH_DEBUG_ASSERT(cores.empty());
   if (held_cores_) held_cores_->each([&](std::uint16_t core) { cores.push_back(core); });
   for (std::size_t i = held_cores_ ? rows.size() : 0; i < shapes.size(); ++i)
     model::merge_cores(cores, shapes[i]->cores);

@@ -98,7 +98,7 @@ double Scorer::strategy_component(NodeRow row, const CompiledGroup& group, const
   const tables::Snapshot& state = *attempt_.snapshot;
   fit.begin(group, attempt_.job->priority);
   if (group.has_cores) {
-    BERTH_ASSERT(option);
+    BERTH_DEBUG_ASSERT(option);
     fit.set_ask_cpu(option->ask_cpu_mhz);
   }
   const tables::NodeUse& stored = state.nodes.use[row];

@@ -97,7 +97,7 @@ std::uint32_t StrategyFit::devices(const tables::Snapshot& snapshot, NodeRow row
 
 void StrategyFit::add(const tables::Snapshot& snapshot, NodeRow row, const FitUse& use, std::int64_t allocs) {
   const std::size_t at = nodes_.size();
-  BERTH_ASSERT(at < kBlock);
+  BERTH_DEBUG_ASSERT(at < kBlock);
   const Kind& of_node = kind(snapshot, row);
   const tables::NodeCapacity& capacity = snapshot.nodes.capacity(row);
   strategy::NodeState& state = states_[at];

@@ -150,7 +150,7 @@ void VictimSearch::sum_staying(FitUse& use) const {
 }
 
 double VictimSearch::score() const {
-  BERTH_ASSERT(!victims.empty());
+  BERTH_DEBUG_ASSERT(!victims.empty());
   priorities_.clear();
   for (const AllocRow a : victims)
     priorities_.push_back(attempt_.snapshot->jobs.versions[attempt_.snapshot->allocs.job[a]]->priority);

@@ -313,7 +313,7 @@ void ByTable::remember_evicting(const GroupView& v) {
   AskTable& table = renew(key_of(v, true));
   for (const EvictOption& option : parts_.evicting.decided()) {
     const Position& position = candidates_.positions[option.position];
-    BERTH_ASSERT(option.cell.fit == kFail);
+    BERTH_DEBUG_ASSERT(option.cell.fit == kFail);
     table.enter(position.row, position.node_class, option.cell.dimension, false);
   }
   last_ = &table;

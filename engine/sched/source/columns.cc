@@ -273,7 +273,7 @@ void Columns::store_results(std::uint32_t first, std::uint32_t end, std::uint32_
   for (std::uint32_t entry = first_entry; entry < entries_.count; ++entry) {
     const NodeRow row = entries_.row[entry];
     if (!untouched_ && scratch_.overlay(row)) continue;
-    BERTH_ASSERT(entries_.appended[entry] <= 1);
+    BERTH_DEBUG_ASSERT(entries_.appended[entry] <= 1);
     if (entries_.appended[entry] == 0)
       table.enter(row, class_of_[entries_.position[entry]], entries_.dimension[entry], false);
     else

@@ -15,7 +15,7 @@ bool FullCheck::may_take(NodeRow row, GroupView& v) {
 
 bool FullCheck::holds(GroupView& v) {
   const CompiledGroup& group = *v.group;
-  BERTH_ASSERT(tables::serves(kServes, parts_.needs));
+  BERTH_DEBUG_ASSERT(tables::serves(kServes, parts_.needs));
   for (const NodeOverlay& overlay : scratch_.by_attempt.overlays)
     if (may_take(overlay.row, v)) return false;
   const auto cpu = static_cast<std::int32_t>(group.cpu_mhz), memory = static_cast<std::int32_t>(group.memory_mb),

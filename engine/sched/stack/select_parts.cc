@@ -15,7 +15,7 @@ void SelectParts::start(const tables::Snapshot& snapshot, PlanRows& plan, bool s
 }
 
 void SelectParts::set_job(const tables::CompiledJob& job, const StackConfig& config) {
-  BERTH_ASSERT(is_new_version(job));
+  BERTH_DEBUG_ASSERT(is_new_version(job));
   if (attempt.job) checks.class_verdicts();  // before the groups they belong to are replaced
   const tables::CompiledJob* const before = attempt.job;
   const bool same_algorithm = config.algorithm == attempt.config.algorithm;
