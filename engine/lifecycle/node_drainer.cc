@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "base/assert.h"
 #include "lifecycle/alloc_facts.h"
 #include "model/predicates.h"
 
@@ -41,15 +43,25 @@ void NodeDrainer::become_leader() {
 
 void NodeDrainer::changed(const tables::Changes& changes) {
   const tables::Snapshot& state = log_.store().current();
-  for (const NodeRow node : changes.nodes)  // duplicates do no harm
-    if (is_draining(state, node) || tracked(node)) to_follow_.push_back(node);
+  for (const NodeRow node : changes.nodes) {  // duplicates do no harm
+    if (!is_draining(state, node) && !tracked(node)) continue;
+    to_follow_.push_back(node);
+    mark_stale_on(node);
+  }
+  if (jobs_.empty()) return;
+  bool unhandled = false;
+  for (const JobKeyRow key : changes.jobs)
+    if (Watched* const job = watched(key)) job->stale = unhandled = true;
+  for (const AllocRow row : changes.allocs) {
+    if (!state.allocs.exists(row)) {
+      mark_all_stale();
+    } else if (Watched* const job = watched(state.allocs.job_key[row])) {
+      job->stale = true;
+      unhandled = unhandled || state.allocs.modify_index[row] > last_handled_;
+    }
+  }
   // While the job watcher waits for a commit it receives no changes, and then treats all up to that commit as handled.
-  if (jobs_.empty() || look_ || waiting_) return;
-  look_ = std::any_of(changes.jobs.begin(), changes.jobs.end(), [&](JobKeyRow job) { return is_registered(job); }) ||
-          std::any_of(changes.allocs.begin(), changes.allocs.end(), [&](AllocRow row) {
-            return state.allocs.exists(row) && is_registered(state.allocs.job_key[row]) &&
-                   state.allocs.modify_index[row] > last_handled_;
-          });
+  if (!waiting_) look_ = look_ || unhandled;
 }
 
 void NodeDrainer::advance(std::int64_t now, Outbox& out) {
@@ -88,6 +100,7 @@ NodeDrainer::Tracked* NodeDrainer::tracked(NodeRow node) {
 }
 
 void NodeDrainer::untrack(NodeRow node) {
+  mark_stale_on(node);
   std::erase_if(tracked_, [&](const Tracked& entry) { return entry.node == node; });
   deadlines_.remove(node);
 }
@@ -125,15 +138,29 @@ void NodeDrainer::register_jobs(NodeRow node) {
     const model::Job* job = embedded_job(state, row);
     if (state.allocs.terminal(row) || !job || !is_drained_by_group(*job)) return;
     const JobKeyRow key = state.allocs.job_key[row];
-    if (is_registered(key)) return;
-    jobs_.insert(std::lower_bound(jobs_.begin(), jobs_.end(), key), key);
+    if (watched(key)) return;
+    jobs_.insert(std::ranges::lower_bound(jobs_, key, {}, &Watched::key), {key});
     if (waiting_) return;  // the next change of an allocation after its commit triggers the check
     last_handled_ = 1;     // R-CTRL-1020
+    mark_all_stale();
     look_ = true;
   });
 }
 
-bool NodeDrainer::is_registered(JobKeyRow job) const { return std::binary_search(jobs_.begin(), jobs_.end(), job); }
+/// The node begins or ends to drain.
+void NodeDrainer::mark_stale_on(NodeRow node) {
+  const tables::Snapshot& state = log_.store().current();
+  if (jobs_.empty()) return;
+  if (!state.nodes.exists(node)) return mark_all_stale();
+  for_each_on_node(state, node, [&](AllocRow row) {
+    if (Watched* const job = watched(state.allocs.job_key[row])) job->stale = true;
+  });
+}
+
+NodeDrainer::Watched* NodeDrainer::watched(JobKeyRow job) {
+  const auto at = std::ranges::lower_bound(jobs_, job, {}, &Watched::key);
+  return at == jobs_.end() || at->key != job ? nullptr : &*at;
+}
 
 bool NodeDrainer::is_done(NodeRow node) const {
   const tables::Snapshot& state = log_.store().current();
@@ -186,25 +213,36 @@ void NodeDrainer::complete(const std::vector<NodeRow>& nodes, bool deadline_reac
 
 // ---------------------------------------------------------------- jobs
 
+bool NodeDrainer::has_nothing_to_do(JobKeyRow key) const {
+  const tables::Snapshot& state = log_.store().current();
+  const tables::JobKey& names = state.jobs.keys[key];
+  const auto job = log_.job(state.text(names.job_namespace), state.text(names.job_id));
+  if (!job || job->type == "system") return false;
+  JobDrain found;
+  look_at_job(state, *job, key, last_handled_, log_.quirks(), found);
+  return !found.done && found.drain.empty() && found.migrated.empty();
+}
+
 void NodeDrainer::look_at_jobs(std::int64_t) {
   const tables::Snapshot& state = log_.store().current();
   look_ = false;
   Work work;
   migrated_.clear();
-  for (std::size_t i = 0; i < jobs_.size();) {
-    const tables::JobKey& names = state.jobs.keys[jobs_[i]];
+  std::erase_if(jobs_, [&](Watched& watched) {
+    if (!std::exchange(watched.stale, false)) {
+      BERTH_DEBUG_ASSERT(has_nothing_to_do(watched.key));
+      return false;
+    }
+    const tables::JobKey& names = state.jobs.keys[watched.key];
     const auto job = log_.job(state.text(names.job_namespace), state.text(names.job_id));
     const bool gone = !job || job->type == "system";  // R-CTRL-1021
-    if (!gone) {
-      look_at_job(state, *job, jobs_[i], last_handled_, log_.quirks(), scratch_);
-      work.allocs.insert(work.allocs.end(), scratch_.drain.begin(), scratch_.drain.end());
-      for (const AllocRow row : scratch_.migrated) migrated_.push_back(state.allocs.node[row]);
-    }
-    if (gone || scratch_.done)
-      jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
-    else
-      ++i;
-  }
+    if (gone) return true;
+    look_at_job(state, *job, watched.key, last_handled_, log_.quirks(), scratch_);
+    work.allocs.insert(work.allocs.end(), scratch_.drain.begin(), scratch_.drain.end());
+    for (const AllocRow row : scratch_.migrated) migrated_.push_back(state.allocs.node[row]);
+    watched.stale = !scratch_.drain.empty();
+    return scratch_.done;
+  });
   last_handled_ = log_.table_index(fsm::Table::allocs);
   if (!work.allocs.empty()) {
     work.hold = log_.store().hold_rows();

@@ -51,6 +51,13 @@ class NodeDrainer {
     tables::NodeRow node;
     model::DrainStrategy strategy;
   };
+  /// A job that may have work on draining nodes.
+  struct Watched {
+    tables::JobKeyRow key;
+    /// It, or a draining node, may have changed since its last check, which found nothing to move. Otherwise the same
+    /// check would find nothing again.
+    bool stale = true;
+  };
   /// A request that the queue executes: migrations from a job watcher's check, or nodes at their deadline.
   struct Work {
     bool deadline = false;
@@ -74,7 +81,14 @@ class NodeDrainer {
   void mark(std::span<const tables::AllocRow> allocs, std::int64_t now, Outbox& out);
   void complete(const std::vector<tables::NodeRow>& nodes, bool deadline_reached, std::int64_t now, Outbox& out);
   void sort_by_id(std::vector<tables::NodeRow>& nodes) const;
-  [[nodiscard]] bool is_registered(tables::JobKeyRow job) const;
+  /// Null if the job has no work on draining nodes.
+  [[nodiscard]] Watched* watched(tables::JobKeyRow job);
+  /// True if a check of the job now changes nothing. Reads all its allocations.
+  [[nodiscard]] bool has_nothing_to_do(tables::JobKeyRow key) const;
+  void mark_stale_on(tables::NodeRow node);
+  void mark_all_stale() {
+    for (Watched& job : jobs_) job.stale = true;
+  }
 
   fsm::StateLog& log_;
   std::function<std::string()> next_id_;
@@ -82,7 +96,7 @@ class NodeDrainer {
   DrainDeadlines deadlines_;
   std::vector<Tracked> tracked_;           // ascending row
   std::deque<tables::NodeRow> to_follow_;  // changed nodes that drain or are tracked
-  std::vector<tables::JobKeyRow> jobs_;    // jobs that may have work on draining nodes, ascending
+  std::vector<Watched> jobs_;              // ascending key
   std::uint64_t last_handled_ = 1;         // allocation index
   bool look_ = false;                      // the job watcher has jobs to check
   bool waiting_ = false;                   // the job watcher waits for the execution of its request
