@@ -443,8 +443,6 @@ std::vector<Waiting> WhatIf::waiting() const {
   return list;
 }
 
-model::ClusterState WhatIf::state_now() const { return tables::to_cluster(state()); }
-
 Packing WhatIf::packing() const {
   Packing out;
   const tables::NodeTable& nodes = state().nodes;

@@ -85,8 +85,7 @@ class WhatIf {
 
   [[nodiscard]] Packing packing() const;
   [[nodiscard]] std::vector<Waiting> waiting() const;  ///< `before` is not set
-  /// The present state, as the start of another simulation.
-  [[nodiscard]] model::ClusterState state_now() const;
+  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
   [[nodiscard]] std::int64_t now() const { return cluster_->now(); }
   /// The value of a selector's key whose nodes have the largest share of cpu and memory: "meta.rack=r7"; "": no node
   /// has the key.
@@ -102,7 +101,6 @@ class WhatIf {
   [[nodiscard]] Growth grow_all(std::int64_t percent);
 
  private:
-  [[nodiscard]] const tables::Snapshot& state() const { return cluster_->state(); }
   [[nodiscard]] std::vector<const model::Node*> nodes_of(const Selector& selector) const;
   [[nodiscard]] std::string job_words(tables::JobKeyRow job) const;
   [[nodiscard]] std::string node_words(tables::NodeRow node) const;

@@ -4,7 +4,7 @@
 // A policy is a value with one pure function:
 //
 //   struct LargestPriorityLast {
-//     double key(const WaitingJob& job) const { return job.priority; }  // the least is first
+//     double key(const berth::strategy::WaitingJob& job) const { return job.priority; }  // the least is first
 //   };
 //   berth::strategy::queue_registry().add("largest-priority-last", "ascending priority", LargestPriorityLast{});
 //

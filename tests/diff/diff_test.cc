@@ -8,7 +8,7 @@
 namespace berth::diff {
 namespace {
 
-class DiffTest : public testing::Test {
+class DiffTest : public ::testing::Test {
  protected:
   static std::shared_ptr<const model::Job> job(const std::string& id, std::int64_t count, std::uint64_t version = 0,
                                                const std::string& type = "service") {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "rebalance/text.h"
+#include "tables/export.h"
 #include "whatif/whatif.h"
 
 namespace berth::rebalance {
@@ -36,7 +37,7 @@ serve::Start running(const std::vector<std::string>& jobs) {
     EXPECT_TRUE(report) << report.error();
     std::remove("rebalance_job.json");
   }
-  start->state = cluster.state_now();
+  start->state = tables::to_cluster(cluster.state());
   start->config.start_ns = cluster.now();
   return std::move(*start);
 }

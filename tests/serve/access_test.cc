@@ -15,7 +15,7 @@
 namespace berth::http {
 namespace {
 
-class AccessTest : public testing::Test {
+class AccessTest : public ::testing::Test {
  protected:
   void SetUp() override { start(true); }
   void start(bool acl) {

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class AgentTest : public testing::Test {
+class AgentTest : public ::testing::Test {
  protected:
   void SetUp() override {
     options_.start.nodes = 3;

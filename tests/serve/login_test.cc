@@ -152,7 +152,7 @@ TEST(WebToken, TimesAudienceAndIssuerAreChecked) {
   EXPECT_EQ(why(good + R"(,"aud":"a","iss":"x")", bound), "invalid issuer (iss) claim");
 }
 
-class LoginTest : public testing::Test {
+class LoginTest : public ::testing::Test {
  protected:
   void SetUp() override {
     serve::ServiceOptions options;

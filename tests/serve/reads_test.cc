@@ -9,7 +9,7 @@
 namespace berth::http {
 namespace {
 
-class ReadsTest : public testing::Test {
+class ReadsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     serve::ServiceOptions options;

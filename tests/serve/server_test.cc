@@ -17,7 +17,7 @@ constexpr const char* kJob = R"({"Job": {"ID": "web", "Name": "web", "Type": "se
   "TaskGroups": [{"Name": "app", "Count": 3, "Tasks": [{"Name": "main", "Driver": "mock_driver",
     "Config": {"run_for": "1h"}, "Resources": {"CPU": 200, "MemoryMB": 128}}]}]}})";
 
-class ServerTest : public testing::Test {
+class ServerTest : public ::testing::Test {
  protected:
   void SetUp() override { begin({}); }
   void begin(const transport::Limits& limits, const Speed& speed = {}, std::uint32_t workers = 1,

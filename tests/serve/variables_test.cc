@@ -10,7 +10,7 @@
 namespace berth::http {
 namespace {
 
-class VariablesTest : public testing::Test {
+class VariablesTest : public ::testing::Test {
  protected:
   void SetUp() override { start(512); }
   void start(std::size_t held_mib) {

@@ -10,7 +10,7 @@
 namespace berth::http {
 namespace {
 
-class VolumesTest : public testing::Test {
+class VolumesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("berth-volumes-" + std::to_string(::getpid()));

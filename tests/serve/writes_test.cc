@@ -23,7 +23,7 @@ std::string job_text(const std::string& id, int count, int cpu, const std::strin
          std::to_string(cpu) + R"(, "MemoryMB": 128}}]}]})";
 }
 
-class WritesTest : public testing::Test {
+class WritesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("berth-writes-" + std::to_string(::getpid()));

@@ -12,7 +12,7 @@
 namespace berth::whatif {
 namespace {
 
-class CapacityTest : public testing::Test {
+class CapacityTest : public ::testing::Test {
  protected:
   void TearDown() override {
     for (const std::string& file : files_) std::remove(file.c_str());

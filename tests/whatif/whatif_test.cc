@@ -24,7 +24,7 @@ constexpr const char* kLarge = R"({"Job": {"ID": "large", "Name": "large", "Type
     "Tasks": [{"Name": "main", "Driver": "exec", "Config": {"command": "x"},
       "Resources": {"CPU": 19000, "MemoryMB": 1024}}]}]}})";
 
-class WhatIfTest : public testing::Test {
+class WhatIfTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::ofstream("whatif_web.json") << kWeb;
