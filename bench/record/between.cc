@@ -223,14 +223,16 @@ std::uint64_t Between::ended_at(const Alloc& alloc) const {
   if (!model::is_client_terminal(object) || end <= 0) return object.modify_index;
   std::uint64_t out = index_at(end + kReportDelay);
   const JobHistory* job = history(alloc);
-  if (object.client_status != "failed" || !job) return std::clamp(out, object.create_index, object.modify_index);
+  // A file written by hand may have CreateIndex > ModifyIndex.
+  const auto bounded = [&] { return std::max(object.create_index, std::min(out, object.modify_index)); };
+  if (object.client_status != "failed" || !job) return bounded();
   if (const auto evals = job->by_trigger.find("alloc-failure"); evals != job->by_trigger.end()) {
     const auto first = std::partition_point(evals->second.begin(), evals->second.end(), [&](const auto* eval) {
       return eval->create_index <= object.create_index || eval->create_time < end;
     });
     if (first != evals->second.end()) out = (*first)->create_index;
   }
-  return std::clamp(out, object.create_index, object.modify_index);
+  return bounded();
 }
 
 /// A drain, a deployment that reschedules, or an operator's stop writes the transition and creates an evaluation in one

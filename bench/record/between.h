@@ -6,7 +6,7 @@
 //   allocation   placed at CreateIndex; health at that of its deployment status; the server's last change at
 //                AllocModifyIndex; its later evaluation when that was created; migrated, rescheduled or stopped when
 //                the evaluation for that was created; its end when the evaluation for its failure was created, else at
-//                ModifyIndex
+//                the first change after its tasks ended, or at ModifyIndex if that time is not known
 //   evaluation   created at CreateIndex, finished at ModifyIndex
 //   job          each stored version at its JobModifyIndex
 //   deployment   running from CreateIndex on, promoted when its canaries changed with an evaluation, its end at
@@ -16,8 +16,8 @@
 //   volume       at ModifyIndex; scheduler configuration at its own
 //   purged job   leaves with its allocations when the evaluation for that was created
 //
-// Other objects that were removed before the second state stay. Time and memory are linear in the
-// objects of both states, apart from sorting.
+// Other objects that were removed before the second state stay. Time and memory are linear in the objects of both
+// states, apart from sorting and, per job, deployments times evaluations of the deployment watcher.
 #pragma once
 
 #include <map>

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/assert.h"
 #include "sim/load_store.h"
 
 namespace berth::run {
@@ -95,7 +96,10 @@ broker::Place JobQueue::place(const broker::Eval& eval) {
   broker::Place out{.number = facts.number};
   out.key = policy_->key({facts.number, facts.arrived_ns, facts.run_time_ns, eval.priority});
   if (std::isnan(out.key)) out.key = std::numeric_limits<double>::infinity();
-  if (policy_->shares()) out.line = lines_of_[job];
+  if (policy_->shares()) {
+    BERTH_ASSERT(job < lines_of_.size() && lines_of_[job] != UINT32_MAX);  // it arrived
+    out.line = lines_of_[job];
+  }
   return out;
 }
 

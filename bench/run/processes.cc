@@ -50,8 +50,13 @@ bool Processes::start(std::size_t id, const std::function<std::string()>& work) 
     if (getppid() != parent) _exit(1);
     std::signal(SIGPIPE, SIG_IGN);
     close(ends[0]);
-    // _exit: no destructors of the parent run here, and its buffers are not written again.
-    _exit(write_all(ends[1], work()) ? 0 : 1);
+    // _exit, also after an exception: no destructors of the parent run here, and its buffers are not written again.
+    int code = 1;
+    try {
+      code = write_all(ends[1], work()) ? 0 : 1;
+    } catch (...) {
+    }
+    _exit(code);
   }
   close(ends[1]);
   children_.push_back({id, pid, ends[0], {}});

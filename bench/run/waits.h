@@ -1,14 +1,11 @@
 // How long the jobs of a run wait, and how fairly, on the workload's own clock. All values are per job:
 //
-//   wait         s   from its arrival until its last allocation was placed; jobs that were never placed whole are
-//   counted
-//                    apart
+//   wait         s   from its arrival until its last allocation was placed. Jobs never placed whole are counted apart
 //   completion   s   from its arrival until its last allocation ended; only jobs with a run time that were not evicted
 //   slowdown     1   completion / run time; 1 if it never waited. Jobs without run time have none
 //   makespan     s   from the first arrival to the last completion
 //   fairness     1   Jain's index over namespaces, (sum x)^2 / (n sum x^2), of their mean progress x: run time /
-//                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got
-//                    anything
+//                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got any
 //
 // Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 40 bytes per job.
 #pragma once

@@ -23,8 +23,9 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 constexpr double kPercentMost = 10'000;  // limit of a mix: a hundred times the running one
+constexpr unsigned kAtOnceMost = 8;      // trials; each may write to pages of the whole cluster
 
-/// What a process finds out.
+/// Result of a trial, sent from its process to the parent.
 struct Trial {
   Growth growth;
   double reached = 0;  ///< for a mix: growth of what is used, in percent, of cpu or memory, whichever is fuller
@@ -56,12 +57,12 @@ Trial read_trial(const std::string& text) {
 
 /// Searches the largest growth that fits, in percent. It is near the point at which nothing is free, so trials begin
 /// there. One that does not fit shows how much was placed: the next is at most that, and lower by a step that doubles
-/// from the third on. After the first that fits the search halves what is between.
+/// from the third on. Once one fits, a failure halves what is between.
 class MixSearch {
  public:
   explicit MixSearch(const Packing& packing) {
     const double held = std::max(packing.cpu, packing.memory);
-    const double free = held > 0 ? std::min(kPercentMost, 100 / held - 100) : 0;
+    const double free = held > 0 ? std::clamp(100 / held - 100, 0.0, kPercentMost) : 0;
     // Small groups grow later than by their share: up to twice the free capacity may fit.
     if (held > 0) high_ = static_cast<std::int64_t>(std::min(kPercentMost, 2 * free)) + 2;
     next_ = std::clamp(static_cast<std::int64_t>(free), low_ + 1, std::max(low_ + 1, high_ - 1));
@@ -74,7 +75,8 @@ class MixSearch {
     ++trials_;
     if (trial.growth.ended) {
       high_ = percent;
-      next_ = std::min(static_cast<std::int64_t>(trial.reached), percent - step_);
+      next_ =
+          low_ > 0 ? low_ + (high_ - low_) / 2 : std::min(static_cast<std::int64_t>(trial.reached), percent - step_);
       if (trials_ > 1) step_ *= 2;
       fails_ = std::move(trial.growth);
     } else {
@@ -227,7 +229,7 @@ Result<Room, std::string> find_room(WhatIf& cluster, const std::vector<std::stri
     });
   };
   MixSearch search(before);
-  const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency()), mix = fills.size();
+  const std::size_t at_once = std::clamp(std::thread::hardware_concurrency(), 1U, kAtOnceMost), mix = fills.size();
   bool grows = false;  // a trial of the mix runs
   for (std::size_t begun = 0; begun < fills.size() || grows || !search.done() || processes.running() > 0;) {
     bool started = true;

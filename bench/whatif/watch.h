@@ -1,7 +1,7 @@
 // Observes the allocations of a simulated cluster during a step: how far each group fell below its initial running
 // count, and which allocations started and ended.
 //
-//   Seen    28 bytes per allocation row    its last seen state
+//   Seen    24 bytes per allocation row    its last seen state
 //   Group   88 bytes per group of a job    wanted, running, integrals
 // Threads: one.
 #pragma once

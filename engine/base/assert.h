@@ -1,4 +1,4 @@
-// BERTH_ASSERT states an invariant of berth itself; it is checked in builds without NDEBUG.
+// BERTH_ASSERT states an invariant of berth itself, in every build. BERTH_DEBUG_ASSERT: only in builds without NDEBUG.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace berth::base {
 /// Holds in every build: a state that contradicts itself ends the program, before it decides something wrong.
 #define BERTH_ASSERT(condition)                              \
   (__builtin_expect(!!(condition), 1) ? static_cast<void>(0) \
-                                      : ::berth::base::assertion_failed(#condition, __FILE__, __LINE__))
+                                      : ::berth::base::assertion_failed(#condition, __FILE_NAME__, __LINE__))
 
 /// For places that run per candidate, row or draw, where all assertions together would cost more than 1 % of the
 /// instructions, and for checks that repeat work: only in builds without NDEBUG, such as those of the sanitizers.

@@ -173,9 +173,8 @@ class BasicBroker {
   Expected<std::optional<Delivery>> dequeue(QueueSet queues, std::int64_t now_ns);
 
   /// Forecast of the first `count` evaluations that dequeue() would hand out if nothing else happened, in that order.
-  /// Exact unless elements of a heap tie or types are drawn. `exact` only; nothing with a queue policy, whose order may
-  /// change with every decision. Cost: O(count log count), independent of the
-  /// number of evaluations.
+  /// Exact unless elements of a heap tie or types are drawn. `exact` only. Empty with a queue policy, whose order may
+  /// change with every decision. Cost: O(count log count), independent of the number of evaluations.
   void peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const;
 
   /// With a queue policy: the share of one of its lines, such as the dominant share of a namespace. Not NaN.

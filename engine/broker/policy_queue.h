@@ -1,8 +1,8 @@
 // PolicyQueue: ready evaluations in the order of a queue policy, in place of Nomad's order by priority (R-CTRL-310).
 //
-// Evaluations stand in lines. The line with the least share is served first; within a line, the evaluation with the
-// least key, then the one whose job arrived first, then the oldest. A policy with one line, of share 0, orders by key
-// alone. Core evaluations come before all others, as in Nomad, whose priority for them is above that of any job.
+// Each evaluation waits in a line. The line with the least share is served first; within a line, the evaluation with
+// the least key, then the one whose job arrived first, then the oldest. A policy with one line, of share 0, orders by
+// key alone. Core evaluations come before all others, as in Nomad, whose priority for them is above that of any job.
 //
 //   lines    per line its share, and one heap per queue, by (key, number, create index)
 //   firsts   per queue the first evaluation of every line that has one, by (share, key, number, create index)
@@ -24,7 +24,7 @@
 
 namespace berth::broker {
 
-/// Where an evaluation stands.
+/// Position of an evaluation in the order.
 struct Place {
   std::uint32_t line = 0;    ///< lines are numbered from 0 without gaps
   double key = 0;            ///< the least is served first; not NaN

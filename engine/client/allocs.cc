@@ -82,7 +82,6 @@ void Clients::add(NodeRow node, const ServerAlloc& s, const ServerAllocs& all, s
   a.spec = spec_of(s);
   ++specs_[a.spec].holders;
   const GroupSpec& spec = specs_[a.spec];
-  BERTH_ASSERT(!spec.tasks.empty());  // validation refuses groups without tasks
   a.tasks = take_tasks(spec.tasks.size());
   for (std::uint32_t i = 0; i < spec.tasks.size(); ++i) {
     statuses_[a.tasks + i] = TaskStatus();

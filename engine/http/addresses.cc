@@ -201,6 +201,8 @@ void replace_addresses(model::Allocation& alloc) {
   replace_in(alloc.network_status);
   replace_in(alloc.client_description);
   for (model::AllocState& state : alloc.alloc_states) replace_in(state.value);
+  for (auto& [name, task] : alloc.task_states)
+    if (task) replace_in(task->events), replace_in(task->task_handle);
   replace_in(alloc.extra);
 }
 

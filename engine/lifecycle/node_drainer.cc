@@ -49,17 +49,18 @@ void NodeDrainer::changed(const tables::Changes& changes) {
     mark_stale_on(node);
   }
   if (jobs_.empty()) return;
-  bool unhandled = false;
+  bool unhandled = false, removed = false;
   for (const JobKeyRow key : changes.jobs)
     if (Watched* const job = watched(key)) job->stale = unhandled = true;
   for (const AllocRow row : changes.allocs) {
     if (!state.allocs.exists(row)) {
-      mark_all_stale();
+      removed = true;
     } else if (Watched* const job = watched(state.allocs.job_key[row])) {
       job->stale = true;
       unhandled = unhandled || state.allocs.modify_index[row] > last_handled_;
     }
   }
+  if (removed) mark_all_stale();
   // While the job watcher waits for a commit it receives no changes, and then treats all up to that commit as handled.
   if (!waiting_) look_ = look_ || unhandled;
 }
@@ -134,17 +135,19 @@ void NodeDrainer::follow_node(NodeRow node, std::int64_t now, Outbox& out) {  //
 
 void NodeDrainer::register_jobs(NodeRow node) {
   const tables::Snapshot& state = log_.store().current();
+  bool begins = false;
   for_each_on_node(state, node, [&](AllocRow row) {
     const model::Job* job = embedded_job(state, row);
     if (state.allocs.terminal(row) || !job || !is_drained_by_group(*job)) return;
     const JobKeyRow key = state.allocs.job_key[row];
     if (watched(key)) return;
     jobs_.insert(std::ranges::lower_bound(jobs_, key, {}, &Watched::key), {key});
-    if (waiting_) return;  // the next change of an allocation after its commit triggers the check
-    last_handled_ = 1;     // R-CTRL-1020
-    mark_all_stale();
-    look_ = true;
+    begins = true;
   });
+  if (!begins || waiting_) return;  // the next change of an allocation after the commit triggers the check
+  last_handled_ = 1;                // R-CTRL-1020
+  mark_all_stale();
+  look_ = true;
 }
 
 /// The node begins or ends to drain.

@@ -259,7 +259,8 @@ void Applier::track_rejected(const CommitFacts& facts, ApplyResult& result) {  /
   BERTH_ASSERT(result.error.empty() || !result.rejected_nodes.empty());
   const std::size_t count = result.rejected_nodes.size() - (result.error.empty() ? 0 : 1);  // the last one failed it
   for (std::size_t i = 0; i < count; ++i)
-    if (tracker_->add(store_.current().nodes.id(result.rejected_nodes[i]), facts.now_ns))
+    if (result.rejected_nodes[i] != kNoRow &&  // of an updated allocation that was removed meanwhile
+        tracker_->add(store_.current().nodes.id(result.rejected_nodes[i]), facts.now_ns))
       result.ineligible_nodes.push_back(result.rejected_nodes[i]);
 }
 

@@ -1,4 +1,4 @@
-// N threads that run one function each, on their own oneTBB arena. N may exceed the number of cores.
+// N threads that run one function each. N may exceed the number of cores.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ same "exit code of berth completion tcsh" 2 $?
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086  # a command of two words
   berth $command --help | sed -nE 's/^  (-[a-z], )?(--[a-z0-9-]+) ?([^ ]*).*/\2 \3/p'
-done | sed -E 's/(,?\.\.\.)$//' | grep -vE '^--(resume|output|preemption)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
+done | sed -E 's/(,?\.\.\.)+$//' | grep -vE '^--(resume|output|preemption)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
 [ ! -s "$work/twice" ] || broken "options with two meanings: $(xargs < "$work/twice")"
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
+#include <new>
 #include <set>
 
 #include "run/interrupt.h"
@@ -40,7 +42,7 @@ TEST(ChildProcesses, AKilledOneIsToldFromOneThatEnds) {
 }
 
 TEST(ChildProcesses, ASignalToTheParentStopsThem) {
-  const InterruptGuard guard;
+  auto guard = std::make_unique<InterruptGuard>();
   Processes processes;
   ASSERT_TRUE(processes.start(0, []() -> std::string {
     while (!interrupted()) usleep(1000);
@@ -49,6 +51,14 @@ TEST(ChildProcesses, ASignalToTheParentStopsThem) {
   EXPECT_FALSE(processes.next(0.05)) << "it does not end by itself";
   std::raise(SIGTERM);
   EXPECT_EQ(processes.next(30)->text, "stopped");
+  guard.reset();
+  guard = std::make_unique<InterruptGuard>();  // forgets the signal, which would end the runs of other tests
+}
+
+TEST(ChildProcesses, AnExceptionEndsOnlyTheChild) {
+  Processes processes;
+  ASSERT_TRUE(processes.start(9, []() -> std::string { throw std::bad_alloc(); }));
+  EXPECT_EQ(processes.next(30)->failure, "ended with exit code 1");
 }
 
 }  // namespace
