@@ -3,6 +3,7 @@
 # shows the errors of a failed build. cmake and ctest are replaced by scripts with fixed output.
 #   tests/support/scripts_test.sh SOURCE_DIR
 set -uo pipefail
+unset BERTH_CMAKE_ARGS  # of the run that calls this test
 source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
