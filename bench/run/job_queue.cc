@@ -12,12 +12,12 @@
 namespace berth::run {
 namespace {
 
-std::int64_t devices_of(const tables::ResourceShape& shape) {
+/// Healthy device instances that a shape holds on a node. Unhealthy ones are not part of the capacity either.
+std::int64_t devices_of(const tables::ResourceShape& shape, const model::DeviceTable& node) {
   std::int64_t out = 0;
   if (!shape.devices || !shape.resources) return out;
   for (const auto& [name, task] : shape.resources->tasks)
-    for (const model::AllocatedDevice& device : task.devices)
-      out += static_cast<std::int64_t>(device.device_ids.size());
+    for (const model::AllocatedDevice& device : task.devices) node.each(device, [&](std::uint32_t) { ++out; });
   return out;
 }
 
@@ -62,10 +62,13 @@ std::uint32_t JobQueue::line_of(const tables::Snapshot& state, tables::JobKeyRow
 }
 
 void JobQueue::count(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t sign) {
+  const tables::NodeRow node = state.allocs.node[alloc];
+  if (node == tables::kNoRow) return;  // an import without its node
   const tables::ResourceShape& held = state.allocs.shape_of(alloc);
   sim::Amounts& used = lines_[line_of(state, state.allocs.job_key[alloc])].used;
   used.cpu_mhz += sign * held.cpu_mhz, used.memory_mb += sign * held.memory_mb;
-  used.disk_mb += sign * held.disk_mb, used.devices += sign * devices_of(held);
+  used.disk_mb += sign * held.disk_mb;
+  used.devices += sign * devices_of(held, state.nodes.spec(node).devices);
 }
 
 void JobQueue::publish(std::uint32_t line) {
