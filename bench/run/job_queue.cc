@@ -10,19 +10,6 @@
 #include "sim/load_store.h"
 
 namespace berth::run {
-namespace {
-
-/// Healthy device instances that a shape holds on a node. Unhealthy ones are not part of the capacity either.
-std::int64_t devices_of(const tables::ResourceShape& shape, const model::DeviceTable& node) {
-  std::int64_t out = 0;
-  if (!shape.devices || !shape.resources) return out;
-  for (const auto& [name, task] : shape.resources->tasks)
-    for (const model::AllocatedDevice& device : task.devices) node.each(device, [&](std::uint32_t) { ++out; });
-  return out;
-}
-
-}  // namespace
-
 JobQueue::JobQueue(std::unique_ptr<strategy::QueuePolicy> policy, const std::vector<sim::JobArrival>& arrivals)
     : policy_(std::move(policy)), arrivals_(arrivals), number_(arrivals.size()) {
   std::vector<std::uint32_t> order(arrivals.size());
@@ -68,7 +55,7 @@ void JobQueue::count(const tables::Snapshot& state, tables::AllocRow alloc, std:
   sim::Amounts& used = lines_[line_of(state, state.allocs.job_key[alloc])].used;
   used.cpu_mhz += sign * held.cpu_mhz, used.memory_mb += sign * held.memory_mb;
   used.disk_mb += sign * held.disk_mb;
-  used.devices += sign * devices_of(held, state.nodes.spec(node).devices);
+  used.devices += sign * sim::healthy_devices(held, state.nodes.spec(node).devices);
 }
 
 void JobQueue::publish(std::uint32_t line) {

@@ -11,6 +11,14 @@
 
 namespace berth::sim {
 
+std::int64_t healthy_devices(const tables::ResourceShape& shape, const model::DeviceTable& node) {
+  std::int64_t count = 0;
+  if (!shape.devices || !shape.resources) return count;
+  for (const auto& [name, task] : shape.resources->tasks)
+    for (const model::AllocatedDevice& device : task.devices) node.each(device, [&](std::uint32_t) { ++count; });
+  return count;
+}
+
 namespace {
 
 /// Healthy device instances held by the allocations of a node.
@@ -23,11 +31,8 @@ std::int64_t held_instances(const tables::Snapshot& snapshot, tables::NodeRow no
     return count;
   }
   for (tables::AllocRow alloc = use.alloc_head; alloc != tables::kNoRow; alloc = snapshot.allocs.next_on_node[alloc]) {
-    const tables::ResourceShape& shape = snapshot.allocs.shape_of(alloc);
-    if (tables::client_terminal(snapshot.allocs.client[alloc]) || !shape.devices || !shape.resources) continue;
-    for (const auto& [name, task] : shape.resources->tasks)
-      for (const model::AllocatedDevice& device : task.devices)
-        snapshot.nodes.spec(node).devices.each(device, [&](std::uint32_t) { ++count; });
+    if (tables::client_terminal(snapshot.allocs.client[alloc])) continue;
+    count += healthy_devices(snapshot.allocs.shape_of(alloc), snapshot.nodes.spec(node).devices);
   }
   return count;
 }
