@@ -32,7 +32,10 @@ void JobQueue::start(broker::Broker& broker, const tables::Snapshot& state) {
 void JobQueue::arrived(const tables::Snapshot& state, tables::JobKeyRow job, std::size_t arrival) {
   if (policy_->shares()) static_cast<void>(line_of(state, job));
   if (job >= facts_.size()) facts_.resize(job + std::size_t{1});
-  facts_[job] = {number_[arrival], arrivals_[arrival].due_ns, arrivals_[arrival].run_time_ns};
+  Facts& facts = facts_[job];
+  const sim::JobArrival& now = arrivals_[arrival];
+  if (now.version == 0 || !facts.waits) facts = {number_[arrival], now.due_ns, now.run_time_ns, true};
+  facts.run_time_ns = now.run_time_ns;
 }
 
 std::uint32_t JobQueue::line_of(const tables::Snapshot& state, tables::JobKeyRow job) {
@@ -67,10 +70,12 @@ void JobQueue::publish(std::uint32_t line) {
   broker_->set_share(line, dominant / of.weight);
 }
 
-void JobQueue::started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count_of) {
-  if (!policy_->shares() || count_of == 0) return;
-  for (tables::AllocRow row = first; row < first + count_of; ++row) count(state, row, 1);
-  publish(line_of(state, state.allocs.job_key[first]));
+void JobQueue::committed(const tables::Snapshot& state, const server::Lane& lane, bool whole) {
+  const tables::JobKeyRow job = lane.record->job;
+  if (whole && job < facts_.size()) facts_[job].waits = false;
+  if (!policy_->shares() || lane.alloc_count == 0) return;
+  for (tables::AllocRow row = lane.first_alloc; row < lane.first_alloc + lane.alloc_count; ++row) count(state, row, 1);
+  publish(line_of(state, job));
 }
 
 void JobQueue::ends(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count_of) {

@@ -14,6 +14,7 @@
 
 #include "berth/queue.h"
 #include "broker/broker.h"
+#include "server/lane.h"
 #include "sim/job_stream.h"
 #include "sim/packing.h"
 #include "tables/state.h"
@@ -26,10 +27,11 @@ class JobQueue final : public broker::QueueOrder {
 
   /// Call when the cluster is loaded. Its usable amounts are the capacity, and its running allocations are in use.
   void start(broker::Broker& broker, const tables::Snapshot& state);
-  /// A job, or a new version of one, was registered. `arrival`: its position in the list of arrivals.
+  /// A job, or a new version of one, was registered. `arrival`: its position in the list of arrivals. A job that waits
+  /// keeps its place in the order of arrival when it gets a new version.
   void arrived(const tables::Snapshot& state, tables::JobKeyRow job, std::size_t arrival);
-  /// Allocations of one job were placed.
-  void started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count);
+  /// A plan was committed. `whole`: nothing of its job is left to be placed.
+  void committed(const tables::Snapshot& state, const server::Lane& lane, bool whole);
   /// Allocations of one job are about to end. Those that have ended before do not count.
   void ends(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count);
 
@@ -39,6 +41,7 @@ class JobQueue final : public broker::QueueOrder {
   struct Facts {
     std::uint64_t number = 0;
     std::int64_t arrived_ns = 0, run_time_ns = sim::kNeverEnds;
+    bool waits = false;  // from its arrival until it is placed whole
   };
   struct Line {
     double weight = 1;

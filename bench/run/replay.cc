@@ -54,7 +54,11 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
   measuring_.watch(server_.store(), inputs_.jobs.arrivals.size() + joining_.size());
   measuring_.on_commit = [this](const server::Lane& lane) {
     end_stopped_later(lane);
-    if (queue_) queue_->started(server_.store().current(), lane.first_alloc, lane.alloc_count);
+    const bool whole = !lane.result.any_failed() && !lane.applied.partial();
+    if (queue_) queue_->committed(server_.store().current(), lane, whole);
+    if (waits_)
+      waits_->placed(lane.record->job, lane.record->due_ns, inputs_.jobs.arrivals[lane.record->tag - 1].run_time_ns,
+                     whole);
     if (workload_.departures) depart_later(lane);
     if (workload_.commits == sim::CommitOrder::free && measuring_.look_due(happened()))
       measuring_.look(happened());  // not excluded, because workers use the clock
@@ -348,7 +352,6 @@ void Replay::arrive(std::size_t arrival) {
 /// Run times count from the due time, not from the commit, so that the machine's speed does not change decisions.
 void Replay::depart_later(const server::Lane& lane) {
   const std::size_t number = lane.record->tag - 1;
-  if (waits_) waits_->placed(number, lane.alloc_count, lane.record->due_ns);
   const sim::JobArrival& arrival = inputs_.jobs.arrivals[number];
   if (arrival.run_time_ns == sim::kNeverEnds || lane.alloc_count == 0) return;
   departures_.push({lane.record->due_ns + arrival.run_time_ns, lane.first_alloc, lane.alloc_count, arrival.fails});

@@ -46,8 +46,8 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
     ++progress.jobs;
     if (!placed || job.evicted) continue;
     ++out.completed;
-    const std::int64_t end_ns = job.placed_ns + job.run_time_ns, completion_ns = end_ns - job.arrived_ns;
-    last_ns = std::max(last_ns, end_ns);
+    const std::int64_t completion_ns = job.end_ns - job.arrived_ns;
+    last_ns = std::max(last_ns, job.end_ns);
     completions.push_back(in_seconds(completion_ns));
     if (job.run_time_ns > 0)
       slowdowns.push_back(static_cast<double>(completion_ns) / static_cast<double>(job.run_time_ns));
@@ -67,14 +67,19 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
 void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobArrival& arrival,
                        std::size_t number) {
   const tables::CompiledJob& what = *state.jobs.versions[state.jobs.keys[job].current];
-  if (arrival.version > 0 || what.type == model::JobType::system || what.type == model::JobType::sysbatch) return;
+  if (what.type == model::JobType::system || what.type == model::JobType::sysbatch) return;
+  if (arrival.version > 0) {
+    JobTimes* const times = of(job);
+    if (times && times->placed_ns < 0)
+      times->run_time_ns = arrival.run_time_ns, times->end_ns = -1;  // all are replaced
+    return;
+  }
   if (job >= number_of_.size()) number_of_.resize(job + std::size_t{1}, UINT32_MAX);
   number_of_[job] = static_cast<std::uint32_t>(number);
   JobTimes& out = jobs_[number];
   out.arrived_ns = arrival.due_ns, out.run_time_ns = arrival.run_time_ns;
   out.space = state.jobs.keys[job].job_namespace;
-  for (const tables::CompiledGroup& group : what.groups) out.missing += static_cast<std::uint32_t>(group.count);
-  out.counts = out.missing > 0;
+  out.counts = std::any_of(what.groups.begin(), what.groups.end(), [](const auto& group) { return group.count > 0; });
 }
 
 }  // namespace berth::run

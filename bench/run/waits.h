@@ -1,6 +1,8 @@
 // How long the jobs of a run wait, and how fairly, on the workload's own clock. All values are per job:
 //
-//   wait         s   from its arrival until its last allocation was placed. Jobs never placed whole are counted apart
+//   wait         s   from its arrival until an evaluation left nothing of it to be placed. Jobs never placed whole are
+//                    counted apart. A job that gets a new version while it waits waits on: from its first arrival until
+//                    its version of that moment is placed whole
 //   completion   s   from its arrival until its last allocation ended; only jobs with a run time that were not evicted
 //   slowdown     1   completion / run time; 1 if it never waited. Jobs without run time have none
 //   makespan     s   from the first arrival to the last completion
@@ -10,6 +12,7 @@
 // Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 40 bytes per job.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +25,8 @@ namespace berth::run {
 struct JobTimes {
   std::int64_t arrived_ns = 0, placed_ns = -1;  ///< placed: the last allocation; < 0: not all of them
   std::int64_t run_time_ns = sim::kNeverEnds;
-  std::uint32_t space = 0;    ///< number of its namespace
-  std::uint32_t missing = 0;  ///< allocations not placed yet
+  std::int64_t end_ns = -1;  ///< of the allocation that ends last
+  std::uint32_t space = 0;   ///< number of its namespace
   bool counts = false, evicted = false;
 };
 
@@ -40,27 +43,33 @@ struct WaitResult {
 [[nodiscard]] WaitResult measure_waits(std::span<const JobTimes> jobs);
 
 /// Collects the times of a replay in turn. Leaves out system jobs, whose size depends on the nodes, and new versions of
-/// jobs.
+/// jobs that were placed whole before.
 class JobWaits {
  public:
   explicit JobWaits(std::size_t arrivals) : jobs_(arrivals) {}
 
   void arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobArrival& arrival,
                std::size_t number);
-  void placed(std::size_t number, std::uint32_t count, std::int64_t at_ns) {
-    JobTimes& job = jobs_[number];
-    if (job.missing == 0 || count == 0) return;
-    job.missing -= std::min(job.missing, count);
-    if (job.missing == 0) job.placed_ns = at_ns;
+  /// Allocations of the job were placed that run for `run_time_ns`. `whole`: nothing is left to be placed.
+  void placed(tables::JobKeyRow job, std::int64_t at_ns, std::int64_t run_time_ns, bool whole) {
+    JobTimes* const times = of(job);
+    if (!times || times->placed_ns >= 0) return;
+    if (run_time_ns >= 0) times->end_ns = std::max(times->end_ns, at_ns + run_time_ns);
+    if (whole) times->placed_ns = at_ns;
   }
   void evicted(tables::JobKeyRow job) {
-    if (job < number_of_.size() && number_of_[job] < jobs_.size()) jobs_[number_of_[job]].evicted = true;
+    if (JobTimes* const times = of(job)) times->evicted = true;
   }
   [[nodiscard]] WaitResult result() const { return measure_waits(jobs_); }
 
  private:
+  /// Null: the job does not count.
+  [[nodiscard]] JobTimes* of(tables::JobKeyRow job) {
+    return job < number_of_.size() && number_of_[job] < jobs_.size() ? &jobs_[number_of_[job]] : nullptr;
+  }
+
   std::vector<JobTimes> jobs_;            // by arrival
-  std::vector<std::uint32_t> number_of_;  // by JobKeyRow: its arrival
+  std::vector<std::uint32_t> number_of_;  // by JobKeyRow: its first arrival
 };
 
 }  // namespace berth::run

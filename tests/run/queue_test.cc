@@ -260,6 +260,7 @@ TEST(Waits, ByHand) {
   const auto job = [](std::int64_t arrived, std::int64_t placed, std::int64_t run, std::uint32_t space) {
     JobTimes out{.arrived_ns = arrived * kSecond, .run_time_ns = run < 0 ? -1 : run * kSecond, .space = space};
     out.placed_ns = placed < 0 ? -1 : placed * kSecond;
+    if (placed >= 0 && run >= 0) out.end_ns = (placed + run) * kSecond;
     out.counts = true;
     return out;
   };
@@ -285,6 +286,45 @@ TEST(Waits, ByHand) {
   EXPECT_DOUBLE_EQ(result.makespan_s, 50);
   // Mean progress 5/8, 1/4, 1/2: (11/8)^2 / (3 (25/64 + 4/64 + 16/64)) = 121 / 135.
   EXPECT_DOUBLE_EQ(result.fairness, 121.0 / 135);
+}
+
+/// Records when nothing of a job is left to be placed, by its key.
+struct WholeJobs final : server::Listener {
+  std::map<tables::JobKeyRow, std::int64_t> placed_ns;
+  void settled(server::Lane& lane) override {
+    if (!lane.result.any_failed()) placed_ns.emplace(lane.record->job, lane.record->due_ns);
+  }
+};
+
+TEST(Waits, OfAJobThatGetsANewVersionCountFromItsFirstArrival) {
+  std::string text = text_of("fifo", kPoisson);
+  for (std::size_t at = 0; (at = text.find("run_time_s", at)) != std::string::npos; at += 30)
+    text.insert(at, "update_percent = 40\n");
+  const sim::Workload workload = parsed(text);
+  WholeJobs whole;
+  const auto result = run_workload(workload, {.quiet = true, .beside = &whole});
+  ASSERT_TRUE(result) << result.error().line();
+  ASSERT_EQ(result->ended, "complete");
+  const std::vector<sim::JobArrival> arrivals = sim::generate_inputs(workload).jobs.arrivals;
+  std::vector<double> waits;
+  std::uint64_t renewed_while_waiting = 0;
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> jobs;  // by number: arrived, placed
+  tables::JobKeyRow key = 0;                                            // keys are given in the order of first arrivals
+  for (const sim::JobArrival& arrival : arrivals) {
+    if (arrival.version == 0)
+      jobs[arrival.number] = {arrival.due_ns, whole.placed_ns.at(key++)};
+    else
+      renewed_while_waiting += arrival.due_ns < jobs.at(arrival.renews).second;
+  }
+  for (const auto& [number, times] : jobs) waits.push_back(static_cast<double>(times.second - times.first) / 1e9);
+  std::sort(waits.begin(), waits.end());
+  EXPECT_GT(renewed_while_waiting, 10U);
+  EXPECT_EQ(result->waits->jobs, waits.size());
+  EXPECT_EQ(result->waits->never_placed, 0U);
+  EXPECT_DOUBLE_EQ(result->waits->wait_s.p50, waits[(waits.size() + 1) / 2 - 1]);
+  double sum = 0;
+  for (const double wait : waits) sum += wait;
+  EXPECT_NEAR(result->waits->wait_s.mean, sum / static_cast<double>(waits.size()), 1e-9);
 }
 
 TEST(Waits, OfNoJobsAndOfOnesThatNeverRan) {
