@@ -194,6 +194,9 @@ constexpr MetricOf<RunResult> kQueue[] = {
     {{"slowdown_p99", "slowdown p99", -1, false, 2}, kShown, [](auto& r) { return r.waits->slowdown.p99; }},
     {{"makespan_s", "makespan s", -1, false, 1}, kShown | kTested, [](auto& r) { return r.waits->makespan_s; }},
     {{"fairness", "fairness", 1, false, 3}, kShown | kTested | kFront, [](auto& r) { return r.waits->fairness; }},
+    {{"deadlines_met_percent", "deadlines met %", 1, false, 1},
+     0,
+     [](auto& r) { return 100 * r.waits->deadlines_met_share(); }},
     {{"evaluations", "evaluations", -1, false, 0}, 0, [](auto& r) { return double(r.evaluations); }},
     {{"cpu_seconds", "cpu s", -1, true, 3}, 0, [](auto& r) { return r.cpu_s; }}};
 

@@ -10,8 +10,9 @@
 #include "sim/load_store.h"
 
 namespace berth::run {
-JobQueue::JobQueue(std::unique_ptr<strategy::QueuePolicy> policy, const std::vector<sim::JobArrival>& arrivals)
-    : policy_(std::move(policy)), arrivals_(arrivals), number_(arrivals.size()) {
+JobQueue::JobQueue(std::unique_ptr<strategy::QueuePolicy> policy, const sim::JobStream& jobs)
+    : policy_(std::move(policy)), jobs_(jobs), number_(jobs.arrivals.size()) {
+  const std::vector<sim::JobArrival>& arrivals = jobs.arrivals;
   std::vector<std::uint32_t> order(arrivals.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -33,9 +34,11 @@ void JobQueue::arrived(const tables::Snapshot& state, tables::JobKeyRow job, std
   if (policy_->shares()) static_cast<void>(line_of(state, job));
   if (job >= facts_.size()) facts_.resize(job + std::size_t{1});
   Facts& facts = facts_[job];
-  const sim::JobArrival& now = arrivals_[arrival];
-  if (now.version == 0 || !facts.waits) facts = {number_[arrival], now.due_ns, now.run_time_ns, true};
+  const sim::JobArrival& now = jobs_.arrivals[arrival];
+  if (now.version == 0 || !facts.waits) facts = {number_[arrival], now.due_ns, now.run_time_ns, INT64_MAX, true};
   facts.run_time_ns = now.run_time_ns;
+  if (const std::int64_t after_ns = jobs_.deadline_of(now); after_ns > 0)
+    facts.deadline_ns = after_ns > INT64_MAX - facts.arrived_ns ? INT64_MAX : facts.arrived_ns + after_ns;
 }
 
 std::uint32_t JobQueue::line_of(const tables::Snapshot& state, tables::JobKeyRow job) {
@@ -55,19 +58,41 @@ void JobQueue::count(const tables::Snapshot& state, tables::AllocRow alloc, std:
   const tables::NodeRow node = state.allocs.node[alloc];
   if (node == tables::kNoRow) return;  // an import without its node
   const tables::ResourceShape& held = state.allocs.shape_of(alloc);
-  sim::Amounts& used = lines_[line_of(state, state.allocs.job_key[alloc])].used;
+  Line& line = lines_[line_of(state, state.allocs.job_key[alloc])];
+  decay(line);
+  sim::Amounts& used = line.used;
   used.cpu_mhz += sign * held.cpu_mhz, used.memory_mb += sign * held.memory_mb;
   used.disk_mb += sign * held.disk_mb;
   used.devices += sign * sim::healthy_devices(held, state.nodes.spec(node).devices);
 }
 
+/// Brings the mean up to now: use so far counts by 2^(-time / half-life), use since then by the rest.
+void JobQueue::decay(Line& line) const {
+  if (policy_->half_life_s() <= 0) return;
+  const double kept = std::exp2(-static_cast<double>(now_ns_ - line.at_ns) / 1e9 / policy_->half_life_s());
+  const std::array<std::int64_t, 4> used = {line.used.cpu_mhz, line.used.memory_mb, line.used.disk_mb,
+                                            line.used.devices};
+  for (std::size_t i = 0; i < used.size(); ++i)
+    line.mean[i] = line.mean[i] * kept + static_cast<double>(used[i]) * (1 - kept);
+  line.at_ns = now_ns_;
+}
+
 void JobQueue::publish(std::uint32_t line) {
   const Line& of = lines_[line];
-  const double dominant = std::max({sim::Packing::share(of.used.cpu_mhz, capacity_.cpu_mhz),
-                                    sim::Packing::share(of.used.memory_mb, capacity_.memory_mb),
-                                    sim::Packing::share(of.used.disk_mb, capacity_.disk_mb),
-                                    sim::Packing::share(of.used.devices, capacity_.devices)});
+  const auto share = [&](std::int64_t used, double mean, std::int64_t capacity) {
+    if (policy_->half_life_s() <= 0) return sim::Packing::share(used, capacity);
+    return capacity <= 0 ? 0 : mean / static_cast<double>(capacity);
+  };
+  const double dominant = std::max(
+      {share(of.used.cpu_mhz, of.mean[0], capacity_.cpu_mhz), share(of.used.memory_mb, of.mean[1], capacity_.memory_mb),
+       share(of.used.disk_mb, of.mean[2], capacity_.disk_mb), share(of.used.devices, of.mean[3], capacity_.devices)});
   broker_->set_share(line, dominant / of.weight);
+}
+
+void JobQueue::advance(std::int64_t now_ns) {
+  now_ns_ = now_ns;
+  if (!policy_->shares() || policy_->half_life_s() <= 0) return;
+  for (std::uint32_t line = 0; line < lines_.size(); ++line) decay(lines_[line]), publish(line);
 }
 
 void JobQueue::committed(const tables::Snapshot& state, const server::Lane& lane, bool whole) {
@@ -89,7 +114,7 @@ broker::Place JobQueue::place(const broker::Eval& eval) {
   const auto job = static_cast<tables::JobKeyRow>(eval.job);
   const Facts facts = job < facts_.size() ? facts_[job] : Facts{};
   broker::Place out{.number = facts.number};
-  out.key = policy_->key({facts.number, facts.arrived_ns, facts.run_time_ns, eval.priority});
+  out.key = policy_->key({facts.number, facts.arrived_ns, facts.run_time_ns, eval.priority, facts.deadline_ns});
   if (std::isnan(out.key)) out.key = std::numeric_limits<double>::infinity();
   if (policy_->shares()) {
     BERTH_ASSERT(job < lines_of_.size() && lines_of_[job] != UINT32_MAX);  // it arrived

@@ -30,6 +30,7 @@ constexpr Measure kMeasures[] = {
     {"slowdown p99", "waiting/slowdown/p99", "x", -1},
     {"makespan", "waiting/makespan_s", "s", -1},
     {"fairness", "waiting/fairness", "", 1, false, 1, true},
+    {"deadlines met", "waiting/deadlines_met_share", "%", 1, false, 100},
     {"cpu used", "packing/cpu_utilisation", "%", 0, false, 100},
     {"memory used", "packing/memory_utilisation", "%", 0, false, 100},
     {"devices used", "packing/device_utilisation", "%", 0, false, 100},

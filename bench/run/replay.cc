@@ -43,7 +43,7 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
       observer_(observer),
       result_(result),
       measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
-      queue_(queue ? std::make_unique<JobQueue>(std::move(queue), inputs_.jobs.arrivals) : nullptr),
+      queue_(queue ? std::make_unique<JobQueue>(std::move(queue), inputs_.jobs) : nullptr),
       server_(server_config(),
               workload.commits == sim::CommitOrder::free ? static_cast<const server::Clock&>(run_time_) : event_time_,
               &measuring_),
@@ -185,6 +185,7 @@ void Replay::run_in_turn(Progress& progress) {
       if (clock_.now_ns() < due_ns) continue;  // slept part of the time: check signals and limits
     }
     event_time_.set(due_ns);
+    if (queue_) queue_->advance(due_ns);
     {
       const base::UseStageClock marks(observer_ && observer_->begin() ? server_.lane().stages : nullptr);
       if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
@@ -342,7 +343,7 @@ void Replay::arrive(std::size_t arrival) {
   store.set_index(store.index() + 1);
   measuring_.count_asked(store.current().jobs.keys[eval.job].current);
   if (queue_) queue_->arrived(store.current(), eval.job, arrival);
-  if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs.arrivals[arrival], arrival);
+  if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs, arrival);
   full_ = !server_.evaluate(eval);
   if (full_) ++result_.unsupported_reasons["a server with room for so many evaluations"];
 }

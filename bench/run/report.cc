@@ -236,9 +236,13 @@ std::string waits_lines(const WaitResult& waits) {
                                               grouped(waits.jobs))
                                 : "\n";
   if (waits.completed == 0) return out;
-  return out + line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
+  out += line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
          fmt::format("\n              makespan {}; fairness over namespaces {:.3f}\n", seconds(waits.makespan_s),
                      waits.fairness);
+  if (waits.with_deadline > 0)
+    out += fmt::format("              {} of {} deadlines were met\n", grouped(waits.deadlines_met),
+                       grouped(waits.with_deadline));
+  return out;
 }
 
 json::Value waits_json(const WaitResult& waits) {
@@ -249,6 +253,10 @@ json::Value waits_json(const WaitResult& waits) {
                                  {"never_placed", waits.never_placed},
                                  {"completed", waits.completed},
                                  {"wait_s", spread(waits.wait_s)}};
+  if (waits.with_deadline > 0) {
+    out.set("with_deadline", waits.with_deadline);
+    out.set("deadlines_met_share", waits.deadlines_met_share());
+  }
   if (waits.completed == 0) return out;
   out.set("completion_s", spread(waits.completion_s));
   out.set("slowdown", spread(waits.slowdown));

@@ -44,10 +44,12 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
     if (job.run_time_ns < 0) continue;
     MeanProgress& progress = by_namespace[job.space];
     ++progress.jobs;
+    out.with_deadline += job.deadline_ns >= 0;
     if (!placed || job.evicted) continue;
     ++out.completed;
     const std::int64_t completion_ns = job.end_ns - job.arrived_ns;
     last_ns = std::max(last_ns, job.end_ns);
+    out.deadlines_met += job.end_ns <= job.deadline_ns;
     completions.push_back(in_seconds(completion_ns));
     if (job.run_time_ns > 0)
       slowdowns.push_back(static_cast<double>(completion_ns) / static_cast<double>(job.run_time_ns));
@@ -64,8 +66,9 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
   return out;
 }
 
-void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobArrival& arrival,
+void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobStream& jobs,
                        std::size_t number) {
+  const sim::JobArrival& arrival = jobs.arrivals[number];
   const tables::CompiledJob& what = *state.jobs.versions[state.jobs.keys[job].current];
   if (what.type == model::JobType::system || what.type == model::JobType::sysbatch) return;
   if (arrival.version > 0) {
@@ -78,6 +81,8 @@ void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, con
   number_of_[job] = static_cast<std::uint32_t>(number);
   JobTimes& out = jobs_[number];
   out.arrived_ns = arrival.due_ns, out.run_time_ns = arrival.run_time_ns;
+  if (const std::int64_t after_ns = jobs.deadline_of(arrival); after_ns > 0)
+    out.deadline_ns = after_ns > INT64_MAX - arrival.due_ns ? INT64_MAX : arrival.due_ns + after_ns;
   out.space = state.jobs.keys[job].job_namespace;
   out.counts = std::any_of(what.groups.begin(), what.groups.end(), [](const auto& group) { return group.count > 0; });
 }

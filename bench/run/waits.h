@@ -5,11 +5,12 @@
 //                    its version of that moment is placed whole
 //   completion   s   from its arrival until its last allocation ended; only jobs with a run time that were not evicted
 //   slowdown     1   completion / run time; 1 if it never waited. Jobs without run time have none
+//   deadlines    1   share of the jobs with a deadline and a run time whose last allocation ended by it
 //   makespan     s   from the first arrival to the last completion
 //   fairness     1   Jain's index over namespaces, (sum x)^2 / (n sum x^2), of their mean progress x: run time /
 //                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got any
 //
-// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 40 bytes per job.
+// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 56 bytes per job.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,9 @@ namespace berth::run {
 struct JobTimes {
   std::int64_t arrived_ns = 0, placed_ns = -1;  ///< placed: the last allocation; < 0: not all of them
   std::int64_t run_time_ns = sim::kNeverEnds;
-  std::int64_t end_ns = -1;  ///< of the allocation that ends last
-  std::uint32_t space = 0;   ///< number of its namespace
+  std::int64_t end_ns = -1;       ///< of the allocation that ends last
+  std::int64_t deadline_ns = -1;  ///< by which it should have ended; < 0: none
+  std::uint32_t space = 0;        ///< number of its namespace
   bool counts = false, evicted = false;
 };
 
@@ -39,6 +41,10 @@ struct WaitResult {
   std::uint64_t jobs = 0, never_placed = 0, completed = 0;
   Spread wait_s, completion_s, slowdown;
   double makespan_s = 0, fairness = 1;
+  std::uint64_t with_deadline = 0, deadlines_met = 0;
+  [[nodiscard]] double deadlines_met_share() const {
+    return with_deadline == 0 ? 1 : static_cast<double>(deadlines_met) / static_cast<double>(with_deadline);
+  }
 };
 [[nodiscard]] WaitResult measure_waits(std::span<const JobTimes> jobs);
 
@@ -48,8 +54,7 @@ class JobWaits {
  public:
   explicit JobWaits(std::size_t arrivals) : jobs_(arrivals) {}
 
-  void arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobArrival& arrival,
-               std::size_t number);
+  void arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobStream& jobs, std::size_t number);
   /// Allocations of the job were placed that run for `run_time_ns`. `whole`: nothing is left to be placed.
   void placed(tables::JobKeyRow job, std::int64_t at_ns, std::int64_t run_time_ns, bool whole) {
     JobTimes* const times = of(job);

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "berth/queue.h"
 #include "model/registration/validate_job.h"
 
 namespace berth::sim {
@@ -123,6 +124,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
   job.periodic = kind.life.periodic;
   job.parameterized_job = kind.life.parameterized;
   if (kind.life.update) job.update = *kind.life.update;
+  if (kind.deadline_s) job.meta[strategy::kDeadlineKey] = fmt::format("{}s", kind.deadline_s->draw(random));
   return job;
 }
 

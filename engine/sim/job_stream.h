@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/result.h"
 #include "model/job.h"
 
 namespace berth::sim {
@@ -34,9 +35,17 @@ struct JobStream {
   std::vector<JobArrival> arrivals;
   std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: not a mix
   std::vector<std::uint32_t> kind_of;  ///< by template, if there are kinds
+  /// By template: the time from the arrival by which the job should have ended, 0: none. Empty: no job has one.
+  std::vector<std::int64_t> deadline_ns;
+  [[nodiscard]] std::int64_t deadline_of(const JobArrival& arrival) const {
+    return deadline_ns.empty() ? 0 : deadline_ns[arrival.template_index];
+  }
 
   /// The arriving job: a copy of the template with its own ID.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;
 };
+
+/// Reads the deadlines of the templates (strategy::kDeadlineKey). `path`: for errors.
+[[nodiscard]] Result<void> read_deadlines(const std::string& path, JobStream& jobs);
 
 }  // namespace berth::sim

@@ -118,6 +118,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   if (in.has("run_time_s")) out.run_time_s = in.quantity("run_time_s", 0, 0, kMaxAmount);
   if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
   if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
+  if (in.has("deadline_s")) out.deadline_s = in.quantity("deadline_s", 0, 1, kMaxAmount);
   out.fail_percent = in.integer("fail_percent", 0, 0, 100);
   if (out.fail_percent > 0 && !out.ends()) in.fail("fail_percent", "'fail_percent' needs 'run_time_s'", "add it");
   out.update_percent = in.integer("update_percent", 0, 0, 100);

@@ -117,6 +117,7 @@ struct JobKindSpec {
   Quantity cores = 0;                               ///< reserved for the first task, in place of cpu_mhz
   std::vector<std::string> host_volumes;            ///< mounted by each allocation
   std::optional<Quantity> run_time_s, run_time_ms;  ///< at most one of them; none: never ends
+  std::optional<Quantity> deadline_s;               ///< after the arrival, drawn per template
   std::int64_t fail_percent = 0;
   std::int64_t update_percent = 0;  ///< arrivals that are a new version of one of the kind's last jobs
   bool distinct_hosts = false;

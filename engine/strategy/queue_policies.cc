@@ -45,8 +45,14 @@ struct Ageing {
   }
 };
 
+/// Earliest deadline first.
+struct Deadline {
+  [[nodiscard]] double key(const WaitingJob& job) const { return static_cast<double>(job.deadline_ns); }
+};
+
 struct FairShare {
   NamespaceWeights weights;
+  double half_life_s = 0;
   [[nodiscard]] double key(const WaitingJob& job) const { return -job.priority; }
 };
 
@@ -76,12 +82,18 @@ void add_built_in(QueueRegistry& into) {
             .make = [](const QueueSettings& with) {
               return policy_of(Shortest{with.parameters.number("error"), with.seed});
             }});
-  into.add({.name = "fair-share",
-            .formula = "the namespace with the least dominant share / weight first; in it by priority",
-            .source = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011",
-            .cost = "log n, and log namespaces per allocation that starts or ends",
-            .by_namespace = true,
-            .make = [](const QueueSettings& with) { return policy_of(FairShare{with.weights}); }});
+  into.add(
+      {.name = "fair-share",
+       .formula = "the namespace with the least dominant share / weight first; in it by priority",
+       .source = "Ghodsi et al., Dominant Resource Fairness, NSDI 2011",
+       .cost = "log n, and log namespaces per allocation that starts or ends; with half_life also namespaces per time",
+       .parameters = {{.name = "half_life",
+                       .fallback = "0",
+                       .meaning = "seconds after which use counts by half; 0: only what is in use counts"}},
+       .by_namespace = true,
+       .make = [](const QueueSettings& with) {
+         return policy_of(FairShare{with.weights, with.parameters.number("half_life")});
+       }});
   into.add({.name = "ageing",
             .formula = "highest priority + per_minute x minutes since the arrival first",
             .source = "ageing against starvation; per_minute=0: strict priority",
@@ -90,6 +102,11 @@ void add_built_in(QueueRegistry& into) {
                             .fallback = "1",
                             .meaning = "points of priority that a waiting job gains per minute"}},
             .make = [](const QueueSettings& with) { return policy_of(Ageing{with.parameters.number("per_minute")}); }});
+  into.add({.name = "deadline",
+            .formula = "earliest deadline first; jobs without one come last",
+            .source = "Liu and Layland 1973; meta.berth_deadline: time from the registration, such as 90s",
+            .cost = "log n",
+            .make = [](const QueueSettings&) { return policy_of(Deadline{}); }});
 }
 
 /// Checks all arguments.

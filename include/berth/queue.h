@@ -34,7 +34,11 @@ struct WaitingJob {
   std::int64_t arrived_ns = 0;    ///< when it was registered
   std::int64_t run_time_ns = -1;  ///< of its allocations, as a simulation knows it; < 0: they never end
   std::int32_t priority = 0;
+  std::int64_t deadline_ns = INT64_MAX;  ///< by which it should have ended (kDeadlineKey); INT64_MAX: none
 };
+
+/// Key of a job's meta: the time from its registration by which it should have ended, such as "90s" or "1h30m".
+inline constexpr const char* kDeadlineKey = "berth_deadline";
 
 /// Weights by namespace; namespaces that are not named weigh 1.
 using NamespaceWeights = std::map<std::string, double>;
@@ -55,6 +59,9 @@ class QueuePolicy {
   /// its jobs. The dominant share is the largest of the namespace's shares of the cluster's cpu, memory, disk and
   /// devices (Ghodsi et al., Dominant Resource Fairness, NSDI 2011).
   [[nodiscard]] virtual const NamespaceWeights* shares() const { return nullptr; }
+  /// With shares: 0: they are shares of what is in use at the moment. Otherwise of the mean use so far, in which use
+  /// counts by half when it is that old.
+  [[nodiscard]] virtual double half_life_s() const { return 0; }
 };
 
 template <QueuePolicyLike P>
@@ -67,6 +74,12 @@ class QueuePolicyOf final : public QueuePolicy {
       return &policy_.weights;
     else
       return nullptr;
+  }
+  [[nodiscard]] double half_life_s() const override {
+    if constexpr (requires { policy_.half_life_s; })
+      return policy_.half_life_s;
+    else
+      return 0;
   }
 
  private:

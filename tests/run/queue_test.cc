@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -39,6 +40,7 @@ name = "web"
 type = "batch"
 namespace = "prod"
 weight = 2
+deadline_s = [20, 600]
 cpu_mhz = 600
 memory_mb = [100, 2000]
 priority = [1, 100]
@@ -85,14 +87,16 @@ struct Job {
   std::int64_t due_ns, run_ns;
   std::int64_t priority, cpu, memory, disk;
   std::string space;
+  std::int64_t deadline_ns;
 };
 struct Running {
-  std::int64_t end_ns;
+  std::int64_t start_ns, end_ns;
   Job job;
+  bool ended = false;
 };
 /// The waiting job that is served next, by the definition of the policy.
 using Next =
-    std::function<std::size_t(const std::vector<Job>& ready, const std::vector<Running>& running, std::int64_t now_ns)>;
+    std::function<std::size_t(const std::vector<Job>& ready, const std::vector<Running>& all, std::int64_t now_ns)>;
 
 template <class Rank>
 Next least(Rank rank) {
@@ -104,20 +108,43 @@ Next least(Rank rank) {
   };
 }
 
-double dominant_share(const std::string& space, const std::vector<Running>& running) {
-  std::int64_t cpu = 0, memory = 0, disk = 0;
-  for (const Running& one : running)
-    if (one.job.space == space) cpu += one.job.cpu, memory += one.job.memory, disk += one.job.disk;
-  return std::max(
-      {static_cast<double>(cpu) / 6'000, static_cast<double>(memory) / 60'000, static_cast<double>(disk) / 600'000});
+/// Weight of a job's use in the mean at `now_ns` (the integral of its decay); without a half-life 1 while it lasts.
+double weight_of(const Running& one, std::int64_t now_ns, double half_life_s) {
+  if (half_life_s == 0) return one.ended ? 0 : 1;
+  const auto left = [&](std::int64_t at_ns) {
+    return std::exp2(static_cast<double>(at_ns - now_ns) / 1e9 / half_life_s);
+  };
+  return left(std::min(one.end_ns, now_ns)) - left(one.start_ns);
 }
 
-Next fair(std::map<std::string, double> weights) {
-  return least([weights](const Job& job, const std::vector<Running>& running, std::int64_t) {
-    const auto weight = weights.find(job.space);
-    return std::tuple(dominant_share(job.space, running) / (weight == weights.end() ? 1 : weight->second),
-                      -job.priority, job.number);
-  });
+/// `all`: the jobs that have started.
+double dominant_share(const std::string& space, const std::vector<Running>& all, std::int64_t now_ns,
+                      double half_life_s) {
+  double cpu = 0, memory = 0, disk = 0;
+  for (const Running& one : all) {
+    if (one.job.space != space) continue;
+    const double weight = weight_of(one, now_ns, half_life_s);
+    cpu += weight * static_cast<double>(one.job.cpu), memory += weight * static_cast<double>(one.job.memory);
+    disk += weight * static_cast<double>(one.job.disk);
+  }
+  return std::max({cpu / 6'000, memory / 60'000, disk / 600'000});
+}
+
+Next fair(std::map<std::string, double> weights, double half_life_s = 0) {
+  return [weights, half_life_s](const std::vector<Job>& ready, const std::vector<Running>& all, std::int64_t now_ns) {
+    std::map<std::string, double> shares;
+    for (const Job& job : ready) {
+      const auto [share, is_new] = shares.emplace(job.space, 0);
+      const auto weight = weights.find(job.space);
+      if (is_new)
+        share->second =
+            dominant_share(job.space, all, now_ns, half_life_s) / (weight == weights.end() ? 1 : weight->second);
+    }
+    const auto rank = [&](const Job& job) { return std::tuple(shares.at(job.space), -job.priority, job.number); };
+    const auto first =
+        std::min_element(ready.begin(), ready.end(), [&](const Job& a, const Job& b) { return rank(a) < rank(b); });
+    return static_cast<std::size_t>(first - ready.begin());
+  };
 }
 
 /// Events in the order that the replay documents. Ends free their nodes at once; jobs that wait are evaluated again
@@ -129,21 +156,24 @@ std::vector<std::pair<std::int64_t, std::size_t>> simulate(const sim::Workload& 
     const model::Job& form = *inputs.jobs.templates[arrival.template_index];
     const model::Resources& asked = *form.task_groups[0].tasks[0].resources;
     jobs.push_back({jobs.size(), arrival.number, arrival.due_ns, arrival.run_time_ns, form.priority, asked.cpu,
-                    asked.memory_mb, form.task_groups[0].ephemeral_disk->size_mb, form.namespace_});
+                    asked.memory_mb, form.task_groups[0].ephemeral_disk->size_mb, form.namespace_, INT64_MAX});
+    if (const auto text = form.meta.find("berth_deadline"); text != form.meta.end())
+      jobs.back().deadline_ns = arrival.due_ns + std::stoll(text->second) * kSecond;
   }
   std::vector<std::pair<std::int64_t, std::size_t>> out;
   std::vector<Job> waiting;
-  std::vector<Running> running;
+  std::vector<Running> running, all;
   const auto serve = [&](std::vector<Job> ready, std::int64_t now_ns) {
     while (!ready.empty()) {
-      const std::size_t at = next(ready, running, now_ns);
+      const std::size_t at = next(ready, all, now_ns);
       const Job job = ready[at];
       ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
       if (running.size() == 6) {
         waiting.push_back(job);
         continue;
       }
-      running.push_back({now_ns + job.run_ns, job});
+      running.push_back({now_ns, now_ns + job.run_ns, job, false});
+      all.push_back(running.back());
       out.emplace_back(now_ns, job.arrival);
     }
   };
@@ -160,6 +190,7 @@ std::vector<std::pair<std::int64_t, std::size_t>> simulate(const sim::Workload& 
       serve(std::exchange(waiting, {}), now_ns);
     } else if (now_ns == end_ns) {
       if (batch_ns == INT64_MAX) batch_ns = now_ns + kBatchNs;
+      for (Running& one : all) one.ended = one.ended || one.end_ns == now_ns;
       std::erase_if(running, [&](const Running& one) { return one.end_ns == now_ns; });
     } else {
       std::vector<Job> ready;
@@ -179,6 +210,8 @@ std::vector<PolicyCase> policies() {
       {"shortest", least([](const Job& job, auto&, auto) { return std::pair(job.run_ns, job.number); })},
       {"fair-share", fair({})},
       {"fair-share:prod=4:research=0.5", fair({{"prod", 4}, {"research", 0.5}})},
+      {"fair-share:half_life=300:prod=2", fair({{"prod", 2}}, 300)},
+      {"deadline", least([](const Job& job, auto&, auto) { return std::pair(job.deadline_ns, job.number); })},
       {"ageing:per_minute=3", least([](const Job& job, auto&, std::int64_t now_ns) {
          const double points =
              static_cast<double>(job.priority) + 3 * static_cast<double>(now_ns - job.due_ns) / (60.0 * kSecond);
@@ -190,6 +223,7 @@ std::vector<PolicyCase> policies() {
 TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
   for (const std::string& arrivals : {kPoisson, kBacklog}) {
     std::set<std::string> digests;
+    std::uint64_t late = 0;
     for (const PolicyCase& policy : policies()) {
       const sim::Workload workload = parsed(text_of(policy.queue, arrivals));
       Starts starts;
@@ -204,15 +238,28 @@ TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
         ASSERT_EQ(starts.started[i], wanted[i]) << policy.queue << ", start " << i;
       digests.insert(result->decisions_digest);
       // The measures are those of the starts.
+      std::uint64_t with_deadline = 0, met = 0;
+      const sim::JobStream jobs = sim::generate_inputs(workload).jobs;
+      for (const auto& [at_ns, number] : wanted) {
+        const sim::JobArrival& arrival = jobs.arrivals[number];
+        const auto& meta = jobs.templates[arrival.template_index]->meta;
+        if (!meta.contains("berth_deadline")) continue;
+        ++with_deadline;
+        met += at_ns + arrival.run_time_ns <= arrival.due_ns + std::stoll(meta.at("berth_deadline")) * kSecond;
+      }
+      EXPECT_EQ(result->waits->with_deadline, with_deadline);
+      EXPECT_EQ(result->waits->deadlines_met, met);
+      late += with_deadline - met;
       std::vector<double> waits;
       for (const auto& [at_ns, number] : wanted)
-        waits.push_back(static_cast<double>(at_ns - sim::generate_inputs(workload).jobs.arrivals[number].due_ns) / 1e9);
+        waits.push_back(static_cast<double>(at_ns - jobs.arrivals[number].due_ns) / 1e9);
       std::sort(waits.begin(), waits.end());
       EXPECT_EQ(result->waits->jobs, 250U);
       EXPECT_EQ(result->waits->never_placed, 0U);
       EXPECT_DOUBLE_EQ(result->waits->wait_s.p50, waits[124]);
       EXPECT_DOUBLE_EQ(result->waits->wait_s.p99, waits[247]);
     }
+    EXPECT_GT(late, 50U) << "deadlines matter";
     // In a backlog all jobs have waited equally long, so that both rates of ageing are strict priority.
     EXPECT_EQ(digests.size(), policies().size() - (arrivals == kBacklog ? 1 : 0)) << "the policies decide differently";
   }
@@ -240,7 +287,7 @@ TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
   const auto unchanged = [](sim::Workload&) {};
   EXPECT_EQ(refused_line(text_of("fifoo", kPoisson), unchanged),
             "waits.toml:4: queue policy 'fifoo': there is no such queue policy; did you mean 'fifo'? valid: ageing, "
-            "fair-share, fifo, priority, shortest");
+            "deadline, fair-share, fifo, priority, shortest");
   EXPECT_EQ(refused_line(text_of("fair-share:prd=2", kPoisson), unchanged),
             "waits.toml:queue: no job is in the namespace 'prd'; did you mean 'prod'? valid: dev, prod, research");
   EXPECT_EQ(refused_line(text_of("fifo", kPoisson), [](sim::Workload& w) { w.workers = 2; }),

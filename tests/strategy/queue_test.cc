@@ -38,6 +38,10 @@ std::map<std::string, Definition> definitions() {
        }},
       {"fair-share",  // within one namespace
        [](auto& a, auto& b, auto) { return a.priority != b.priority ? a.priority > b.priority : a.number < b.number; }},
+      {"deadline",
+       [](auto& a, auto& b, auto) {
+         return a.deadline_ns != b.deadline_ns ? a.deadline_ns < b.deadline_ns : a.number < b.number;
+       }},
       {"ageing:per_minute=2.5",
        [](auto& a, auto& b, auto now_ns) { return points(a, now_ns, 2.5) > points(b, now_ns, 2.5); }},
       {"ageing:per_minute=0", [](auto& a, auto& b, auto) {
@@ -58,10 +62,11 @@ TEST(QueuePolicy, OrdersJobsByItsDefinitionAtEveryMoment) {
     for (std::uint64_t number = 0; number < 400 || !waiting.empty();) {
       now_ns += static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(kMinute));
       if (number < 400 && random() % 2 == 0) {
-        const WaitingJob job{.number = number++,
-                             .arrived_ns = now_ns,
-                             .run_time_ns = random() % 8 == 0 ? -1 : static_cast<std::int64_t>(random() % 20) * kMinute,
-                             .priority = 1 + static_cast<std::int32_t>(random() % 100)};
+        WaitingJob job{.number = number++,
+                       .arrived_ns = now_ns,
+                       .run_time_ns = random() % 8 == 0 ? -1 : static_cast<std::int64_t>(random() % 20) * kMinute,
+                       .priority = 1 + static_cast<std::int32_t>(random() % 100)};
+        if (random() % 4 != 0) job.deadline_ns = now_ns + static_cast<std::int64_t>(random() % 30) * kMinute;
         waiting.push_back({job, policy->key(job)});
         continue;
       }
@@ -115,6 +120,8 @@ TEST(QueuePolicy, FairShareHasTheWeightsOfNamespaces) {
   EXPECT_TRUE(made("fair-share")->shares()->empty());
   const auto weighted = made("fair-share:prod=3:dev=0.5");
   EXPECT_EQ(*weighted->shares(), (NamespaceWeights{{"prod", 3}, {"dev", 0.5}}));
+  EXPECT_EQ(weighted->half_life_s(), 0);
+  EXPECT_EQ(made("fair-share:half_life=90:prod=3")->half_life_s(), 90);
 }
 
 TEST(QueuePolicy, MistakesAreNamedWithARemedy) {
@@ -122,9 +129,10 @@ TEST(QueuePolicy, MistakesAreNamedWithARemedy) {
     const auto spec = queue_registry().parse(text);
     return spec ? "no error" : spec.error().line();
   };
-  EXPECT_EQ(line("fif"),
-            "queue policy 'fif': there is no such queue policy; did you mean 'fifo'? valid: ageing, fair-share, fifo, "
-            "priority, shortest");
+  EXPECT_EQ(
+      line("fif"),
+      "queue policy 'fif': there is no such queue policy; did you mean 'fifo'? valid: ageing, deadline, fair-share, "
+      "fifo, priority, shortest");
   EXPECT_EQ(line("shortest:eror=1"),
             "queue policy 'shortest:eror=1': there is no parameter 'eror'; did you mean 'error'? valid: error");
   EXPECT_EQ(line("shortest:error=-1"), "queue policy 'shortest:error=-1': 'error' cannot be '-1'; use 0 to 10");
