@@ -347,11 +347,11 @@ gate::Outcome<int> list_metrics() {
                                                             : "time";
     std::string limit;
     if (metric.kind == gate::Kind::time)
-      limit = metric.limit == 1 ? "--effect" : fmt::format("{:g} x --effect", metric.limit);
+      limit = metric.gate.limit == 1 ? "--effect" : fmt::format("{:g} x --effect", metric.gate.limit);
     else
-      limit =
-          metric.absolute ? fmt::format("{:g} points", 100 * metric.limit) : fmt::format("{:g} %", 100 * metric.limit);
-    row(metric.name, kind, metric.better == gate::Better::lower ? "lower" : "higher", limit);
+      limit = metric.is_share() ? fmt::format("{:g} points", 100 * metric.gate.limit)
+                                : fmt::format("{:g} %", 100 * metric.gate.limit);
+    row(metric.name, kind, gate::is_lower_better(metric) ? "lower" : "higher", limit);
   }
   return gate::kPass;
 }

@@ -203,8 +203,8 @@ std::string baseline_table(const Baseline& baseline) {
       if (found == samples.values.end()) continue;
       const double noise = stats::aa_noise(found->second, found->second.size(), 1);
       out += fmt::format("  {:<26} {:>14} {:>14} {:>8}\n", metric.name,
-                         with_unit(stats::median(found->second), metric.unit),
-                         with_unit(stats::minimum(found->second), metric.unit),
+                         run::with_unit(stats::median(found->second), metric.unit),
+                         run::with_unit(stats::minimum(found->second), metric.unit),
                          std::isinf(noise) ? "-" : fmt::format("{:.1f} %", 100 * noise));
     }
     out += fmt::format("  {:<26} {:>14}\n", kDigest, samples.digests.front());

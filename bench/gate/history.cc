@@ -140,10 +140,10 @@ Outcome<std::string> drift_text(const std::string& path, const DriftOptions& opt
     for (const stats::ChangePoint& point : points) {
       const Metric& metric = *find_metric(series.metric);
       const double change = stats::relative_difference(point.after, point.before);
-      const bool worse = (change > 0) == (metric.better == Better::lower);
+      const bool worse = (change > 0) == (is_lower_better(metric));
       out += fmt::format("{} {}: {} -> {} ({:+.1f} %, {}) from commit {} on ({}, run {} of {}, p = {:.3f})\n",
-                         series.case_name, series.metric, with_unit(point.before, metric.unit),
-                         with_unit(point.after, metric.unit), 100 * change, worse ? "worse" : "better",
+                         series.case_name, series.metric, run::with_unit(point.before, metric.unit),
+                         run::with_unit(point.after, metric.unit), 100 * change, worse ? "worse" : "better",
                          series.points[point.index].commit.substr(0, 12), series.points[point.index].time,
                          point.index + 1, series.points.size(), point.p);
       ++found;

@@ -1,4 +1,4 @@
-// The metrics of a gate: a table of names, their place in a report of `berth run`, and the direction that is worse.
+// The metrics of a gate: the measures of a run that have a limit (bench/run/measures.h).
 #pragma once
 
 #include <map>
@@ -9,38 +9,15 @@
 
 #include "base/json.h"
 #include "gate/failure.h"
+#include "run/measures.h"
 
 namespace berth::gate {
 
-enum class Kind : std::uint8_t {
-  counter,  ///< repeats exactly
-  quality,  ///< usage of the cluster; repeats if decisions do
-  time,     ///< measured, with noise; includes memory
-};
-enum class Better : std::uint8_t { lower, higher };
-/// Which reports must have a metric.
-enum class In : std::uint8_t {
-  all,       ///< every report
-  replays,   ///< those without `cells`, whose plans are committed
-  grids,     ///< those of nomad-grid, with `cells`
-  stages,    ///< none: stages without time are not listed
-  measured,  ///< none: measured only by some programs or options
-};
-enum class Unit : std::uint8_t { count, bytes, ns, seconds, share };
+using run::In;
+using Kind = run::MeasureKind;
+using Metric = run::Measure;
 
-struct Metric {
-  std::string_view name;  ///< as in limits and reports
-  std::string_view path;  ///< in the report, parts separated by '.'; `cells.*.x`: geometric mean over the cells
-  Kind kind;
-  Better better;
-  Unit unit;
-  In in;
-  double limit;                 ///< kind time: multiple of Rules::effect; else the allowed change
-  bool absolute = false;        ///< the limit is a difference (of shares), not a ratio
-  std::string_view stage = "";  ///< the stage of a placement whose time this is
-};
-
-/// In the order of judging and printing.
+/// In the order of judging and printing: counters, quality, times, stages.
 [[nodiscard]] std::span<const Metric> metrics();
 [[nodiscard]] const Metric* find_metric(std::string_view name);
 inline constexpr std::string_view kDigest = "decisions_digest";  ///< a text, therefore not in the table
@@ -48,6 +25,12 @@ inline constexpr std::string_view kInstructions = "instructions";
 
 /// True for the time of a stage per evaluation, "stage.rank", reported only with `--stages`.
 [[nodiscard]] inline bool is_stage(const Metric& metric) { return metric.name.starts_with("stage."); }
+
+/// True if a lower value is better.
+[[nodiscard]] inline bool is_lower_better(const Metric& metric) { return metric.direction < 0; }
+/// The stage of a placement or evaluation whose time this is: "rank" of "stage.rank", "commit" of "commit_ns.mean"; or
+/// "".
+[[nodiscard]] std::string_view stage_of(const Metric& metric);
 
 /// True if samples or reports of a grid (or of a replay) must have the metric.
 [[nodiscard]] bool is_required(const Metric& metric, bool grid);
@@ -62,8 +45,8 @@ struct BadMember {
 };
 /// The metric's value in a report; nullopt if it is absent and optional. A grid's `cells.*.x`: the geometric mean.
 [[nodiscard]] tl::expected<std::optional<double>, BadMember> value_in(const json::Value& report, const Metric& metric);
-/// The member at a path of names separated by '.'; null if there is none.
-[[nodiscard]] const json::Value* member_at(const json::Value& report, std::string_view path);
+/// A path as messages write it: "work.snapshots".
+[[nodiscard]] std::string place_of(std::string_view path);
 
 /// A limit given by the user: an allowed change (0.05 = 5 % for ratios, a difference for shares), or not gated.
 struct Limit {
@@ -78,8 +61,5 @@ using Limits = std::map<std::string, Limit, std::less<>>;
 [[nodiscard]] Outcome<void> check_metric(std::string_view name, const std::string& option);
 /// "5%", "5 %", "0.05": a share >= 0.
 [[nodiscard]] std::optional<double> parse_share(std::string_view text);
-
-/// A value with its unit: "1.23 ms", "12,345", "113.2 MiB", "35.3 %".
-[[nodiscard]] std::string with_unit(double value, Unit unit);
 
 }  // namespace berth::gate

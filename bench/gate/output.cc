@@ -15,12 +15,12 @@ const char* word(Judgement result) {
   return kWords[static_cast<std::size_t>(result)];
 }
 
-std::string text_of(const Finding& finding, double value) { return with_unit(value, finding.about->unit); }
+std::string text_of(const Finding& finding, double value) { return run::with_unit(value, finding.about->unit); }
 
 /// Change relative to the base: "+10.3 %", for differences of shares "+0.4 points", from 0 "new".
 std::string change_text(const Finding& finding) {
-  const double raw = finding.about->better == Better::lower ? finding.change : -finding.change;
-  if (finding.about->absolute) return fmt::format("{:+.2f} points", 100 * raw);
+  const double raw = is_lower_better(*finding.about) ? finding.change : -finding.change;
+  if (finding.about->is_share()) return fmt::format("{:+.2f} points", 100 * raw);
   if (std::isinf(raw)) return "new";
   return fmt::format("{:+.1f} %", 100 * raw);
 }
@@ -28,8 +28,8 @@ std::string change_text(const Finding& finding) {
 std::string noise_text(const Finding& finding) {
   if (finding.exact) return "noise 0";
   if (std::isinf(finding.noise)) return "noise unknown";
-  return finding.about->absolute ? fmt::format("noise {:.2f} points", 100 * finding.noise)
-                                 : fmt::format("noise {:.1f} %", 100 * finding.noise);
+  return finding.about->is_share() ? fmt::format("noise {:.2f} points", 100 * finding.noise)
+                                   : fmt::format("noise {:.1f} %", 100 * finding.noise);
 }
 
 std::string sides(const Described& what, const char* code) {
@@ -67,7 +67,7 @@ std::string finding_line(const Finding& finding) {
   if (!finding.about)
     return fmt::format("{}: got {}, want {} (n = {}){}", name, finding.got_text, finding.base_text, finding.n, note);
   return fmt::format("{}: got {}, want {} {} (base {}, {}, {}, n = {}){}", name, text_of(finding, finding.got),
-                     finding.about->better == Better::lower ? "≤" : "≥", text_of(finding, finding.want),
+                     is_lower_better(*finding.about) ? "≤" : "≥", text_of(finding, finding.want),
                      text_of(finding, finding.base), change_text(finding), noise_text(finding), finding.n, note);
 }
 
@@ -109,10 +109,9 @@ std::string to_markdown(const Described& what) {
                            f.got_text, f.n, f.note);
         continue;
       }
-      out +=
-          fmt::format("| {} | {} | {} | {} | {} | {} {} | {} | {} | {} |\n", f.case_name, f.metric, text_of(f, f.base),
-                      text_of(f, f.got), change_text(f), f.about->better == Better::lower ? "≤" : "≥",
-                      text_of(f, f.want), noise_text(f).substr(6), f.n, f.note);
+      out += fmt::format("| {} | {} | {} | {} | {} | {} {} | {} | {} | {} |\n", f.case_name, f.metric,
+                         text_of(f, f.base), text_of(f, f.got), change_text(f), is_lower_better(*f.about) ? "≤" : "≥",
+                         text_of(f, f.want), noise_text(f).substr(6), f.n, f.note);
     }
     out += "\n";
   };
@@ -122,8 +121,8 @@ std::string to_markdown(const Described& what) {
   if (!verdict.stages.empty()) {
     out += "#### Time by stage\n\n| case | stage | base | head | change |\n|---|---|--:|--:|--:|\n";
     for (const StageShare& s : verdict.stages)
-      out += fmt::format("| {} | {} | {} | {} | {:+.1f} % |\n", s.case_name, s.stage, with_unit(s.base_ns, Unit::ns),
-                         with_unit(s.head_ns, Unit::ns), 100 * stats::relative_difference(s.head_ns, s.base_ns));
+      out += fmt::format("| {} | {} | {} | {} | {:+.1f} % |\n", s.case_name, s.stage, run::with_unit(s.base_ns, "ns"),
+                         run::with_unit(s.head_ns, "ns"), 100 * stats::relative_difference(s.head_ns, s.base_ns));
     out += "\n";
   }
   for (const Profile& profile : what.profiles)
@@ -208,7 +207,7 @@ json::Value to_json(const Described& what) {
       one.set("base", f.base);
       one.set("got", f.got);
       one.set("want", f.want);
-      one.set("better", f.about->better == Better::lower ? "lower" : "higher");
+      one.set("better", is_lower_better(*f.about) ? "lower" : "higher");
       one.set("worse_by", f.change);  // null if the base is 0
       one.set("noise", f.noise);
       one.set("p", f.exact ? json::Value() : json::Value(f.p));

@@ -18,24 +18,24 @@ struct Source {
   const char *field, *path;
   bool number = false;
 };
-constexpr Source kSources[] = {{"cpu", "machine.cpu"},
-                               {"cores", "machine.cores", true},
-                               {"isa_path", "build.isa_path"},
-                               {"compiler", "build.compiler"},
-                               {"flags", "build.flags"},
-                               {"sanitize", "build.sanitize"},
-                               {"commit", "build.commit"},
+constexpr Source kSources[] = {{"cpu", "machine/cpu"},
+                               {"cores", "machine/cores", true},
+                               {"isa_path", "build/isa_path"},
+                               {"compiler", "build/compiler"},
+                               {"flags", "build/flags"},
+                               {"sanitize", "build/sanitize"},
+                               {"commit", "build/commit"},
                                {"workload", "workload"},
                                {"label", "label"},
-                               {"seed", "settings.seed", true},
-                               {"mode", "settings.mode"},
-                               {"strategy", "settings.strategy"},
-                               {"algorithm", "settings.algorithm"},
-                               {"order", "settings.order"},
-                               {"workers", "settings.workers", true},
-                               {"commits", "settings.commits"},
-                               {"workload_sha256", "settings.workload_sha256"},
-                               {"data_sha256", "settings.data_sha256"},
+                               {"seed", "settings/seed", true},
+                               {"mode", "settings/mode"},
+                               {"strategy", "settings/strategy"},
+                               {"algorithm", "settings/algorithm"},
+                               {"order", "settings/order"},
+                               {"workers", "settings/workers", true},
+                               {"commits", "settings/commits"},
+                               {"workload_sha256", "settings/workload_sha256"},
+                               {"data_sha256", "settings/data_sha256"},
                                {"digest_version", "decisions_digest_version", true}};
 
 tl::unexpected<Failure> not_whole(const std::string& source, const std::string& place, const std::string& problem) {
@@ -53,16 +53,16 @@ std::string kind_problem(const json::Value* value, bool number) {
 Outcome<Fingerprint> fingerprint_of(const json::Value& report, const std::string& source) {
   Fingerprint out;
   for (const Source& from : kSources) {
-    const json::Value* const value = member_at(report, from.path);
+    const json::Value* const value = run::member_at(report, from.path);
     if (const std::string problem = kind_problem(value, from.number); !problem.empty())
-      return not_whole(source, from.path, problem);
+      return not_whole(source, place_of(from.path), problem);
     std::string text = from.number ? json::to_text(*value) : value->as_string();
     constexpr std::string_view kDirty = "-dirty", kCommit = "commit";
     const bool dirty = from.field == kCommit && text.ends_with(kDirty);
     if (dirty) text.resize(text.size() - kDirty.size());
     out.fields.emplace_back(from.field, std::move(text));
     if (from.field == kCommit) out.fields.emplace_back("dirty", dirty ? "yes" : "no");
-    if (from.path == std::string_view("settings.data_sha256"))
+    if (from.path == std::string_view("settings/data_sha256"))
       out.fields.emplace_back("stages", report.has("stages_ns") ? "yes" : "");
   }
   if (const json::Value* const of = report.find(kInstructionsOf))
@@ -156,12 +156,12 @@ Outcome<void> add_report(const json::Value& report, const std::string& source, S
     const bool before = found != samples.values.end();
     // A stage without time in this repetition has the time 0.
     if (!*value && !(before && is_stage(metric))) {
-      if (before) return not_whole(source, std::string(metric.path), "is missing, unlike in the repetitions before");
+      if (before) return not_whole(source, place_of(metric.path), "is missing, unlike in the repetitions before");
       continue;
     }
     std::vector<double>& into = samples.values[std::string(metric.name)];
     if (into.size() < samples.repetitions() && !is_stage(metric))
-      return not_whole(source, std::string(metric.path), "was missing in the repetitions before");
+      return not_whole(source, place_of(metric.path), "was missing in the repetitions before");
     into.resize(samples.repetitions(), 0.0);
     into.push_back(value->value_or(0));
   }
@@ -173,7 +173,7 @@ std::optional<BadMember> missing_in(const Samples& samples) {
   const auto has = [&](const Metric& metric) { return samples.values.find(metric.name) != samples.values.end(); };
   const auto any_of = [&](In in) {
     return std::any_of(metrics().begin(), metrics().end(),
-                       [&](const Metric& metric) { return metric.in == in && has(metric); });
+                       [&](const Metric& metric) { return metric.gate.in == in && has(metric); });
   };
   const bool grid = any_of(In::grids) || !any_of(In::replays);
   const bool times = !samples.fingerprint.get("compiler").empty();

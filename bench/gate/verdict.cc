@@ -25,19 +25,19 @@ bool repeats(const CasePair& pair) {
 }
 
 double change_of(const Metric& metric, double base, double got) {
-  const double raw = metric.absolute ? got - base : stats::relative_difference(got, base);
-  return metric.better == Better::lower ? raw : -raw;
+  const double raw = metric.is_share() ? got - base : stats::relative_difference(got, base);
+  return is_lower_better(metric) ? raw : -raw;
 }
 
 double worst_allowed(const Metric& metric, double base, double limit) {
-  const double room = metric.absolute ? limit : limit * std::abs(base);
-  return metric.better == Better::lower ? base + room : base - room;
+  const double room = metric.is_share() ? limit : limit * std::abs(base);
+  return is_lower_better(metric) ? base + room : base - room;
 }
 
 double limit_of(const Metric& metric, const Rules& rules) {
   const auto own = rules.limits.find(metric.name);
   if (own != rules.limits.end()) return own->second.change;
-  return metric.kind == Kind::time ? metric.limit * rules.effect : metric.limit;
+  return metric.kind == Kind::time ? metric.gate.limit * rules.effect : metric.gate.limit;
 }
 
 const std::vector<double>* values_of(const Samples& samples, const Metric& metric) {
@@ -138,7 +138,7 @@ class Judge {
     }
     if (!repeats(pair)) {  // reported by digests()
       if (metric.kind == Kind::quality)
-        statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.absolute ? 0 : rules_.effect));
+        statistical(pair, metric, a, b, std::max(limit_of(metric, rules_), metric.is_share() ? 0 : rules_.effect));
       return;
     }
     if (!constant(a)) {  // no single base value to compare with
@@ -155,7 +155,7 @@ class Judge {
     exact(pair, metric, a.front(), *worst, n);
     Finding& finding = out_.findings.back();
     finding.note = "varies from run to run, the base does not";
-    if (metric.limit == 0) finding.result = Judgement::regression;
+    if (metric.gate.limit == 0) finding.result = Judgement::regression;
   }
 
   Verdict finish() {
@@ -173,11 +173,11 @@ class Judge {
   void stages(const CasePair& pair) {
     std::vector<StageShare> coarse, fine;
     for (const Metric& metric : metrics()) {
-      if (metric.stage.empty()) continue;
+      if (stage_of(metric).empty()) continue;
       const std::vector<double>*const base = values_of(pair.base, metric), *const head = values_of(pair.head, metric);
       if (!base || !head) continue;
       (is_stage(metric) ? fine : coarse)
-          .push_back({pair.what.name(), std::string(metric.stage), stats::median(*base), stats::median(*head)});
+          .push_back({pair.what.name(), std::string(stage_of(metric)), stats::median(*base), stats::median(*head)});
     }
     const std::vector<StageShare>& known = fine.empty() ? coarse : fine;
     out_.stages.insert(out_.stages.end(), known.begin(), known.end());
@@ -213,9 +213,9 @@ class Judge {
     finding.change = change_of(metric, finding.base, finding.got);
     const double noise =
         std::max(stats::aa_noise(a, finding.n, rules_.seed), stats::aa_noise(b, finding.n, rules_.seed));
-    finding.noise = metric.absolute ? noise * std::abs(finding.base) : noise;
+    finding.noise = metric.is_share() ? noise * std::abs(finding.base) : noise;
     const stats::RankTest test = stats::rank_test(a, b);
-    const bool lower = metric.better == Better::lower;
+    const bool lower = is_lower_better(metric);
     finding.p = lower ? test.p_greater : test.p_less;
     p_better_.push_back(lower ? test.p_less : test.p_greater);
     limits_.push_back(limit);
@@ -329,7 +329,7 @@ std::string slower_stage(const Verdict& verdict, const std::string& case_name) {
   const auto regressed = [&](const StageShare& share) {
     return std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
       return finding.case_name == case_name && finding.result == Judgement::regression && finding.about &&
-             is_stage(*finding.about) && finding.about->stage == share.stage;
+             is_stage(*finding.about) && stage_of(*finding.about) == share.stage;
     });
   };
   const StageShare* most = nullptr;

@@ -15,7 +15,7 @@ namespace {
 std::string value_words(const json::Value& value, const gate::Metric* metric) {
   if (value.is_string()) return value.as_string();
   if (!value.is_number()) return "-";
-  return metric ? gate::with_unit(value.as_double(), metric->unit) : shown(value.as_double(), "");
+  return metric ? run::with_unit(value.as_double(), metric->unit) : shown(value.as_double(), "");
 }
 
 const char* tone_of(const std::string& result) {
@@ -196,7 +196,7 @@ void baseline_sections(const std::vector<const Input*>& inputs, Document& out) {
         if (found == samples.values.end() || found->second.empty()) continue;
         auto sorted = found->second;
         std::sort(sorted.begin(), sorted.end());
-        const auto words = [&](double value) { return gate::with_unit(value, metric.unit); };
+        const auto words = [&](double value) { return run::with_unit(value, metric.unit); };
         const double median = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
         table.rows.push_back({std::string(metric.name), words(median), words(sorted.front()), words(sorted.back())});
       }

@@ -19,7 +19,7 @@ const run::Measure* measure_of(const std::string& name) {
 
 /// A number in the unit of its measure.
 std::string words(const json::Value& value, const run::Measure& measure) {
-  return shown(value.is_number() ? measure.scale * value.as_double() : kNone, measure.unit);
+  return shown(value.is_number() ? measure.scale() * value.as_double() : kNone, measure.unit);
 }
 
 std::string level_words(const std::string& factor, const std::string& level) {
@@ -165,7 +165,7 @@ void add_front(const json::Value& results, Section& out) {
     if (++drawn > kPointsMax) break;
     const json::Value &a = setting["means"][run::name_of(*x)]["mean"], &b = setting["means"][run::name_of(*y)]["mean"];
     chart.series[setting["front"].as_bool() ? 0 : 1].points.push_back(
-        {x->scale * a.as_double(), y->scale * b.as_double()});
+        {x->scale() * a.as_double(), y->scale() * b.as_double()});
   }
   out.charts.push_back(std::move(chart));
 }
@@ -184,9 +184,9 @@ void add_effect_charts(const json::Value& results, Section& out) {
       const json::Value& test = effect["test"];
       const bool interval = test["pairs"].as_int() > 1;
       series.points.push_back({static_cast<double>(chart.categories.size()),
-                               measure->scale * test["difference"].as_double(),
-                               interval ? measure->scale * test["low"].as_double() : kNone,
-                               interval ? measure->scale * test["high"].as_double() : kNone});
+                               measure->scale() * test["difference"].as_double(),
+                               interval ? measure->scale() * test["low"].as_double() : kNone,
+                               interval ? measure->scale() * test["high"].as_double() : kNone});
       chart.categories.push_back(level_words(effect["factor"].as_string(), effect["level"].as_string()));
     }
     if (series.points.empty()) continue;

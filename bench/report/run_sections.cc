@@ -90,7 +90,6 @@ void add_facts(const Runs& runs, const std::vector<std::string>& names, Section&
   });
   if (std::any_of(runs.begin(), runs.end(), [](const Input* run) { return !retries_words(run->value).empty(); }))
     add("WARNING", false, [](const json::Value& v) { return retries_words(v); });
-  add("busy", true, [](const json::Value& v) { return shown(v["busy_seconds"].as_double(), "s"); });
   if (std::any_of(runs.begin(), runs.end(), [](const Input* run) { return !of_arrivals_words(run->value).empty(); }))
     add("rate", false, of_arrivals_words);
   add("in all", true, [](const json::Value& v) { return shown(v["elapsed_seconds"].as_double(), "s"); });
@@ -107,9 +106,9 @@ Table table_of(const Runs& runs, const std::vector<std::string>& names, Section&
   add_facts(runs, names, section, out);
   for (const run::Measure& row : run::measures()) {
     std::vector<double> values;
-    for (const Input* run : runs) values.push_back(row.scale * run::value_of(run->value, row));
+    for (const Input* run : runs) values.push_back(row.scale() * run::value_of(run->value, row));
     if (!std::any_of(values.begin(), values.end(),
-                     [&](double v) { return std::isfinite(v) && (v != 0 || row.always); }))
+                     [&](double v) { return std::isfinite(v) && (v != 0 || row.is_always_shown()); }))
       continue;
     std::vector<Cell> cells(1, row.title);
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "io/json_parse.h"
+#include "run/measures.h"
 #include "schema_sources.h"
 
 namespace berth::report {
@@ -121,6 +122,18 @@ class Checker {
   const json::Value& root_;
 };
 
+/// The first measure of a run's report that is no number from 0 on. A measure needs no entry in the schema file.
+Found bad_measure(const json::Value& report) {
+  for (const run::Measure& measure : run::measures()) {
+    const json::Value* const value = run::member_at(report, measure.path);
+    const std::string at = fmt::format("/{}", measure.path);
+    if (!value || value->is_null()) continue;  // the schema says where null may be
+    if (!value->is_number()) return Problem{at, fmt::format("is {}, not a number", value->kind())};
+    if (value->as_double() < 0) return Problem{at, fmt::format("is {:g}, below 0", value->as_double())};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<void> check_schema(const json::Value& value, const std::string& format, const std::string& path) {
@@ -130,7 +143,9 @@ Result<void> check_schema(const json::Value& value, const std::string& format, c
     if (own != name) continue;
     const auto schema = io::parse_json(text, std::string(own));
     if (!schema) return tl::unexpected(schema.error());
-    if (const auto found = Checker(*schema).check(value))
+    auto found = Checker(*schema).check(value);
+    if (!found && format == "berth-run") found = bad_measure(value);
+    if (found)
       return tl::unexpected(
           InputError{path, found->place, found->what, "write the file again with this version of berth"});
   }

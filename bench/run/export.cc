@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ctime>
+#include <vector>
 
 #include "base/build_info.h"
+#include "run/measures.h"
+#include "run/report.h"
 
 namespace berth::run {
 namespace {
@@ -49,6 +53,30 @@ class Exposition {
   const char* name_ = "";
 };
 
+/// The measures that a report has and that are not part of a distribution.
+std::vector<std::pair<const Measure*, double>> scalars_of(const json::Value& report) {
+  std::vector<std::pair<const Measure*, double>> out;
+  for (const Measure& measure : measures())
+    if (const double value = value_at(report, measure.path); !is_of_distribution(measure) && std::isfinite(value))
+      out.emplace_back(&measure, value);
+  return out;
+}
+
+/// A gauge per measure. A series with labels is written where its first measure is, because the format wants its lines
+/// together.
+void add_measures(const json::Value& report, Exposition& out) {
+  std::vector<std::pair<Sample, double>> samples;
+  for (const auto& [measure, value] : scalars_of(report)) samples.emplace_back(sample_of(*measure), value);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& first = samples[i].first;
+    const auto is_same = [&](const auto& other) { return other.first.series == first.series; };
+    if (std::any_of(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(i), is_same)) continue;
+    out.family(first.series.c_str(), "gauge", first.help.c_str());
+    for (const auto& [sample, value] : samples)
+      if (sample.series == first.series) out.value(value, sample.label);
+  }
+}
+
 json::Value entry(const std::string& name, std::uint64_t iterations, double real_ns, double cpu_ns) {
   json::Value out = json::Value::object();
   out.set("name", name);
@@ -74,45 +102,19 @@ std::string to_prometheus(const RunResult& r) {
                            label_value(build.commit), label_value(build.compiler)));
   out.gauge("run_partial", "1 when not everything was replayed.", r.partial ? 1 : 0);
   out.gauge("run_nodes", "Nodes of the cluster.", static_cast<double>(r.nodes));
-  out.gauge("run_evaluations", "Evaluations processed, retries of blocked ones included.",
-            static_cast<double>(r.evaluations));
-  out.family("run_placements", "gauge", "Placements by what became of them.");
-  for (const auto& [outcome, count] : {std::pair("asked", r.asked), std::pair("placed", r.placed),
-                                       std::pair("failed", r.failed), std::pair("refused", r.refused)})
-    out.value(static_cast<double>(count), fmt::format("outcome=\"{}\"", outcome));
-  out.gauge("run_placements_per_second", "Placements per second of busy time.", r.placements_per_second());
-  out.gauge("run_busy_seconds", "Time of the replay, waiting for arrivals left out.", r.busy_s);
-  out.gauge("run_cpu_seconds", "Processor time of all threads during the replay.", r.cpu_s);
-  out.family("run_latency_seconds", "summary",
-             "Latency of a placement by stage; stage total counts from the due time.");
-  const Latencies& l = r.latency;
-  for (const auto& [stage, histogram] : {std::pair("total", &l.total), std::pair("queue", &l.queue),
-                                         std::pair("schedule", &l.schedule), std::pair("commit", &l.commit)}) {
-    const std::string label = fmt::format("stage=\"{}\"", stage);
+  out.family(
+      "run_latency_seconds", "summary",
+      "Latency of a placement by stage; stage total counts from the due time. Stage evaluation: of evaluations.");
+  for (const Distribution& one : distributions()) {
+    const sim::Histogram& histogram = one.of(r);
+    const std::string label = fmt::format("stage=\"{}\"", one.stage);
     for (const auto& [quantile, percent] : kQuantiles)
-      out.value(static_cast<double>(histogram->percentile(percent)) / 1e9,
+      out.value(static_cast<double>(histogram.percentile(percent)) / 1e9,
                 fmt::format("{},quantile=\"{}\"", label, quantile));
-    out.value(histogram->mean() * static_cast<double>(histogram->count()) / 1e9, label, "_sum");
-    out.value(static_cast<double>(histogram->count()), label, "_count");
+    out.value(histogram.mean() * static_cast<double>(histogram.count()) / 1e9, label, "_sum");
+    out.value(static_cast<double>(histogram.count()), label, "_count");
   }
-  out.family("run_work", "gauge", "Counts of work: the same on every run of one build and workload with one worker.");
-  for (const auto& [kind, count] :
-       {std::pair("nodes_scored", r.work.nodes_scored), std::pair("nodes_filtered", r.work.nodes_filtered),
-        std::pair("nodes_exhausted", r.work.nodes_exhausted),
-        std::pair("constraint_evaluations", r.work.constraint_evaluations), std::pair("snapshots", r.work.snapshots),
-        std::pair("preempted_allocs", r.work.preempted_allocs), std::pair("conflicts", r.parallel.conflicts)})
-    out.value(static_cast<double>(count), fmt::format("kind=\"{}\"", kind));
-  if (r.cells.empty()) {
-    out.family("run_utilisation", "gauge", "Used / usable over the ready nodes at the end.");
-    for (const auto& [resource, share] :
-         {std::pair("cpu", r.packing.cpu_utilisation()), std::pair("memory", r.packing.memory_utilisation()),
-          std::pair("disk", r.packing.disk_utilisation()), std::pair("devices", r.packing.device_utilisation())})
-      out.value(share, fmt::format("resource=\"{}\"", resource));
-    out.gauge("run_fragmentation", "Share of the free capacity that mean asks cannot use.", r.packing.fragmentation);
-    out.gauge("run_nodes_used", "Nodes with an allocation at the end.", static_cast<double>(r.packing.nodes_used));
-  }
-  out.gauge("run_peak_rss_bytes", "Memory of the process at its peak.", static_cast<double>(r.peak_rss_bytes));
-  out.gauge("run_table_bytes", "Memory of the tables at the end.", static_cast<double>(r.table_bytes));
+  add_measures(to_json(r), out);
   return out.take();
 }
 
@@ -142,15 +144,15 @@ json::Value to_google_benchmark(const RunResult& r) {
     const double placed = static_cast<double>(std::max<std::uint64_t>(1, r.placed));
     json::Value whole = entry(name + "/placement", r.placed, r.busy_s * 1e9 / placed, r.cpu_s * 1e9 / placed);
     whole.set("items_per_second", r.placements_per_second());
+    for (const auto& [measure, value] : scalars_of(to_json(r))) whole.set(column_of(*measure), value);
     entries.push(std::move(whole));
-    const Latencies& l = r.latency;
-    for (const auto& [stage, histogram] : {std::pair("queue", &l.queue), std::pair("schedule", &l.schedule),
-                                           std::pair("commit", &l.commit), std::pair("latency", &l.total)}) {
-      entries.push(
-          entry(fmt::format("{}/{}/mean", name, stage), histogram->count(), histogram->mean(), histogram->mean()));
+    for (const Distribution& one : distributions()) {
+      const sim::Histogram& histogram = one.of(r);
+      const double mean = histogram.mean();
+      entries.push(entry(fmt::format("{}/{}/mean", name, one.entry), histogram.count(), mean, mean));
       for (const auto& [quantile, percent] : kQuantiles) {
-        const auto ns = static_cast<double>(histogram->percentile(percent));
-        entries.push(entry(fmt::format("{}/{}/q{}", name, stage, quantile), histogram->count(), ns, ns));
+        const auto ns = static_cast<double>(histogram.percentile(percent));
+        entries.push(entry(fmt::format("{}/{}/q{}", name, one.entry, quantile), histogram.count(), ns, ns));
       }
     }
   }
@@ -178,16 +180,17 @@ json::Value to_data_items(const RunResult& r) {
   } else {
     if (!r.arrivals_set_rate())
       add(name, "SchedulingThroughput", "pods/s", json::Object{{"Average", r.placements_per_second()}});
-    const Latencies& l = r.latency;
-    for (const auto& [metric, histogram] :
-         {std::pair("placement_duration", &l.total), std::pair("placement_queue_duration", &l.queue),
-          std::pair("placement_schedule_duration", &l.schedule), std::pair("placement_commit_duration", &l.commit)}) {
-      json::Value data = json::Object{{"Average", histogram->mean() / 1e6}};
+    for (const Distribution& one : distributions()) {
+      const sim::Histogram& histogram = one.of(r);
+      json::Value data = json::Object{{"Average", histogram.mean() / 1e6}};
       for (const auto& [key, percent] :
            {std::pair("Perc50", 50), std::pair("Perc90", 90), std::pair("Perc95", 95), std::pair("Perc99", 99)})
-        data.set(key, static_cast<double>(histogram->percentile(percent)) / 1e6);
-      add(name, metric, "ms", std::move(data));
+        data.set(key, static_cast<double>(histogram.percentile(percent)) / 1e6);
+      add(name, one.metric, "ms", std::move(data));
     }
+    for (const auto& [measure, value] : scalars_of(to_json(r)))
+      if (measure->unit != std::string_view("/s"))
+        add(name, column_of(*measure).c_str(), measure->unit, json::Object{{"Average", measure->scale() * value}});
   }
   return json::Object{{"version", "v1"}, {"dataItems", std::move(items)}};
 }

@@ -9,6 +9,7 @@
 #include "run/kind_report.h"
 #include "run/life_report.h"
 #include "run/machine.h"
+#include "run/measures.h"
 #include "run/progress.h"
 #include "sim/digest.h"
 
@@ -107,11 +108,8 @@ json::Value latency_curves(const RunResult& r) {
     for (const double percent : at) values.push(histogram.percentile(percent));
     out.set(name, std::move(values));
   };
-  if (!grid) {
-    curve("placement", r.latency.total);
-    curve("queue", r.latency.queue), curve("schedule", r.latency.schedule), curve("commit", r.latency.commit);
-  }
-  curve("evaluation", r.evaluation_latency);
+  for (const Distribution& one : distributions())
+    if (!grid || !one.of_placements) curve(one.curve, one.of(r));
   return out;
 }
 
@@ -174,7 +172,7 @@ json::Value amounts(const sim::Amounts& from) {
   return out;
 }
 
-void latency_line(std::string& out, const char* name, const sim::Histogram& histogram) {
+void latency_line(std::string& out, const std::string& name, const sim::Histogram& histogram) {
   out += fmt::format("  {:<11} {:>11} {:>11} {:>11} {:>11} {:>11}\n", name, time_words(histogram.percentile(50)),
                      time_words(histogram.percentile(90)), time_words(histogram.percentile(99)),
                      time_words(histogram.percentile(99.9)), time_words(histogram.max()));
@@ -351,13 +349,9 @@ std::string to_table(const RunResult& r) {
     out += fmt::format("  NOT DONE    {} evaluations: this build lacks {}\n", grouped(count), reason);
 
   out += fmt::format("\n  {:<11} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "latency", "p50", "p90", "p99", "p99.9", "max");
-  if (!grid) {
-    latency_line(out, "placement", r.latency.total);
-    latency_line(out, "  queue", r.latency.queue);
-    latency_line(out, "  schedule", r.latency.schedule);
-    latency_line(out, "  commit", r.latency.commit);
-  }
-  latency_line(out, "evaluation", r.evaluation_latency);
+  for (const Distribution& one : distributions())
+    if (!grid || !one.of_placements)
+      latency_line(out, fmt::format("{}{}", one.is_part ? "  " : "", one.curve), one.of(r));
   if (!grid && (w.workers > 1 || w.commits == sim::CommitOrder::free)) workers_table(out, r);
 
   if (!grid) {
@@ -375,6 +369,9 @@ std::string to_table(const RunResult& r) {
   out += fmt::format("  memory      {}{} at most, tables {}\n",
                      settled > 0 ? bytes_words(settled) + " after two hours, " : std::string(),
                      bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
+  for (const Measure& measure : measures())
+    if (const auto found = r.further.find(std::string(measure.path)); found != r.further.end())
+      out += fmt::format("  {:<11} {}\n", measure.title, with_unit(found->second, measure.unit));
   out += fmt::format("  decisions   {}\n", r.decisions_digest);
   if (grid) grid_table(out, r);
   out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest, r.workload.arrivals.clock == sim::Clock::wait)
@@ -470,12 +467,20 @@ void set_times(const RunResult& r, json::Value& out) {
     }
     out.set("placed_over_seconds", std::move(rate));
   }
-  out.set("latency_ns", percentiles(r.latency.total));
-  out.set("queue_ns", percentiles(r.latency.queue));
-  out.set("schedule_ns", percentiles(r.latency.schedule));
-  out.set("commit_ns", percentiles(r.latency.commit));
-  out.set("evaluation_latency_ns", percentiles(r.evaluation_latency));
+  for (const Distribution& one : distributions()) out.set(one.path, percentiles(one.of(r)));
   out.set("latency_curves_ns", latency_curves(r));
+}
+
+/// Sets the member at a path, in objects that are added if they are not there.
+void set_at(json::Value& report, std::string_view path, double value) {
+  const std::size_t slash = path.find('/');
+  const std::string name(path.substr(0, slash));
+  if (slash != std::string_view::npos) {
+    json::Value* const part = report.find(name);
+    return set_at(part ? *part : report.set(name, json::Value::object()), path.substr(slash + 1), value);
+  }
+  const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  report.set(name, whole ? json::Value(static_cast<std::int64_t>(value)) : json::Value(value));
 }
 
 json::Value work_json(const RunResult& r) {
@@ -601,8 +606,21 @@ json::Value to_json(const RunResult& r) {
   }
   if (const auto kinds = r.kinds.kinds(); kinds.size() > 1) out.set("kinds", kinds_json(kinds));
   if (!r.cells.empty()) set_grid(r, out);
+  for (const auto& [path, value] : r.further) set_at(out, path, value);
   return out;
 }
+
+namespace {
+
+/// A field of the CSV file; "" if the report does not have the measure.
+std::string field_of(const json::Value& report, const Measure& measure) {
+  const double value = value_at(report, measure.path);
+  if (std::isnan(value)) return "";
+  if (value == std::floor(value) && !measure.is_share()) return fmt::format("{:.0f}", value);
+  return measure.unit == std::string_view("/s") ? fmt::format("{:.1f}", value) : fmt::format("{:.6f}", value);
+}
+
+}  // namespace
 
 std::string to_csv(const RunResult& r) {
   // One line per run; for nomad-grid one line per cell.
@@ -616,23 +634,14 @@ std::string to_csv(const RunResult& r) {
                          cell.berth_new_worker_ns, ratio_of(cell), cell.decisions_equal);
     return out;
   }
-  const sim::Histogram& latency = r.latency.total;
-  const sim::Packing& p = r.packing;
-  return fmt::format(
-      "workload,label,seed,commit,isa_path,partial,nodes,jobs,evaluations,asked,placed,failed,placements_per_second,"
-      "evaluations_per_second,latency_p50_ns,latency_p90_ns,latency_p99_ns,latency_p999_ns,latency_max_ns,"
-      "cpu_utilisation,memory_utilisation,disk_utilisation,device_utilisation,fragmentation,nodes_used,"
-      "peak_rss_bytes,decisions_digest,workers,commits,conflicts,partial_commits,retries,ahead_used,ahead_redone,"
-      "applier_utilisation\n"
-      "{},{},{},{},{},{},{},{},{},{},{},{},{:.1f},{:.1f},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},"
-      "{},{},{},{},{},{},{:.6f}\n",
-      r.workload.name, r.workload.label, r.workload.seed, base::build_info().commit, base::isa_path_used(), r.partial,
-      r.nodes, r.jobs, r.evaluations, r.asked, r.placed, r.failed, r.placements_per_second(),
-      r.evaluations_per_second(), latency.percentile(50), latency.percentile(90), latency.percentile(99),
-      latency.percentile(99.9), latency.max(), p.cpu_utilisation(), p.memory_utilisation(), p.disk_utilisation(),
-      p.device_utilisation(), p.fragmentation, p.nodes_used, r.peak_rss_bytes, r.decisions_digest, r.workload.workers,
-      sim::to_text(r.workload.commits), r.parallel.conflicts, r.parallel.partial, r.parallel.retries,
-      r.parallel.ahead_used, r.parallel.ahead_redone, utilisation(r.parallel.apply_ns, r));
+  std::string head = "workload,label,seed,commit,isa_path,partial,nodes,jobs";
+  std::string line = fmt::format("{},{},{},{},{},{},{},{}", r.workload.name, r.workload.label, r.workload.seed,
+                                 base::build_info().commit, base::isa_path_used(), r.partial, r.nodes, r.jobs);
+  const json::Value report = to_json(r);
+  for (const Measure& measure : measures())
+    if (!is_of_grid(measure)) head += "," + column_of(measure), line += "," + field_of(report, measure);
+  return fmt::format("{},decisions_digest,workers,commits\n{},{},{},{}\n", head, line, r.decisions_digest,
+                     r.workload.workers, sim::to_text(r.workload.commits));
 }
 
 std::string to_hdr(const RunResult& r) { return r.latency.total.percentile_text(); }

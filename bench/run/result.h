@@ -127,6 +127,7 @@ struct RunResult {
   NodeMap map;
   std::string hdr_log;  ///< latency of placements by seconds of the run as HdrHistogram log; "" if not requested
   std::uint64_t peak_rss_bytes = 0, table_bytes = 0;
+  std::map<std::string, double> further;  ///< measures without a member here, by their path in the report
   std::string decisions_digest;
   std::string workload_sha256;      ///< of the workload's file
   std::string data_sha256;          ///< of its data files, in order of reading; "" without any

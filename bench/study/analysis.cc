@@ -188,7 +188,7 @@ Analysis analyse(const std::vector<Record>& records) {
   out.factors = factors_of(used);
   const auto all = measures();
   for (std::size_t m = 0; m < all.size(); ++m) {
-    if (!all[m].tested) continue;
+    if (!all[m].is_tested()) continue;
     const std::string name = run::name_of(all[m]);
     const bool whole =
         std::all_of(used.begin(), used.end(), [&](const Record* r) { return std::isfinite(r->value(name)); });
@@ -248,7 +248,7 @@ json::Value to_json(const Analysis& a) {
     measures.push_back(json::Object{{"name", run::name_of(all[m])},
                                     {"title", all[m].title},
                                     {"unit", all[m].unit},
-                                    {"scale", all[m].scale},
+                                    {"scale", all[m].scale()},
                                     {"direction", all[m].direction}});
   const auto effect_json = [&](const Effect& e) {
     return json::Object{{"measure", run::name_of(all[e.measure])},

@@ -40,7 +40,7 @@ std::string name_of_run(const Record& record) {
 
 std::string to_benchstat(std::span<const Record> records) {
   std::string lines;
-  std::set<std::string> used;
+  std::set<std::string_view> used;
   std::tuple<std::string, std::string, std::string> source;
   for (const Record& record : records) {
     if (!record.counts()) continue;
@@ -52,7 +52,7 @@ std::string to_benchstat(std::span<const Record> records) {
     lines += name_of_run(record) + " 1";
     for (const run::Measure& measure : run::measures())
       if (const double value = record.value(run::name_of(measure)); !std::isnan(value)) {
-        lines += fmt::format(" {} {}", value * measure.scale, unit_of(measure));
+        lines += fmt::format(" {} {}", value * measure.scale(), unit_of(measure));
         used.insert(measure.path);
       }
     lines += '\n';

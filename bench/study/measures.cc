@@ -18,9 +18,16 @@ std::span<const run::Measure> measures() {
         const auto same = std::find_if(out.begin(), out.end(),
                                        [&](const run::Measure& one) { return run::name_of(one) == metric.name; });
         if (same == out.end())
-          out.push_back({metric.title, metric.name, "", metric.direction, false, 1, tested});
+          out.push_back({metric.name,
+                         metric.name,
+                         metric.title,
+                         "",
+                         metric.direction,
+                         run::MeasureKind::quality,
+                         {},
+                         tested ? run::kTested : 0U});
         else
-          same->tested = same->tested || tested;  // the same measure in both sets
+          same->uses |= tested ? run::kTested : 0U;  // the same measure in both sets
       }
     return out;
   }();

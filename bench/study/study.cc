@@ -145,7 +145,7 @@ Comparison compare_settings(const Study& study) {
       auto& of = values.emplace_back();
       for (const Record& record : setting.records)
         if (const double value = record.value(name); std::isfinite(value)) of.push_back(value);
-      any = any || std::any_of(of.begin(), of.end(), [&](double v) { return v != 0 || all[m].always; });
+      any = any || std::any_of(of.begin(), of.end(), [&](double v) { return v != 0 || all[m].is_always_shown(); });
       differs = differs || std::any_of(of.begin(), of.end(), [&](double v) { return v != values[0][0]; });
     }
     if (!any || values[0].empty()) continue;
@@ -157,7 +157,7 @@ Comparison compare_settings(const Study& study) {
       cell.median = stats::median_interval(values[s]);
       cell.minimum = stats::minimum(values[s]), cell.maximum = *std::max_element(values[s].begin(), values[s].end());
       cell.ratio = cell.median.median / cells[0].median.median;
-      if (s == 0 || !all[m].tested || !differs || values[s].size() < 2 || values[0].size() < 2) continue;
+      if (s == 0 || !all[m].is_tested() || !differs || values[s].size() < 2 || values[0].size() < 2) continue;
       cell.p = stats::rank_test(values[0], values[s]).p_two_sided;
       ps.push_back(*cell.p), tested.emplace_back(out.cells.size() - 1, s);
     }

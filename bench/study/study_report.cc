@@ -59,9 +59,9 @@ json::Value to_json(const Study& study) {
     measures.push_back(json::Object{{"name", run::name_of(all[m])},
                                     {"title", all[m].title},
                                     {"unit", all[m].unit},
-                                    {"scale", all[m].scale},
+                                    {"scale", all[m].scale()},
                                     {"direction", all[m].direction},
-                                    {"tested", all[m].tested}});
+                                    {"tested", all[m].is_tested()}});
   out.set("measures", std::move(measures));
   out.set("tests", static_cast<std::uint64_t>(comparison.tests));
   out.set("smallest_p", comparison.smallest_p);

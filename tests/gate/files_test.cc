@@ -201,7 +201,7 @@ void expect_never_a_pass(const std::string& whole, const std::vector<std::string
 TEST(Broken, AShareOfMoreThanOneIsRefused) {
   std::size_t shares = 0;
   for (const Metric& metric : metrics()) {
-    if (metric.unit != Unit::share) continue;
+    if (!metric.is_share()) continue;
     const json::Value whole = 1.0, more = 1.001;
     EXPECT_EQ(value_problem(&whole, metric), "") << metric.name;
     EXPECT_EQ(value_problem(&more, metric), "is a share of more than 1: 1.001") << metric.name;

@@ -171,7 +171,7 @@ gate 2 'b-x.json:cases' compare "$reports/b-x.json" "$reports/c.json" && one_lin
 gate 2 'b-del.json:cases' compare "$reports/b-del.json" "$reports/c.json" && one_line
 gate 2 'b-x.json:cases' show "$reports/b-x.json" && one_line
 gate 3 'placed_share: got 10.00 %' compare "$reports/b.json" "$reports/c.json"
-gate 2 'counters.json:.*does not report busy_seconds.*--counters-only' --baseline counters.json --head "$fake" --allow \
+gate 2 'counters.json:.*does not report peak_rss_bytes.*--counters-only' --baseline counters.json --head "$fake" --allow \
   cpu,cores,isa_path,compiler,flags,sanitize && one_line
 gate 2 'no case reports stage.rank; add --stages' --base "$fake" --head "$fake" --metrics stage.rank && one_line
 

@@ -64,12 +64,12 @@ inline json::Value whole_report(const Case& what, bool grid = false) {
   if (grid) out.set("cells", json::Array{json::Value::object(), json::Value::object()});
   for (const Metric& metric : metrics()) {
     if (!is_required(metric, grid)) continue;
-    const json::Value value = metric.unit == Unit::share ? 0.5 : 1e6;
-    constexpr std::string_view kCells = "cells.*.";
+    const json::Value value = metric.is_share() ? 0.5 : 1e6;
+    constexpr std::string_view kCells = "cells/*/";
     if (metric.path.starts_with(kCells))
       for (json::Value& cell : out.find("cells")->items()) cell.set(metric.path.substr(kCells.size()), value);
     else
-      set_at(out, metric.path, value);
+      set_at(out, place_of(metric.path), value);
   }
   return out;
 }

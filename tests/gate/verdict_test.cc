@@ -56,15 +56,15 @@ Samples samples_with(const Metric* changed, double factor, double difference, bo
   for (std::size_t i = 0; i < n; ++i) {
     json::Value report = whole_report(kOneCase.front(), grid);
     for (const Metric& metric : metrics()) {
-      if (!is_required(metric, grid) && metric.in != In::measured && metric.in != In::stages) continue;
-      double value = metric.unit == Unit::share ? 0.5 : 1e6;
-      if (&metric == changed) value = metric.absolute ? value + difference : value * factor;
+      if (!is_required(metric, grid) && metric.gate.in != In::measured && metric.gate.in != In::stages) continue;
+      double value = metric.is_share() ? 0.5 : 1e6;
+      if (&metric == changed) value = metric.is_share() ? value + difference : value * factor;
       if (metric.kind == Kind::time) value *= 1 + 0.001 * static_cast<double>(i * 7 % 5) / 5;
-      constexpr std::string_view kCells = "cells.*.";
+      constexpr std::string_view kCells = "cells/*/";
       if (metric.path.starts_with(kCells))
         for (json::Value& cell : report.find("cells")->items()) cell.set(metric.path.substr(kCells.size()), value);
       else
-        set_at(report, metric.path, value);
+        set_at(report, place_of(metric.path), value);
     }
     const auto added = add_report(report, "report", out);
     EXPECT_TRUE(added) << added.error().error.line();
@@ -77,10 +77,10 @@ TEST(Verdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
   Rules rules;
   rules.stages = rules.instructions = true;
   for (const Metric& metric : metrics()) {
-    const bool grid = metric.in == In::grids;
+    const bool grid = metric.gate.in == In::grids;
     const Samples base = samples_with(nullptr, 1, 0, grid, kRepetitions);
-    const double limit = metric.kind == Kind::time ? metric.limit * rules.effect : metric.limit;
-    const double sign = metric.better == Better::lower ? 1 : -1;
+    const double limit = metric.kind == Kind::time ? metric.gate.limit * rules.effect : metric.gate.limit;
+    const double sign = is_lower_better(metric) ? 1 : -1;
     for (const bool worse : {true, false}) {
       const double change = sign * (worse ? 1 : -1) * (1.6 * limit + 1e-6);
       const CasePair pair{kOneCase.front(), base, samples_with(&metric, 1 + change, change, grid, kRepetitions)};
@@ -100,7 +100,7 @@ TEST(Verdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
 
 TEST(Verdict, MetricMissingOnOneSideIsNeverAPass) {
   for (const Metric& metric : metrics()) {
-    const bool grid = metric.in == In::grids;
+    const bool grid = metric.gate.in == In::grids;
     Rules rules;
     rules.stages = rules.instructions = true;
     for (const Side lacks : {Side::base, Side::head}) {
@@ -277,11 +277,10 @@ TEST(Metrics, LimitsAreChecked) {
 
 TEST(Metrics, TextsHaveUnits) {
   for (const auto& [value, unit, text] :
-       {std::tuple(812.0, Unit::ns, "812 ns"), std::tuple(1234.0, Unit::ns, "1.23 us"),
-        std::tuple(0.0045, Unit::seconds, "4.50 ms"), std::tuple(1234567.0, Unit::count, "1,234,567"),
-        std::tuple(-1234.0, Unit::count, "-1,234"), std::tuple(2.5, Unit::count, "2.5"),
-        std::tuple(3145728.0, Unit::bytes, "3.00 MiB"), std::tuple(0.353, Unit::share, "35.30 %")})
-    EXPECT_EQ(with_unit(value, unit), text);
+       {std::tuple(812.0, "ns", "812 ns"), std::tuple(1234.0, "ns", "1.23 us"), std::tuple(0.0045, "s", "4.50 ms"),
+        std::tuple(1234567.0, "", "1,234,567"), std::tuple(-1234.0, "", "-1,234"), std::tuple(2.5, "", "2.5"),
+        std::tuple(3145728.0, "bytes", "3.00 MiB"), std::tuple(0.353, "%", "35.30 %")})
+    EXPECT_EQ(run::with_unit(value, unit), text);
 }
 
 }  // namespace
