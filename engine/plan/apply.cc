@@ -1,151 +1,19 @@
 #include "plan/apply.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/assert.h"
 #include "base/stages.h"
-#include "model/flatten.h"
 #include "tables/check.h"
-#include "tables/port_holders.h"
 
 namespace berth::plan {
 
 using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;
-using tables::NodeStatus;
 using tables::Snapshot;
 
-namespace {
-
-const tables::CompiledGroup& planned_group(const Snapshot& state, const PlanRows& plan, const PlannedAlloc& alloc) {
-  return state.jobs.versions[alloc.job == kNoRow ? plan.job : alloc.job]->groups[alloc.group];
-}
-
-/// The last eight bytes, where the device IDs of a node differ most.
-std::uint64_t mark_of(std::string_view id) {
-  std::uint64_t mark = 0;
-  const std::string_view end = id.substr(id.size() - std::min(id.size(), sizeof(mark)));
-  std::memcpy(&mark, end.data(), end.size());
-  return mark;
-}
-
-}  // namespace
-
-bool Applier::fail(NodeRow node, std::string reason, std::string error) {
-  failures_.push_back({node, std::move(reason), std::move(error)});
-  return false;
-}
-
-bool Applier::check(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
-  BERTH_ASSERT(plan.allocs[first].first_on_node);
-  const NodeRow row = plan.allocs[first].node;
-  if (row >= state.nodes.size() || !state.nodes.exists(row)) return fail(row, "node does not exist");
-  switch (state.nodes.status(row)) {  // new allocations are `pending`, which rows 2 and 3 do not accept
-    case NodeStatus::disconnected:
-      return fail(row, "node is disconnected and contains invalid updates");
-    case NodeStatus::down:
-      return fail(row, "node is down and contains invalid updates");
-    case NodeStatus::initializing:
-      return fail(row, "node is not ready for placements");
-    case NodeStatus::ready:
-      break;
-  }
-  if (!(state.nodes.state[row] & tables::kEligible)) return fail(row, "node is not eligible");
-
-  const tables::NodeUse& use = state.nodes.use[row];
-  const tables::NodeCapacity& capacity = state.nodes.capacity(row);
-  std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  const bool special = capacity.network_invalid;
-  bool claims = use.sole_claims != 0;  // no allocation there is updated
-  bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
-  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
-    BERTH_ASSERT(plan.allocs[i].node == row && plan.allocs[i].held);  // the chain stays on its node
-    const tables::ResourceShape& shape = *plan.allocs[i].held;
-    cpu += shape.cpu_mhz;
-    memory += shape.memory_mb;
-    disk += shape.disk_mb;
-    ++allocs;
-    if (plan.allocs[i].job != kNoRow) claims |= planned_group(state, plan, plan.allocs[i]).claims_alone;
-    instances |= shape.devices | !shape.cores.empty();
-    ports |= shape.ports;
-  }
-  const bool room = cpu <= capacity.cpu_mhz && memory <= capacity.memory_mb && disk <= capacity.disk_mb &&
-                    (capacity.max_allocs == 0 || allocs <= capacity.max_allocs);
-  return (room && !special && !claims && !(ports && may_collide(state, plan, row, first)) &&
-          !(instances && may_share(state, plan, row, first))) ||
-         check_exactly(state, plan, row, first);
-}
-
-/// True if two of the node's allocations and the planned ones may hold one port; false is certain (R-MODEL-480).
-/// Allocations that leave count as staying.
-bool Applier::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
-  shapes_.clear();
-  const tables::HeldPorts* const held = state.nodes.held_ports(node);
-  if (!held)
-    tables::each_port_holder(state, node,
-                             [&](AllocRow, const tables::ResourceShape& shape) { shapes_.push_back(&shape); });
-  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
-    if (plan.allocs[i].held->ports) shapes_.push_back(plan.allocs[i].held);
-  return node_check_.may_collide(state.nodes.spec(node).ports, held, shapes_);
-}
-
-/// True if two of them may hold one device instance or one core, or one holds a core that the node lacks; false is
-/// certain (R-MODEL-384, 404, 407). Allocations that leave count as staying.
-bool Applier::may_share(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
-  const tables::NodeSpec& spec = state.nodes.spec(node);
-  const tables::HeldCores* const held_cores = state.nodes.held_cores(node);
-  const tables::HeldDevices* const held_devices = state.nodes.held_devices(node);
-  if (held_cores && held_devices && spec.core_table.tells &&
-      spec.devices.ids.size() <= 64 * held_devices->word.size()) {
-    tables::HeldCores cores = *held_cores;
-    tables::HeldDevices devices = *held_devices;
-    for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
-      const tables::ResourceShape& shape = *plan.allocs[i].held;
-      cores.add(shape);
-      if (shape.devices) devices.add(shape, spec.devices);
-    }
-    return cores.unlisted || devices.unlisted || spec.core_table.exceeded_by(cores.word);
-  }
-  const tables::NodeUse& use = state.nodes.use[node];
-  instances_.clear();
-  marks_.clear();
-  cores_.clear();
-  const auto takes = [&](const tables::ResourceShape& shape) {
-    if (!shape.cores.empty() && model::cores_overlap(cores_, shape.cores)) return false;
-    model::merge_cores(cores_, shape.cores);
-    if (!shape.devices) return true;
-    for (const auto& [name, task] : shape.resources->tasks)
-      for (const model::AllocatedDevice& device : task.devices)
-        for (const std::string& id : device.device_ids) {
-          const std::uint64_t mark = mark_of(id);
-          for (std::size_t i = 0; i < marks_.size(); ++i) {
-            if (marks_[i] != mark) continue;
-            const auto& [other, other_id] = instances_[i];
-            if (*other_id == id && other->name == device.name && other->type == device.type &&
-                other->vendor == device.vendor)
-              return false;
-          }
-          marks_.push_back(mark);
-          instances_.emplace_back(&device, &id);
-        }
-    return true;
-  };
-  std::uint32_t devices = use.device_allocs, cores = use.core_allocs;
-  for (AllocRow row = use.alloc_head; row != kNoRow && (devices | cores) != 0; row = state.allocs.next_on_node[row]) {
-    const tables::ResourceShape& shape = state.allocs.shape_of(row);
-    devices -= shape.devices;
-    cores -= !shape.cores.empty();
-    if (!takes(shape)) return true;
-  }
-  for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
-    if (!takes(*plan.allocs[i].held)) return true;
-  const std::vector<std::uint16_t>& available = state.nodes.spec(node).cores;
-  return !available.empty() && !std::includes(available.begin(), available.end(), cores_.begin(), cores_.end());
-}
-
-bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+void Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
   const tables::AllocTable& allocs = store_.current().allocs;  // `state` may be older than the rows of the plan
   entries_.clear();
   leaving_.clear();
@@ -183,7 +51,7 @@ bool Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
   for (const PlannedStop& stop : plan.stops)
     if (!stop.dropped && node_of(stop.alloc) == node) leaving_.push_back(allocs.id[stop.alloc]);
   NodeVerdict verdict = node_check_.check(state, node < state.nodes.size() ? node : kNoRow, entries_, leaving_);
-  return verdict.fit || fail(node, std::move(verdict.reason), std::move(verdict.error));
+  if (!verdict.fit) failures_.push_back({node, std::move(verdict.reason), std::move(verdict.error)});
 }
 
 NodeRow Applier::node_of(AllocRow alloc) const {
@@ -198,7 +66,8 @@ bool Applier::has_updates(NodeRow node) const {
   return at != updates_.end() && at->first == node;
 }
 
-std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const PlanRows& plan) {
+std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const PlanRows& plan,
+                                                  const EarlyCheck* early) {
   updates_.clear();
   failures_.clear();
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
@@ -207,10 +76,13 @@ std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const P
   // Only a node's first planned allocation has no predecessor in its chain; it represents the node.
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     if (!plan.allocs[i].first_on_node) continue;
-    if (plan.given.empty() && (updates_.empty() || !has_updates(plan.allocs[i].node)))
-      check(state, plan, i);
-    else
-      check_exactly(state, plan, plan.allocs[i].node, i);
+    const NodeRow node = plan.allocs[i].node;
+    const bool plain = plan.given.empty() && (updates_.empty() || !has_updates(node));
+    if (plain && early && early->fits(i)) {
+      BERTH_DEBUG_ASSERT(columns_.fits(state, plan, i));
+      continue;
+    }
+    if (!plain || !columns_.fits(state, plan, i)) check_exactly(state, plan, node, i);
   }
   for (std::size_t u = 0; u < updates_.size(); ++u) {
     const NodeRow node = updates_[u].first;
@@ -231,7 +103,7 @@ std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const P
 }
 
 bool Applier::check_all(const Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result) {
-  if (check_nodes(state, plan).empty()) return true;
+  if (check_nodes(state, plan, facts.early).empty()) return true;
   const auto listed = static_cast<std::uint32_t>(plan.allocs.size() + updates_.size());
   for (NodeRefusal& failure : failures_) {
     result.rejected_nodes.push_back(failure.node);

@@ -24,6 +24,7 @@
 
 #include "fsm/state_log.h"
 #include "model/quirks.h"
+#include "plan/early_check.h"
 #include "plan/node_check.h"
 #include "plan/plan_rows.h"
 #include "plan/rejection_tracker.h"
@@ -57,6 +58,8 @@ struct CommitFacts {
   /// (R-CTRL-601, 605).
   const tables::Snapshot* view = nullptr;
   const Decided* decided = nullptr;
+  /// What is known of the plan's nodes already, brought up to the state that they are checked on; null: nothing.
+  const EarlyCheck* early = nullptr;
   /// Converts a placement's metrics to text form, to be stored with it; null: they are not stored.
   const std::function<std::shared_ptr<const model::AllocMetric>(const SelectMetrics&)>* metrics = nullptr;
 };
@@ -95,7 +98,8 @@ class Applier {
   void track_rejections(const RejectionLimits& limits) { tracker_.emplace(limits); }
 
   /// The nodes that refuse the plan's entries for them on `state`, ascending node ID. Valid until the next call.
-  [[nodiscard]] std::span<const NodeRefusal> check_nodes(const tables::Snapshot& state, const PlanRows& plan);
+  [[nodiscard]] std::span<const NodeRefusal> check_nodes(const tables::Snapshot& state, const PlanRows& plan,
+                                                         const EarlyCheck* early = nullptr);
   /// Commits the passing entries at `index`. A rejected node loses all its entries (R-CTRL-615); with `all_at_once` the
   /// first rejection empties the plan (R-CTRL-618). Cost: O(planned allocations and stops); no heap allocation in the
   /// steady state while the columns decide. Debug builds check the tables afterwards.
@@ -116,15 +120,8 @@ class Applier {
     ApplyResult& result;
     const tables::Snapshot& state;
   };
-  /// True if the node of the planned allocation `first` accepts the plan's entries for it (R-CTRL-610 to 613).
-  bool check(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
-  [[nodiscard]] bool may_collide(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
-                                 std::uint32_t first);
-  [[nodiscard]] bool may_share(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
-                               std::uint32_t first);
-  /// The same check by the full rules; `first` kNoRow: the plan only updates on the node.
-  bool check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
-  bool fail(tables::NodeRow node, std::string reason, std::string error = {});
+  /// Checks the node by the full rules (R-CTRL-609 to 614); `first` kNoRow: the plan only updates there.
+  void check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
   /// Checks all nodes; false: the plan fails as a whole, or an all-at-once plan lost a node.
   bool check_all(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
   [[nodiscard]] bool has_updates(tables::NodeRow node) const;
@@ -177,13 +174,10 @@ class Applier {
   std::vector<fsm::WrittenAlloc> stop_changes_;  // the same for stops
   bool placements_refused_ = false;
   tables::StoredEvalRow eval_ = tables::kNoRow;  // the plan's evaluation
+  ColumnCheck columns_;
   NodeCheck node_check_;
   std::vector<NodeRefusal> failures_;
   std::vector<NodeEntry> entries_;
-  std::vector<const tables::ResourceShape*> shapes_;
-  std::vector<std::pair<const model::AllocatedDevice*, const std::string*>> instances_;  // held on the node
-  std::vector<std::uint64_t> marks_;  // by instance: last bytes of its ID, see mark_of()
-  std::vector<std::uint16_t> cores_;  // cores held on the node, ascending
   std::vector<base::Uuid> leaving_;
   std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;

@@ -11,15 +11,6 @@ using tables::Client;
 using tables::kNoRow;
 using tables::NodeStatus;
 
-bool NodeCheck::may_collide(const network::NodePorts& node, const tables::HeldPorts* held,
-                            std::span<const tables::ResourceShape* const> holders) {
-  network_index_.start(node);
-  if (held && network_index_.add_ports(held->address(), held->ports())) return true;
-  return std::any_of(holders.begin(), holders.end(), [&](const tables::ResourceShape* shape) {
-    return shape->shares_ports || network_index_.add(*shape->resources, "");
-  });
-}
-
 NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, std::span<const NodeEntry> entries,
                              std::span<const base::Uuid> leaving) {
   const auto reject = [](std::string reason) { return NodeVerdict{false, std::move(reason), {}}; };

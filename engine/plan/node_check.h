@@ -39,10 +39,6 @@ class NodeCheck {
   [[nodiscard]] NodeVerdict check(const tables::Snapshot& state, tables::NodeRow row,
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
-  /// True if two of the port holders, or one and `held` (may be null), may hold the same port. False is certain.
-  [[nodiscard]] bool may_collide(const network::NodePorts& node, const tables::HeldPorts* held,
-                                 std::span<const tables::ResourceShape* const> holders);
-
  private:
   std::vector<tables::AllocRow> rows_;
   std::vector<std::string> ids_;

@@ -219,21 +219,23 @@ void Applier::write_updates(Writing& w) {
 
 void Applier::write_placements(Writing& w) {
   const PlanRows& plan = w.plan;
-  // Node columns that a placement changes besides the node's use, which the check has just read.
+  // The columns that a placement changes; a plan that was checked early has not read them here.
   const tables::NodeTable& nodes = w.state.nodes;
-  const auto ask_for = [&](std::size_t at) {
-    if (at >= plan.allocs.size() || plan.allocs[at].node >= nodes.eviction.size()) return;
-    nodes.eviction.prefetch(plan.allocs[at].node);
-    base::prefetch(&store_.writer_columns().priorities[plan.allocs[at].node]);
+  const auto prefetch = [&](std::size_t at) {
+    if (at >= plan.allocs.size()) return;
+    const NodeRow node = plan.allocs[at].node;
+    if (w.facts.early) nodes.use.prefetch(node);
+    if (node >= nodes.eviction.size()) return;
+    nodes.eviction.prefetch(node);
+    base::prefetch(&store_.writer_columns().priorities[node]);
   };
   constexpr std::size_t kAhead = 4;
-  if (!nodes.eviction.empty())
-    for (std::size_t at = 0; at < kAhead; ++at) ask_for(at);
+  for (std::size_t at = 0; at < kAhead; ++at) prefetch(at);
   const bool any_evicts =
       std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
   if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
-    if (!nodes.eviction.empty()) ask_for(i + kAhead);
+    prefetch(i + kAhead);
     if (refuses(plan.allocs[i])) {
       ++w.result.refused;
       continue;

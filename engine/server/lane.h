@@ -45,6 +45,7 @@ struct Lane {
   std::uint32_t placed = 0, refused = 0;        ///< planned allocations and updates, by all plans
   std::uint64_t commit_index = 0;               ///< of the last commit; 0: none yet
   // Its last plan.
+  plan::EarlyCheck early;  ///< of a free worker's plan
   plan::ApplyResult applied;
   tables::AllocRow first_alloc = 0;  ///< the allocations that it made: rows one after the other
   std::uint32_t alloc_count = 0;

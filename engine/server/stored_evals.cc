@@ -427,6 +427,10 @@ void Server::commit(Lane& lane, plan::CommitFacts& facts) {
         return std::make_shared<const model::AllocMetric>(sched::to_model({state, lane.scratch}, metrics, pool));
       };
   if (config_.keep_details) facts.metrics = &in_words;
+  if (team_) {
+    lane.early.renew(store_.current().nodes, lane.result.plan);
+    facts.early = &lane.early;
+  }
   applier_.apply(lane.result.plan, facts, lane.applied);
 }
 

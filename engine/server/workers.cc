@@ -137,6 +137,10 @@ bool Server::serve_next(Worker& worker) {
 // ---------------------------------------------------------------- the plan queue and its applier
 
 void Server::queue_plan(Lane& lane) {
+  {
+    const base::StageScope checking(lane.stages, base::Stage::check);
+    lane.early.run(*lane.result.state, lane.result.plan);
+  }
   // Entered before the plan is visible: from then until the answer the thread that applies it reads the lane's clock.
   const base::StageScope waiting(lane.stages, base::Stage::wait);
   plan::Submission& submission = lane.submission;

@@ -340,6 +340,53 @@ TEST_F(Apply, AgreesWithASlowOracle) {
 }
 
 /// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
+TEST_F(Apply, AfterAnEarlyCheckOnlyChangedNodesAreChecked) {
+  add_nodes(20);
+  std::mt19937 random(7);
+  const auto any_node = [&] { return static_cast<tables::NodeRow>(random() % 20); };
+  EarlyCheck early;
+  std::uint32_t known = 0, refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (int i = 0; i < 4; ++i)
+      place(any_node(), i == 0 ? with_port(1 + static_cast<std::int64_t>(random() % 4)) : nullptr);
+    const tables::SnapshotRef before = store_.snapshot();
+    early.run(*before, plan_);
+    const PlanRows planned = std::exchange(plan_, {});
+    plan_.job = job_;
+    for (int i = 0; i < 3; ++i) place(any_node());  // another worker's plan
+    commit();
+    const tables::NodeRow changed = any_node();
+    store_.set_node_state(changed, NodeStatus::ready, random() % 4 != 0, false, store_.index() + 1);
+    for (tables::AllocRow row = 0; row < store_.current().allocs.size(); ++row)
+      if (random() % 20 == 0) store_.set_client_status(row, tables::Client::complete, store_.index() + 1);
+
+    early.renew(store_.current().nodes, planned);
+    for (std::uint32_t i = 0; i < planned.allocs.size(); ++i) known += early.fits(i);
+    std::vector<std::pair<tables::NodeRow, std::string>> expected, refusals;
+    for (const NodeRefusal& refusal : applier_.check_nodes(store_.current(), planned))
+      expected.emplace_back(refusal.node, refusal.reason);
+    for (const NodeRefusal& refusal : applier_.check_nodes(store_.current(), planned, &early))
+      refusals.emplace_back(refusal.node, refusal.reason);
+    ASSERT_EQ(refusals, expected) << "round " << round;
+    refused += static_cast<std::uint32_t>(refusals.size());
+  }
+  EXPECT_GT(known, 400u);
+  EXPECT_GT(refused, 50u);
+}
+
+TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
+  add_nodes(1);
+  place(0);
+  EarlyCheck early;
+  const tables::SnapshotRef state = store_.snapshot();
+  early.run(*state, plan_);
+  EXPECT_TRUE(early.fits(0));
+  tables::StateStore other;
+  other.begin_commit().upsert_node(node_of(1));
+  early.renew(other.current().nodes, plan_);
+  EXPECT_FALSE(early.fits(0));
+}
+
 TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {

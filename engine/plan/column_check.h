@@ -1,0 +1,45 @@
+// Decides by the columns of the tables whether a node accepts a plan's placements. They count at least what the rule
+// counts: allocations that were stopped and still run are included (R-CTRL-612). So true is certain; after false,
+// node_check.h decides.
+//
+// Threads: one owner; scratch memory is reused from call to call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "network/network_index.h"
+#include "plan/plan_rows.h"
+#include "tables/state.h"
+
+namespace berth::plan {
+
+/// The group of a planned allocation, in the version of its job that it is placed with.
+[[nodiscard]] inline const tables::CompiledGroup& planned_group(const tables::Snapshot& state, const PlanRows& plan,
+                                                                const PlannedAlloc& alloc) {
+  return state.jobs.versions[alloc.job == tables::kNoRow ? plan.job : alloc.job]->groups[alloc.group];
+}
+
+class ColumnCheck {
+ public:
+  /// True if the node of the planned allocation `first`, which is the first on its node, accepts it and those that
+  /// follow it there (R-CTRL-610 to 613). The plan updates nothing there.
+  [[nodiscard]] bool fits(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first);
+
+ private:
+  [[nodiscard]] bool may_collide(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
+                                 std::uint32_t first);
+  [[nodiscard]] bool may_share(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node,
+                               std::uint32_t first);
+  [[nodiscard]] bool take_instances(const tables::ResourceShape& shape);
+
+  network::NetworkIndex ports_;
+  std::vector<const tables::ResourceShape*> shapes_;                                     // holders of ports
+  std::vector<std::pair<const model::AllocatedDevice*, const std::string*>> instances_;  // held on the node
+  std::vector<std::uint64_t> marks_;  // by instance: last bytes of its ID, see mark_of()
+  std::vector<std::uint16_t> cores_;  // held on the node, ascending
+};
+
+}  // namespace berth::plan

@@ -1,0 +1,29 @@
+#include "plan/early_check.h"
+
+#include <algorithm>
+
+namespace berth::plan {
+
+void EarlyCheck::run(const tables::Snapshot& state, const PlanRows& plan) {
+  checked_ = &state.nodes;
+  fits_.assign(plan.allocs.size(), 0);
+  if (!plan.given.empty() || !plan.updates.empty()) return;
+  for (std::uint32_t i = 0; i < plan.allocs.size(); ++i)
+    if (plan.allocs[i].first_on_node) fits_[i] = columns_.fits(state, plan, i);
+}
+
+void EarlyCheck::renew(const tables::NodeTable& now, const PlanRows& plan) {
+  if (fits_.empty()) return;
+  changed_.clear();
+  const auto read = [this](const tables::RowLog& before, const tables::RowLog& log, std::uint64_t from,
+                           std::uint64_t to) { return &before == &log && log.read(from, to, changed_); };
+  if (!read(*checked_->fixed->use_log, *now.fixed->use_log, checked_->use_changes, now.use_changes) ||
+      !read(*checked_->fixed->ready_log, *now.fixed->ready_log, checked_->ready_changes, now.ready_changes))
+    return clear();
+  std::sort(changed_.begin(), changed_.end());
+  if (changed_.empty()) return;
+  for (std::uint32_t i = 0; i < fits_.size(); ++i)
+    if (fits_[i] != 0 && std::binary_search(changed_.begin(), changed_.end(), plan.allocs[i].node)) fits_[i] = 0;
+}
+
+}  // namespace berth::plan
