@@ -198,7 +198,7 @@ class MemoryCheck {
       if (distinct &&
           (table.job_changes != snapshot_.jobs.keys[job.key].changes || table.static_epoch != nodes_.static_epoch))
         return true;  // the table or its distinct nodes are computed again
-      const bool scores = serves_now(Columns::kScoresServe);
+      const bool scores = serves_now(KnownResults::kServes);
       if (list_changed(table.use, table.ready)) check_rows(table, v, scores);
       return scores;
     });
