@@ -128,6 +128,8 @@ void Measuring::applied(server::Lane& lane) {
   const tables::Snapshot& state = store_->current();
   result_.refused += lane.applied.refused;
   result_.placed += lane.applied.committed;
+  if (const tables::VersionRow version = lane.result.plan.job; version < asked_of_.size())
+    asked_of_[version].placed += lane.applied.committed;
   const std::vector<tables::NodeRow>& rejected = lane.applied.rejected_nodes;
   const auto is_rejected = [&](tables::NodeRow node) {
     return std::find(rejected.begin(), rejected.end(), node) != rejected.end();
@@ -192,8 +194,6 @@ void Measuring::settled(server::Lane& lane) {
     observe(lane, book, work);
   }
   book.began_ns = -1;
-  if (const tables::VersionRow version = lane.result.plan.job; version < asked_of_.size())
-    asked_of_[version].decided = true;
   const bool unsupported = lane.result.status == sched::EvalStatus::failed && !lane.exhausted();
   if (!unsupported) add_work(result_.work);
   lane.scratch.source_counts = {};
@@ -208,12 +208,16 @@ void Measuring::settled(server::Lane& lane) {
   const bool first_of_system = first && of_system(*lane.record);
   if (first_of_system) result_.asked += lane.placed;
   bool failed = lane.exhausted();
+  std::uint64_t missing = failed ? UINT64_MAX : 0;
   for (const sched::GroupResult& group : lane.result.groups) {
     if (!group.failed) continue;
     failed = true;
+    if (missing != UINT64_MAX) missing += failed_count(group);
     if (first_of_system) result_.asked += failed_count(group);
     digest_.failure(store_->current().text(group.name), failed_count(group));
   }
+  if (const tables::VersionRow version = lane.result.plan.job; version < asked_of_.size())
+    asked_of_[version].missing = missing;
   note_failures(lane, failed, first);
   if (first) jobs_done_.fetch_add(1, std::memory_order_relaxed);
 }
@@ -300,19 +304,24 @@ void Measuring::count_asked(tables::VersionRow version) {
   if (version >= asked_of_.size()) asked_of_.resize(version + std::size_t{1});
   std::uint64_t placements = 0;
   for (const tables::CompiledGroup& group : job.groups) placements += static_cast<std::uint64_t>(group.count);
-  asked_of_[version].placements += placements;
+  asked_of_[version].asked += placements;
   result_.asked += placements;
+  failing_.erase(job.key);  // what the version before lacked is not wanted any more
 }
 
-/// With free workers a newer version of a job may arrive before an older one was decided, which then is not wanted any
-/// more.
+/// A newer version of a job may arrive while allocations of an older one are not placed: its evaluation waits for a
+/// worker or for room, or its plans were refused. They are not wanted any more. Nor are allocations of the newer
+/// version for which those of an older one stay, where both want the same.
 void Measuring::leave_out_replaced() {
   const tables::JobTable& jobs = store_->current().jobs;
   for (tables::VersionRow version = 0; version < asked_of_.size(); ++version) {
-    const Asked& asked = asked_of_[version];
-    if (asked.decided || asked.placements == 0 || !jobs.versions[version]) continue;
-    if (jobs.keys[jobs.versions[version]->key].current == version) continue;
-    result_.replaced += asked.placements;
+    const auto& [asked, placed, missing] = asked_of_[version];
+    if (asked <= placed || !jobs.versions[version]) continue;
+    const tables::CompiledJob& job = *jobs.versions[version];
+    if (jobs.keys[job.key].current != version)
+      result_.replaced += asked - placed;
+    else if (job.spec->version > 0)
+      result_.replaced += asked - placed - std::min(asked - placed, missing);
   }
   result_.asked -= result_.replaced;
 }

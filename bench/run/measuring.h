@@ -119,8 +119,8 @@ class Measuring final : public server::Listener {
   sim::DecisionDigest digest_;
   base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  // failures of a job's last evaluation
   struct Asked {
-    std::uint64_t placements = 0;
-    bool decided = false;  // by an evaluation of its job
+    std::uint64_t asked = 0, placed = 0;
+    std::uint64_t missing = UINT64_MAX;  // by its last evaluation; unknown: none was made, or its attempts were used up
   };
   std::vector<Asked> asked_of_;  // by job version
   static constexpr std::uint32_t kNoReason = ~0u;

@@ -333,7 +333,7 @@ std::string to_table(const RunResult& r) {
     out += fmt::format("  placed      {} of {} ({:.2f} %), failed {}\n", grouped(r.placed), grouped(r.asked),
                        100 * share(r.placed, r.asked), grouped(r.failed));
   if (r.replaced > 0)
-    out += fmt::format("              and {} of job versions that a newer one replaced before they were decided\n",
+    out += fmt::format("              and {} of job versions that a newer one replaced before they were placed\n",
                        grouped(r.replaced));
   if (!grid) {
     out += fmt::format("  blocked     {} evaluations, {} retries, {} at the end; {} allocations departed{}\n",

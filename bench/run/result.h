@@ -111,7 +111,7 @@ struct RunResult {
   BlockedResult blocked;
   std::uint64_t joined = 0;                         ///< nodes that joined during the run
   std::uint64_t asked = 0, placed = 0, failed = 0;  ///< placements; failed = requested but not placed at the end
-  std::uint64_t replaced = 0;  ///< not in these: of versions replaced by a newer one before they were decided
+  std::uint64_t replaced = 0;  ///< not in these: of versions replaced by a newer one before they were placed
   std::uint64_t refused = 0;   ///< placements that the plan applier refused
   std::map<std::string, std::uint64_t> failed_reasons;       ///< failed placements by main reason
   std::map<std::string, std::uint64_t> unsupported_reasons;  ///< evaluations this build cannot process

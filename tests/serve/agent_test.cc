@@ -17,6 +17,7 @@
 #include "model/codec/codec.h"
 #include "serve/client.h"
 #include "serve/start.h"
+#include "support/scratch_folder.h"
 
 namespace berth::http {
 namespace {
@@ -483,7 +484,8 @@ TEST(GoJson, SaysWhatGoSays) {
 }
 
 TEST_F(AgentTest, MakesNodesLikeATemplate) {
-  const std::string file = testing::TempDir() + "berth_node_template.json";
+  const berth::testing::ScratchFolder scratch;
+  const std::string file = scratch.file("node_template.json");
   model::Node machine = serve::made_up_node(7, 7);
   machine.node_class = "gpu", machine.node_pool = "big", machine.attributes["gpu.model"] = "x1";
   std::ofstream(file) << json::to_text(model::to_json(machine));
@@ -503,7 +505,6 @@ TEST_F(AgentTest, MakesNodesLikeATemplate) {
   EXPECT_EQ(names.size(), 3U);
   options_.start.node_template = "/nowhere";
   EXPECT_FALSE(serve::make_service(options_));
-  std::filesystem::remove(file);
 }
 
 TEST(Addresses, ThatDifferInTheirFirstBitsStayApart) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/workload.h"
+#include "support/scratch_folder.h"
 
 namespace berth::sim {
 namespace {
@@ -127,10 +128,13 @@ TEST(GridCluster, IsTheRecordedOne) {
 class ClusterFile : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {
-    const std::string path = ::testing::TempDir() + "/berth_nodes.json";
+    const std::string path = scratch_.file("nodes.json");
     std::ofstream(path) << text;
     return path;
   }
+
+ private:
+  testing::ScratchFolder scratch_;
 };
 
 TEST_F(ClusterFile, ReadsNodesAndSharesShapes) {

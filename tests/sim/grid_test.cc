@@ -8,6 +8,7 @@
 #include "io/files.h"
 #include "sim/job_generator.h"
 #include "sim/random.h"
+#include "support/scratch_folder.h"
 
 namespace berth::sim {
 namespace {
@@ -49,7 +50,8 @@ TEST(Grid, RefusesDamagedFiles) {
   const std::string good =
       R"({"cell":1,"nodes":2,"racks":1,"allocs":1,"spread":false,"job":"j","eval":"c4858308-e594-9c49-b9fe-21ca89c73fad",)"
       R"("state_index":5,"wall_ns":[9,8],"placements":[1],"scores":[0.5]})";
-  const std::string path = ::testing::TempDir() + "/berth_grid.jsonl";
+  const testing::ScratchFolder scratch;
+  const std::string path = scratch.file("grid.jsonl");
   const auto read = [&](const std::string& text) {
     std::ofstream(path) << text;
     return read_grid(path);

@@ -12,6 +12,7 @@
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
+#include "support/scratch_folder.h"
 
 namespace berth::sim {
 namespace {
@@ -185,7 +186,8 @@ TEST(ImportedCluster, StartsAsItWasImported) {
 }
 
 TEST(ImportedCluster, IsTheSameFromEverySource) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "berth imported";
+  const testing::ScratchFolder scratch;
+  const std::filesystem::path folder = scratch.path() / "berth imported";
   std::filesystem::create_directories(folder);
   const std::filesystem::path answers = BERTH_SOURCE_DIR "/tests/dryrun/recorded/stage-02.json.gz";
   std::filesystem::copy_file(answers, folder / "a.json.gz", std::filesystem::copy_options::overwrite_existing);
@@ -232,7 +234,8 @@ TEST(ImportedCluster, KeepsItsConfigurationUnlessTheWorkloadGivesOne) {
 }
 
 TEST(ClusterPath, TellsClustersFromWorkloads) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "berth cluster_path";
+  const testing::ScratchFolder scratch;
+  const std::filesystem::path folder = scratch.path() / "berth cluster_path";
   std::filesystem::create_directories(folder);
   const auto is_cluster = [&](const std::string& name, const std::string& text) {
     const std::string path = (folder / name).string();
