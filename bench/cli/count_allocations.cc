@@ -11,6 +11,8 @@
 #include <atomic>
 #include <new>
 
+#include "cli/whole_program.h"
+
 namespace berth::cli {
 namespace {
 
@@ -38,14 +40,14 @@ void count(std::size_t bytes) noexcept {
 }
 
 /// Calls the new handler as the standard requires. mimalloc's own operator new does not find the C++ library's handler
-/// and aborts.
+/// and aborts. Without a handler, main() has not begun: objects of libraries are made, where an exception would abort.
 template <class Allocate>
 void* allocate(std::size_t bytes, Allocate allocate_once) {
   count(bytes);
   for (;;) {
     if (void* const p = allocate_once()) return p;
     const std::new_handler handler = std::get_new_handler();
-    if (!handler) throw std::bad_alloc();
+    if (!handler) out_of_memory();
     handler();
   }
 }

@@ -51,16 +51,17 @@ void open_standard_streams() {
 
 }  // namespace
 
+void out_of_memory() { end_with(kOutOfMemory); }
+
 void begin_program() {
   open_standard_streams();
-  std::set_new_handler([] { end_with(kOutOfMemory); });
+  std::set_new_handler(out_of_memory);
   std::set_terminate(on_terminate);
   run::catch_signals();
 }
 
 int failed(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::length_error*>(&error))
-    end_with(kOutOfMemory);
+  if (dynamic_cast<const std::bad_alloc*>(&error) || dynamic_cast<const std::length_error*>(&error)) out_of_memory();
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   const bool no_thread = std::string_view(error.what()).find("pthread_create") != std::string_view::npos;  // oneTBB's
   if (no_thread || (system && system->code() == std::errc::resource_unavailable_try_again))
