@@ -85,11 +85,11 @@ void BM_IndependentAsksIndex(benchmark::State& state) {
   };
   for (int i = 0; i < 200; ++i)
     if (!place(true)) return wrong_answer(state, "differs from the obvious loop");
-  const std::uint64_t before = index.looks();
+  const std::uint64_t before = index.visits();
   for (auto _ : state) place(false);
   state.SetItemsProcessed(state.iterations());
-  state.counters["looks"] =
-      benchmark::Counter(static_cast<double>(index.looks() - before), benchmark::Counter::kAvgIterations);
+  state.counters["visits"] =
+      benchmark::Counter(static_cast<double>(index.visits() - before), benchmark::Counter::kAvgIterations);
 }
 BENCHMARK(BM_IndependentAsksIndex)->ArgName("nodes")->ArgsProduct({sizes()});
 

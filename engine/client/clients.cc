@@ -22,18 +22,18 @@ void Clients::arm(TimerId& timer, std::int64_t at, TimerKind kind, std::uint32_t
 
 /// Prefetches what on_heartbeat(), on_pull(), on_report() and on_task() read first: ten thousand clients exceed the
 /// cache.
-void Clients::ask_ahead(TimerKind kind, std::uint32_t subject) const {
-  const auto ask = [](const void* row, std::size_t bytes) {
+void Clients::prefetch(TimerKind kind, std::uint32_t subject) const {
+  const auto fetch = [](const void* row, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += 64) base::prefetch(static_cast<const char*>(row) + at);
   };
   if (kind == kTask)
-    ask(&task_runs_[subject], sizeof(TaskRun));
+    fetch(&task_runs_[subject], sizeof(TaskRun));
   else if (kind == kHeartbeat || kind == kPull || kind == kReport)
-    ask(&clients_[subject], sizeof(ClientRow));
+    fetch(&clients_[subject], sizeof(ClientRow));
 }
 
 void Clients::advance(std::int64_t now, Outbox& out) {
-  const auto near = [this](std::uint8_t kind, std::uint32_t subject) { ask_ahead(TimerKind(kind), subject); };
+  const auto near = [this](std::uint8_t kind, std::uint32_t subject) { prefetch(TimerKind(kind), subject); };
   out.expected.insert(out.expected.end(), expected_.begin(), expected_.end());
   expected_.clear();
   TimerWheel::Fired fired;

@@ -241,7 +241,7 @@ class Clients {
   void registration_failed(ClientRow& c, NodeRow node, std::int64_t now);
   void heartbeat_failed(ClientRow& c, NodeRow node, bool no_leader, std::int64_t now);
   void report_failed(ClientRow& c, NodeRow node, std::int64_t now);
-  void ask_ahead(TimerKind kind, std::uint32_t subject) const;
+  void prefetch(TimerKind kind, std::uint32_t subject) const;
   void arm(TimerId& timer, std::int64_t at, TimerKind kind, std::uint32_t subject);
   void arm_stop_after(ClientRow& c, NodeRow node, std::int64_t now);
   void count_stop_after(ClientRow& c);

@@ -70,7 +70,7 @@ class TimerWheel {
     Slot& slot = slots_[level][static_cast<std::size_t>(std::countr_zero(occupied_[level]))];
     if (slot.earliest == kNone) {  // the earliest one was cancelled
       for (TimerId id = slot.head; id != kNoTimer; id = nodes_[id].next) {
-        ask_ahead(nodes_[id]);
+        prefetch(nodes_[id]);
         slot.earliest = std::min(slot.earliest, nodes_[id].at);
       }
     }
@@ -122,7 +122,7 @@ class TimerWheel {
     std::array<TimerId, kAhead> last{};
   };
 
-  void ask_ahead(const Node& node) const { base::prefetch(&nodes_[node.ahead]); }
+  void prefetch(const Node& node) const { base::prefetch(&nodes_[node.ahead]); }
 
   /// The lowest occupied level; there must be one.
   [[nodiscard]] std::size_t lowest_level() const { return static_cast<std::size_t>(std::countr_zero(levels_)); }
@@ -197,7 +197,7 @@ class TimerWheel {
     vacate(level, from);
     while (id != kNoTimer) {
       const TimerId next = nodes_[id].next;
-      ask_ahead(nodes_[id]);
+      prefetch(nodes_[id]);
       if (level <= kNearLevel) near(nodes_[id].kind, nodes_[id].subject);
       link(id);
       id = next;

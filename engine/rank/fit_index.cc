@@ -13,7 +13,7 @@ namespace berth::rank {
 namespace {
 
 constexpr std::uint32_t kStripes = 64;
-constexpr std::uint64_t kFewLooks = 64;     // visits per query that are acceptable
+constexpr std::uint64_t kFewVisits = 64;    // visits per query that are acceptable
 constexpr std::uint64_t kBuildLooks = 100;  // about the cost of build() per node
 // The bound is a product of two powers, the exact score one power of a difference. They differ by less than 1e-12.
 constexpr double kMargin = 1e-9;
@@ -166,7 +166,7 @@ struct FitIndex::Query {
   std::span<const std::uint64_t> feasible;
   std::span<const std::uint32_t> visit_rank;
   std::span<const std::uint8_t> kind_passes;
-  std::uint64_t looks = 0;
+  std::uint64_t visits = 0;
   bool found = false;
   Best best;
   std::uint32_t best_rank = 0;
@@ -196,7 +196,7 @@ struct FitIndex::Query {
 };
 
 void FitIndex::look_at_row(Query& query, std::uint32_t row) const {
-  ++query.looks;
+  ++query.visits;
   if (query.nodes.cpu_free_mhz[row] < query.ask.cpu_mhz || query.nodes.memory_free_mb[row] < query.ask.memory_mb ||
       !query.takes(row))
     return;
@@ -215,7 +215,7 @@ void FitIndex::look_at(Query& query, std::uint32_t g) {
   if (query.visit_rank.empty() && query.takes(first)) return query.offer(first, score);
   for (const std::uint32_t row : group.rows)
     if (group_[row] == g && query.takes(row)) query.offer(row, score);
-  query.looks += group.rows.size();
+  query.visits += group.rows.size();
 }
 
 /// The factors: 10^free including the request is 10^free before it, times these; at least 1 if the request fits.
@@ -228,7 +228,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
   const std::uint64_t wanted = ~std::uint64_t{0} << memory_first;
   const auto look_at_tile = [&](std::uint32_t x, std::uint32_t y) {
     const std::vector<Entry>& tile = shape.tiles[x * kStripes + y];
-    query.looks += tile.size();
+    query.visits += tile.size();
     for (const Entry& e : tile)
       if (e.cpu_free >= query.ask.cpu_mhz && e.memory_free >= query.ask.memory_mb &&
           !query.hopeless(e.cpu_power * cpu_factor + e.memory_power * memory_factor))
@@ -276,8 +276,8 @@ std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const Index
     if (query.passes(shapes_[s].kind)) search(query, shapes_[s], factors_[2 * s], factors_[2 * s + 1]);
   for (const std::uint32_t row : odd_)
     if (query.passes(kind(row))) look_at_row(query, row);
-  looks_ += query.looks;
-  if (query.looks > kFewLooks + odd_.size()) excess_ += query.looks - kFewLooks - odd_.size();
+  visits_ += query.visits;
+  if (query.visits > kFewVisits + odd_.size()) excess_ += query.visits - kFewVisits - odd_.size();
   if (!query.found) return std::nullopt;
   return query.best;
 }

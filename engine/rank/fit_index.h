@@ -68,7 +68,7 @@ class FitIndex {
                                          std::span<const std::uint8_t> kind_passes = {});
 
   /// Entries and rows that all calls of best() compared: measures its work, for tests and benchmarks.
-  [[nodiscard]] std::uint64_t looks() const noexcept { return looks_; }
+  [[nodiscard]] std::uint64_t visits() const noexcept { return visits_; }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -127,7 +127,7 @@ class FitIndex {
   std::vector<std::uint32_t> unused_;  // groups without rows
   tsl::robin_map<Key, std::uint32_t, HashKey> known_;
   std::vector<double> factors_;  // of one best(): 10^-(ask / capacity), per shape cpu and memory
-  std::uint64_t looks_ = 0;
+  std::uint64_t visits_ = 0;
   std::uint64_t excess_ = 0;  // visits beyond what a query should need, since the tiles were built
 };
 

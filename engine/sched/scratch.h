@@ -11,7 +11,7 @@
 //   NodeFeed      node rows that changed since a state, which by-state caches refresh
 //   AskTables     per group request: score of each node that no plan touches, or the reason why it has no room
 //   RetryMemos    per job: the result of an attempt that planned nothing
-//   LooksPerNode  per group request: number of nodes that Selects had to visit
+//   VisitsPerOption  per group request: number of nodes that Selects had to visit
 //   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
 //   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
 //   StrategyFit   nodes as a ranking strategy sees them, if a strategy scores the fit
@@ -37,7 +37,7 @@
 #include "sched/node/resource_kind.h"
 #include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
-#include "sched/source/looks_per_node.h"
+#include "sched/source/visits_per_option.h"
 #include "sched/source/node_index.h"
 #include "sched/source/port_profiles.h"
 #include "sched/source/retry_memo.h"
@@ -273,7 +273,7 @@ struct Scratch {
   struct {
     Verdicts verdicts;
     KindVerdicts kind_verdicts;
-    LooksPerNode looks_per_node;
+    VisitsPerOption visits_per_option;
     PortProfiles port_profiles;
     std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
   } by_content;

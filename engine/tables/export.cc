@@ -101,16 +101,41 @@ std::string alloc_name(const Snapshot& state, AllocRow row) {
   return out;
 }
 
-void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
-  const AllocTable& a = state.allocs;
-  const CompiledJob& job = *state.jobs.versions[a.job[row]];
+namespace {
+
+/// Writes the links of a row and what its deployment knows of it. The report, if any, has the times of its health.
+void write_links(const Snapshot& state, const AllocLinks& links, const std::optional<Reported>& report,
+                 model::Allocation& out) {
   const auto write_id = [&](std::string& text, AllocRow other) {
     if (other == kNoRow)
       text.clear();
     else
-      base::write_text(a.id[other], text);
+      base::write_text(state.allocs.id[other], text);
   };
-  write_id(out.id, row);
+  write_id(out.previous_allocation, links.previous);
+  write_id(out.next_allocation, links.next);
+  write_id(out.preempted_by_allocation, links.preempted_by);
+  out.desired_description = to_text(links.description);
+  if (links.preempted_by != kNoRow) out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
+  if (links.deployment == kNoRow)
+    out.deployment_id.clear();
+  else
+    base::write_text(state.deployments.id[links.deployment], out.deployment_id);
+  out.deployment_status.reset();
+  if (!(links.health & AllocLinks::kHasStatus)) return;
+  model::DeploymentStatus& status = out.deployment_status.emplace();
+  status.canary = links.health & AllocLinks::kCanary;
+  if (!(links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy))) return;
+  status.healthy = (links.health & AllocLinks::kHealthy) != 0;
+  if (report) status.timestamp.ns = report->health_at, status.modify_index = report->health_index;
+}
+
+}  // namespace
+
+void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
+  const AllocTable& a = state.allocs;
+  const CompiledJob& job = *state.jobs.versions[a.job[row]];
+  base::write_text(a.id[row], out.id);
   out.namespace_ = job.spec->namespace_;
   out.job_id = job.spec->id;
   out.job = job.spec;
@@ -135,24 +160,7 @@ void write_plain(const Snapshot& state, AllocRow row, model::Allocation& out) {
   out.alloc_modify_index = report ? report->alloc_modify_index : out.modify_index;
   write_report(state, report, out);
   const AllocLinks links = a.links_of(row);
-  write_id(out.previous_allocation, links.previous);
-  write_id(out.next_allocation, links.next);
-  write_id(out.preempted_by_allocation, links.preempted_by);
-  out.desired_description = to_text(links.description);
-  if (links.preempted_by != kNoRow) out.desired_description = "Preempted by alloc ID " + out.preempted_by_allocation;
-  if (links.deployment == kNoRow)
-    out.deployment_id.clear();
-  else
-    base::write_text(state.deployments.id[links.deployment], out.deployment_id);
-  out.deployment_status.reset();
-  if (links.health & AllocLinks::kHasStatus) {
-    model::DeploymentStatus& status = out.deployment_status.emplace();
-    status.canary = links.health & AllocLinks::kCanary;
-    if (links.health & (AllocLinks::kHealthy | AllocLinks::kUnhealthy)) {
-      status.healthy = (links.health & AllocLinks::kHealthy) != 0;
-      if (report) status.timestamp.ns = report->health_at, status.modify_index = report->health_index;
-    }
-  }
+  write_links(state, links, report, out);
   if (links.score == 0) {
     out.metrics.reset();
     return;

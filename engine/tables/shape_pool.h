@@ -48,7 +48,7 @@ class ShapePool {
     return free_[kind]->resources;
   }
   /// Prefetches what overwriting them touches first.
-  void ask_ahead(std::uint8_t kind) const {
+  void prefetch(std::uint8_t kind) const {
     const Held* const held = free_[kind];
     if (!held) return;
     if (!held->resources.tasks.empty()) base::prefetch_to_write(&*held->resources.tasks.begin());

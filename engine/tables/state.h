@@ -269,6 +269,8 @@ class StateStore {
   void set_code(ColumnId column, NodeRow row, std::uint32_t code);
   NodeRow new_node_row(base::Uuid id);
   void fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant);
+  void fill_keyed_columns(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant);
+  [[nodiscard]] NodeCapacity capacity_with_kind(NodeRow row, const std::shared_ptr<const NodeSpec>& spec);
   std::uint32_t port_profile_of(const std::shared_ptr<const NodeSpec>& spec);
   std::string variant_class(const std::shared_ptr<const NodeSpec>& spec, const NodeVariant& variant);
   void list_node(NodeRow row);

@@ -167,12 +167,10 @@ std::shared_ptr<const NodeSpec> StateStore::make_spec(const model::Node& node, b
   return spec;
 }
 
-void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
+/// Sets the codes of the row in all keyed columns.
+void StateStore::fill_keyed_columns(NodeRow row, const std::shared_ptr<const NodeSpec>& spec,
+                                    const NodeVariant* variant) {
   const model::Node& node = spec->node;
-  std::vector<std::uint32_t> before;  // if it registers again
-  const std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
-  if (current_.nodes.fixed->spec[row])
-    for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
   set_code(
       kDatacenterColumn, row,
       code_for(kDatacenterColumn, variant && !variant->datacenter.empty() ? variant->datacenter : node.datacenter));
@@ -204,9 +202,11 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
     set_all(KeyKind::attribute, variant->attributes);
     set_all(KeyKind::meta, variant->meta);
   }
-  NodeStatic& fixed = own_static();
-  fixed.spec.edit(row) = spec;
-  NodeCapacity capacity = capacity_of(node);
+}
+
+/// The capacity of the row, whose keyed columns are set. Counts its kind.
+NodeCapacity StateStore::capacity_with_kind(NodeRow row, const std::shared_ptr<const NodeSpec>& spec) {
+  NodeCapacity capacity = capacity_of(spec->node);
   capacity.class_code = current_.nodes.code(kClassColumn, row);
   capacity.computed_class_code = current_.nodes.code(kComputedClassColumn, row);
   if (profiles_.spec != spec)  // generated clusters have few specs
@@ -214,18 +214,31 @@ void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& s
                  symbols_.intern(spec->profile), port_profile_of(spec)};
   capacity.check_profile = profiles_.check;
   capacity.kind = kind_of(profiles_.both, capacity.computed_class_code);
-  const NodeCapacity earlier = fixed.capacity[row];
+  capacity.has_cores = !spec->cores.empty();
+  capacity.network_invalid = !spec->ports.error.empty();
+  const NodeCapacity& earlier = current_.nodes.fixed->capacity[row];
   if (!current_.nodes.exists(row)) {
     count_kind(capacity, 1);
   } else if (earlier.kind != capacity.kind) {
     count_kind(capacity, 1);
     count_kind(earlier, -1);
   }
+  return capacity;
+}
+
+void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
+  const model::Node& node = spec->node;
+  std::vector<std::uint32_t> before;  // if it registers again
+  const std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
+  if (spec_before)
+    for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
+  fill_keyed_columns(row, spec, variant);
+  NodeStatic& fixed = own_static();
+  fixed.spec.edit(row) = spec;
+  const NodeCapacity earlier = fixed.capacity[row], capacity = capacity_with_kind(row, spec);
   if (!before.empty() && earlier.computed_class_code == capacity.computed_class_code &&
       earlier.check_profile != capacity.check_profile)
     current_.nodes.class_profiles_exact = false;
-  capacity.has_cores = !spec->cores.empty();
-  capacity.network_invalid = !spec->ports.error.empty();
   fixed.capacity.edit(row) = capacity;
   if (fixed.port_profile[row] != profiles_.ports) fixed.port_profile.edit(row) = profiles_.ports;
   current_.nodes.invalid_nodes += capacity.network_invalid;

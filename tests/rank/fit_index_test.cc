@@ -123,8 +123,8 @@ TEST(FitIndex, LooksAtFewGroups) {
   index.build(c.columns());
   static_cast<void>(index.best(FitAlgorithm::binpack, c.columns(), c.ask, c.feasible));
   static_cast<void>(index.best(FitAlgorithm::spread, c.columns(), c.ask, c.feasible));
-  EXPECT_GT(index.looks(), 0U);
-  EXPECT_LT(index.looks(), 500U) << "of 10,000 nodes, twice";
+  EXPECT_GT(index.visits(), 0U);
+  EXPECT_LT(index.visits(), 500U) << "of 10,000 nodes, twice";
 }
 
 TEST(FitIndex, PassesOverNodesWithoutCapacity) {  // R-RANK-104

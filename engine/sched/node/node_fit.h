@@ -36,7 +36,7 @@ class NodeFit : public FitParts {
     nodes.fixed->spec.prefetch(row);
     nodes.fixed->capacity.prefetch(row);
     if (!nodes.ports.empty()) nodes.ports.prefetch(row);
-    scratch.shapes.ask_ahead(kind_of(group));
+    scratch.shapes.prefetch(kind_of(group));
   }
   /// Prefetches what the data prefetched by prefetch_node() refers to.
   void prefetch_ports(tables::NodeRow row, const tables::CompiledGroup& group) const {

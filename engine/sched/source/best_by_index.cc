@@ -87,8 +87,8 @@ void BestByIndex::forget() {
 
 std::optional<Found> BestByIndex::select(GroupView& v) {
   BERTH_ASSERT(nodes_);
-  const std::uint64_t looks =
-      nodes_->looks() - changed_.size();  // minus the nodes about to be decided, which count too
+  const std::uint64_t visits_before =
+      nodes_->visits() - changed_.size();  // minus the nodes about to be decided, which count too
   for (const NodeRow row : changed_) decide_touched(row, v);
   changed_.clear();
   while (!touched_.empty() && stamp_[touched_.front().overlay] != touched_.front().stamp) {
@@ -100,7 +100,7 @@ std::optional<Found> BestByIndex::select(GroupView& v) {
     asked_ = true;
   }
   if (!rest_ && touched_.empty()) return std::nullopt;
-  counts_.evaluated = static_cast<std::int32_t>(nodes_->looks() - looks);
+  counts_.evaluated = static_cast<std::int32_t>(nodes_->visits() - visits_before);
   double score = 0;
   std::uint32_t position = kNoRow;
   if (rest_) score = rest_->component, position = rest_->row;  // the mean of a single component (R-RANK-901)

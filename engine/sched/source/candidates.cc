@@ -31,19 +31,19 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
     limit = std::max<std::int64_t>(2, std::bit_width(size - 1));
   list_limit = limit;
   std::int64_t most = limit;
-  double looks_per_node = 0;
+  double visits_per_option = 0;
   for (const tables::CompiledGroup& group : attempt.job->groups) {  // R-RANK-403
     if (!group.affinities.empty() || !group.spreads.empty() || attempt.spread_job)
       most = std::max({most, attempt.config.node_limit, group.count});
-    looks_per_node = std::max(looks_per_node, attempt.scratch.by_content.looks_per_node.of(group));
+    visits_per_option = std::max(visits_per_option, attempt.scratch.by_content.visits_per_option.of(group));
   }
-  const std::size_t looks = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
-  expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, looks));
+  const std::size_t visits = attempt.config.exhaustive ? size : placements * static_cast<std::size_t>(most);
+  expected = static_cast<std::uint32_t>(std::min<std::size_t>(size, visits));
   // Margin for filtered nodes and for blocks that are prepared ahead. While the order is traced, further entries cost
   // the same when computed later.
-  const double far = looks_per_node * static_cast<double>(looks);
+  const double far = visits_per_option * static_cast<double>(visits);
   const bool near = far <= static_cast<double>(rank::VisitingOrder::most_traced(size));
-  const std::size_t ordered = near ? looks : static_cast<std::size_t>(1.25 * far) + 64;
+  const std::size_t ordered = near ? visits : static_cast<std::size_t>(1.25 * far) + 64;
   const std::uint64_t index = order_index != 0 ? order_index : attempt.snapshot->index;
   if (auto done = order.set(attempt.config.provider, eval_id, index, size, ordered); !done) return done;
   positions = attempt.scratch.arena.take<Position>(size + 1);

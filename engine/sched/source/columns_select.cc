@@ -157,8 +157,9 @@ std::optional<Found> Columns::select_window(GroupView& v) {
 
   if (best.id != kNoRow) fit_.prefetch_node(nodes_.row[best.id], *v.group);
   counts_.evaluated = static_cast<std::int32_t>(end - start);
-  cursor_.looked += end - start, cursor_.wanted += static_cast<std::uint64_t>(limit);
-  if (!attempt_.config.exhaustive) scratch_.by_content.looks_per_node.note(*v.group, cursor_.looked, cursor_.wanted);
+  cursor_.positions += end - start, cursor_.wanted += static_cast<std::uint64_t>(limit);
+  if (!attempt_.config.exhaustive)
+    scratch_.by_content.visits_per_option.note(*v.group, cursor_.positions, cursor_.wanted);
   counts_.filtered = counts_.evaluated - static_cast<std::int32_t>(entries);
   block_checks_.count_filtered(start, end, cursor_.visited);
   exhausted_.count();

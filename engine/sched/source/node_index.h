@@ -52,7 +52,7 @@ class NodeIndex {
   [[nodiscard]] std::optional<Best> best(rank::FitAlgorithm algorithm, const rank::AskedAmounts& ask) {
     return index_.best(algorithm, columns(), ask, {}, {}, kind_passes_);
   }
-  [[nodiscard]] std::uint64_t looks() const { return index_.looks(); }  ///< rank::FitIndex::looks()
+  [[nodiscard]] std::uint64_t visits() const { return index_.visits(); }  ///< rank::FitIndex::visits()
 
  private:
   friend struct MemoryAccess;
