@@ -35,7 +35,8 @@ void JobQueue::arrived(const tables::Snapshot& state, tables::JobKeyRow job, std
   if (job >= facts_.size()) facts_.resize(job + std::size_t{1});
   Facts& facts = facts_[job];
   const sim::JobArrival& now = jobs_.arrivals[arrival];
-  if (now.version == 0 || !facts.waits) facts = {number_[arrival], now.due_ns, now.run_time_ns, INT64_MAX, true};
+  if (now.version == 0 || !facts.waits)
+    facts = {number_[arrival], now.due_ns, now.run_time_ns, INT64_MAX, true, facts.started};
   facts.run_time_ns = now.run_time_ns;
   if (const std::int64_t after_ns = jobs_.deadline_of(now); after_ns > 0)
     facts.deadline_ns = after_ns > INT64_MAX - facts.arrived_ns ? INT64_MAX : facts.arrived_ns + after_ns;
@@ -97,25 +98,63 @@ void JobQueue::advance(std::int64_t now_ns) {
 
 void JobQueue::committed(const tables::Snapshot& state, const server::Lane& lane, bool whole) {
   const tables::JobKeyRow job = lane.record->job;
-  if (whole && job < facts_.size()) facts_[job].waits = false;
+  if (job < facts_.size()) {
+    if (whole) facts_[job].waits = false;
+    facts_[job].started = facts_[job].started || lane.alloc_count > 0;
+  }
+  if (waiting_) {
+    const Facts facts = job < facts_.size() ? facts_[job] : Facts{};
+    const std::int64_t predicted_ns = policy_->predicted_ns(waiting_job(facts, lane.record->priority));
+    for (tables::AllocRow row = lane.first_alloc; row < lane.first_alloc + lane.alloc_count; ++row)
+      waiting_->forecast().started(state, row, lane.record->due_ns, predicted_ns);
+  }
   if (!policy_->shares() || lane.alloc_count == 0) return;
   for (tables::AllocRow row = lane.first_alloc; row < lane.first_alloc + lane.alloc_count; ++row) count(state, row, 1);
   publish(line_of(state, job));
 }
 
 void JobQueue::ends(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count_of) {
+  if (waiting_) {
+    for (tables::AllocRow row = first; row < first + count_of; ++row) waiting_->forecast().ended(row);
+    waiting_->changed();
+  }
   if (!policy_->shares() || count_of == 0) return;
   for (tables::AllocRow row = first; row < first + count_of; ++row)
     if (!tables::client_terminal(state.allocs.client[row])) count(state, row, -1);
   publish(line_of(state, state.allocs.job_key[first]));
 }
 
+bool JobQueue::holds_back(const tables::Snapshot& state, const server::NewEval& eval, std::size_t arrival) {
+  if (!waiting_) return false;
+  const tables::VersionRow version = state.jobs.keys[eval.job].current;
+  const tables::CompiledJob& job = *state.jobs.versions[version];
+  waiting_->forecast().registered(eval.job, job.spec);
+  const Facts& facts = facts_[eval.job];
+  if (facts.started || job.type == model::JobType::system || job.type == model::JobType::sysbatch) return false;
+  const strategy::WaitingJob waiting = waiting_job(facts, static_cast<std::int32_t>(job.priority));
+  waiting_->wait(key_of(waiting), facts.number, {eval, arrival, policy_->predicted_ns(waiting)});
+  return true;
+}
+
+void JobQueue::set_ready(tables::NodeRow node, bool ready) {
+  if (!waiting_) return;
+  waiting_->forecast().set_ready(node, ready);
+  waiting_->changed();
+}
+
+strategy::WaitingJob JobQueue::waiting_job(const Facts& facts, std::int32_t priority) const {
+  return {facts.number, facts.arrived_ns, facts.run_time_ns, priority, facts.deadline_ns};
+}
+
+double JobQueue::key_of(const strategy::WaitingJob& job) const {
+  const double key = policy_->key(job);
+  return std::isnan(key) ? std::numeric_limits<double>::infinity() : key;
+}
+
 broker::Place JobQueue::place(const broker::Eval& eval) {
   const auto job = static_cast<tables::JobKeyRow>(eval.job);
   const Facts facts = job < facts_.size() ? facts_[job] : Facts{};
-  broker::Place out{.number = facts.number};
-  out.key = policy_->key({facts.number, facts.arrived_ns, facts.run_time_ns, eval.priority, facts.deadline_ns});
-  if (std::isnan(out.key)) out.key = std::numeric_limits<double>::infinity();
+  broker::Place out{.key = key_of(waiting_job(facts, eval.priority)), .number = facts.number};
   if (policy_->shares()) {
     BERTH_ASSERT(job < lines_of_.size() && lines_of_[job] != UINT32_MAX);  // it arrived
     out.line = lines_of_[job];

@@ -107,6 +107,16 @@ void Replay::load() {
     for (const sim::RunningEnd& end : inputs_.cluster.ends)
       if (const tables::AllocRow row = store.find_alloc(end.alloc); row != tables::kNoRow)
         departures_.push({end.due_ns, row, 1, end.fails});
+  if (queue_ && queue_->reserves()) forecast();
+}
+
+/// Gives the queue policy a copy of the loaded cluster.
+void Replay::forecast() {
+  const tables::Snapshot& state = server_.store().current();
+  queue_->use_forecast(
+      std::make_unique<Forecast>(workload_, inputs_.cluster, state.cold->scheduler_config, fit_ ? &*fit_ : nullptr));
+  for (const tables::NodeRow node : joining_) queue_->set_ready(node, false);
+  for (auto ends = departures_; !ends.empty(); ends.pop()) queue_->expect_end(ends.top().first, ends.top().due_ns);
 }
 
 model::ClusterState Replay::run_until(std::int64_t ns) {
@@ -190,11 +200,24 @@ void Replay::run_in_turn(Progress& progress) {
       const base::UseStageClock marks(observer_ && observer_->begin() ? server_.lane().stages : nullptr);
       if (base::stage_clock) base::stage_clock->start(base::Stage::harness);
       happen(next);
-      while (server_.step())
-        if (interrupted() || (queue_ && measuring_.over_limit())) break;
+      serve(due_ns);
     }
     if (observer_) observer_->end();
     show(progress);
+  }
+}
+
+/// Serves ready evaluations, and those of jobs that the queue policy lets start.
+void Replay::serve(std::int64_t now_ns) {
+  while (true) {
+    while (server_.step())
+      if (interrupted() || (queue_ && measuring_.over_limit())) return;
+    // Putting the evaluation into the broker takes an index.
+    const auto arrival = queue_ ? queue_->next_to_start(now_ns, server_.store().index() + 1) : std::nullopt;
+    if (!arrival) return;
+    server::NewEval eval = registered(*arrival);
+    eval.due_ns = now_ns;
+    evaluate(eval);
   }
 }
 
@@ -204,7 +227,7 @@ Replay::Due Replay::due(bool idle) {
   Due out{kNever, kNever, kNever};
   const bool more = next_arrival_ < inputs_.jobs.arrivals.size();
   if (more) out.arrival_ns = inputs_.jobs.arrivals[next_arrival_].due_ns;
-  const bool waits = server_.blocked_count() > 0;
+  const bool waits = server_.blocked_count() > 0 || (queue_ && queue_->holds_any());
   if (more || waits || !idle) {
     if (!departures_.empty()) out.release_ns = departures_.top().due_ns;
     if (next_join_ < joining_.size())
@@ -344,6 +367,11 @@ void Replay::arrive(std::size_t arrival) {
   measuring_.count_asked(store.current().jobs.keys[eval.job].current);
   if (queue_) queue_->arrived(store.current(), eval.job, arrival);
   if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs, arrival);
+  if (queue_ && queue_->holds_back(store.current(), eval, arrival)) return;
+  evaluate(eval);
+}
+
+void Replay::evaluate(const server::NewEval& eval) {
   full_ = !server_.evaluate(eval);
   if (full_) ++result_.unsupported_reasons["a server with room for so many evaluations"];
 }
@@ -383,6 +411,7 @@ void Replay::release(std::int64_t due_ns) {
   }
   for (; next_join_ < joining_.size() && workload_.cluster.joins.due_ns(next_join_) == due_ns; ++next_join_) {
     server_.node_ready(joining_[next_join_]);
+    if (queue_) queue_->set_ready(joining_[next_join_], true);
     ++result_.joined;
   }
 }

@@ -78,6 +78,9 @@ class Replay {
   void happen_together(Due due, std::int64_t now_ns);
   void announce();
   void arrive(std::size_t arrival);
+  void evaluate(const server::NewEval& eval);
+  void serve(std::int64_t now_ns);
+  void forecast();
   void release(std::int64_t due_ns);
   void end_allocs(const Departure& departure);
   std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);

@@ -20,11 +20,12 @@ struct Fifo {
   [[nodiscard]] double key(const WaitingJob&) const { return 0; }  // equal keys: the order of arrival
 };
 
-struct Shortest {
+/// Run times that are off by a factor e^(error z), z normal.
+struct Prediction {
   double error;
   std::uint64_t seed;
-  [[nodiscard]] double key(const WaitingJob& job) const {
-    if (job.run_time_ns < 0) return std::numeric_limits<double>::infinity();
+  /// Of a job with a run time.
+  [[nodiscard]] double of(const WaitingJob& job) const {
     const auto run_time = static_cast<double>(job.run_time_ns);
     return error == 0 ? run_time : run_time * std::exp(error * normal(job.number));
   }
@@ -33,6 +34,23 @@ struct Shortest {
     base::Random random(base::mix64(seed) ^ number, "run time prediction");
     const double radius = std::sqrt(random.exponential(2));
     return radius * std::cos(2 * std::numbers::pi * random.unit());
+  }
+};
+
+struct Shortest {
+  Prediction prediction;
+  [[nodiscard]] double key(const WaitingJob& job) const {
+    return job.run_time_ns < 0 ? std::numeric_limits<double>::infinity() : prediction.of(job);
+  }
+};
+
+struct Backfill {
+  std::uint32_t reservations;
+  Prediction prediction;
+  [[nodiscard]] double key(const WaitingJob&) const { return 0; }  // the order of arrival
+  [[nodiscard]] std::int64_t predicted_ns(const WaitingJob& job) const {
+    constexpr double kMost = 9e18;  // below 2^63
+    return job.run_time_ns < 0 ? -1 : static_cast<std::int64_t>(std::min(prediction.of(job), kMost));
   }
 };
 
@@ -61,6 +79,19 @@ std::unique_ptr<QueuePolicy> policy_of(P policy) {
   return std::make_unique<QueuePolicyOf<P>>(std::move(policy));
 }
 
+ParameterInfo error_parameter() {
+  return {.name = "error",
+          .fallback = "0",
+          .meaning = "standard deviation of the logarithm of predicted over true run time",
+          .max = 10};
+}
+Prediction prediction_of(const QueueSettings& with) { return {with.parameters.number("error"), with.seed}; }
+
+std::optional<std::uint32_t> count_of(const std::string& text) {
+  const auto count = base::parse_uint64(text);
+  return count && *count <= 1'000'000'000 ? std::optional(static_cast<std::uint32_t>(*count)) : std::nullopt;
+}
+
 void add_built_in(QueueRegistry& into) {
   into.add({.name = "priority",
             .formula = "highest priority first, then the oldest evaluation",
@@ -75,13 +106,8 @@ void add_built_in(QueueRegistry& into) {
             .formula = "shortest run time first; jobs that never end come last",
             .source = "shortest job first; predictions err by a factor e^(error z) with z normal, seeded by job",
             .cost = "log n",
-            .parameters = {{.name = "error",
-                            .fallback = "0",
-                            .meaning = "standard deviation of the logarithm of predicted over true run time",
-                            .max = 10}},
-            .make = [](const QueueSettings& with) {
-              return policy_of(Shortest{with.parameters.number("error"), with.seed});
-            }});
+            .parameters = {error_parameter()},
+            .make = [](const QueueSettings& with) { return policy_of(Shortest{prediction_of(with)}); }});
   into.add(
       {.name = "fair-share",
        .formula = "the namespace with the least dominant share / weight first; in it by priority",
@@ -107,6 +133,19 @@ void add_built_in(QueueRegistry& into) {
             .source = "Liu and Layland 1973; meta.berth_deadline: time from the registration, such as 90s",
             .cost = "log n",
             .make = [](const QueueSettings&) { return policy_of(Deadline{}); }});
+  into.add({.name = "backfill",
+            .formula = "in the order of arrival; others start earlier where that delays no reservation",
+            .source = "Lifka 1995 (EASY: reservations=1); Mu'alem and Feitelson 2001 (conservative: reservations=1e6)",
+            .cost = "per change of what runs: a trial per waiting job, and per reservation one per end before it",
+            .parameters = {{.name = "reservations",
+                            .fallback = "1",
+                            .meaning =
+                                "a whole number of jobs, first in the order, that cannot be delayed, up to 1000000000",
+                            .reads = [](const std::string& text) { return count_of(text).has_value(); }},
+                           error_parameter()},
+            .make = [](const QueueSettings& with) {
+              return policy_of(Backfill{*count_of(with.parameters.word("reservations")), prediction_of(with)});
+            }});
 }
 
 /// Checks all arguments.

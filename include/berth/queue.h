@@ -1,5 +1,6 @@
-// Queue policies: in which order the evaluations that are ready at one time are decided. What a policy controls is that
-// order and nothing else: a job that arrives alone is decided at once, whatever waits, and no capacity is reserved.
+// Queue policies: in which order the evaluations that are ready at one time are decided. Most policies control that
+// order and nothing else: a job that arrives alone is decided at once, whatever waits, and no capacity is reserved. One
+// with reservations also decides when a job may start.
 //
 // A policy is a value with one pure function:
 //
@@ -17,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +64,13 @@ class QueuePolicy {
   /// With shares: 0: they are shares of what is in use at the moment. Otherwise of the mean use so far, in which use
   /// counts by half when it is that old.
   [[nodiscard]] virtual double half_life_s() const { return 0; }
+  /// Not null: a job waits until all its allocations fit, and starts only if that delays none of the reservations,
+  /// which the first `reservations` jobs in the order of the key have that cannot start yet (Lifka, The ANL/IBM SP
+  /// Scheduling System, JSSPP 1995). A reservation is the earliest time at which the engine would place all of a job's
+  /// allocations, if what runs ended when it is predicted to, and the jobs reserved before it started at their time.
+  [[nodiscard]] virtual std::optional<std::uint32_t> reservations() const { return std::nullopt; }
+  /// With reservations: the predicted run time of the job's allocations; < 0: they never end.
+  [[nodiscard]] virtual std::int64_t predicted_ns(const WaitingJob& job) const { return job.run_time_ns; }
 };
 
 template <QueuePolicyLike P>
@@ -80,6 +89,18 @@ class QueuePolicyOf final : public QueuePolicy {
       return policy_.half_life_s;
     else
       return 0;
+  }
+  [[nodiscard]] std::optional<std::uint32_t> reservations() const override {
+    if constexpr (requires { policy_.reservations; })
+      return policy_.reservations;
+    else
+      return std::nullopt;
+  }
+  [[nodiscard]] std::int64_t predicted_ns(const WaitingJob& job) const override {
+    if constexpr (requires { policy_.predicted_ns(job); })
+      return policy_.predicted_ns(job);
+    else
+      return job.run_time_ns;
   }
 
  private:

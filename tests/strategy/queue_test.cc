@@ -31,6 +31,7 @@ double points(const WaitingJob& job, std::int64_t now_ns, double per_minute) {
 std::map<std::string, Definition> definitions() {
   return {
       {"fifo", [](auto& a, auto& b, auto) { return a.number < b.number; }},
+      {"backfill", [](auto& a, auto& b, auto) { return a.number < b.number; }},
       {"shortest",
        [](auto& a, auto& b, auto) {
          if ((a.run_time_ns < 0) != (b.run_time_ns < 0)) return b.run_time_ns < 0;
@@ -114,6 +115,18 @@ TEST(QueuePolicy, PredictedRunTimesErrByALogNormalFactor) {
   EXPECT_GT(differ, kJobs - 10);
 }
 
+TEST(QueuePolicy, BackfillHasReservationsAndPredictions) {
+  EXPECT_EQ(made("fifo")->reservations(), std::nullopt);
+  EXPECT_EQ(made("backfill")->reservations(), 1U);
+  EXPECT_EQ(made("backfill:reservations=0")->reservations(), 0U);
+  const WaitingJob job{.number = 3, .run_time_ns = kMinute};
+  EXPECT_EQ(made("backfill")->predicted_ns(job), kMinute);
+  EXPECT_EQ(static_cast<double>(made("backfill:error=0.3", 5)->predicted_ns(job)),
+            std::floor(made("shortest:error=0.3", 5)->key(job)))
+      << "the same predictions as shortest";
+  EXPECT_LT(made("backfill:error=0.3")->predicted_ns({.run_time_ns = -1}), 0);
+}
+
 TEST(QueuePolicy, FairShareHasTheWeightsOfNamespaces) {
   EXPECT_EQ(made("fifo")->shares(), nullptr);
   ASSERT_NE(made("fair-share")->shares(), nullptr);
@@ -131,11 +144,15 @@ TEST(QueuePolicy, MistakesAreNamedWithARemedy) {
   };
   EXPECT_EQ(
       line("fif"),
-      "queue policy 'fif': there is no such queue policy; did you mean 'fifo'? valid: ageing, deadline, fair-share, "
-      "fifo, priority, shortest");
+      "queue policy 'fif': there is no such queue policy; did you mean 'fifo'? valid: ageing, backfill, deadline, "
+      "fair-share, fifo, priority, shortest");
   EXPECT_EQ(line("shortest:eror=1"),
             "queue policy 'shortest:eror=1': there is no parameter 'eror'; did you mean 'error'? valid: error");
   EXPECT_EQ(line("shortest:error=-1"), "queue policy 'shortest:error=-1': 'error' cannot be '-1'; use 0 to 10");
+  EXPECT_EQ(
+      line("backfill:reservations=1.5"),
+      "queue policy 'backfill:reservations=1.5': 'reservations' cannot be '1.5'; use a whole number of jobs, first "
+      "in the order, that cannot be delayed, up to 1000000000");
   EXPECT_EQ(line("ageing:per_minute=x"),
             "queue policy 'ageing:per_minute=x': 'per_minute' cannot be 'x'; use 0 to 1000000000");
   EXPECT_EQ(line("fair-share:prod=0"),
