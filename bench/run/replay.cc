@@ -56,9 +56,11 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
     end_stopped_later(lane);
     const bool whole = !lane.result.any_failed() && !lane.applied.partial();
     if (queue_) queue_->committed(server_.store().current(), lane, whole);
-    if (waits_)
+    if (waits_) {
+      waits_->started(server_.store().current(), lane.first_alloc, lane.alloc_count, lane.record->due_ns);
       waits_->placed(lane.record->job, lane.record->due_ns, inputs_.jobs.arrivals[lane.record->tag - 1].run_time_ns,
                      whole);
+    }
     if (workload_.departures) depart_later(lane);
     if (workload_.commits == sim::CommitOrder::free && measuring_.look_due(happened()))
       measuring_.look(happened());  // not excluded, because workers use the clock
@@ -95,6 +97,7 @@ void Replay::load() {
   store.set_scheduler_config(configuration_of(workload_, imported && imported->scheduler_config
                                                              ? *imported->scheduler_config
                                                              : model::SchedulerConfiguration{}));
+  if (waits_) waits_->start(store.current());
   if (queue_) queue_->start(server_.broker(), store.current());
   // The last nodes of the cluster join during the run.
   const auto rows = static_cast<std::int64_t>(store.current().nodes.size());
@@ -393,7 +396,7 @@ void Replay::end_stopped_later(const server::Lane& lane) {
     const tables::AllocRow row = stop.alloc;
     if (!tables::server_terminal(state.allocs.desired[row]) || tables::client_terminal(state.allocs.client[row]))
       continue;  // its node was refused, or it has ended
-    if (waits_ && stop.evict) waits_->evicted(state.allocs.job_key[row]);
+    if (waits_ && stop.evict) waits_->evicted(state.allocs.job_key[row], row, lane.record->due_ns);
     const model::Job& job = *state.jobs.versions[state.allocs.job[row]]->spec;
     const model::TaskGroup* group = job.group(state.text(state.allocs.group[row]));
     stopping_.push({lane.record->due_ns + (group ? kill_time_of(*group) : 0), row});
@@ -423,6 +426,10 @@ void Replay::end_allocs(const Departure& departure) {
 
 std::uint32_t Replay::end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status) {
   if (queue_) queue_->ends(server_.store().current(), first, count);
+  if (waits_)
+    for (tables::AllocRow row = first; row < first + count; ++row)
+      if (const tables::Snapshot& state = server_.store().current(); !tables::client_terminal(state.allocs.client[row]))
+        waits_->ended(state, row, event_time_.now_ns());
   return server_.end_allocs(first, count, status);
 }
 

@@ -237,6 +237,11 @@ std::string waits_lines(const WaitResult& waits) {
   out += line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
          fmt::format("\n              makespan {}; fairness over namespaces {:.3f}\n", seconds(waits.makespan_s),
                      waits.fairness);
+  out += fmt::format("              longest wait {}; finish-time ratio mean {:.3f}, max {:.3f}\n",
+                     seconds(waits.wait_s.max), waits.finish_time_ratio.mean, waits.finish_time_ratio.max);
+  out += fmt::format("              in use over time: cpu {:.1f} %, memory {:.1f} %", 100 * waits.cpu_share,
+                     100 * waits.memory_share);
+  out += waits.lost_s > 0 ? fmt::format("; {} of evicted work lost\n", seconds(waits.lost_s)) : "\n";
   if (waits.with_deadline > 0)
     out += fmt::format("              {} of {} deadlines were met\n", grouped(waits.deadlines_met),
                        grouped(waits.with_deadline));
@@ -245,12 +250,12 @@ std::string waits_lines(const WaitResult& waits) {
 
 json::Value waits_json(const WaitResult& waits) {
   const auto spread = [](const Spread& of) {
-    return json::Value(json::Object{{"mean", of.mean}, {"p50", of.p50}, {"p99", of.p99}});
+    return json::Value(json::Object{{"mean", of.mean}, {"p50", of.p50}, {"p99", of.p99}, {"max", of.max}});
   };
-  json::Value out = json::Object{{"jobs", waits.jobs},
-                                 {"never_placed", waits.never_placed},
-                                 {"completed", waits.completed},
-                                 {"wait_s", spread(waits.wait_s)}};
+  json::Value out = json::Object{{"jobs", waits.jobs},           {"never_placed", waits.never_placed},
+                                 {"completed", waits.completed}, {"wait_s", spread(waits.wait_s)},
+                                 {"cpu_share", waits.cpu_share}, {"memory_share", waits.memory_share},
+                                 {"lost_s", waits.lost_s}};
   if (waits.with_deadline > 0) {
     out.set("with_deadline", waits.with_deadline);
     out.set("deadlines_met_share", waits.deadlines_met_share());
@@ -258,6 +263,7 @@ json::Value waits_json(const WaitResult& waits) {
   if (waits.completed == 0) return out;
   out.set("completion_s", spread(waits.completion_s));
   out.set("slowdown", spread(waits.slowdown));
+  out.set("finish_time_ratio", spread(waits.finish_time_ratio));
   out.set("makespan_s", waits.makespan_s);
   out.set("fairness", waits.fairness);
   return out;

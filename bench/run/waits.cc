@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <queue>
+
+#include "sim/load_store.h"
 
 namespace berth::run {
 namespace {
@@ -18,7 +22,69 @@ Spread spread_of(std::vector<double>& values) {
   };
   double sum = 0;
   for (const double value : values) sum += value;
-  return {sum / static_cast<double>(values.size()), rank(50), rank(99)};
+  return {sum / static_cast<double>(values.size()), rank(50), rank(99), values.back()};
+}
+
+/// Seconds from the arrival to the end of each job, by its position in `jobs`, if one namespace had `share` of the
+/// cluster to itself.
+std::map<std::size_t, double> alone(std::span<const JobTimes> jobs, const std::vector<std::size_t>& of_namespace,
+                                    double share) {
+  using End = std::pair<double, double>;  // time, demand
+  std::priority_queue<End, std::vector<End>, std::greater<>> running;
+  std::map<std::size_t, double> out;
+  double now_s = 0, used = 0;
+  const auto end_next = [&] {
+    now_s = std::max(now_s, running.top().first), used -= running.top().second;
+    running.pop();
+    if (running.empty()) used = 0;  // of sums of fractions, the rest is rounding
+  };
+  for (const std::size_t i : of_namespace) {
+    const JobTimes& job = jobs[i];
+    now_s = std::max(now_s, in_seconds(job.arrived_ns));
+    while (!running.empty() && running.top().first <= now_s) end_next();
+    const double demand = std::min(job.demand, share);
+    while (!running.empty() && used + demand > share * (1 + 1e-12)) end_next();
+    const double end_s = now_s + in_seconds(job.run_time_ns) * std::max(1.0, job.demand / share);
+    running.emplace(end_s, demand), used += demand;
+    out[i] = end_s - in_seconds(job.arrived_ns);
+  }
+  return out;
+}
+
+std::vector<double> finish_time_ratios(std::span<const JobTimes> jobs) {
+  std::map<std::uint32_t, std::vector<std::size_t>> spaces;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].counts && jobs[i].run_time_ns >= 0) spaces[jobs[i].space].push_back(i);
+  std::vector<double> out;
+  for (auto& [space, of] : spaces) {
+    std::stable_sort(of.begin(), of.end(),
+                     [&](std::size_t a, std::size_t b) { return jobs[a].arrived_ns < jobs[b].arrived_ns; });
+    for (const auto& [i, alone_s] : alone(jobs, of, 1 / static_cast<double>(spaces.size())))
+      if (jobs[i].placed_ns >= 0 && !jobs[i].evicted && alone_s > 0)
+        out.push_back(in_seconds(jobs[i].end_ns - jobs[i].arrived_ns) / alone_s);
+  }
+  return out;
+}
+
+double dominant_share(const sim::Amounts& part, const sim::Amounts& whole) {
+  return std::max({sim::Packing::share(part.cpu_mhz, whole.cpu_mhz),
+                   sim::Packing::share(part.memory_mb, whole.memory_mb),
+                   sim::Packing::share(part.disk_mb, whole.disk_mb), sim::Packing::share(part.devices, whole.devices)});
+}
+
+/// What all allocations of a job hold together. Reserved cores, whose cpu depends on the node, count as none.
+sim::Amounts demand_of(const tables::CompiledJob& job) {
+  sim::Amounts out;
+  for (std::size_t i = 0; i < job.groups.size(); ++i) {
+    const tables::CompiledGroup& group = job.groups[i];
+    out.cpu_mhz += group.count * group.shape->cpu_mhz, out.memory_mb += group.count * group.shape->memory_mb;
+    out.disk_mb += group.count * group.shape->disk_mb;
+    for (const model::Task& task : job.spec->task_groups[i].tasks)
+      if (task.resources)
+        for (const model::RequestedDevice& device : task.resources->devices)
+          out.devices += group.count * static_cast<std::int64_t>(device.count);
+  }
+  return out;
 }
 
 }  // namespace
@@ -57,12 +123,59 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
   }
   out.wait_s = spread_of(waits), out.completion_s = spread_of(completions), out.slowdown = spread_of(slowdowns);
   if (out.completed > 0) out.makespan_s = in_seconds(last_ns - first_ns);
+  std::vector<double> ratios = finish_time_ratios(jobs);
+  out.finish_time_ratio = spread_of(ratios);
   double sum = 0, squares = 0;
   for (const auto& [space, progress] : by_namespace) {
     const double mean = progress.sum / static_cast<double>(progress.jobs);
     sum += mean, squares += mean * mean;
   }
   if (squares > 0) out.fairness = sum * sum / (static_cast<double>(by_namespace.size()) * squares);
+  return out;
+}
+
+void JobWaits::start(const tables::Snapshot& state) {
+  const sim::Packing packing = sim::measure_packing(state, {});
+  capacity_ = packing.usable, used_ = packing.used;
+}
+
+/// Adds the use since the last change.
+void JobWaits::use_until(std::int64_t at_ns) {
+  const double seconds = in_seconds(at_ns - at_ns_);
+  cpu_mhz_s_ += seconds * static_cast<double>(used_.cpu_mhz);
+  memory_mb_s_ += seconds * static_cast<double>(used_.memory_mb);
+  at_ns_ = at_ns;
+}
+
+void JobWaits::started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count, std::int64_t at_ns) {
+  if (count == 0) return;
+  use_until(at_ns);
+  if (first + count > started_ns_.size()) started_ns_.resize(first + count, -1);
+  for (tables::AllocRow row = first; row < first + count; ++row) {
+    const tables::ResourceShape& held = state.allocs.shape_of(row);
+    used_.cpu_mhz += held.cpu_mhz, used_.memory_mb += held.memory_mb;
+    started_ns_[row] = at_ns;
+  }
+}
+
+void JobWaits::ended(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t at_ns) {
+  use_until(at_ns);
+  const tables::ResourceShape& held = state.allocs.shape_of(alloc);
+  used_.cpu_mhz -= held.cpu_mhz, used_.memory_mb -= held.memory_mb;
+}
+
+void JobWaits::evicted(tables::JobKeyRow job, tables::AllocRow alloc, std::int64_t at_ns) {
+  if (JobTimes* const times = of(job)) times->evicted = true;
+  lost_ns_ += at_ns - (alloc < started_ns_.size() && started_ns_[alloc] >= 0 ? started_ns_[alloc] : 0);
+}
+
+WaitResult JobWaits::result() const {
+  WaitResult out = measure_waits(jobs_);
+  out.lost_s = in_seconds(lost_ns_);
+  const auto mean = [&](double sum, std::int64_t capacity) {
+    return at_ns_ <= 0 || capacity <= 0 ? 0 : sum / in_seconds(at_ns_) / static_cast<double>(capacity);
+  };
+  out.cpu_share = mean(cpu_mhz_s_, capacity_.cpu_mhz), out.memory_share = mean(memory_mb_s_, capacity_.memory_mb);
   return out;
 }
 
@@ -83,6 +196,7 @@ void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, con
   out.arrived_ns = arrival.due_ns, out.run_time_ns = arrival.run_time_ns;
   if (const std::int64_t after_ns = jobs.deadline_of(arrival); after_ns > 0)
     out.deadline_ns = after_ns > INT64_MAX - arrival.due_ns ? INT64_MAX : arrival.due_ns + after_ns;
+  out.demand = dominant_share(demand_of(what), capacity_);
   out.space = state.jobs.keys[job].job_namespace;
   out.counts = std::any_of(what.groups.begin(), what.groups.end(), [](const auto& group) { return group.count > 0; });
 }

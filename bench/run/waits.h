@@ -10,7 +10,15 @@
 //   fairness     1   Jain's index over namespaces, (sum x)^2 / (n sum x^2), of their mean progress x: run time /
 //                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got any
 //
-// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 56 bytes per job.
+//   finish-time  1   completion / what it would be on an n-th of the cluster that only its namespace uses, one job
+//   after ratio            the other in the order of arrival as they fit, n the number of namespaces. A job that is
+//   larger than
+//                    that part runs longer by as much. Above 1: the namespace would be better off alone. Jobs that
+//                    never end are left out (Mahajan et al., Themis, NSDI 2020, with namespaces for applications)
+//   lost         s   of allocations that were evicted, the time that they had run; a sum, not per job
+//   use          1   mean over the run's time of the share of cpu and of memory in use
+//
+// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 64 bytes per job, 8 per allocation.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +27,7 @@
 #include <vector>
 
 #include "sim/job_stream.h"
+#include "sim/packing.h"
 #include "tables/state.h"
 
 namespace berth::run {
@@ -28,19 +37,21 @@ struct JobTimes {
   std::int64_t run_time_ns = sim::kNeverEnds;
   std::int64_t end_ns = -1;       ///< of the allocation that ends last
   std::int64_t deadline_ns = -1;  ///< by which it should have ended; < 0: none
+  double demand = 0;              ///< dominant share of the cluster that all its allocations hold together
   std::uint32_t space = 0;        ///< number of its namespace
   bool counts = false, evicted = false;
 };
 
 /// Percentiles by nearest rank.
 struct Spread {
-  double mean = 0, p50 = 0, p99 = 0;
+  double mean = 0, p50 = 0, p99 = 0, max = 0;
 };
 
 struct WaitResult {
   std::uint64_t jobs = 0, never_placed = 0, completed = 0;
-  Spread wait_s, completion_s, slowdown;
+  Spread wait_s, completion_s, slowdown, finish_time_ratio;
   double makespan_s = 0, fairness = 1;
+  double lost_s = 0, cpu_share = 0, memory_share = 0;
   std::uint64_t with_deadline = 0, deadlines_met = 0;
   [[nodiscard]] double deadlines_met_share() const {
     return with_deadline == 0 ? 1 : static_cast<double>(deadlines_met) / static_cast<double>(with_deadline);
@@ -53,6 +64,8 @@ struct WaitResult {
 class JobWaits {
  public:
   explicit JobWaits(std::size_t arrivals) : jobs_(arrivals) {}
+  /// Call when the cluster is loaded.
+  void start(const tables::Snapshot& state);
 
   void arrived(const tables::Snapshot& state, tables::JobKeyRow job, const sim::JobStream& jobs, std::size_t number);
   /// Allocations of the job were placed that run for `run_time_ns`. `whole`: nothing is left to be placed.
@@ -62,10 +75,12 @@ class JobWaits {
     if (run_time_ns >= 0) times->end_ns = std::max(times->end_ns, at_ns + run_time_ns);
     if (whole) times->placed_ns = at_ns;
   }
-  void evicted(tables::JobKeyRow job) {
-    if (JobTimes* const times = of(job)) times->evicted = true;
-  }
-  [[nodiscard]] WaitResult result() const { return measure_waits(jobs_); }
+  /// Allocations start at `at_ns`, from row `first`, or one ends.
+  void started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count, std::int64_t at_ns);
+  void ended(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t at_ns);
+  /// An allocation of the job is evicted.
+  void evicted(tables::JobKeyRow job, tables::AllocRow alloc, std::int64_t at_ns);
+  [[nodiscard]] WaitResult result() const;
 
  private:
   /// Null: the job does not count.
@@ -75,6 +90,11 @@ class JobWaits {
 
   std::vector<JobTimes> jobs_;            // by arrival
   std::vector<std::uint32_t> number_of_;  // by JobKeyRow: its first arrival
+  std::vector<std::int64_t> started_ns_;  // by AllocRow: those that started during the run
+  sim::Amounts capacity_, used_;
+  void use_until(std::int64_t at_ns);
+  std::int64_t at_ns_ = 0, lost_ns_ = 0;
+  double cpu_mhz_s_ = 0, memory_mb_s_ = 0;  // use x time until at_ns_
 };
 
 }  // namespace berth::run

@@ -323,6 +323,7 @@ TEST(Waits, ByHand) {
   EXPECT_DOUBLE_EQ(result.wait_s.mean, 44.0 / 6);
   EXPECT_DOUBLE_EQ(result.wait_s.p50, 1);
   EXPECT_DOUBLE_EQ(result.wait_s.p99, 30);
+  EXPECT_DOUBLE_EQ(result.wait_s.max, 30);
   // Completions 0 10 20 40, slowdowns 1 2 4.
   EXPECT_DOUBLE_EQ(result.completion_s.mean, 17.5);
   EXPECT_DOUBLE_EQ(result.completion_s.p50, 10);
@@ -333,6 +334,83 @@ TEST(Waits, ByHand) {
   EXPECT_DOUBLE_EQ(result.makespan_s, 50);
   // Mean progress 5/8, 1/4, 1/2: (11/8)^2 / (3 (25/64 + 4/64 + 16/64)) = 121 / 135.
   EXPECT_DOUBLE_EQ(result.fairness, 121.0 / 135);
+}
+
+// Two namespaces: half of the cluster for each alone. Times in seconds, demands in shares of the cluster.
+//   a   0.5, arrives 0, runs 10, ends 10:   alone from 0 to 10
+//   a   0.25, arrives 1, runs 10, ends 11:  alone from 10 to 20, since the first needs all of the half: 10 / 19
+//   a   0.25, arrives 2, runs 4, ends 30:   alone from 10 to 14: 28 / 12
+//   b   1, arrives 0, runs 10, ends 40:     twice as large as the half, so alone from 0 to 20: 40 / 20
+//   b   0.1, arrives 3, runs 5, evicted:    no ratio
+//   b   0.1, arrives 4, never ends:         does not count
+TEST(Waits, FinishTimeRatiosByHand) {
+  const auto job = [](double demand, std::int64_t arrived, std::int64_t run, std::int64_t end, std::uint32_t space) {
+    JobTimes out{.arrived_ns = arrived * kSecond, .placed_ns = (end - run) * kSecond, .space = space};
+    out.run_time_ns = run < 0 ? -1 : run * kSecond, out.end_ns = end * kSecond;
+    out.demand = demand, out.counts = true;
+    return out;
+  };
+  std::vector<JobTimes> jobs = {job(0.5, 0, 10, 10, 1), job(0.25, 1, 10, 11, 1), job(0.25, 2, 4, 30, 1),
+                                job(1, 0, 10, 40, 2),   job(0.1, 3, 5, 8, 2),    job(0.1, 4, -1, 4, 2)};
+  jobs[4].evicted = true;
+  const WaitResult result = measure_waits(jobs);
+  EXPECT_DOUBLE_EQ(result.finish_time_ratio.mean, (1 + 10.0 / 19 + 28.0 / 12 + 2) / 4);
+  EXPECT_DOUBLE_EQ(result.finish_time_ratio.max, 28.0 / 12);
+}
+
+/// The allocations' cpu, start and end in a run, from the plans and the run times.
+struct Allocations final : server::Listener {
+  struct One {
+    std::int64_t start_ns, cpu;
+    std::size_t arrival;
+  };
+  std::vector<One> all;
+  void decided(server::Lane& lane) override {
+    for (const auto& alloc : lane.result.plan.allocs)
+      all.push_back({lane.record->due_ns, alloc.held->cpu_mhz, lane.record->tag - 1});
+  }
+};
+
+TEST(Waits, UseOverTimeIsThatOfTheAllocations) {
+  const sim::Workload workload = parsed(text_of("fifo", kPoisson));
+  Allocations allocations;
+  const auto result = run_workload(workload, {.quiet = true, .beside = &allocations});
+  ASSERT_TRUE(result) << result.error().line();
+  const auto arrivals = sim::generate_inputs(workload).jobs.arrivals;
+  std::int64_t last_ns = 0;  // the last start: then no job waits, and the run ends
+  for (const auto& one : allocations.all) last_ns = std::max(last_ns, one.start_ns);
+  double used = 0;
+  for (const auto& one : allocations.all) {
+    const std::int64_t end_ns = std::min(one.start_ns + arrivals[one.arrival].run_time_ns, last_ns);
+    used += static_cast<double>(one.cpu) * static_cast<double>(end_ns - one.start_ns);
+  }
+  EXPECT_NEAR(result->waits->cpu_share, used / static_cast<double>(last_ns) / 6000, 1e-9);
+  EXPECT_GT(result->waits->cpu_share, 0.4);
+  EXPECT_EQ(result->waits->lost_s, 0);
+}
+
+/// How long evicted allocations had run, from the plans.
+struct Evictions final : server::Listener {
+  std::map<tables::AllocRow, std::int64_t> start_of;
+  std::int64_t lost_ns = 0;
+  void settled(server::Lane& lane) override {
+    if (lane.placed == 0) return;
+    const std::int64_t now_ns = lane.record->due_ns;
+    tables::AllocRow row = lane.first_alloc;
+    for (std::uint32_t left = lane.alloc_count; left > 0; --left) start_of.emplace(row++, now_ns);
+    for (const auto& stop : lane.result.plan.stops)
+      if (stop.evict) lost_ns += now_ns - start_of.at(stop.alloc);
+  }
+};
+
+TEST(Waits, LostWorkIsWhatEvictedAllocationsHadRun) {
+  std::string text = text_of("fifo", kPoisson);
+  text += "[preemption]\nbatch = true\nservice = true\n";
+  Evictions evictions;
+  const auto result = run_workload(parsed(text), {.quiet = true, .beside = &evictions});
+  ASSERT_TRUE(result) << result.error().line();
+  EXPECT_GT(evictions.lost_ns, 60 * kSecond);
+  EXPECT_DOUBLE_EQ(result->waits->lost_s, static_cast<double>(evictions.lost_ns) / 1e9);
 }
 
 /// Records when nothing of a job is left to be placed, by its key.
