@@ -144,6 +144,11 @@ void Forecast::advance(std::int64_t at_ns) {
     remove(placed_.begin()->second);
 }
 
+void Forecast::end(tables::AllocRow alloc) {
+  over_.push_back(rows_.at(alloc));
+  server_.store().set_client_status(over_.back(), tables::Client::complete, 0);
+}
+
 bool Forecast::place(server::NewEval eval, std::int64_t end_ns) {
   eval.job = keys_.at(eval.job);
   sched::NoPlanner planner;

@@ -48,6 +48,8 @@ class Forecast {
   /// The next time at which an allocation is expected to end; nullopt: none does.
   [[nodiscard]] std::optional<std::int64_t> next_end() const;
   void advance(std::int64_t at_ns);
+  /// Ends an allocation of the run now. Not before advance() in the same trial.
+  void end(tables::AllocRow alloc);
   /// True if all allocations of the job find a node; they then stay until `end_ns`. `eval`: as in the run.
   bool place(server::NewEval eval, std::int64_t end_ns);
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/assert.h"
+#include "run/waits.h"
 #include "sim/load_store.h"
 
 namespace berth::run {
@@ -49,22 +50,52 @@ std::uint32_t JobQueue::line_of(const tables::Snapshot& state, tables::JobKeyRow
   const tables::Symbol space = state.jobs.keys[job].job_namespace;
   const auto [at, is_new] = line_by_name_.emplace(space, static_cast<std::uint32_t>(lines_.size()));
   if (is_new) {
-    const auto weight = policy_->shares()->find(std::string(state.text(space)));
-    lines_.push_back({weight == policy_->shares()->end() ? 1 : weight->second, {}});
+    lines_.push_back({.weight = policy_->quotas() ? 1 : share_of(state, space), .space = space});
+    if (quotas_) quotas_->add_namespace(share_of(state, space));
   }
   return lines_of_[job] = at->second;
 }
 
-void JobQueue::count(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t sign) {
-  const tables::NodeRow node = state.allocs.node[alloc];
-  if (node == tables::kNoRow) return;  // an import without its node
+/// The weight of a namespace, or its quota.
+double JobQueue::share_of(const tables::Snapshot& state, tables::Symbol space) const {
+  const auto at = policy_->shares()->find(std::string(state.text(space)));
+  return at != policy_->shares()->end() ? at->second : policy_->quotas() ? 0 : 1;
+}
+
+void JobQueue::use_forecast(std::unique_ptr<Forecast> forecast, const tables::Snapshot& state) {
+  if (!policy_->quotas()) {
+    waiting_.emplace(*policy_->reservations(), std::move(forecast));
+    return;
+  }
+  quotas_.emplace(*policy_->quotas(), capacity_, std::move(forecast));
+  for (const Line& line : lines_) quotas_->add_namespace(share_of(state, line.space));
+  for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
+    if (state.allocs.exists(row) && !state.allocs.terminal(row) && state.allocs.node[row] != tables::kNoRow) {
+      const tables::JobKeyRow job = state.allocs.job_key[row];
+      quotas_->started(line_of(state, job), job, row, held_by(state, row));
+    }
+}
+
+sim::Amounts JobQueue::held_by(const tables::Snapshot& state, tables::AllocRow alloc) const {
   const tables::ResourceShape& held = state.allocs.shape_of(alloc);
-  Line& line = lines_[line_of(state, state.allocs.job_key[alloc])];
-  decay(line);
-  sim::Amounts& used = line.used;
+  return {held.cpu_mhz, held.memory_mb, held.disk_mb,
+          sim::healthy_devices(held, state.nodes.spec(state.allocs.node[alloc]).devices)};
+}
+
+void JobQueue::count(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t sign) {
+  if (state.allocs.node[alloc] == tables::kNoRow) return;  // an import without its node
+  const sim::Amounts held = held_by(state, alloc);
+  const tables::JobKeyRow job = state.allocs.job_key[alloc];
+  const std::uint32_t at = line_of(state, job);
+  decay(lines_[at]);
+  sim::Amounts& used = lines_[at].used;
   used.cpu_mhz += sign * held.cpu_mhz, used.memory_mb += sign * held.memory_mb;
-  used.disk_mb += sign * held.disk_mb;
-  used.devices += sign * sim::healthy_devices(held, state.nodes.spec(node).devices);
+  used.disk_mb += sign * held.disk_mb, used.devices += sign * held.devices;
+  if (!quotas_) return;
+  if (sign > 0)
+    quotas_->started(at, job, alloc, held);
+  else
+    quotas_->ended(at, job, alloc, held);
 }
 
 /// Brings the mean up to now: use so far counts by 2^(-time / half-life), use since then by the rest.
@@ -102,11 +133,11 @@ void JobQueue::committed(const tables::Snapshot& state, const server::Lane& lane
     if (whole) facts_[job].waits = false;
     facts_[job].started = facts_[job].started || lane.alloc_count > 0;
   }
-  if (waiting_) {
+  if (forecast()) {
     const Facts facts = job < facts_.size() ? facts_[job] : Facts{};
     const std::int64_t predicted_ns = policy_->predicted_ns(waiting_job(facts, lane.record->priority));
     for (tables::AllocRow row = lane.first_alloc; row < lane.first_alloc + lane.alloc_count; ++row)
-      waiting_->forecast().started(state, row, lane.record->due_ns, predicted_ns);
+      forecast()->started(state, row, lane.record->due_ns, predicted_ns);
   }
   if (!policy_->shares() || lane.alloc_count == 0) return;
   for (tables::AllocRow row = lane.first_alloc; row < lane.first_alloc + lane.alloc_count; ++row) count(state, row, 1);
@@ -114,9 +145,9 @@ void JobQueue::committed(const tables::Snapshot& state, const server::Lane& lane
 }
 
 void JobQueue::ends(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count_of) {
-  if (waiting_) {
-    for (tables::AllocRow row = first; row < first + count_of; ++row) waiting_->forecast().ended(row);
-    waiting_->changed();
+  if (forecast()) {
+    for (tables::AllocRow row = first; row < first + count_of; ++row) forecast()->ended(row);
+    changed();
   }
   if (!policy_->shares() || count_of == 0) return;
   for (tables::AllocRow row = first; row < first + count_of; ++row)
@@ -124,22 +155,33 @@ void JobQueue::ends(const tables::Snapshot& state, tables::AllocRow first, std::
   publish(line_of(state, state.allocs.job_key[first]));
 }
 
-bool JobQueue::holds_back(const tables::Snapshot& state, const server::NewEval& eval, std::size_t arrival) {
-  if (!waiting_) return false;
+bool JobQueue::holds_back(const tables::Snapshot& state, const server::NewEval& eval) {
+  if (!forecast()) return false;
   const tables::VersionRow version = state.jobs.keys[eval.job].current;
   const tables::CompiledJob& job = *state.jobs.versions[version];
-  waiting_->forecast().registered(eval.job, job.spec);
+  forecast()->registered(eval.job, job.spec);
   const Facts& facts = facts_[eval.job];
   if (facts.started || job.type == model::JobType::system || job.type == model::JobType::sysbatch) return false;
   const strategy::WaitingJob waiting = waiting_job(facts, static_cast<std::int32_t>(job.priority));
-  waiting_->wait(key_of(waiting), facts.number, {eval, arrival, policy_->predicted_ns(waiting)});
+  if (waiting_)
+    waiting_->wait(key_of(waiting), facts.number, {eval, policy_->predicted_ns(waiting)});
+  else
+    quotas_->wait(line_of(state, eval.job), key_of(waiting), facts.number, {eval, demand_of(job)});
   return true;
 }
 
+std::optional<Quotas::Start> JobQueue::next_to_start(std::int64_t now_ns, std::uint64_t index) {
+  if (quotas_) return quotas_->next_to_start(now_ns, index);
+  const auto eval = waiting_ ? waiting_->next_to_start(now_ns, index) : std::nullopt;
+  return eval ? std::optional(Quotas::Start{*eval, {}}) : std::nullopt;
+}
+
+void JobQueue::evicted(tables::JobKeyRow job) { facts_.at(job).started = false, facts_.at(job).waits = true; }
+
 void JobQueue::set_ready(tables::NodeRow node, bool ready) {
-  if (!waiting_) return;
-  waiting_->forecast().set_ready(node, ready);
-  waiting_->changed();
+  if (!forecast()) return;
+  forecast()->set_ready(node, ready);
+  changed();
 }
 
 strategy::WaitingJob JobQueue::waiting_job(const Facts& facts, std::int32_t priority) const {

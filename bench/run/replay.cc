@@ -110,14 +110,15 @@ void Replay::load() {
     for (const sim::RunningEnd& end : inputs_.cluster.ends)
       if (const tables::AllocRow row = store.find_alloc(end.alloc); row != tables::kNoRow)
         departures_.push({end.due_ns, row, 1, end.fails});
-  if (queue_ && queue_->reserves()) forecast();
+  if (queue_ && queue_->needs_forecast()) forecast();
 }
 
 /// Gives the queue policy a copy of the loaded cluster.
 void Replay::forecast() {
   const tables::Snapshot& state = server_.store().current();
   queue_->use_forecast(
-      std::make_unique<Forecast>(workload_, inputs_.cluster, state.cold->scheduler_config, fit_ ? &*fit_ : nullptr));
+      std::make_unique<Forecast>(workload_, inputs_.cluster, state.cold->scheduler_config, fit_ ? &*fit_ : nullptr),
+      state);
   for (const tables::NodeRow node : joining_) queue_->set_ready(node, false);
   for (auto ends = departures_; !ends.empty(); ends.pop()) queue_->expect_end(ends.top().first, ends.top().due_ns);
 }
@@ -216,12 +217,26 @@ void Replay::serve(std::int64_t now_ns) {
     while (server_.step())
       if (interrupted() || (queue_ && measuring_.over_limit())) return;
     // Putting the evaluation into the broker takes an index.
-    const auto arrival = queue_ ? queue_->next_to_start(now_ns, server_.store().index() + 1) : std::nullopt;
-    if (!arrival) return;
-    server::NewEval eval = registered(*arrival);
-    eval.due_ns = now_ns;
-    evaluate(eval);
+    auto next = queue_ ? queue_->next_to_start(now_ns, server_.store().index() + 1) : std::nullopt;
+    if (!next) return;
+    for (const tables::JobKeyRow job : next->evicted) evict(job, now_ns);
+    next->eval.due_ns = now_ns;
+    evaluate(next->eval);
   }
+}
+
+/// Ends a job's allocations at once, by the queue policy; it waits again.
+void Replay::evict(tables::JobKeyRow job, std::int64_t now_ns) {
+  for (const tables::AllocRow row : queue_->running(job)) {
+    if (waits_) waits_->evicted(job, row, now_ns);
+    server_.store().begin_commit(server_.store().index() + 1).set_desired_status(row, tables::Desired::stop);
+    end_allocs(row, 1, tables::Client::complete);
+  }
+  queue_->evicted(job);
+  if (waits_) waits_->waits_again(job);
+  server::NewEval eval = registered(arrival_of_[job]);
+  eval.id = server_.draw_id();  // it was evaluated before
+  if (!queue_->holds_back(server_.store().current(), eval)) evaluate(eval);
 }
 
 /// Next due times. After the last arrival, departures and joins matter only if evaluations wait for room. Stopped
@@ -368,9 +383,13 @@ void Replay::arrive(std::size_t arrival) {
   tables::StateStore& store = server_.store();
   store.set_index(store.index() + 1);
   measuring_.count_asked(store.current().jobs.keys[eval.job].current);
-  if (queue_) queue_->arrived(store.current(), eval.job, arrival);
+  if (queue_) {
+    queue_->arrived(store.current(), eval.job, arrival);
+    if (eval.job >= arrival_of_.size()) arrival_of_.resize(eval.job + std::size_t{1});
+    arrival_of_[eval.job] = static_cast<std::uint32_t>(arrival);
+  }
   if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs, arrival);
-  if (queue_ && queue_->holds_back(store.current(), eval, arrival)) return;
+  if (queue_ && queue_->holds_back(store.current(), eval)) return;
   evaluate(eval);
 }
 

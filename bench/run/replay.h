@@ -81,6 +81,7 @@ class Replay {
   void evaluate(const server::NewEval& eval);
   void serve(std::int64_t now_ns);
   void forecast();
+  void evict(tables::JobKeyRow job, std::int64_t now_ns);
   void release(std::int64_t due_ns);
   void end_allocs(const Departure& departure);
   std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
@@ -106,7 +107,8 @@ class Replay {
   server::Server server_;
   std::deque<std::shared_ptr<const model::Job>> prepared_;
   std::size_t next_arrival_ = 0, next_prepared_ = 0, next_registered_ = 0;
-  std::vector<tables::JobKeyRow> jobs_;  // by arrival
+  std::vector<tables::JobKeyRow> jobs_;    // by arrival
+  std::vector<std::uint32_t> arrival_of_;  // by JobKeyRow, with a queue policy: the last one
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::priority_queue<Stopping, std::vector<Stopping>, std::greater<>> stopping_;
   std::vector<tables::NodeRow> joining_;  // rows of nodes that join during the run, in order

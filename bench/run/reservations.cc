@@ -9,7 +9,7 @@ void Reservations::wait(double key, std::uint64_t number, const Job& job) {
   if (!is_new || (examined_ && at->first < *examined_)) changed();
 }
 
-std::optional<std::size_t> Reservations::next_to_start(std::int64_t now_ns, std::uint64_t index) {
+std::optional<server::NewEval> Reservations::next_to_start(std::int64_t now_ns, std::uint64_t index) {
   now_ns_ = now_ns, index_ = index;
   if (forecast_->expect_longer(now_ns)) passing_ = false;
   if (!passing_) passing_ = true, examined_.reset(), reserved_.clear();
@@ -17,9 +17,9 @@ std::optional<std::size_t> Reservations::next_to_start(std::int64_t now_ns, std:
     examined_ = at->first;
     const Job& job = at->second;
     if (starts_now(job)) {
-      const std::size_t arrival = job.arrival;
+      const server::NewEval eval = job.eval;
       waiting_.erase(at);
-      return arrival;
+      return eval;
     }
     if (reserved_.size() >= most_) continue;
     const auto start_ns = earliest_start(job);

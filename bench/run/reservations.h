@@ -30,7 +30,6 @@ class Reservations {
  public:
   struct Job {
     server::NewEval eval;
-    std::size_t arrival = 0;         ///< its position in the list of arrivals
     std::int64_t predicted_ns = -1;  ///< run time of its allocations; < 0: they never end
   };
 
@@ -42,9 +41,9 @@ class Reservations {
   void wait(double key, std::uint64_t number, const Job& job);
   /// Capacity became free: the next call of next_to_start() begins another pass.
   void changed() { passing_ = false; }
-  /// The arrival of a job that may start now; it waits no longer. Call until there is none. `index`: of the run's state
-  /// when the job will be decided.
-  [[nodiscard]] std::optional<std::size_t> next_to_start(std::int64_t now_ns, std::uint64_t index);
+  /// The evaluation of a job that may start now; it waits no longer. Call until there is none. `index`: of the run's
+  /// state when the job will be decided.
+  [[nodiscard]] std::optional<server::NewEval> next_to_start(std::int64_t now_ns, std::uint64_t index);
 
  private:
   using Place = std::pair<double, std::uint64_t>;  // key, number

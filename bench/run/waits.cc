@@ -72,7 +72,8 @@ double dominant_share(const sim::Amounts& part, const sim::Amounts& whole) {
                    sim::Packing::share(part.disk_mb, whole.disk_mb), sim::Packing::share(part.devices, whole.devices)});
 }
 
-/// What all allocations of a job hold together. Reserved cores, whose cpu depends on the node, count as none.
+}  // namespace
+
 sim::Amounts demand_of(const tables::CompiledJob& job) {
   sim::Amounts out;
   for (std::size_t i = 0; i < job.groups.size(); ++i) {
@@ -86,8 +87,6 @@ sim::Amounts demand_of(const tables::CompiledJob& job) {
   }
   return out;
 }
-
-}  // namespace
 
 WaitResult measure_waits(std::span<const JobTimes> jobs) {
   WaitResult out;

@@ -42,6 +42,9 @@ struct JobTimes {
   bool counts = false, evicted = false;
 };
 
+/// What all allocations of a job hold together. Reserved cores, whose cpu depends on the node, count as none.
+[[nodiscard]] sim::Amounts demand_of(const tables::CompiledJob& job);
+
 /// Percentiles by nearest rank.
 struct Spread {
   double mean = 0, p50 = 0, p99 = 0, max = 0;
@@ -80,6 +83,10 @@ class JobWaits {
   void ended(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t at_ns);
   /// An allocation of the job is evicted.
   void evicted(tables::JobKeyRow job, tables::AllocRow alloc, std::int64_t at_ns);
+  /// The job, whose allocations were all evicted, waits again.
+  void waits_again(tables::JobKeyRow job) {
+    if (JobTimes* const times = of(job)) times->evicted = false, times->placed_ns = times->end_ns = -1;
+  }
   [[nodiscard]] WaitResult result() const;
 
  private:

@@ -74,6 +74,12 @@ struct FairShare {
   [[nodiscard]] double key(const WaitingJob& job) const { return -job.priority; }
 };
 
+struct QuotaPolicy {
+  NamespaceWeights weights;
+  Quotas quotas;
+  [[nodiscard]] double key(const WaitingJob& job) const { return -job.priority; }
+};
+
 template <class P>
 std::unique_ptr<QueuePolicy> policy_of(P policy) {
   return std::make_unique<QueuePolicyOf<P>>(std::move(policy));
@@ -146,6 +152,25 @@ void add_built_in(QueueRegistry& into) {
             .make = [](const QueueSettings& with) {
               return policy_of(Backfill{*count_of(with.parameters.word("reservations")), prediction_of(with)});
             }});
+  into.add({.name = "quota",
+            .formula =
+                "jobs within the quota of their namespace, then others on what is idle; the least share of quota first",
+            .source = "quotas with borrowing and reclaim, as in Kueue and the capacity scheduler of Hadoop",
+            .cost = "per change of what runs: a trial per waiting job, and per job without room one per job to evict",
+            .parameters = {{.name = "borrow",
+                            .fallback = "1",
+                            .meaning = "share of the cluster that a namespace may hold above its quota",
+                            .max = 1},
+                           {.name = "reclaim",
+                            .fallback = "yes",
+                            .meaning = "evict jobs of namespaces above their quota for jobs within theirs",
+                            .choices = {"yes", "no"}}},
+            .by_namespace = true,
+            .weight_max = 1,
+            .make = [](const QueueSettings& with) {
+              return policy_of(QuotaPolicy{
+                  with.weights, {with.parameters.number("borrow"), with.parameters.word("reclaim") == "yes"}});
+            }});
 }
 
 /// Checks all arguments.
@@ -167,7 +192,11 @@ Result<QueueSettings> settings_of(const QueueRegistry& registry, const StrategyS
                                        std::move(problem), std::move(remedy)});
     };
     const auto weight = base::parse_double(value);
-    if (!weight || !(*weight > 0 && *weight <= 1e9))
+    if (info->weight_max == 1 && (!weight || !(*weight > 0 && *weight <= 1)))
+      return bad(fmt::format("'{}' is no quota of namespace '{}'", base::shown(value.substr(0, 40)),
+                             base::shown(key.substr(0, 40))),
+                 "write a share of the cluster above 0, at most 1, e.g. quota:prod=0.5:dev=0.2");
+    if (!weight || !(*weight > 0 && *weight <= info->weight_max))
       return bad(fmt::format("'{}' is no weight of namespace '{}'", base::shown(value.substr(0, 40)),
                              base::shown(key.substr(0, 40))),
                  "write a number above 0, at most 1e9, e.g. fair-share:prod=3:dev=1");

@@ -45,6 +45,12 @@ inline constexpr const char* kDeadlineKey = "berth_deadline";
 /// Weights by namespace; namespaces that are not named weigh 1.
 using NamespaceWeights = std::map<std::string, double>;
 
+/// Rules of quotas, which are shares of the cluster by namespace.
+struct Quotas {
+  double borrow = 1;    ///< share of the cluster that a namespace may hold above its quota while no other needs it
+  bool reclaim = true;  ///< a job within its namespace's quota may evict jobs of namespaces above theirs
+};
+
 template <class P>
 concept QueuePolicyLike = requires(const P& policy, const WaitingJob& job) {
   { policy.key(job) } -> std::same_as<double>;
@@ -69,6 +75,10 @@ class QueuePolicy {
   /// Scheduling System, JSSPP 1995). A reservation is the earliest time at which the engine would place all of a job's
   /// allocations, if what runs ended when it is predicted to, and the jobs reserved before it started at their time.
   [[nodiscard]] virtual std::optional<std::uint32_t> reservations() const { return std::nullopt; }
+  /// Not null: shares() are quotas: shares of the cluster's cpu, memory, disk and devices, 0 for namespaces that are
+  /// not named. A job waits until all its allocations fit and the rules let it start. The key orders the jobs of a
+  /// namespace.
+  [[nodiscard]] virtual const Quotas* quotas() const { return nullptr; }
   /// With reservations: the predicted run time of the job's allocations; < 0: they never end.
   [[nodiscard]] virtual std::int64_t predicted_ns(const WaitingJob& job) const { return job.run_time_ns; }
 };
@@ -96,6 +106,12 @@ class QueuePolicyOf final : public QueuePolicy {
     else
       return std::nullopt;
   }
+  [[nodiscard]] const Quotas* quotas() const override {
+    if constexpr (requires { policy_.quotas; })
+      return &policy_.quotas;
+    else
+      return nullptr;
+  }
   [[nodiscard]] std::int64_t predicted_ns(const WaitingJob& job) const override {
     if constexpr (requires { policy_.predicted_ns(job); })
       return policy_.predicted_ns(job);
@@ -119,6 +135,7 @@ struct QueueInfo {
   std::string formula, source, cost;  ///< cost per evaluation, with n waiting
   std::vector<ParameterInfo> parameters{};
   bool by_namespace = false;  ///< takes names of namespaces with weights above 0 as parameters
+  double weight_max = 1e9;    ///< 1: the weights are shares of the cluster
   /// Null: Nomad's own order, which needs no policy.
   std::function<std::unique_ptr<QueuePolicy>(const QueueSettings&)> make;
 };

@@ -58,10 +58,10 @@ expect 2 "there is no list 'cpu05'; did you mean 'cpu050'" --experiment openb-at
 expect 2 '--pod-list and --lists at once' --experiment openb-atc23 --pod-list p.csv --lists default
 
 expect 2 "there is no such rule; did you mean 'nomad'\? valid: exact-fewest" "$small" --preemption nomat
-expect 2 "there is no such queue policy; did you mean 'fifo'\? valid: ageing, backfill, deadline, fair-share, fifo, priority, shortest" "$small" --queue fif
+expect 2 "there is no such queue policy; did you mean 'fifo'\? valid: ageing, backfill, deadline, fair-share, fifo, priority, quota, shortest" "$small" --queue fif
 expect 2 "departures: no allocation ends" "$small" --queue fifo,shortest
 expect 2 '--preemption and --queue at once' "$small" --queue fifo --preemption nomad
-for policy in ageing backfill deadline fair-share fifo priority shortest; do
+for policy in ageing backfill deadline fair-share fifo priority quota shortest; do
   "$berth" compare --help | grep -A3 -- '--queue' | grep -qw -- "$policy" || broken "berth compare --help does not name the queue policy $policy"
 done
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit

@@ -287,7 +287,7 @@ TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
   const auto unchanged = [](sim::Workload&) {};
   EXPECT_EQ(refused_line(text_of("fifoo", kPoisson), unchanged),
             "waits.toml:4: queue policy 'fifoo': there is no such queue policy; did you mean 'fifo'? valid: ageing, "
-            "backfill, deadline, fair-share, fifo, priority, shortest");
+            "backfill, deadline, fair-share, fifo, priority, quota, shortest");
   EXPECT_EQ(refused_line(text_of("fair-share:prd=2", kPoisson), unchanged),
             "waits.toml:queue: no job is in the namespace 'prd'; did you mean 'prod'? valid: dev, prod, research");
   EXPECT_EQ(refused_line(text_of("fifo", kPoisson), [](sim::Workload& w) { w.workers = 2; }),

@@ -39,6 +39,8 @@ std::map<std::string, Definition> definitions() {
        }},
       {"fair-share",  // within one namespace
        [](auto& a, auto& b, auto) { return a.priority != b.priority ? a.priority > b.priority : a.number < b.number; }},
+      {"quota",  // within one namespace
+       [](auto& a, auto& b, auto) { return a.priority != b.priority ? a.priority > b.priority : a.number < b.number; }},
       {"deadline",
        [](auto& a, auto& b, auto) {
          return a.deadline_ns != b.deadline_ns ? a.deadline_ns < b.deadline_ns : a.number < b.number;
@@ -115,6 +117,17 @@ TEST(QueuePolicy, PredictedRunTimesErrByALogNormalFactor) {
   EXPECT_GT(differ, kJobs - 10);
 }
 
+TEST(QueuePolicy, QuotasAreSharesOfTheCluster) {
+  EXPECT_EQ(made("fair-share")->quotas(), nullptr);
+  const auto quota = made("quota:prod=0.5:dev=0.2:borrow=0.25:reclaim=no");
+  ASSERT_NE(quota->quotas(), nullptr);
+  EXPECT_EQ(*quota->shares(), (NamespaceWeights{{"prod", 0.5}, {"dev", 0.2}}));
+  EXPECT_EQ(quota->quotas()->borrow, 0.25);
+  EXPECT_FALSE(quota->quotas()->reclaim);
+  EXPECT_EQ(made("quota")->quotas()->borrow, 1);
+  EXPECT_TRUE(made("quota")->quotas()->reclaim);
+}
+
 TEST(QueuePolicy, BackfillHasReservationsAndPredictions) {
   EXPECT_EQ(made("fifo")->reservations(), std::nullopt);
   EXPECT_EQ(made("backfill")->reservations(), 1U);
@@ -145,7 +158,7 @@ TEST(QueuePolicy, MistakesAreNamedWithARemedy) {
   EXPECT_EQ(
       line("fif"),
       "queue policy 'fif': there is no such queue policy; did you mean 'fifo'? valid: ageing, backfill, deadline, "
-      "fair-share, fifo, priority, shortest");
+      "fair-share, fifo, priority, quota, shortest");
   EXPECT_EQ(line("shortest:eror=1"),
             "queue policy 'shortest:eror=1': there is no parameter 'eror'; did you mean 'error'? valid: error");
   EXPECT_EQ(line("shortest:error=-1"), "queue policy 'shortest:error=-1': 'error' cannot be '-1'; use 0 to 10");
@@ -158,6 +171,10 @@ TEST(QueuePolicy, MistakesAreNamedWithARemedy) {
   EXPECT_EQ(line("fair-share:prod=0"),
             "queue policy 'fair-share:prod=0': '0' is no weight of namespace 'prod'; write a number above 0, at most "
             "1e9, e.g. fair-share:prod=3:dev=1");
+  EXPECT_EQ(
+      line("quota:prod=1.5"),
+      "queue policy 'quota:prod=1.5': '1.5' is no quota of namespace 'prod'; write a share of the cluster above 0, at "
+      "most 1, e.g. quota:prod=0.5:dev=0.2");
   EXPECT_EQ(line("fair-share:prod=1:prod=2"),
             "queue policy 'fair-share:prod=1:prod=2': namespace 'prod' is weighed twice; remove one");
   EXPECT_EQ(line("fifo:prod=1"), "queue policy 'fifo:prod=1': there is no parameter 'prod'; there are none");
