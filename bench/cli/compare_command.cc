@@ -492,8 +492,8 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--resume", arguments->resume,
-                   "folder of finished runs: those in it are not repeated, new ones are added")
-      ->type_name("FOLDER");
+                   "file of finished runs: those in it are not repeated, new ones are added")
+      ->type_name("FILE");
   command
       ->add_option(
           "--preemption", arguments->preemption,

@@ -422,7 +422,7 @@ void add_options(CLI::App* command, GateArguments& a) {
                    "write it to this file, as JUnit's XML: a test per metric, failed if it regressed, skipped if "
                    "inconclusive")
       ->type_name("FILE");
-  command->add_option("--history", a.history, "append one line per case to this file")->type_name("FILE");
+  command->add_option("--history", a.history, "add the medians of each case to this file of runs")->type_name("FILE");
   command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder")
       ->type_name("FOLDER");
   command->add_flag("--quiet", a.quiet, "no progress");

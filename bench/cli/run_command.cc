@@ -19,7 +19,7 @@
 #include "run/runner.h"
 #include "run/server_settings.h"
 #include "sim/datasets.h"
-#include "study/results_db.h"
+#include "store/run_store.h"
 
 namespace berth::cli {
 namespace {
@@ -151,7 +151,7 @@ int run(const RunArguments& arguments) {
                           2);
   if (auto fine = outputs_of(arguments, sim::files_of(*workload)).check(); !fine) return report_error(fine.error(), 2);
   if (!arguments.study.results.empty())
-    if (auto fine = study::ResultsDb::check(arguments.study.results); !fine) return report_error(fine.error(), 2);
+    if (auto fine = store::RunStore::check(arguments.study.results); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(arguments.html);
   if (!html) return report_error(html.error(), 2);
 

@@ -8,8 +8,9 @@
 #include "report/kinds.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
+#include "store/run_store.h"
 #include "study/benchstat.h"
-#include "study/results_db.h"
+#include "study/measures.h"
 #include "study/study_report.h"
 
 namespace berth::cli {
@@ -74,9 +75,9 @@ int run_study_command(const WorkloadArguments& chosen, std::optional<std::int64_
   if (auto fine = outputs.check(); !fine) return report_error(fine.error(), 2);
   const auto html = HtmlOutput::prepare(html_path);
   if (!html) return report_error(html.error(), 2);
-  std::optional<study::ResultsDb> results;
+  std::optional<store::RunStore> results;
   if (!arguments.results.empty()) {
-    auto opened = study::ResultsDb::open(arguments.results);
+    auto opened = store::RunStore::open(arguments.results, study::measures());
     if (!opened) return report_error(opened.error(), 2);
     results.emplace(std::move(*opened));
   }
@@ -116,9 +117,9 @@ int add_result(const StudyArguments& arguments, const std::vector<sim::Change>& 
   study::Record record = study::record_of({result.workload.path, result.workload.label, changes, 0}, result, report);
   if (Outputs::write(arguments.benchstat, study::to_benchstat(std::span(&record, 1))) != 0) return 1;
   if (arguments.results.empty()) return 0;
-  auto results = study::ResultsDb::open(arguments.results);
+  auto results = store::RunStore::open(arguments.results, study::measures());
   if (!results) return report_error(results.error(), 1);
-  record.key = study::moment_key(0);
+  record.key = store::moment_key(0);
   const auto added = results->add(std::span(&record, 1));
   return added ? 0 : report_error(added.error(), 1);
 }

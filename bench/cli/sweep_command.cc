@@ -18,8 +18,9 @@
 #include "run/progress.h"
 #include "run/report.h"
 #include "sim/cluster_path.h"
+#include "store/run_store.h"
 #include "study/backends.h"
-#include "study/results_db.h"
+#include "study/measures.h"
 #include "study/sweep.h"
 
 namespace berth::cli {
@@ -75,7 +76,7 @@ int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
   const study::Gathered all = study::gather(sweep);
   for (const std::string& problem : all.problems) std::fputs((problem + "\n").c_str(), stderr);
   const std::string db = arguments.results_path(), csv = arguments.csv_path();
-  auto results = study::ResultsDb::open(db);
+  auto results = store::RunStore::open(db, study::measures());
   if (!results) return report_error(results.error(), 1);
   if (const auto added = results->add(all.records); !added) return report_error(added.error(), 1);
   if (const int code = Outputs::write(csv, study::to_csv(all.records)); code != 0) return code;
@@ -298,7 +299,7 @@ int sweep(SweepArguments arguments) {
   if (auto fine = outputs_of(sweep, arguments, false).check(); !fine) return report_error(fine.error(), 2);
   if (auto made = sweep.make_folder(); !made) return report_error(made.error(), 2);
   if (auto fine = outputs_of(sweep, arguments, true).check(); !fine) return report_error(fine.error(), 2);
-  if (auto fine = study::ResultsDb::check(arguments.results_path()); !fine) return report_error(fine.error(), 2);
+  if (auto fine = store::RunStore::check(arguments.results_path()); !fine) return report_error(fine.error(), 2);
   if (!arguments.task.empty()) return run_element(sweep, arguments);
   if (arguments.gather) return gather_results(sweep, arguments);
   if (missing.size() < sweep.keys().size() && !arguments.resume && !arguments.retry)

@@ -39,7 +39,7 @@ struct GridOptions {
   sim::Budgets budgets{};
   double ratio = 0.1;  ///< share of the placed tasks that rebalancing may move
   std::size_t threads = 0;
-  std::string resume;  ///< folder of finished runs; "" = none
+  std::string resume;  ///< file of finished runs; "" = none
   bool quiet = false;
 };
 

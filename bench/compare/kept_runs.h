@@ -1,8 +1,9 @@
-// Finished runs of earlier commands: --resume FOLDER. One JSON file per run, complete or absent. Its name is the digest
-// of everything that must be equal to reuse a run: commit, workload file and data, label, kind of run, seed.
+// Finished runs of earlier commands: --resume FILE, a store of runs. The key of a run is the digest of everything that
+// must be equal to reuse it: commit, workload file and data, label, kind of run, seed.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,20 +14,21 @@ namespace berth::compare {
 
 class KeptRuns {
  public:
-  /// `text`: the workload file's content. With `folder` "" nothing is stored. Error: `folder` cannot be a folder.
+  /// `text`: the workload file's content. With `file` "" nothing is stored. Errors: those of store::RunStore::open().
   [[nodiscard]] static Result<KeptRuns> open(const sim::Workload& workload, const std::string& text,
-                                             const std::string& folder);
+                                             const std::string& file);
 
-  /// The stored run; nullopt if there is no such file, it has another key, or its checksum is wrong: the run is then
-  /// repeated. `what` distinguishes the run from others of the seed.
+  /// The stored run; nullopt if there is none, or its checksum is wrong: the run is then repeated. `what` distinguishes
+  /// the run from others of the seed.
   [[nodiscard]] std::optional<json::Value> find(const std::string& what, std::int64_t seed) const;
   /// Stores a run. May be called by any thread.
-  [[nodiscard]] Result<void> keep(const std::string& what, std::int64_t seed, json::Value run) const;
+  [[nodiscard]] Result<void> keep(const std::string& what, std::int64_t seed, const json::Value& run) const;
 
  private:
+  struct Stored;
   [[nodiscard]] std::string key_of(const std::string& what, std::int64_t seed) const;
-  [[nodiscard]] std::string path_of(const std::string& key) const;
-  std::string folder_, source_;
+  std::string source_, workload_, label_;
+  std::shared_ptr<Stored> stored_;  // null: nothing is stored
 };
 
 /// "4 of 9 runs were finished before", or "".

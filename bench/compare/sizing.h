@@ -20,7 +20,7 @@ struct SizingOptions {
   std::vector<NamedStrategy> strategies;
   std::vector<std::int64_t> seeds;
   std::size_t threads = 0;
-  std::string resume;         ///< folder of finished runs; "" = none
+  std::string resume;         ///< file of finished runs; "" = none
   std::string workload_text;  ///< the workload file's content, which must be the same for resumed runs
   bool quiet = false;
   std::optional<strategy::TaskClass> task;  ///< --capacity: repeated; unset: tasks are drawn from the workload

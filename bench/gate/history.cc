@@ -1,157 +1,136 @@
 #include "gate/history.h"
 
-#include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
+#include <algorithm>
+#include <chrono>
 
 #include "base/sha256.h"
 #include "gate/metrics.h"
-#include "io/files.h"
-#include "io/json_parse.h"
 #include "stats/change_points.h"
 #include "stats/summary.h"
+#include "store/run_store.h"
 
 namespace berth::gate {
 namespace {
 
-constexpr int kHistoryVersion = 1;
+using store::Record;
+using store::RunStore;
 
-/// Digest of the fingerprint's fields that must agree for two lines to belong to one series.
-std::string environment_of(const Fingerprint& fingerprint) {
+constexpr const char* kCase = "case";  // a parameter beside the fingerprint's fields
+
+tl::unexpected<Failure> usage(const InputError& error) { return tl::unexpected(Failure{kUsage, error}); }
+
+const std::string& parameter(const Record& record, std::string_view name) {
+  static const std::string none;
+  for (const sim::Change& change : record.changes)
+    if (change.key == name) return change.value;
+  return none;
+}
+
+/// Digest of the fields that must agree for two records to belong to one series.
+std::string environment_of(const Record& record) {
   base::Sha256 sum;
-  for (const auto& [field, value] : fingerprint.fields)
-    if (field != "commit" && field != "dirty") sum.add(field + "=" + value + "\n");
+  for (const auto& [field, value] : record.changes)
+    if (field != "dirty" && field != kCase) sum.add(field + "=" + value + "\n");
   return sum.hex().substr(0, 12);
 }
 
-struct Point {
-  std::string time, commit;
-  double value = 0;
-};
-struct Series {
-  std::string case_name, environment, metric;
-  std::vector<Point> points;
-};
+Record record_of(const Case& what, const Samples& samples, std::size_t number) {
+  Record out;
+  out.kind = store::RunKind::gate, out.key = store::moment_key(number), out.status = "ok";
+  out.workload = what.workload, out.label = what.label;
+  out.repetition = static_cast<std::int64_t>(samples.repetitions());
+  out.digest = samples.digests.empty() ? "" : samples.digests.front();
+  out.commit = samples.fingerprint.get("commit"), out.build = samples.fingerprint.get("compiler");
+  out.machine = samples.fingerprint.get("cpu");
+  out.started = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  out.changes.push_back({kCase, what.name()});
+  for (const auto& [field, value] : samples.fingerprint.fields)
+    if (field != "commit") out.changes.push_back({field, value});
+  for (const Metric& metric : metrics())
+    if (const auto found = samples.values.find(metric.name); found != samples.values.end())
+      out.results.emplace_back(run::name_of(metric), stats::median(found->second));
+  return out;
+}
 
-/// The first member of a history line that is missing or of the wrong type, if any. Its metrics are those of its build.
-std::optional<BadMember> bad_member(const json::Value& line) {
-  for (const char* name : {"time", "case", "commit", "environment", "cpu"})
-    if (!line[name].is_string())
-      return BadMember{name, line.has(name) ? fmt::format("is {}, not a text", line[name].kind()) : "is missing"};
-  if (line["medians"].members().empty()) return BadMember{"medians", "is no object with the medians of metrics"};
-  for (const json::Member& member : line["medians"].members())
-    if (const Metric* const metric = find_metric(member.key))
-      if (std::string wrong = value_problem(&member.value, *metric); !wrong.empty())
-        return BadMember{"medians." + member.key, std::move(wrong)};
-  return std::nullopt;
+std::string time_of(const Record& record) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(record.started)));
 }
 
 }  // namespace
 
 Outcome<void> check_history(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) == 0 || error) return {};
-  bool is_history = true;
-  const auto read = io::read_lines(path, [&](std::string_view text, std::size_t number) {
-    const auto line = io::parse_json(text, path, std::to_string(number));
-    is_history = line && (*line)["format"].as_string() == "berth-history";
-    return false;
-  });
-  if (!read) return tl::unexpected(Failure{kUsage, read.error()});
-  if (!is_history)
-    return fail(kUsage, path, "is no history, and lines would be added to it", "name another file, or a new one",
-                "--history");
+  if (const auto fine = RunStore::check(path); !fine) return usage(fine.error());
   return {};
 }
 
 Outcome<void> append_history(const std::string& path, const std::vector<std::pair<Case, Samples>>& cases) {
-  std::string lines;
-  for (const auto& [what, samples] : cases) {
-    json::Value line = json::Object{{"format", "berth-history"},
-                                    {"version", kHistoryVersion},
-                                    {"time", time_text()},
-                                    {"case", what.name()},
-                                    {"commit", samples.fingerprint.get("commit")},
-                                    {"dirty", samples.fingerprint.get("dirty") == "yes"},
-                                    {"environment", environment_of(samples.fingerprint)},
-                                    {"cpu", samples.fingerprint.get("cpu")},
-                                    {"repetitions", static_cast<std::uint64_t>(samples.repetitions())}};
-    line.set(kDigest, samples.digests.empty() ? "" : samples.digests.front());
-    json::Value medians = json::Value::object();
-    for (const Metric& metric : metrics())
-      if (const auto found = samples.values.find(metric.name); found != samples.values.end())
-        medians.set(metric.name, stats::median(found->second));
-    line.set("medians", std::move(medians));
-    lines += json::to_text(line) + "\n";
-  }
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const bool written = file >= 0 && write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
-  const int error = errno;
-  if (file >= 0) close(file);
-  if (!written)
-    return fail(kOwnFailure, path, fmt::format("cannot be written: {}", strerror(error)),
-                "name a file in a folder that exists", "");
+  std::vector<Record> records;
+  for (const auto& [what, samples] : cases) records.push_back(record_of(what, samples, records.size()));
+  auto history = RunStore::open(path, metrics());
+  if (!history) return tl::unexpected(Failure{kOwnFailure, history.error()});
+  if (const auto added = history->add(records); !added) return tl::unexpected(Failure{kOwnFailure, added.error()});
   return {};
 }
 
-Outcome<std::string> drift_text(const std::string& path, const DriftOptions& options) {
-  std::vector<Series> all;
-  std::optional<InputError> problem;
-  const auto series_of = [&](const std::string& case_name, const std::string& environment,
-                             std::string_view metric) -> Series& {
-    for (Series& one : all)
-      if (one.metric == metric && one.case_name == case_name && one.environment == environment) return one;
-    return all.emplace_back(Series{case_name, environment, std::string(metric), {}});
-  };
-  std::size_t lines = 0;
-  const auto read = io::read_lines(path, [&](std::string_view text, std::size_t number) {
-    const auto line = io::parse_json(text, path, std::to_string(number));
-    if (!line || (*line)["format"].as_string() != "berth-history" || (*line)["version"].as_int() != kHistoryVersion) {
-      problem = InputError{path, line ? std::to_string(number) : line.error().place,
-                           line ? "is no line of a history of this version" : line.error().problem,
-                           "remove the line, or start a new history"};
-      return false;
-    }
-    ++lines;
-    if (const auto bad = bad_member(*line)) {
-      problem = InputError{path, fmt::format("{}: {}", number, bad->place), bad->problem,
-                           "remove the line, or start a new history"};
-      return false;
-    }
-    for (const json::Member& member : (*line)["medians"].members())
-      if (find_metric(member.key))
-        series_of((*line)["case"].as_string(), (*line)["environment"].as_string(), member.key)
-            .points.push_back({(*line)["time"].as_string(), (*line)["commit"].as_string(), member.value.as_double()});
-    return true;
-  });
-  if (!read) return tl::unexpected(Failure{kUsage, read.error()});
-  if (problem) return tl::unexpected(Failure{kUsage, *problem});
-
-  std::string out;
-  std::size_t found = 0;
-  for (const Series& series : all) {
-    std::vector<double> values;
-    for (const Point& point : series.points) values.push_back(point.value);
-    const auto points = stats::change_points(values, {.alpha = options.alpha, .least_change = options.least_change});
-    for (const stats::ChangePoint& point : points) {
-      const Metric& metric = *find_metric(series.metric);
-      const double change = stats::relative_difference(point.after, point.before);
-      const bool worse = (change > 0) == (is_lower_better(metric));
-      out += fmt::format("{} {}: {} -> {} ({:+.1f} %, {}) from commit {} on ({}, run {} of {}, p = {:.3f})\n",
-                         series.case_name, series.metric, run::with_unit(point.before, metric.unit),
-                         run::with_unit(point.after, metric.unit), 100 * change, worse ? "worse" : "better",
-                         series.points[point.index].commit.substr(0, 12), series.points[point.index].time,
-                         point.index + 1, series.points.size(), point.p);
-      ++found;
+Outcome<std::vector<Series>> read_history(const std::string& path) {
+  const auto history = RunStore::open_existing(path);
+  if (!history) return usage(history.error());
+  const auto records = history->records(store::RunKind::gate);
+  if (!records) return usage(records.error());
+  if (records->empty())
+    return fail(kUsage, path, "has no runs of a gate", "add some with `berth gate --history`, or name another file");
+  std::vector<Series> out;
+  for (const Record& record : *records) {
+    const std::string environment = environment_of(record);
+    const std::string& name = parameter(record, kCase);
+    auto found = std::find_if(out.begin(), out.end(), [&](const Series& one) {
+      return one.case_name == name && one.environment == environment;
+    });
+    if (found == out.end()) found = out.insert(out.end(), Series{name, record.machine, environment, {}});
+    Series::Point& point = found->points.emplace_back(Series::Point{time_of(record), record.commit, {}});
+    for (const Metric& metric : metrics()) {
+      const json::Value value = record.value(run::name_of(metric));
+      if (std::isnan(value.as_double())) continue;
+      if (const std::string problem = value_problem(&value, metric); !problem.empty())
+        return fail(kUsage, path, problem, "remove the run, or start a new history",
+                    fmt::format("run {}: {}", record.key, metric.name));
+      point.medians.emplace(metric.name, value.as_double());
     }
   }
-  out += fmt::format("{} change point{} in {} line{} of {}\n", found, found == 1 ? "" : "s", lines,
-                     lines == 1 ? "" : "s", path);
   return out;
+}
+
+Outcome<std::string> drift_text(const std::string& path, const DriftOptions& options) {
+  const auto history = read_history(path);
+  if (!history) return tl::unexpected(history.error());
+  std::string out;
+  std::size_t found = 0, runs = 0;
+  for (const Series& series : *history) {
+    runs += series.points.size();
+    for (const Metric& metric : metrics()) {
+      std::vector<double> values;
+      std::vector<const Series::Point*> points;
+      for (const Series::Point& point : series.points)
+        if (const auto value = point.medians.find(metric.name); value != point.medians.end())
+          values.push_back(value->second), points.push_back(&point);
+      for (const stats::ChangePoint& point :
+           stats::change_points(values, {.alpha = options.alpha, .least_change = options.least_change})) {
+        const double change = stats::relative_difference(point.after, point.before);
+        out += fmt::format("{} {}: {} -> {} ({:+.1f} %, {}) from commit {} on ({}, run {} of {}, p = {:.3f})\n",
+                           series.case_name, metric.name, run::with_unit(point.before, metric.unit),
+                           run::with_unit(point.after, metric.unit), 100 * change,
+                           (change > 0) == is_lower_better(metric) ? "worse" : "better",
+                           points[point.index]->commit.substr(0, 12), points[point.index]->time, point.index + 1,
+                           points.size(), point.p);
+        ++found;
+      }
+    }
+  }
+  return out + fmt::format("{} change point{} in {} run{} of {}\n", found, found == 1 ? "" : "s", runs,
+                           runs == 1 ? "" : "s", path);
 }
 
 }  // namespace berth::gate

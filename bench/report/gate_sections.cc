@@ -122,46 +122,38 @@ void gate_sections(const std::vector<const Input*>& inputs, Document& out) {
   }
 }
 
-Result<void> check_history(const Input&) { return {}; }  // each line is checked when read
+Result<void> check_history(const Input&) { return {}; }  // checked when read
 
 void history_sections(const std::vector<const Input*>& inputs, Document& out) {
-  static constexpr const char* kDrawn[] = {"placements_per_second", "cpu_seconds",     "latency_ns.p50",
-                                           "latency_ns.p99",        "schedule_ns.p50", "busy_seconds"};
+  static constexpr const char* kDrawn[] = {"cpu_seconds", "schedule_ns.p50", "schedule_ns.p99", "commit_ns.p99",
+                                           "busy_seconds"};
   for (const Input* input : inputs) {
+    const auto history = gate::read_history(input->path);
+    if (!history) continue;  // checked before, but removed since
     Section& section = out.sections.emplace_back();
     section.title = "History", section.file = input->path;
-    struct Run {
-      std::string case_name, environment, cpu;
-      std::vector<const json::Value*> lines;
-    };
-    std::vector<Run> runs;
-    for (const json::Value& line : input->lines) {
-      const std::string &name = line["case"].as_string(), &environment = line["environment"].as_string();
-      const auto found = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
-        return run.case_name == name && run.environment == environment;
-      });
-      Run& run = found != runs.end() ? *found : runs.emplace_back(Run{name, environment, line["cpu"].as_string(), {}});
-      run.lines.push_back(&line);
-    }
-    section.facts = {{"lines", fmt::format("{} of {} series", input->lines.size(), runs.size())}};
     Table table{.title = "", .head = {"case", "machine", "runs", "from", "to", "last commit"}, .rows = {}};
-    for (const Run& run : runs) {
-      const json::Value &first = *run.lines.front(), &last = *run.lines.back();
-      table.rows.push_back({run.case_name, run.cpu, std::to_string(run.lines.size()), first["time"].as_string(),
-                            last["time"].as_string(), last["commit"].as_string().substr(0, 12)});
-      Chart chart{.title = "Medians over runs: " + run.case_name};
-      chart.about = fmt::format("In percent of the first run; {} ({})", run.cpu, run.environment);
+    std::size_t runs = 0;
+    for (const gate::Series& series : *history) {
+      const auto &first = series.points.front(), &last = series.points.back();
+      runs += series.points.size();
+      table.rows.push_back({series.case_name, series.cpu, std::to_string(series.points.size()), first.time, last.time,
+                            last.commit.substr(0, 12)});
+      Chart chart{.title = "Medians over runs: " + series.case_name};
+      chart.about = fmt::format("In percent of the first run; {} ({})", series.cpu, series.environment);
       chart.x = {"run", ""}, chart.y = {"of the first run", "%"};
       for (const char* metric : kDrawn) {
-        const double base = first["medians"][metric].as_double();
-        Series series{metric, {}};
-        for (std::size_t i = 0; i < run.lines.size(); ++i)
-          if (const json::Value& now = (*run.lines[i])["medians"][metric]; base > 0 && now.is_number())
-            series.points.push_back({static_cast<double>(i + 1), 100 * now.as_double() / base});
-        if (!series.points.empty()) chart.series.push_back(std::move(series));
+        const auto base = first.medians.find(metric);
+        if (base == first.medians.end() || base->second <= 0) continue;
+        berth::report::Series line{metric, {}};
+        for (std::size_t i = 0; i < series.points.size(); ++i)
+          if (const auto now = series.points[i].medians.find(metric); now != series.points[i].medians.end())
+            line.points.push_back({static_cast<double>(i + 1), 100 * now->second / base->second});
+        chart.series.push_back(std::move(line));
       }
       if (!chart.series.empty()) section.charts.push_back(std::move(chart));
     }
+    section.facts = {{"runs", fmt::format("{} of {} series", runs, history->size())}};
     section.tables.push_back(std::move(table));
     if (const auto drift = gate::drift_text(input->path, {})) {
       Table changes{.title = "Where a level changed", .head = {"change point"}, .rows = {}};

@@ -6,13 +6,14 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "gate/history.h"
 #include "io/files.h"
 #include "io/json_fault.h"
 #include "io/json_parse.h"
 #include "report/kinds.h"
 #include "report/schema.h"
+#include "store/run_store.h"
 #include "study/analysis.h"
-#include "study/results_db.h"
 
 namespace berth::report {
 namespace {
@@ -147,37 +148,18 @@ Result<Input> read_input(const std::string& path) {
   if (!text) return tl::unexpected(text.error());
   if (base::trim_space(*text).empty()) return bad(path, "", "is empty");
   if (text->starts_with("SQLite format 3")) {
-    const auto db = study::ResultsDb::open_existing(path);
+    const auto db = store::RunStore::open_existing(path);
     if (!db) return tl::unexpected(db.error());
-    const auto records = db->records();
+    const auto records = db->records(store::RunKind::run);
     if (!records) return tl::unexpected(records.error());
-    if (records->empty()) return bad(path, "", "has no runs", "add some with berth run --results or berth sweep");
-    return as_input(study::to_json(study::analyse(*records)), path);
+    if (!records->empty()) return as_input(study::to_json(study::analyse(*records)), path);
+    if (const auto history = gate::read_history(path); !history) return tl::unexpected(history.error().error);
+    return Input{path, "berth-history", {}};
   }
-  // A history has one document per line; all other files are one document.
   const std::string_view first = std::string_view(*text).substr(0, text->find('\n'));
-  if (const auto line = io::parse_json(first, path, "1"); line && (*line)["format"].as_string() == "berth-history") {
-    Input out{path, "berth-history", {}};
-    std::size_t number = 0;
-    for (const std::string_view each : base::split(*text, '\n')) {
-      ++number;
-      if (base::trim_space(each).empty()) continue;
-      auto value = io::parse_json(each, path, std::to_string(number));
-      if (!value) return tl::unexpected(value.error());
-      if (const auto kind = kind_of(*value, path, std::to_string(number)); !kind) return tl::unexpected(kind.error());
-      if ((*value)["format"].as_string() != "berth-history")
-        return bad(path, std::to_string(number), "is no line of a history", "remove the line, or start a new history");
-      auto fine = check(*value, path, {{"case", 's'}, {"time", 's'}, {"commit", 's'}, {"medians", 'o'}});
-      if (fine) fine = check_schema(*value, out.kind, path);
-      if (!fine) {
-        InputError error = fine.error();
-        error.place = fmt::format("{}{}", number, error.place);
-        return tl::unexpected(error);
-      }
-      out.lines.push_back(std::move(*value));
-    }
-    return out;
-  }
+  if (const auto line = io::parse_json(first, path, "1"); line && (*line)["format"].as_string() == "berth-history")
+    return bad(path, "", "is a history in lines of JSON, which an older berth wrote",
+               "read it with that berth; --history starts a new one");
   auto value = io::parse_json(*text, path);
   if (!value) {
     InputError error = value.error();

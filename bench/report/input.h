@@ -16,7 +16,6 @@ struct Input {
   std::string path;  ///< "" if not from a file
   std::string kind;  ///< "berth-run", "berth-compare", ... : its `format` or `kind`
   json::Value value;
-  std::vector<json::Value> lines = {};  ///< of a history
 };
 
 /// Errors name the file and the place: not JSON, empty, no or another format or version, without a member that its

@@ -1,7 +1,6 @@
 #include "study/study.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -55,7 +54,7 @@ Result<std::optional<Record>> run_apart(const Task& task, const std::string& key
   const auto work = [&] {
     Record record = run_task(task, options);
     record.key = key;
-    return json::to_text(to_json(record));
+    return store::to_text(record);
   };
   if (!processes.start(0, work))
     return tl::unexpected(
@@ -68,19 +67,13 @@ Result<std::optional<Record>> run_apart(const Task& task, const std::string& key
   if (!finished->failure.empty())
     return tl::unexpected(
         InputError{what, "", "the process of the run " + finished->failure, "run it alone to see why"});
-  auto record = parse_record(finished->text, what);
+  auto record = store::parse_record(finished->text, what);
   if (!record) return tl::unexpected(record.error());
   if (record->status == "failed") return tl::unexpected(InputError{what, "", record->message, ""});
   return std::move(*record);
 }
 
 }  // namespace
-
-std::string moment_key(std::size_t number) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return fmt::format("{:016x}{:08x}{:08x}", ns, getpid(), number);
-}
 
 std::vector<std::size_t> round_order(std::size_t settings, std::int64_t round) {
   std::vector<std::size_t> out(settings);
@@ -112,8 +105,8 @@ Result<Study> run_study(const StudySpec& spec, const run::RunOptions& options) {
     std::vector<std::pair<std::size_t, Record>> of_round;
     for (const std::size_t i : round_order(settings.size(), round)) {
       const std::int64_t repetition = round - spec.warm_ups;
-      auto record =
-          run_apart({spec.workload, spec.label, all_changes(spec, settings[i]), repetition}, moment_key(done), quiet);
+      auto record = run_apart({spec.workload, spec.label, all_changes(spec, settings[i]), repetition},
+                              store::moment_key(done), quiet);
       if (!record) return tl::unexpected(record.error());
       if (!*record) {
         out.interrupted = true;

@@ -33,9 +33,6 @@ struct Study {
   double seconds = 0;
 };
 
-/// A key for a repeatable run, unique to this moment and process.
-[[nodiscard]] std::string moment_key(std::size_t number);
-
 /// Reads the workload in every setting, then runs them one at a time: all warm-ups, then round by round. Ctrl-C keeps
 /// complete rounds and sets `interrupted`. Errors: a bad setting, before any run; the first failing run.
 [[nodiscard]] Result<Study> run_study(const StudySpec& spec, const run::RunOptions& options);

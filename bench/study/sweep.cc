@@ -12,8 +12,6 @@
 #include <thread>
 
 #include "base/sha256.h"
-#include "io/files.h"
-#include "io/output.h"
 #include "run/interrupt.h"
 #include "run/processes.h"
 #include "run/progress.h"
@@ -76,37 +74,41 @@ Result<Sweep> Sweep::open(Plan plan, const std::string& folder) {
   }
   out.plan_ = std::move(plan);
   out.plan_.tasks = std::move(once);
+  out.own_file_ = (fs::path(folder) / "runs" / (store::moment_key(0) + ".db")).string();
   return out;
 }
 
 Result<void> Sweep::make_folder() const {
   std::error_code error;
-  const fs::path records = fs::path(folder_) / "records";
-  if (!fs::create_directories(records, error) && !fs::is_directory(records, error))
+  if (fs::exists(fs::path(folder_) / "records", error))
+    return tl::unexpected(InputError{folder_, "records",
+                                     "are runs of an older berth, in files that this one does not read",
+                                     "name another folder with --output, or remove them to run all again"});
+  const fs::path runs = fs::path(folder_) / "runs";
+  if (!fs::create_directories(runs, error) && !fs::is_directory(runs, error))
     return tl::unexpected(InputError{folder_, "", "cannot be a folder of results", "name another folder"});
-  io::remove_left_overs(records.string());
   return {};
 }
 
-std::string Sweep::path_of(const std::string& key) const {
-  return (fs::path(folder_) / "records" / (key + ".json")).string();
-}
-
 std::map<std::string, Record> Sweep::records(std::vector<std::string>& problems) const {
+  const std::set<std::string> wanted(keys_.begin(), keys_.end());
+  std::error_code error;
+  std::set<fs::path> files;  // in the order of their names, which begin with the time
+  for (const auto& entry : fs::directory_iterator(fs::path(folder_) / "runs", error))
+    if (entry.path().extension() == ".db") files.insert(entry.path());
   std::map<std::string, Record> out;
-  for (const std::string& key : keys_) {
-    const std::string path = path_of(key);
-    std::error_code error;
-    if (!fs::exists(path, error)) continue;
-    const auto text = io::read_file(path);
-    auto record = text ? parse_record(*text, path) : tl::unexpected(text.error());
-    if (record && record->key != key)
-      record = tl::unexpected(
-          InputError{path, "", "is the record of another run", "remove the file; its run is then repeated"});
-    if (!record)
-      problems.push_back(record.error().line());
-    else
-      out.emplace(key, std::move(*record));
+  for (const fs::path& file : files) {
+    const auto opened = store::RunStore::open_existing(file.string());
+    auto stored = opened ? opened->records(store::RunKind::run) : tl::unexpected(opened.error());
+    if (!stored) {
+      problems.push_back(stored.error().line());
+      continue;
+    }
+    for (Record& record : *stored) {
+      if (!wanted.contains(record.key)) continue;
+      Record& into = out[record.key];
+      if (into.key.empty() || !into.counts()) into = std::move(record);
+    }
   }
   return out;
 }
@@ -122,31 +124,26 @@ std::vector<std::size_t> Sweep::missing(bool retry) const {
   return out;
 }
 
-Result<void> Sweep::keep(const Record& record) const {
-  return io::write_one_of_many(path_of(record.key), json::to_text(to_json(record)) + "\n");
-}
-
-Result<Record> Sweep::run(std::size_t task, const run::RunOptions& options) const {
+Record Sweep::run(std::size_t task, const run::RunOptions& options) const {
   Record record = run_task(plan_.tasks[task], options);
   record.key = keys_[task];
-  if (record.status == "partial") return record;
-  if (auto kept = keep(record); !kept) return tl::unexpected(kept.error());
   return record;
 }
 
-Result<void> Sweep::keep_failure(std::size_t task, const std::string& message) const {
+Result<void> Sweep::keep(std::span<const Record> records) const {
+  auto file = store::RunStore::open(own_file_, measures());
+  if (!file) return tl::unexpected(file.error());
+  if (const auto added = file->add(records); !added) return tl::unexpected(added.error());
+  return {};
+}
+
+Record Sweep::failure_of(std::size_t task, const std::string& message) const {
   Record record = failed_record(plan_.tasks[task], message);
   record.key = keys_[task];
-  return keep(record);
+  return record;
 }
 
 namespace {
-
-/// Text returned by a child: status; seconds and processor seconds; the error if the record was not written.
-std::string report_of(const Result<Record>& record) {
-  if (!record) return "unwritten\n0 0\n" + record.error().line();
-  return fmt::format("{}\n{} {}\n", record->status, record->seconds, record->processor_s);
-}
 
 /// The loop of run_local: starts processes while resources allow, and collects ended ones.
 class LocalRun {
@@ -167,14 +164,16 @@ class LocalRun {
     while (next_ < tasks_.size() || processes_.running() > 0) {
       while (next_ < tasks_.size() && room() && !run::interrupted() && !error_) {
         const std::size_t task = tasks_[next_];
-        if (!processes_.start(task, [this, task] { return report_of(sweep_.run(task, quiet_)); })) break;
+        if (!processes_.start(task, [this, task] { return store::to_text(sweep_.run(task, quiet_)); })) break;
         ++next_;
       }
       if (processes_.running() == 0) break;
       if (auto finished = processes_.next(1)) take(*finished);
+      if (run::seconds_since(stored_at_) > 1) store_pending();
       progress_.update(end_.ran + end_.failed, true);
     }
     progress_.finish();
+    store_pending();
     if (error_) return tl::unexpected(*error_);
     if (next_ < tasks_.size() && !run::interrupted())
       return tl::unexpected(
@@ -194,28 +193,31 @@ class LocalRun {
            static_cast<double>(running + 1) * static_cast<double>(largest_) < 0.9 * static_cast<double>(available_);
   }
 
-  void take(run::Finished& finished) {
+  void take(const run::Finished& finished) {
     largest_ = std::max(largest_, finished.peak_rss_bytes);
-    if (!finished.failure.empty()) {
+    const auto record = store::parse_record(finished.text, "the process of a run");
+    if (!finished.failure.empty() || !record) {
       if (run::interrupted()) return;
       ++end_.failed;
-      if (auto kept = sweep_.keep_failure(finished.id, "the process of the run " + finished.failure); !kept)
-        error_ = kept.error();
+      pending_.push_back(sweep_.failure_of(finished.id, finished.failure.empty()
+                                                            ? record.error().problem
+                                                            : "the process of the run " + finished.failure));
       return;
     }
-    const std::size_t first = finished.text.find('\n'), second = finished.text.find('\n', first + 1);
-    const std::string status = finished.text.substr(0, first);
-    char* rest = finished.text.data() + std::min(first, finished.text.size());
-    end_.busy_seconds += std::strtod(rest, &rest);
-    end_.runs_processor_s += std::strtod(rest, &rest);
-    if (status == "unwritten") {
-      error_ = InputError{finished.text.substr(std::min(second + 1, finished.text.size())), "",
-                          "a result could not be kept", "make room, then add --resume"};
-    } else if (status == "failed") {
-      ++end_.failed;
-    } else if (status != "partial") {
-      ++end_.ran;
-    }
+    end_.busy_seconds += record->seconds;
+    end_.runs_processor_s += record->processor_s;
+    if (record->status == "partial") return;
+    ++(record->status == "failed" ? end_.failed : end_.ran);
+    pending_.push_back(*record);
+  }
+
+  /// Stores what has ended since the last time. Once a second, because a commit waits for the disk.
+  void store_pending() {
+    stored_at_ = std::chrono::steady_clock::now();
+    if (pending_.empty()) return;
+    if (const auto done = sweep_.keep(pending_); !done)
+      error_ = InputError{done.error().line(), "", "a result could not be kept", "make room, then add --resume"};
+    pending_.clear();
   }
 
   const Sweep& sweep_;
@@ -228,6 +230,8 @@ class LocalRun {
   std::optional<InputError> error_;
   SweepEnd end_;
   std::size_t next_ = 0;
+  std::vector<Record> pending_;  // ended, and not stored yet
+  std::chrono::steady_clock::time_point stored_at_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
@@ -299,15 +303,10 @@ Result<Estimate> estimate(const Sweep& sweep, const LocalOptions& options) {
   for (std::size_t i = 0; i < samples && !run::interrupted(); ++i) {
     const std::size_t task = missing[samples == 1 ? 0 : i * (missing.size() - 1) / (samples - 1)];
     run::Processes processes;
-    const auto work = [&] {
-      Record record = run_task(sweep.plan().tasks[task], quiet);
-      record.key = sweep.keys()[task];
-      return json::to_text(to_json(record));
-    };
-    if (!processes.start(task, work)) break;
+    if (!processes.start(task, [&] { return store::to_text(sweep.run(task, quiet)); })) break;
     std::optional<run::Finished> finished;
     while (!finished) finished = processes.next(60);
-    const auto record = parse_record(finished->text, "a sample");
+    const auto record = store::parse_record(finished->text, "a sample");
     if (!record || record->status == "failed") continue;
     ++out.samples;
     out.seconds_each += record->seconds;

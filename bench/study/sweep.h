@@ -1,7 +1,7 @@
-// A sweep: runs the tasks of a plan, with one record per finished run in a folder, and gathers the records at the end.
+// A sweep: runs the tasks of a plan, stores a record per finished run, and gathers the records at the end.
 //
-//   FOLDER/records/KEY.json    complete or absent; KEY is a digest of the task's content, so a record is valid in every
-//                              plan with this task
+//   FOLDER/runs/NAME.db    a store of runs per process that runs tasks, so that each file has one writer. The key of a
+//                          record is a digest of its task's content, so a record is valid in every plan with this task
 //
 // Any number of processes, on any number of machines, may work on one folder. A task with a record is skipped, and two
 // processes that run the same task write the same decisions.
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "store/run_store.h"
 #include "study/plan.h"
 #include "study/task.h"
 
@@ -22,7 +23,7 @@ class Sweep {
   /// The tasks of `plan` with the records of `folder`, which need not exist.
   [[nodiscard]] static Result<Sweep> open(Plan plan, const std::string& folder);
 
-  /// Error: the folder cannot be created.
+  /// Errors: the folder cannot be created, or has runs of an older berth.
   [[nodiscard]] Result<void> make_folder() const;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
@@ -30,23 +31,22 @@ class Sweep {
   [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }  ///< by task
   [[nodiscard]] std::string plan_digest() const { return digest_of(keys_); }
 
-  /// Reads the existing records. Files that are not records, or of another version, are no error: their tasks count as
+  /// Reads the existing records. Files that are no stores, or of another version, are no error: their tasks count as
   /// missing, and `problems` gets a line for each.
   [[nodiscard]] std::map<std::string, Record> records(std::vector<std::string>& problems) const;
   /// Indices of the tasks without a record and, with `retry`, of failed ones.
   [[nodiscard]] std::vector<std::size_t> missing(bool retry) const;
 
-  /// Runs the task here and stores its record; an interrupted run has none.
-  [[nodiscard]] Result<Record> run(std::size_t task, const run::RunOptions& options) const;
-  /// Stores a record for a run without one, e.g. because its process was killed.
-  [[nodiscard]] Result<void> keep_failure(std::size_t task, const std::string& message) const;
+  /// Runs the task in this process. Returns its record, which is not stored.
+  [[nodiscard]] Record run(std::size_t task, const run::RunOptions& options) const;
+  /// Stores the records of finished runs.
+  [[nodiscard]] Result<void> keep(std::span<const Record> records) const;
+  /// The record of a run that has none, e.g. because its process was killed.
+  [[nodiscard]] Record failure_of(std::size_t task, const std::string& message) const;
 
  private:
-  [[nodiscard]] std::string path_of(const std::string& key) const;
-  [[nodiscard]] Result<void> keep(const Record& record) const;
-
   Plan plan_;
-  std::string folder_;
+  std::string folder_, own_file_;
   std::vector<std::string> keys_;
 };
 

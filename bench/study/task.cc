@@ -6,12 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
-#include <limits>
 
 #include "base/build_info.h"
 #include "base/sha256.h"
 #include "io/files.h"
-#include "io/json_parse.h"
 #include "run/machine.h"
 #include "run/measures.h"
 #include "run/report.h"
@@ -75,12 +73,6 @@ Result<std::string> TaskKeys::of(const Task& task) {
   add(*content), add(base::build_info().commit), add(task.label), add(std::to_string(task.repetition));
   for (const sim::Change& change : task.changes) add(change.key), add(change.value);
   return digest.hex().substr(0, 32);
-}
-
-double Record::value(const std::string& name) const {
-  for (const auto& [key_of_value, number] : results)
-    if (key_of_value == name) return number;
-  return std::numeric_limits<double>::quiet_NaN();
 }
 
 Record record_of(const Task& task, const run::RunResult& result, const json::Value& report) {
@@ -151,45 +143,6 @@ Record run_task(const Task& task, const run::RunOptions& options) {
 Record failed_record(const Task& task, std::string message) {
   Record out = started_record(task);
   out.message = std::move(message);
-  return out;
-}
-
-json::Value to_json(const Record& record) {
-  json::Value out =
-      json::Object{{"format", "berth-record"},    {"version", kRecordVersion}, {"key", record.key},
-                   {"workload", record.workload}, {"label", record.label},     {"repetition", record.repetition},
-                   {"status", record.status},     {"message", record.message}, {"commit", record.commit},
-                   {"build", record.build},       {"machine", record.machine}, {"decisions_digest", record.digest},
-                   {"started", record.started},   {"seconds", record.seconds}};
-  json::Value& parameters = out.set("parameters", json::Value::object());
-  for (const sim::Change& change : record.changes) parameters.set(change.key, change.value);
-  json::Value& results = out.set("results", json::Value::object());
-  for (const auto& [name, value] : record.results) results.set(name, value);
-  return out;
-}
-
-Result<Record> parse_record(std::string_view text, const std::string& path) {
-  const auto bad = [&](std::string problem) {
-    return tl::unexpected(InputError{path, "", std::move(problem), "remove the file; its run is then repeated"});
-  };
-  const auto value = io::parse_json(text, path);
-  if (!value) return bad("is no record: " + value.error().problem);
-  if ((*value)["format"].as_string() != "berth-record") return bad("is no record of a run");
-  if ((*value)["version"] != json::Value(kRecordVersion))
-    return bad(fmt::format("is a record of version {}; this berth reads version {}", json::to_text((*value)["version"]),
-                           kRecordVersion));
-  Record out;
-  out.key = (*value)["key"].as_string(), out.status = (*value)["status"].as_string();
-  if (out.key.size() != 32 || out.status.empty() || !(*value)["results"].is_object()) return bad("is incomplete");
-  out.workload = (*value)["workload"].as_string(), out.label = (*value)["label"].as_string();
-  out.repetition = (*value)["repetition"].as_int(), out.message = (*value)["message"].as_string();
-  out.build = (*value)["build"].as_string(), out.machine = (*value)["machine"].as_string();
-  out.commit = (*value)["commit"].as_string(), out.digest = (*value)["decisions_digest"].as_string();
-  out.started = (*value)["started"].as_double(), out.seconds = (*value)["seconds"].as_double();
-  for (const json::Member& one : (*value)["parameters"].members())
-    out.changes.push_back({one.key, one.value.as_string()});
-  for (const json::Member& one : (*value)["results"].members())
-    if (one.value.is_number()) out.results.emplace_back(one.key, one.value.as_double());
   return out;
 }
 

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "run/runner.h"
 #include "sim/changes.h"
+#include "store/record.h"
 
 namespace berth::study {
 
@@ -36,23 +36,7 @@ class TaskKeys {
   std::map<std::string, std::string> contents_;  // by path, label and changes of files
 };
 
-struct Record {
-  std::string key;
-  std::string workload, label;  ///< the workload's name
-  std::vector<sim::Change> changes;
-  std::int64_t repetition = 0;
-  std::string status =
-      "failed";         ///< "ok"; "partial": stopped before its end; "differs": not Nomad's decisions; "failed"
-  std::string message;  ///< reason, if not "ok"
-  std::string digest;   ///< of its decisions
-  std::string commit, build, machine;                   ///< "GNU 12.2.0 Release"; "AMD EPYC, 2 cores, ISA path AVX3"
-  double started = 0, seconds = 0;                      ///< unix time; length of set-up and replay
-  std::vector<std::pair<std::string, double>> results;  ///< measures of this workload, by name
-  double processor_s = 0;                               ///< processor time of set-up and replay; not stored
-
-  [[nodiscard]] double value(const std::string& name) const;  ///< NaN if there is none
-  [[nodiscard]] bool counts() const { return status == "ok" || status == "differs"; }
-};
+using store::Record;
 
 /// The record of a run of this process.
 [[nodiscard]] Record record_of(const Task& task, const run::RunResult& result, const json::Value& report);
@@ -63,10 +47,5 @@ struct Record {
 
 /// The record for a run without result.
 [[nodiscard]] Record failed_record(const Task& task, std::string message);
-
-inline constexpr int kRecordVersion = 1;
-[[nodiscard]] json::Value to_json(const Record& record);
-/// Errors name `path`: no JSON, no or another format or version, incomplete.
-[[nodiscard]] Result<Record> parse_record(std::string_view text, const std::string& path);
 
 }  // namespace berth::study

@@ -134,23 +134,17 @@ int create_part(const std::string& part) {
   return -1;
 }
 
-/// True if `name` is a temporary name of the file with this `prefix`, or of any file if `prefix` is "".
+/// True if `name` is a temporary name of the file with this `prefix`.
 bool is_part(std::string_view name, std::string_view prefix) {
-  std::string_view rest;
-  if (prefix.empty()) {
-    const std::size_t at = name.rfind(".part");
-    if (at == std::string_view::npos) return false;
-    rest = name.substr(at + 5);
-  } else {
-    if (!name.starts_with(prefix)) return false;
-    rest = name.substr(prefix.size());
-  }
+  if (!name.starts_with(prefix)) return false;
+  const std::string_view rest = name.substr(prefix.size());
   return !rest.empty() &&
          std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == '-'; });
 }
 
-/// Removes temporary files that killed processes left: those that no process has locked.
-void remove_parts(const std::string& folder, const std::string& prefix) {
+/// Removes temporary files of this path that killed processes left: those that no process has locked.
+void remove_left_over(const std::string& path) {
+  const std::string folder = folder_of(path), prefix = part_prefix(path);
   const auto close_folder = [](DIR* one) { closedir(one); };
   const std::unique_ptr<DIR, decltype(close_folder)> entries(opendir(folder.c_str()));
   if (!entries) return;
@@ -164,7 +158,6 @@ void remove_parts(const std::string& folder, const std::string& prefix) {
     if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(part.c_str());
   }
 }
-void remove_left_over(const std::string& path) { remove_parts(folder_of(path), part_prefix(path)); }
 
 // ---------------------------------------------------------------- writing
 
@@ -195,7 +188,7 @@ int write_through(const Target& target, std::string_view content) {
   return error;
 }
 
-int write_and_rename(const Target& target, std::string_view content, bool flushed) {
+int write_and_rename(const Target& target, std::string_view content) {
   const InProgress in_progress;
   const std::string part = part_path(target.path);
   Descriptor file(create_part(part));
@@ -206,9 +199,8 @@ int write_and_rename(const Target& target, std::string_view content, bool flushe
     if (fchmod(file.get(), target.old->st_mode & 07777) != 0) error = errno;
   }
   if (error == 0) error = write_all(file.get(), content);
-  if (error == 0 && flushed) error = flush(file.get());
-  // The lock is held until the rename, so that no process removes the file. Closing a duplicate reports delayed errors.
-  if (error == 0 && !flushed && ::close(dup(file.get())) != 0) error = errno;
+  if (error == 0) error = flush(file.get());
+  // The lock is held until the rename, so that no process removes the file.
   if (error == 0 && rename(part.c_str(), target.path.c_str()) != 0) error = errno;
   if (error != 0) unlink(part.c_str());
   return error;
@@ -256,9 +248,7 @@ Result<void> check_output(const std::string& path) {
   return cannot(path, error, "check the folder and its permissions, or name another file");
 }
 
-namespace {
-
-Result<void> write_target(const std::string& path, std::string_view content, bool one_of_many) {
+Result<void> write_output(const std::string& path, std::string_view content) {
   auto target = find_target(path);
   if (!target) return tl::unexpected(target.error());
   int error = 0;
@@ -270,26 +260,14 @@ Result<void> write_target(const std::string& path, std::string_view content, boo
       error = write_through(*target, content);
       break;
     case Way::rename:
-      if (!one_of_many) remove_left_over(target->path);
-      error = write_and_rename(*target, content, !one_of_many);
+      remove_left_over(target->path);
+      error = write_and_rename(*target, content);
       if (error != 0 && through_instead(*target, error)) error = write_through(*target, content);
       break;
   }
   if (error != 0) return cannot(path, error, "free some space or name another file");
   return {};
 }
-
-}  // namespace
-
-Result<void> write_output(const std::string& path, std::string_view content) {
-  return write_target(path, content, false);
-}
-
-Result<void> write_one_of_many(const std::string& path, std::string_view content) {
-  return write_target(path, content, true);
-}
-
-void remove_left_overs(const std::string& folder) { remove_parts(folder, ""); }
 
 std::optional<std::string> file_identity(const std::string& path) {
   struct stat info {};

@@ -27,12 +27,6 @@ namespace berth::io {
 /// Writes the whole content. Standard output is flushed.
 [[nodiscard]] Result<void> write_output(const std::string& path, std::string_view content);
 
-/// Like write_output() for one of many small files that can be made again, in a folder that berth owns. Does not wait
-/// for the disk: a power cut may truncate the file; a killed process leaves it whole or absent. Files left by killed
-/// processes are not removed here but by remove_left_overs().
-[[nodiscard]] Result<void> write_one_of_many(const std::string& path, std::string_view content);
-void remove_left_overs(const std::string& folder);
-
 /// Identity of a file: equal for two paths to the same file, or to the same future file. None for devices and pipes,
 /// and for standard output unless it is a regular file.
 [[nodiscard]] std::optional<std::string> file_identity(const std::string& path);

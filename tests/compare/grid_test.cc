@@ -3,6 +3,7 @@
 #include "compare/grid.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -278,27 +279,22 @@ TEST(Grid, SaysWhenNoDifferenceIsShown) {
 TEST(Grid, ResumesFromWhatIsWhole) {
   const auto workload = workload_of(kWorkload);
   auto options = options_of(workload, {"first-fit", "random"});
-  const fs::path folder = fs::temp_directory_path() / ("berth-compare-" + std::to_string(::getpid()));
-  options.resume = folder.string();
+  const fs::path file = fs::temp_directory_path() / ("berth-compare-" + std::to_string(::getpid()));
+  options.resume = file.string();
   const auto first = run_grid(workload, kWorkload, options);
   ASSERT_TRUE(first) << first.error().line();
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
-  ASSERT_EQ(files.size(), 8U);
-  std::sort(files.begin(), files.end());
-  fs::remove(files[0]);
-  std::ofstream(files[1], std::ios::trunc) << "{\"key\": ";  // cut off
-  std::ofstream(files[2], std::ios::trunc) << "{\"key\": \"of another run\", \"digest\": \"\", \"metrics\": {}}";
-  // A complete file with the run's key, but one value negative or raised by one.
-  for (const std::size_t changed : {3U, 4U}) {
-    std::ifstream in(files[changed]);
-    std::string text((std::istreambuf_iterator<char>(in)), {});
-    in.close();
-    const std::size_t digit = text.find_first_of("0123456789", text.find("\": ", text.find("\"metrics\"") + 10));
-    ASSERT_NE(digit, std::string::npos) << text;
-    text.insert(digit, changed == 3 ? "-" : "1");
-    std::ofstream(files[changed], std::ios::trunc) << text;
+  // One run is gone, two are cut off or another run, and two have a value that was changed.
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+  for (const char* change :
+       {"delete from runs where id = 1", "update runs set detail = substr(detail, 1, 9) where id = 2",
+        "update runs set detail = '{\"digest\": \"\", \"metrics\": {}}' where id = 3",
+        "update runs set detail = replace(detail, '\"placed_percent\":', '\"placed_percent\":-') where id = 4",
+        "update runs set detail = replace(detail, '\"placed_percent\":', '\"placed_percent\":1') where id = 5"}) {
+    EXPECT_EQ(sqlite3_exec(db, change, nullptr, nullptr, nullptr), SQLITE_OK) << change;
+    EXPECT_EQ(sqlite3_changes(db), 1) << change;
   }
+  sqlite3_close(db);
   const auto second = run_grid(workload, kWorkload, options);
   ASSERT_TRUE(second);
   std::size_t resumed = 0;
@@ -307,11 +303,11 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   EXPECT_EQ(second->digest(), first->digest());
   for (std::size_t i = 0; i < first->runs.size(); ++i)
     EXPECT_EQ(first->runs[i].measured.curves, second->runs[i].measured.curves);
-  // Another workload does not use these files.
+  // Another workload does not use these runs.
   const auto third = run_grid(workload, std::string(kWorkload) + "\n", options);
   ASSERT_TRUE(third);
   for (const GridRun& run : third->runs) EXPECT_FALSE(run.resumed);
-  fs::remove_all(folder);
+  fs::remove(file);
 }
 
 TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {

@@ -6,7 +6,7 @@
 #include "gate/history.h"
 #include "report/kinds.h"
 #include "report/page.h"
-#include "study/results_db.h"
+#include "store/run_store.h"
 
 namespace berth::fuzz {
 namespace {
@@ -59,9 +59,9 @@ void report_border(std::string_view input) {
 void results_border(std::string_view input) {
   const bool is_file = input.starts_with("SQLite format 3");
   const std::string path = is_file ? scratch_file("results.db", input) : database_of(std::string(input));
-  const auto db = study::ResultsDb::open_existing(path);
+  const auto db = store::RunStore::open_existing(path);
   if (!db) return require_line(db.error().line());
-  const auto records = db->records();
+  const auto records = db->records(store::RunKind::run);
   if (!records) require_line(records.error().line());
 }
 

@@ -33,7 +33,7 @@ dictionary() {
     vectors) sources='bench/conform engine/model' ;;
     gate) sources='bench/gate bench/run' ;;
     report) sources='bench/report bench/schema' ;;
-    results) sources='bench/study' ;;
+    results) sources='bench/store' ;;
     *) sources='engine/model engine/strategy' ;;
   esac
   printf '"%s"\n' 2147483648 4294967296 9223372036854775807 18446744073709551616 1e308 '\\u0000' '\\u001f' '\\ud83d\\ude00' > "$2"

@@ -266,47 +266,41 @@ TEST(History, DriftFindsTheCommitThatSlowedIt) {
   EXPECT_NE(text->find("quickstart/smoke schedule_ns.mean: "), std::string::npos) << *text;
   EXPECT_NE(text->find("worse) from commit c0ffee112 on"), std::string::npos) << *text;
   EXPECT_EQ(text->find("commit_ns.mean"), std::string::npos) << *text;
-  EXPECT_NE(text->find("in 24 lines of"), std::string::npos) << *text;
+  EXPECT_NE(text->find("in 24 runs of"), std::string::npos) << *text;
 }
 
-TEST(History, BadLinesAreNamed) {
+TEST(History, OtherFilesAndOlderHistoriesAreNamed) {
   const TemporaryFile file;
   Simulation simulation(2);
-  auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
-  ASSERT_TRUE(append_history(file.path(), *samples));
-  std::ofstream(file.path(), std::ios::app) << "{\"format\": \"berth-hist\n";
-  const auto text = drift_text(file.path(), {});
-  ASSERT_FALSE(text);
-  EXPECT_EQ(text.error().exit_code, kUsage);
-  EXPECT_EQ(text.error().error.place, "2:12");
+  const auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
+  for (const char* text : {"{\"format\": \"berth-history\", \"version\": 1}\n", "what somebody wants to keep"}) {
+    put(file.path(), text);
+    for (const auto& checked : {check_history(file.path()), append_history(file.path(), *samples)}) {
+      ASSERT_FALSE(checked);
+      EXPECT_EQ(checked.error().error.path, file.path());
+    }
+    const auto drift = drift_text(file.path(), {});
+    ASSERT_FALSE(drift);
+    EXPECT_EQ(drift.error().exit_code, kUsage);
+    EXPECT_EQ(io::read_file(file.path()).value_or(""), text) << "and left alone";
+  }
   EXPECT_FALSE(append_history("/no/such/folder/history", *samples));
 }
 
-TEST(History, MembersThatAreNotWhatTheyMustBeAreNamed) {
-  const TemporaryFile good, bad;
-  Simulation simulation(2);
-  ASSERT_TRUE(append_history(good.path(), *record_side(kOneCase, Side::base, 3, {}, simulation.world())));
-  const auto line = io::parse_json(io::read_file(good.path()).value_or(""), "line");
-  ASSERT_TRUE(line);
-  const auto refused = [&](const json::Value& value, const std::string& place) {
-    put(bad.path(), json::to_text(value) + "\n");
-    const auto text = drift_text(bad.path(), {});
-    ASSERT_FALSE(text) << place;
-    EXPECT_EQ(text.error().exit_code, kUsage);
-    EXPECT_NE(text.error().error.place.find(place), std::string::npos) << text.error().error.line();
-  };
-  for (const char* name : {"time", "case", "commit", "environment", "cpu", "medians"})
-    for (const json::Value& broken : {json::Value(), json::Value(3), json::Value::array()}) {
-      json::Value value = *line;
-      value.set(name, broken);
-      refused(value, name);
-    }
-  for (const json::Member& median : (*line)["medians"].members())
-    for (const json::Value& broken : {json::Value(), json::Value("x"), json::Value(-1), json::Value::array()}) {
-      json::Value value = *line;
-      value.find("medians")->set(median.key, broken);
-      refused(value, "medians." + median.key);
-    }
+TEST(History, ValuesThatNoMetricHasAreNamed) {
+  for (const Metric& metric : metrics()) {
+    const TemporaryFile file;
+    Simulation simulation(2);
+    auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
+    const auto found = (*samples)[0].second.values.find(metric.name);
+    if (found == (*samples)[0].second.values.end()) continue;
+    found->second.assign(3, -1);
+    ASSERT_TRUE(append_history(file.path(), *samples));
+    const auto drift = drift_text(file.path(), {});
+    ASSERT_FALSE(drift) << metric.name;
+    EXPECT_EQ(drift.error().exit_code, kUsage);
+    EXPECT_NE(drift.error().error.place.find(metric.name), std::string::npos) << drift.error().error.line();
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ gate 0 '^pass' --base "$fake" --head "$fake --scored 26100 --digest 00" --limit 
 gate 0 '^pass' --base "$fake" --head "$fake --schedule 275000" --effect 15%
 gate 0 '^pass' --base "$fake" --head "$fake" --workloads quickstart,storm:full --label smoke
 gate 3 '^regression: [0-9]+ regressions' --base "$fake" --head "$fake --schedule 300000 --scored 30000" \
-  --json verdict.json --markdown verdict.md --history history.jsonl --junit verdict.xml
+  --json verdict.json --markdown verdict.md --history history.db --junit verdict.xml
 grep -q '"result": "regression"' verdict.json || broken "verdict.json lacks the result"
 grep -q '| quickstart/smoke | nodes_scored | 26,000 | 30,000 |' verdict.md || broken "verdict.md lacks the regression"
 python3 - << 'PYTHON' || broken "JUnit's XML is not as it should be: $(head -c 2000 verdict.xml)"
@@ -59,7 +59,8 @@ assert "want ≤" in cases["nodes_scored"].find("failure").get("message")
 assert "the slower stage is schedule" in cases["schedule_ns.mean"].find("failure").text
 assert len(suite.findall("testcase/skipped")) == int(root.get("skipped"))
 PYTHON
-[ "$(wc -l < history.jsonl)" -eq 1 ] || broken "history.jsonl has not one line"
+[ "$(python3 -c 'import sqlite3; print(sqlite3.connect("history.db").execute("select count(*) from runs").fetchone()[0])')" = 1 ] ||
+  broken "history.db has not one run"
 gate 0 'evaluation_latency_ns.p99 +time' --list-metrics
 
 # A profile of the slower side: a stand-in for perf that runs the program, and none at all.
@@ -99,11 +100,11 @@ gate 0 'quickstart' record --binary "$fake --isa AVX2" -o avx2.json --repetition
 gate 4 "isa_path: 'AVX3' against 'AVX2'" compare base.json avx2.json && one_line
 gate 4 "isa_path: 'AVX3' against 'AVX2'" --baseline base.json --head "$fake --isa AVX2" && one_line
 gate 0 '^pass|inconclusive' compare base.json base.json --allow isa_path
-gate 0 '0 change points in 1 line' drift history.jsonl
+gate 0 '0 change points in 1 run' drift history.db
 
 # Bad input: one line, the right exit code, nothing overwritten.
-before=$(cat base.json verdict.json verdict.md history.jsonl | sha256sum)
-outputs="--json verdict.json --markdown verdict.md --history history.jsonl"
+before=$(cat base.json verdict.json verdict.md history.db | sha256sum)
+outputs="--json verdict.json --markdown verdict.md --history history.db"
 gate 2 'no base was named' && one_line
 gate 2 'more than one base' --base "$fake" --baseline base.json && one_line
 gate 1 'was killed by signal 11' --base "$fake --crash" --head "$fake" $outputs && one_line
@@ -125,9 +126,9 @@ sed 's/"version": 1/"version": 9/' base.json > version.json
 gate 2 'truncated.json' compare truncated.json base.json $outputs && one_line
 gate 2 'has version 9 of the baseline format' compare base.json version.json $outputs && one_line
 gate 2 'has version 9' --baseline version.json --head "$fake" $outputs && one_line
-gate 2 'is no baseline' compare base.json verdict.json --json other.json --markdown other.md --history other.jsonl && one_line
+gate 2 'is no baseline' compare base.json verdict.json --json other.json --markdown other.md --history other.db && one_line
 gate 1 'was killed by signal 11' record --binary "$fake --crash" -o base.json && one_line
-[ "$before" = "$(cat base.json verdict.json verdict.md history.jsonl | sha256sum)" ] || broken "a failed gate changed a file"
+[ "$before" = "$(cat base.json verdict.json verdict.md history.db | sha256sum)" ] || broken "a failed gate changed a file"
 
 # --base-rev: in a repository whose build makes the fake program, once good, once slow.
 if command -v cmake > /dev/null; then

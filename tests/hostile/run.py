@@ -100,7 +100,7 @@ def make_fixtures(folder, berth, tools):
     run("compare", small, "--quiet", "--seeds", "2", "--strategies", "best-fit,worst-fit", "--json",
         os.path.join(folder, "compare.json"))
     run("gate", "record", "--quiet", "--binary", os.path.join(folder, "..", "tools", "fake"), "-o",
-        os.path.join(folder, "base.json"), "--history", os.path.join(folder, "history.jsonl"), "--repetitions", "2")
+        os.path.join(folder, "base.json"), "--history", os.path.join(folder, "history.db"), "--repetitions", "2")
     run("import", os.path.join(folder, "cluster.json"), "-o", os.path.join(folder, "CLUSTER.json"))
 
 

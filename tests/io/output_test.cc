@@ -132,26 +132,6 @@ TEST_F(OutputTest, LeftOverHalvesGoAndThoseInUseStay) {
   EXPECT_EQ(text_of(in("r.json")), "whole");
 }
 
-TEST_F(OutputTest, OneOfManyIsWholeAndLeftOversOfAllAreRemovedAtOnce) {
-  put(in("a.json.part12-0"), "half"), put(in("b.json.part7"), "half");
-  put(in("c.json.partial"), "no other name"), put(in("part3.json"), "no other name");
-  fine(write_one_of_many(in("a.json"), "one"));
-  fine(write_one_of_many(in("a.json"), "two"));
-  EXPECT_EQ(text_of(in("a.json")), "two");
-  EXPECT_EQ(files(), 5U) << "what is left is not looked for with every file";
-  const int held = open(in("b.json.part7").c_str(), O_RDWR);
-  ASSERT_EQ(flock(held, LOCK_EX | LOCK_NB), 0);
-  remove_left_overs(folder_);
-  EXPECT_EQ(files(), 4U) << "what somebody holds stays";
-  EXPECT_TRUE(fs::exists(in("b.json.part7")));
-  close(held);
-  remove_left_overs(folder_);
-  EXPECT_EQ(files(), 3U);
-  EXPECT_FALSE(write_one_of_many(in("none/a.json"), "one"));
-  EXPECT_FALSE(write_one_of_many("/dev/full", "one"));
-  remove_left_overs(in("none"));
-}
-
 TEST_F(OutputTest, OneFileHasOneIdentity) {
   put(in("a"), "");
   fs::create_symlink("a", in("link"));

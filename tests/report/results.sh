@@ -25,7 +25,7 @@ make_results() {
   "$berth" compare --quiet --experiment openb-atc23 --pod-list "$scratch/pods.csv" --node-list "$scratch/nodes.csv" --seeds 2 \
     --strategies fgd,gpu-best-fit --json "$scratch/experiment.json" > "$scratch/out" || broken "the experiment failed: $(cat "$scratch/out")"
   for _ in 1 2 3; do
-    "$berth" gate record -o "$scratch/baseline.json" --repetitions 2 --history "$scratch/history.jsonl" --quiet > "$scratch/out" ||
+    "$berth" gate record -o "$scratch/baseline.json" --repetitions 2 --history "$scratch/history.db" --quiet > "$scratch/out" ||
       broken "berth gate record failed"
   done
   "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --json "$scratch/gate.json" > "$scratch/out" || [ $? -eq 4 ] ||
@@ -57,7 +57,7 @@ make_results() {
   results=()
   local name
   for name in first.json second.json study.json contention.json grid.json others.json life.json lives.json compared.json capacity.json minimum.json \
-    preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json history.jsonl baseline.json; do
+    preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json history.db baseline.json; do
     results+=("$scratch/$name")
   done
 }

@@ -74,22 +74,19 @@ TEST(Schema, NoBrokenMemberOfARunIsShown) {
 }
 
 TEST(Schema, ErrorsNameThePlace) {
-  const auto line = [](const char* medians, const char* more = "") {
-    return *io::parse_json(std::string(R"({"format": "berth-history", "version": 1, "case": "a", "time": "t",)") +
-                               R"( "commit": "c", "dirty": false, "repetitions": 3, "medians": )" + medians + more +
-                               "}",
-                           "line");
+  const auto study = [](const char* more) {
+    return *io::parse_json(std::string(R"({"format": "berth-study", "version": 1, "workload": "w")") + more + "}", "s");
   };
-  EXPECT_TRUE(check_schema(line(R"({"busy_seconds": 1.5})"), "berth-history", "h"));
-  EXPECT_TRUE(check_schema(line("{}", R"(, "of_a_newer_berth": [1])"), "berth-history", "h"));
-  EXPECT_TRUE(check_schema(line("7"), "of no schema", "h"));
+  EXPECT_TRUE(check_schema(study(R"(, "elapsed_seconds": 1.5)"), "berth-study", "s"));
+  EXPECT_TRUE(check_schema(study(R"(, "of_a_newer_berth": [1])"), "berth-study", "s"));
+  EXPECT_TRUE(check_schema(study(R"(, "settings": 7)"), "of no schema", "s"));
   for (const auto& [value, words] :
-       {std::pair(line("7"), "h:/medians: is an integer, not an object"),
-        std::pair(line(R"({"busy_seconds": "x"})"), "h:/medians/busy_seconds: is a string, not a number"),
-        std::pair(line("{}", R"(, "repetitions": -3)"), "h:/repetitions: is -3, below 0"),
-        std::pair(line("{}", R"(, "repetitions": 1.5)"), "h:/repetitions: is a number, not a whole number"),
-        std::pair(line("{}", R"(, "version": 2)"), "h:/version: is not 1")}) {
-    const auto refused = check_schema(value, "berth-history", "h");
+       {std::pair(study(R"(, "settings": 7)"), "s:/settings: is an integer, not a list"),
+        std::pair(study(R"(, "elapsed_seconds": "x")"), "s:/elapsed_seconds: is a string, not a number"),
+        std::pair(study(R"(, "repetitions": -3)"), "s:/repetitions: is -3, below "),
+        std::pair(study(R"(, "repetitions": 1.5)"), "s:/repetitions: is a number, not a whole number"),
+        std::pair(study(R"(, "version": 2)"), "s:/version: is not 1")}) {
+    const auto refused = check_schema(value, "berth-study", "s");
     ASSERT_FALSE(refused) << words;
     EXPECT_TRUE(refused.error().line().starts_with(words)) << refused.error().line();
   }

@@ -32,3 +32,17 @@ kill_a_run() {
   return 1
 }
 digest_of() { sed -nE 's/^  digest +([0-9a-f]+)$/\1/p' "$1"; }
+# runs_in FOLDER CONDITION: the number of stored runs of a sweep for which the condition in SQL holds.
+runs_in() {
+  python3 - "$1" "$2" << 'PYTHON'
+import glob, sqlite3, sys
+count = 0
+for file in glob.glob(sys.argv[1] + "/runs/*.db"):
+    try:
+        db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+        count += db.execute(f"select count(*) from runs where {sys.argv[2]}").fetchone()[0]
+    except sqlite3.OperationalError:  # begun, and not written yet
+        pass
+print(count)
+PYTHON
+}

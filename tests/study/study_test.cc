@@ -110,15 +110,12 @@ TEST(Records, AreReadAsTheyWereWritten) {
   Record record{
       std::string(32, 'a'),   "w", "full", {{"seed", "1"}}, 4, "partial", "interrupted", "d", "c", "b", "m", 1.5, 2.5,
       {{"placed_share", 0.1}}};
-  const auto again = parse_record(json::to_text(to_json(record)), "x");
+  record.processor_s = 0.25;
+  const auto again = store::parse_record(store::to_text(record), "x");
   ASSERT_TRUE(again);
-  EXPECT_EQ(json::to_text(to_json(*again)), json::to_text(to_json(record)));
-  json::Value other = to_json(record);
-  other.set("version", 2);
-  EXPECT_EQ(parse_record(json::to_text(other), "x.json").error().line(),
-            "x.json: is a record of version 2; this berth reads version 1; remove the file; its run is then repeated");
-  EXPECT_FALSE(parse_record("{", "x"));
-  EXPECT_FALSE(parse_record("[]", "x"));
+  EXPECT_EQ(store::to_text(*again), store::to_text(record));
+  EXPECT_FALSE(store::parse_record("{", "x"));
+  EXPECT_FALSE(store::parse_record("[]", "x"));
 }
 
 TEST(Benchstat, HasALinePerRunThatCounts) {

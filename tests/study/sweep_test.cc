@@ -1,4 +1,4 @@
-// Plans, records in a folder, job files, and the results of an analysis.
+// Plans, stores of runs in a folder, job files, and the results of an analysis.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,6 +40,12 @@ class Folder : public ::testing::Test {
     Sweep sweep = *Sweep::open(*plan_of(text), path("out"));
     EXPECT_TRUE(sweep.make_folder());
     return sweep;
+  }
+  /// The store that was begun last.
+  [[nodiscard]] std::string newest_file() const {
+    std::set<std::string> files;
+    for (const auto& entry : fs::directory_iterator(path("out/runs"))) files.insert(entry.path().string());
+    return *files.rbegin();
   }
   [[nodiscard]] static LocalOptions quiet(std::size_t processes) {
     LocalOptions out;
@@ -158,8 +164,9 @@ TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
   fs::remove_all(path("out"));
   const Sweep other = sweep_of(kTwelve);
   for (std::size_t i = 12; i-- > 0;) {
-    ASSERT_TRUE(run_local(other, {i}, quiet(1)));
-    if (i == 7) fs::remove(path("out/records/" + other.keys()[9] + ".json"));
+    const Sweep process = sweep_of(kTwelve);  // each has a file of its own
+    ASSERT_TRUE(run_local(process, {i}, quiet(1)));
+    if (i == 9) fs::remove(newest_file());
   }
   EXPECT_EQ(other.missing(false), std::vector<std::size_t>{9});
   EXPECT_NE(gather(other).digest, all.digest) << "one is missing";
@@ -233,23 +240,28 @@ TEST_F(Folder, ResultsBelongToTheContentOfATask) {
             2U);
 }
 
-TEST_F(Folder, RecordsThatAreNoneAreToldAndTheirTasksRepeated) {
-  const Sweep sweep = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..4\"\n");
-  ASSERT_TRUE(run_local(sweep, sweep.missing(false), quiet(2)));
-  const auto file = [&](std::size_t i) { return path("out/records/" + sweep.keys()[i] + ".json"); };
-  std::string text = *io::read_file(file(0));
-  std::ofstream(file(0)) << text.substr(0, text.size() / 2);
-  text = *io::read_file(file(1));
-  text.replace(text.find("\"version\":1"), 11, "\"version\":9");
-  std::ofstream(file(1)) << text;
-  fs::copy_file(file(3), file(2), fs::copy_options::overwrite_existing);
+TEST_F(Folder, FilesThatAreNoStoresAreReportedAndTheirTasksRepeated) {
+  const char* const kFour = "[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..4\"\n";
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Sweep sweep = sweep_of(kFour);
+    ASSERT_TRUE(run_local(sweep, {i}, quiet(1)));
+    if (i == 1) std::ofstream(newest_file(), std::ios::trunc) << "not a database, but a text";
+    if (i == 2) fs::resize_file(newest_file(), fs::file_size(newest_file()) / 2);
+  }
+  const Sweep sweep = sweep_of(kFour);
   const Gathered all = gather(sweep);
-  EXPECT_EQ(all.records.size(), 1U);
-  EXPECT_EQ(all.missing, 3U);
-  ASSERT_EQ(all.problems.size(), 3U);
-  EXPECT_NE(all.problems[1].find("is a record of version 9"), std::string::npos) << all.problems[1];
-  EXPECT_NE(all.problems[2].find("is the record of another run"), std::string::npos) << all.problems[2];
-  EXPECT_EQ(sweep.missing(false), (std::vector<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(all.records.size(), 2U);
+  ASSERT_EQ(all.problems.size(), 2U);
+  EXPECT_NE(all.problems[0].find("is no file of runs of berth"), std::string::npos) << all.problems[0];
+  EXPECT_EQ(sweep.missing(false), (std::vector<std::size_t>{1, 2}));
+}
+
+TEST_F(Folder, RunsOfAnOlderBerthAreRefused) {
+  fs::create_directories(path("out/records"));
+  const Sweep sweep = *Sweep::open(*plan_of(kTwelve), path("out"));
+  const auto made = sweep.make_folder();
+  ASSERT_FALSE(made);
+  EXPECT_NE(made.error().line().find("runs of an older berth"), std::string::npos) << made.error().line();
 }
 
 TEST_F(Folder, FailuresAreKeptWithTheirMessageAndRetriedOnRequest) {
@@ -267,8 +279,11 @@ TEST_F(Folder, FailuresAreKeptWithTheirMessageAndRetriedOnRequest) {
   EXPECT_NE(all.failed[0].message.find("nodes.json:/0/ID"), std::string::npos) << all.failed[0].message;
   EXPECT_TRUE(sweep.missing(false).empty());
   EXPECT_EQ(sweep.missing(true), std::vector<std::size_t>{0});
-  ASSERT_TRUE(sweep.keep_failure(1, "the process of the run was killed by signal 9 (Killed)"));
-  EXPECT_EQ(sweep.missing(true).size(), 2U);
+  // A failure does not replace a run that is fine.
+  const Record killed = sweep.failure_of(1, "the process of the run was killed by signal 9 (Killed)");
+  EXPECT_EQ(killed.key, sweep.keys()[1]);
+  ASSERT_TRUE(sweep.keep(std::span(&killed, 1)));
+  EXPECT_EQ(sweep.missing(true), std::vector<std::size_t>{0});
 }
 
 TEST_F(Folder, AnEstimateKeepsNothing) {

@@ -1,20 +1,23 @@
-#include "study/results_db.h"
+#include "store/run_store.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "io/output.h"
-#include "study/measures.h"
 
-namespace berth::study {
+namespace berth::store {
 namespace {
 
 constexpr const char* kFormat = "berth-results";
-constexpr int kVersion = 1, kWaitMs = 60'000;
+constexpr const char* kOther =
+    "name a file of runs that berth wrote, or a new one; histories in lines of JSON are not read";
+constexpr int kVersion = 2, kWaitMs = 60'000;
 
 /// A prepared statement; parameters are bound by position.
 class Statement {
@@ -57,41 +60,49 @@ class Statement {
   int at_ = 0;
 };
 
-/// SQL of the view `flat`, which has every measure as a column.
-std::string flat_sql() {
-  std::string out =
-      "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
-  for (const run::Measure& measure : measures())
-    out += fmt::format(", max(case when name = '{0}' then value end) as {0}", run::name_of(measure));
-  return out + " from runs left join results on run_id = runs.id group by runs.id";
+/// True if the name can stand in SQL without quotes, as those of all measures do.
+bool is_identifier(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 /// A file name for SQLite that cannot be mistaken for "", ":memory:" or a URI "file:...".
 std::string file_name(const std::string& path) { return path.starts_with('/') ? path : "./" + path; }
 
-}  // namespace
-
-void ResultsDb::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
-
-InputError ResultsDb::error(const std::string& doing) const {
-  return {path_, "", fmt::format("{}: {}", doing, sqlite3_errmsg(db_.get())),
-          "name a file that berth wrote with --results, or a new one on a disk with room"};
+Result<void> check_path(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return tl::unexpected(InputError{path, "", "is a folder, and runs are stored in a file",
+                                     "name a file; folders of runs that an older berth kept are not read"});
+  if (io::is_standard_output(path))
+    return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
+  return {};
 }
 
-Result<void> ResultsDb::execute(const std::string& sql) const {
+}  // namespace
+
+void RunStore::Close::operator()(sqlite3* db) const { sqlite3_close(db); }
+
+InputError RunStore::error(const std::string& doing) const {
+  return {path_, "", fmt::format("{}: {}", doing, sqlite3_errmsg(db_.get())),
+          "name a file of runs that berth wrote, or a new one on a disk with room"};
+}
+
+Result<void> RunStore::execute(const std::string& sql) const {
   if (sqlite3_exec(db_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     return tl::unexpected(error("cannot be written"));
   return {};
 }
 
-Result<void> ResultsDb::make_tables() const {
+Result<void> RunStore::make_tables() const {
   const char* const kTables =
       "create table about (key text primary key, value text not null);"
       "create table runs (id integer primary key, key text not null unique, workload text not null, label text not "
       "null,"
       " repetition integer not null, status text not null, message text not null, decisions_digest text not null,"
       " commit_id text not null, build text not null, machine text not null, started real not null, seconds real not "
-      "null);"
+      "null, kind text not null default 'run', detail text not null default '');"
       "create table parameters (run_id integer not null references runs(id), name text not null, value text not null,"
       " primary key (run_id, name)) without rowid;"
       "create table results (run_id integer not null references runs(id), name text not null, value real not null,"
@@ -99,8 +110,18 @@ Result<void> ResultsDb::make_tables() const {
       "create table measures (name text primary key, title text not null, unit text not null, direction integer not "
       "null);";
   if (auto fine = execute(kTables); !fine) return fine;
-  if (auto fine = execute(flat_sql()); !fine) return fine;
-  for (const run::Measure& measure : measures())
+  return execute(fmt::format("insert into about values ('format', '{}'), ('version', '{}')", kFormat, kVersion));
+}
+
+/// Adds the measures that the file does not have, and with them columns of the view `flat`: one row per run.
+Result<void> RunStore::add_measures(std::span<const run::Measure> measures) const {
+  std::set<std::string> known;
+  Statement before(db_.get(), "select name from measures");
+  while (before.step() == SQLITE_ROW) known.insert(before.text(0));
+  bool added = false;
+  for (const run::Measure& measure : measures) {
+    if (!known.insert(run::name_of(measure)).second) continue;
+    added = true;
     if (!Statement(db_.get(), "insert into measures values (?, ?, ?, ?)")
              .bind(run::name_of(measure))
              .bind(std::string(measure.title))
@@ -108,27 +129,34 @@ Result<void> ResultsDb::make_tables() const {
              .bind(std::int64_t{measure.direction})
              .done())
       return tl::unexpected(error("cannot be written"));
-  return execute(fmt::format("insert into about values ('format', '{}'), ('version', '{}')", kFormat, kVersion));
+  }
+  if (!added) return {};
+  std::string sql =
+      "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
+  Statement names(db_.get(), "select name from measures order by rowid");
+  while (names.step() == SQLITE_ROW)
+    if (const std::string name = names.text(0); is_identifier(name))
+      sql += fmt::format(", max(case when name = '{0}' then value end) as {0}", name);
+  return execute("drop view if exists flat;" + sql +
+                 " from runs left join results on run_id = runs.id group by runs.id");
 }
 
-Result<void> ResultsDb::check_version() const {
+Result<void> RunStore::check_version() {
   std::map<std::string, std::string> about;
   Statement rows(db_.get(), "select key, value from about");
   while (rows.step() == SQLITE_ROW) about[rows.text(0)] = rows.text(1);
-  if (about["format"] != kFormat)
-    return tl::unexpected(InputError{path_, "", "is no file of results of berth",
-                                     "name a file that berth wrote with --results, or a new one"});
-  if (about["version"] != std::to_string(kVersion))
+  if (about["format"] != kFormat) return tl::unexpected(InputError{path_, "", "is no file of runs of berth", kOther});
+  old_ = about["version"] == "1";
+  if (!old_ && about["version"] != std::to_string(kVersion))
     return tl::unexpected(InputError{
         path_, "", fmt::format("is version {} of {}; this berth knows version {}", about["version"], kFormat, kVersion),
         "use the berth that wrote it, or a new file"});
   return {};
 }
 
-Result<ResultsDb> ResultsDb::open(const std::string& path) {
-  if (io::is_standard_output(path))
-    return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
-  ResultsDb out;
+Result<RunStore> RunStore::open(const std::string& path, std::span<const run::Measure> measures) {
+  if (auto fine = check_path(path); !fine) return tl::unexpected(fine.error());
+  RunStore out;
   out.path_ = path;
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(file_name(path).c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -139,14 +167,20 @@ Result<ResultsDb> ResultsDb::open(const std::string& path) {
   Statement tables(db, "select count(*) from sqlite_master");
   const bool fresh = tables.step() == SQLITE_ROW && tables.integer(0) == 0;
   auto fine = fresh ? out.make_tables() : out.check_version();
+  if (fine && out.old_)
+    fine = out.execute(
+        "alter table runs add column kind text not null default 'run';"
+        "alter table runs add column detail text not null default '';"
+        "update about set value = '2' where key = 'version'");
+  if (fine) fine = out.add_measures(measures);
+  out.old_ = false;
   if (fine) fine = out.execute("commit");
   if (!fine) return tl::unexpected(fine.error());
   return out;
 }
 
-Result<void> ResultsDb::check(const std::string& path) {
-  if (io::is_standard_output(path))
-    return tl::unexpected(InputError{path, "", "is no place for a database", "name a file"});
+Result<void> RunStore::check(const std::string& path) {
+  if (auto fine = check_path(path); !fine) return tl::unexpected(fine.error());
   std::error_code error;
   if (std::filesystem::file_size(path, error) == 0 || error) return {};  // created or filled by open()
   const auto existing = open_existing(path);
@@ -154,8 +188,8 @@ Result<void> ResultsDb::check(const std::string& path) {
   return {};
 }
 
-Result<ResultsDb> ResultsDb::open_existing(const std::string& path) {
-  ResultsDb out;
+Result<RunStore> RunStore::open_existing(const std::string& path) {
+  RunStore out;
   out.path_ = path;
   sqlite3* db = nullptr;
   const int opened = sqlite3_open_v2(file_name(path).c_str(), &db, SQLITE_OPEN_READONLY, nullptr);
@@ -166,7 +200,7 @@ Result<ResultsDb> ResultsDb::open_existing(const std::string& path) {
   return out;
 }
 
-Result<bool> ResultsDb::add_one(const Record& record) const {
+Result<bool> RunStore::add_one(const Record& record) const {
   sqlite3* const db = db_.get();
   if (record.counts() || record.status == "partial") {
     Statement old(db, "select id from runs where key = ? and status = 'failed'");
@@ -177,10 +211,11 @@ Result<bool> ResultsDb::add_one(const Record& record) const {
           return tl::unexpected(error("cannot be written"));
     }
   }
-  Statement insert(db, "insert or ignore into runs values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(db, "insert or ignore into runs values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(record.key).bind(record.workload).bind(record.label).bind(record.repetition).bind(record.status);
   insert.bind(record.message).bind(record.digest).bind(record.commit).bind(record.build).bind(record.machine);
-  if (!insert.bind(record.started).bind(record.seconds).done()) return tl::unexpected(error("cannot be written"));
+  insert.bind(record.started).bind(record.seconds).bind(std::string(kind_name(record.kind))).bind(record.detail);
+  if (!insert.done()) return tl::unexpected(error("cannot be written"));
   if (sqlite3_changes(db) == 0) return false;
   const std::int64_t id = sqlite3_last_insert_rowid(db);
   for (const sim::Change& change : record.changes)
@@ -192,7 +227,7 @@ Result<bool> ResultsDb::add_one(const Record& record) const {
   return true;
 }
 
-Result<std::size_t> ResultsDb::add(std::span<const Record> records) {
+Result<std::size_t> RunStore::add(std::span<const Record> records) {
   if (auto fine = execute("begin immediate"); !fine) return tl::unexpected(fine.error());
   std::size_t added = 0;
   for (const Record& record : records) {
@@ -211,12 +246,14 @@ Result<std::size_t> ResultsDb::add(std::span<const Record> records) {
   return added;
 }
 
-Result<std::vector<Record>> ResultsDb::records() const {
+Result<std::vector<Record>> RunStore::records(RunKind kind) const {
   std::vector<Record> out;
   std::map<std::int64_t, std::size_t> by_id;
+  if (old_ && kind != RunKind::run) return out;
   Statement runs(db_.get(),
-                 "select id, key, workload, label, repetition, status, message, decisions_digest, commit_id, started, "
-                 "seconds, build, machine from runs order by id");
+                 fmt::format("select id, key, workload, label, repetition, status, message, decisions_digest, "
+                             "commit_id, started, seconds, build, machine, {} from runs {} order by id",
+                             old_ ? "''" : "detail", old_ ? "" : fmt::format("where kind = '{}'", kind_name(kind))));
   int step = SQLITE_ERROR;
   while ((step = runs.step()) == SQLITE_ROW) {
     by_id[runs.integer(0)] = out.size();
@@ -226,6 +263,7 @@ Result<std::vector<Record>> ResultsDb::records() const {
     record.digest = runs.text(7), record.commit = runs.text(8);
     record.started = runs.number(9), record.seconds = runs.number(10);
     record.build = runs.text(11), record.machine = runs.text(12);
+    record.kind = kind, record.detail = runs.text(13);
   }
   if (step != SQLITE_DONE) return tl::unexpected(error("cannot be read"));
   Statement parameters(db_.get(), "select run_id, name, value from parameters");
@@ -246,4 +284,4 @@ Result<std::vector<Record>> ResultsDb::records() const {
   return out;
 }
 
-}  // namespace berth::study
+}  // namespace berth::store
