@@ -46,7 +46,7 @@ std::string help_word(const OptionText& option) {
                      : option.value.starts_with("FLOAT")                                 ? "X"
                                                                                          : option.value;
   if (!option.values.empty()) word = fmt::format("{}", fmt::join(option.values, "|"));
-  return " " + word + (option.repeats ? "..." : "");
+  return " " + word + (option.repeats && !word.ends_with("...") ? "..." : "");
 }
 
 std::string about_of(const OptionText& option) {

@@ -18,7 +18,7 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 }  // namespace
 
 Outcome<Command> Command::parse(const std::string& text, bool stages) {
-  auto words = words_of(text);
+  auto words = split_shell_words(text);
   if (!words) return tl::unexpected(words.error());
   Command out;
   out.text_ = text;

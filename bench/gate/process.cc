@@ -219,7 +219,7 @@ Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::
   return out;
 }
 
-Outcome<std::vector<std::string>> words_of(const std::string& command) {
+Outcome<std::vector<std::string>> split_shell_words(const std::string& command) {
   std::vector<std::string> out;
   std::string word;
   bool in_word = false;

@@ -38,7 +38,7 @@ struct Captured {
 [[nodiscard]] Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder = "");
 
 /// Splits a command into words like a shell: at white space, with quotes and backslash. Errors: an open quote.
-[[nodiscard]] Outcome<std::vector<std::string>> words_of(const std::string& command);
+[[nodiscard]] Outcome<std::vector<std::string>> split_shell_words(const std::string& command);
 
 /// The last non-empty line of a text, at most 200 bytes of it.
 [[nodiscard]] std::string last_line(const std::string& text);

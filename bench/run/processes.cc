@@ -63,9 +63,9 @@ bool Processes::start(std::size_t id, const std::function<std::string()>& work) 
   return true;
 }
 
-void Processes::ask_to_stop() {
-  if (asked_) return;
-  asked_ = true;
+void Processes::request_stop() {
+  if (stop_requested_) return;
+  stop_requested_ = true;
   for (const Child& child : children_) kill(child.pid, SIGTERM);
 }
 
@@ -89,7 +89,7 @@ std::optional<Finished> Processes::next(double seconds) {
   const auto start = std::chrono::steady_clock::now();
   while (!children_.empty()) {
     // Ctrl-C also reaches the children; a signal to only this process is passed on.
-    if (interrupted()) stopped(), ask_to_stop();
+    if (interrupted()) stopped(), request_stop();
     std::vector<pollfd> files;
     for (const Child& child : children_) files.push_back({child.pipe, POLLIN, 0});
     const double left = seconds - seconds_since(start);

@@ -39,10 +39,10 @@ class Processes {
     std::string text;
   };
   Finished reap(std::size_t index);
-  void ask_to_stop();
+  void request_stop();
 
   std::vector<Child> children_;
-  bool asked_ = false;
+  bool stop_requested_ = false;
 };
 
 }  // namespace berth::run

@@ -72,11 +72,11 @@ TEST(Process, OutputAndPinningReachTheChild) {
 }
 
 TEST(Process, WordsAreSplitAsShellsDo) {
-  const auto words = words_of("  berth --isa 'AVX2 x' \"a \\\" b\" c\\ d '' ");
+  const auto words = split_shell_words("  berth --isa 'AVX2 x' \"a \\\" b\" c\\ d '' ");
   ASSERT_TRUE(words);
   EXPECT_EQ(*words, (std::vector<std::string>{"berth", "--isa", "AVX2 x", "a \" b", "c d", ""}));
   for (const char* bad : {"", "  ", "'open"}) {
-    const auto refused = words_of(bad);
+    const auto refused = split_shell_words(bad);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().exit_code, kUsage);
   }

@@ -45,6 +45,7 @@ done < <(grep -oE 'build/release/berth [a-z]+' README.md | awk '{print $2}' | so
 for command in $commands; do
   help=$("$berth" "$command" --help 2>&1) || broken "berth $command --help fails"
   grep -q '^Usage: ' <<< "$help" || broken "berth $command --help shows no usage"
+  ! grep -n -F -- ',......' <<< "$help" || broken "berth $command --help writes a list as ',......'"
 done
 
 # 4. Packages: bench/packages.txt against the table in bench/guide/packages.md and against what the build asks for.
