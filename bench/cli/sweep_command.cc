@@ -12,9 +12,9 @@
 #include "cli/common.h"
 #include "cli/count_allocations.h"
 #include "cli/outputs.h"
-#include "gate/process.h"
 #include "io/output.h"
 #include "run/interrupt.h"
+#include "run/programs.h"
 #include "run/progress.h"
 #include "run/report.h"
 #include "sim/cluster_path.h"
@@ -144,12 +144,12 @@ study::ArrayJob array_job(const Sweep& sweep, const SweepArguments& arguments, s
 
 /// Runs a program of another engine. Returns its output, or an error that names it.
 Result<std::string> ask(const std::vector<std::string>& command) {
-  auto answer = gate::capture(command);
+  auto answer = run::capture(command);
   if (!answer)
-    return tl::unexpected(InputError{command[0], "", answer.error().error.problem, "install it, or use --on local"});
+    return tl::unexpected(InputError{command[0], "", answer.error().problem, "install it, or use --on local"});
   if (!answer->end.fine())
     return tl::unexpected(
-        InputError{command[0], "", answer->end.words() + ": " + gate::last_line(answer->text), "see what it says"});
+        InputError{command[0], "", answer->end.words() + ": " + run::last_line(answer->text), "see what it says"});
   return answer->text;
 }
 
@@ -171,8 +171,8 @@ int submit_slurm(const Sweep& sweep, const study::ArrayJob& job, const SweepArgu
   static_cast<void>(std::fflush(stdout));
   run::Progress progress("runs", sweep.keys().size(), arguments.quiet);
   while (!run::interrupted()) {
-    const auto left = gate::capture({"squeue", "-h", "-j", number});
-    if (!left) return report_error({"squeue", "", left.error().error.problem, "see squeue -j " + number}, 1);
+    const auto left = run::capture({"squeue", "-h", "-j", number});
+    if (!left) return report_error({"squeue", "", left.error().problem, "see squeue -j " + number}, 1);
     // A job that is no longer known has ended.
     if (!left->end.fine() || left->text.empty()) break;
     progress.update(sweep.keys().size() - sweep.missing(false).size(), true);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "berth/result.h"
+#include "run/interrupt.h"
 
 namespace berth::gate {
 
@@ -13,6 +14,11 @@ struct Failure {
 };
 template <class T>
 using Outcome = tl::expected<T, Failure>;
+
+/// The failure of a program that was run: inconclusive if a signal ended it, else bad usage.
+[[nodiscard]] inline tl::unexpected<Failure> failure_of(const InputError& error) {
+  return tl::unexpected(Failure{run::interrupted() ? kInconclusive : kUsage, error});
+}
 
 [[nodiscard]] inline tl::unexpected<Failure> fail(int exit_code, std::string path, std::string problem,
                                                   std::string remedy, std::string place = "") {

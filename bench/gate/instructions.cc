@@ -63,16 +63,16 @@ constexpr Counter kPerf{
 /// Counts with one counter; nullopt if it is not installed or cannot count on this machine.
 Outcome<std::optional<InstructionCount>> count_by(const Counter& counter, const Command& command, const Case& what,
                                                   const MeasureOptions& options) {
-  const TemporaryFile json, log, counts;
+  const run::TemporaryFile json, log, counts;
   std::vector<std::string> arguments = counter.words(counts.path());
   const std::string program = arguments.front();
   for (std::string& word : command.arguments(what, json.path())) arguments.push_back(std::move(word));
   const bool forced = !command.is_template() && !command.has_word("--isa");
   if (forced) arguments.insert(arguments.end(), {"--isa", std::string(kPath)});
-  const auto end = run_process(
+  const auto end = run::run_program(
       arguments, {.folder = "", .log = log.path(), .timeout_seconds = 50 * options.timeout_seconds, .cores = 0});
-  if (!end && end.error().exit_code == kUsage) return std::nullopt;
-  if (!end) return tl::unexpected(end.error());
+  if (!end && !run::interrupted()) return std::nullopt;  // it is not installed
+  if (!end) return failure_of(end.error());
   const std::string text = io::read_file(counts.path()).value_or("");
   const bool ran = (end->fine() || end->exit_code == kRegression) &&
                    io::read_file(json.path()).value_or("").find_first_not_of(" \t\r\n") != std::string::npos;
@@ -80,7 +80,7 @@ Outcome<std::optional<InstructionCount>> count_by(const Counter& counter, const 
   if (!ran)
     return fail(kOwnFailure, command.text(),
                 fmt::format("under {} it {}: {}", program, end->words(),
-                            last_line(io::read_file(log.path()).value_or("") + "\n" + text)),
+                            run::last_line(io::read_file(log.path()).value_or("") + "\n" + text)),
                 "leave --instructions out for this case", what.name());
   const auto count = counter.count(text);
   if (!count || *count == 0) return std::nullopt;

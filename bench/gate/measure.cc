@@ -18,8 +18,8 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 }  // namespace
 
 Outcome<Command> Command::parse(const std::string& text, bool stages) {
-  auto words = split_shell_words(text);
-  if (!words) return tl::unexpected(words.error());
+  auto words = run::split_shell_words(text);
+  if (!words) return failure_of(words.error());
   Command out;
   out.text_ = text;
   out.words_ = std::move(*words);
@@ -53,13 +53,13 @@ std::vector<std::string> Command::arguments(const Case& what, const std::string&
 
 Outcome<json::Value> measure_once(const Command& command, const Case& what, const MeasureOptions& options,
                                   std::size_t cores) {
-  const TemporaryFile json, log;
-  const auto end = run_process(
+  const run::TemporaryFile json, log;
+  const auto end = run::run_program(
       command.arguments(what, json.path()),
       {.folder = "", .log = log.path(), .timeout_seconds = options.timeout_seconds, .cores = options.pin ? cores : 0});
-  if (!end) return tl::unexpected(end.error());
+  if (!end) return failure_of(end.error());
   const std::string place = what.name();
-  const std::string said = last_line(io::read_file(log.path()).value_or(""));
+  const std::string said = run::last_line(io::read_file(log.path()).value_or(""));
   const std::string said_words = said.empty() ? "" : fmt::format(": {}", said);
   if (end->timed_out)
     return fail(kOwnFailure, command.text(), fmt::format("took more than {:.0f} s", options.timeout_seconds),

@@ -1,8 +1,9 @@
 // Runs one repetition of a case: a command's process and its report.
 #pragma once
 
-#include "gate/process.h"
+#include "gate/failure.h"
 #include "gate/samples.h"
+#include "run/programs.h"
 
 namespace berth::gate {
 

@@ -18,23 +18,23 @@ Profile profile_once(const Command& command, const Case& what, const MeasureOpti
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == ' '; }, '-');
   const std::string file = folder + "/" + name + ".perf.data";
-  const TemporaryFile json, log;
+  const run::TemporaryFile json, log;
   std::vector<std::string> arguments = {"perf", "record", "-q", "-F", "999", "-g", "-o", file, "--"};
   for (std::string& word : command.arguments(what, json.path())) arguments.push_back(std::move(word));
-  const auto end = run_process(
+  const auto end = run::run_program(
       arguments, {.folder = "", .log = log.path(), .timeout_seconds = 5 * options.timeout_seconds, .cores = 0});
   if (!end) {
     out.text = "no profile: perf is not installed (apt-get install linux-perf)";
     return out;
   }
   if (!end->fine() && end->exit_code != kRegression) {
-    out.text =
-        fmt::format("no profile: perf record {}: {}", end->words(), last_line(io::read_file(log.path()).value_or("")));
+    out.text = fmt::format("no profile: perf record {}: {}", end->words(),
+                           run::last_line(io::read_file(log.path()).value_or("")));
     return out;
   }
   out.file = file;
   const auto report =
-      capture({"perf", "report", "--stdio", "--no-children", "-g", "none", "--percent-limit", "1", "-i", file});
+      run::capture({"perf", "report", "--stdio", "--no-children", "-g", "none", "--percent-limit", "1", "-i", file});
   int lines = 0;
   for (const std::string_view line : base::split(report ? report->text : "", '\n')) {
     if (line.empty() || line.starts_with('#') || lines == kLines) continue;

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "gate/process.h"
 #include "io/files.h"
+#include "run/programs.h"
 
 namespace berth::gate {
 namespace {
@@ -16,9 +16,9 @@ constexpr const char* kOption = "--base-rev";
 
 Outcome<std::string> git(std::vector<std::string> arguments, const std::string& folder = "") {
   arguments.insert(arguments.begin(), "git");
-  auto done = capture(arguments, folder);
+  auto done = run::capture(arguments, folder);
   if (!done) return fail(kUsage, "berth gate", "git is not installed", "apt-get install git", kOption);
-  if (!done->end.fine()) return fail(kUsage, "git", last_line(done->text), "", kOption);
+  if (!done->end.fine()) return fail(kUsage, "git", run::last_line(done->text), "", kOption);
   return done->text;
 }
 
@@ -26,7 +26,7 @@ Outcome<std::string> git(std::vector<std::string> arguments, const std::string& 
 class WorkTree {
  public:
   WorkTree(std::string root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
-  ~WorkTree() { static_cast<void>(capture({"git", "worktree", "remove", "--force", path_}, root_)); }
+  ~WorkTree() { static_cast<void>(run::capture({"git", "worktree", "remove", "--force", path_}, root_)); }
   WorkTree(const WorkTree&) = delete;
   WorkTree& operator=(const WorkTree&) = delete;
 
@@ -49,7 +49,7 @@ Outcome<std::string> build_revision(const std::string& revision, const std::func
   if (!changes) return changes;
   if (!changes->empty())
     return fail(kUsage, "berth gate",
-                fmt::format("the work tree has changes that are not committed ({})", last_line(*changes)),
+                fmt::format("the work tree has changes that are not committed ({})", run::last_line(*changes)),
                 "commit or stash them, so that the comparison is one of two commits", kOption);
 
   const fs::path folder = fs::path(*root) / "build" / "gate" / commit->substr(0, 12);
@@ -60,18 +60,19 @@ Outcome<std::string> build_revision(const std::string& revision, const std::func
   fs::create_directories(folder, error);
   fs::remove(log, error);
   say(fmt::format("building {} ({}), once; its log is {}", revision, commit->substr(0, 12), log));
-  static_cast<void>(capture({"git", "worktree", "remove", "--force", tree}, *root));  // left over from a killed build
+  static_cast<void>(
+      run::capture({"git", "worktree", "remove", "--force", tree}, *root));  // left over from a killed build
   if (auto added = git({"worktree", "add", "--force", "--detach", tree, *commit}, *root); !added)
     return fail(kOwnFailure, "berth gate", added.error().error.problem, "see `git worktree list`", kOption);
   const WorkTree removed_at_the_end(*root, tree);
   for (const std::vector<std::string>& step :
        {std::vector<std::string>{"cmake", "-S", tree, "--preset", "release", "-DBERTH_BUILD_TESTS=OFF"},
         std::vector<std::string>{"cmake", "--build", tree + "/build/release", "--target", "berth_program"}}) {
-    const auto end = run_process(step, {.folder = tree, .log = log, .timeout_seconds = 0, .cores = 0});
-    if (!end) return end.map([](const ProcessEnd&) { return std::string(); });
+    const auto end = run::run_program(step, {.folder = tree, .log = log, .timeout_seconds = 0, .cores = 0});
+    if (!end) return failure_of(end.error());
     if (!end->fine())
       return fail(kOwnFailure, "berth gate",
-                  fmt::format("building {} failed: {}", revision, last_line(io::read_file(log).value_or(""))),
+                  fmt::format("building {} failed: {}", revision, run::last_line(io::read_file(log).value_or(""))),
                   "see " + log, kOption);
   }
   fs::copy_file(fs::path(tree) / "build" / "release" / "berth", program, fs::copy_options::overwrite_existing, error);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "io/files.h"
 #include "report/page.h"
+#include "run/processes.h"
 
 namespace berth::profile {
 
@@ -66,18 +66,14 @@ PerfSampler::PerfSampler() {
     return;
   }
   const std::string pid = std::to_string(getpid());
-  const pid_t parent = getpid();
-  child_ = fork();
-  if (child_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // its samples are useless without this process
-    if (getppid() != parent) _exit(127);
+  child_ = run::start_child([&] {
     dup2(ends[1], STDERR_FILENO);
     const int nothing = open("/dev/null", O_WRONLY);
     dup2(nothing, STDOUT_FILENO);
     execlp("perf", "perf", "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,8192", "-o",
            samples_.path().c_str(), "-p", pid.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
+    return 127;
+  });
   close(ends[1]);
   // If perf cannot sample, it ends at once with a reason; else it keeps the pipe open without output.
   std::string said;
@@ -112,9 +108,9 @@ PerfSampler::~PerfSampler() { end(); }
 Stacks PerfSampler::stop() {
   if (child_ <= 0) return {};
   end();
-  const gate::TemporaryFile text;
-  const auto done = gate::run_process({"perf", "script", "--no-inline", "-i", samples_.path(), "-F", "comm,ip,sym"},
-                                      {.log = text.path(), .errors = false});
+  const run::TemporaryFile text;
+  const auto done = run::run_program({"perf", "script", "--no-inline", "-i", samples_.path(), "-F", "comm,ip,sym"},
+                                     {.log = text.path(), .errors = false});
   Stacks out = collapse_perf_script(done ? io::read_file(text.path()).value_or("") : "");
   if (out.empty()) why_ = "perf took no samples";
   return out;

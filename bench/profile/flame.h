@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "gate/process.h"
 #include "profile/session.h"
+#include "run/programs.h"
 
 namespace berth::profile {
 
@@ -26,7 +26,7 @@ class PerfSampler {
  private:
   void end();
   pid_t child_ = -1;
-  gate::TemporaryFile samples_;
+  run::TemporaryFile samples_;
   std::string why_;
 };
 

@@ -31,6 +31,20 @@ bool write_all(int file, std::string_view text) {
 
 }  // namespace
 
+int start_child(const std::function<int()>& work) {
+  const int parent = getpid(), pid = fork();
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);  // the parent ended before the line above
+  // _exit, also after an exception: no destructors of the parent run here, and its buffers are not written again.
+  int code = 1;
+  try {
+    code = work();
+  } catch (...) {
+  }
+  _exit(code);
+}
+
 Processes::~Processes() {
   for (const Child& child : children_) kill(child.pid, SIGKILL);
   while (!children_.empty()) static_cast<void>(reap(children_.size() - 1));
@@ -40,23 +54,14 @@ bool Processes::start(std::size_t id, const std::function<std::string()>& work) 
   int ends[2];
   if (pipe(ends) != 0) return false;
   static_cast<void>(std::fflush(nullptr));  // else the child would print it again
-  const int parent = getpid(), pid = fork();
+  const int pid = start_child([&] {
+    std::signal(SIGPIPE, SIG_IGN);
+    close(ends[0]);
+    return write_all(ends[1], work()) ? 0 : 1;
+  });
   if (pid < 0) {
     close(ends[0]), close(ends[1]);
     return false;
-  }
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent, the answer is useless
-    if (getppid() != parent) _exit(1);
-    std::signal(SIGPIPE, SIG_IGN);
-    close(ends[0]);
-    // _exit, also after an exception: no destructors of the parent run here, and its buffers are not written again.
-    int code = 1;
-    try {
-      code = write_all(ends[1], work()) ? 0 : 1;
-    } catch (...) {
-    }
-    _exit(code);
   }
   close(ends[1]);
   children_.push_back({id, pid, ends[0], {}});

@@ -10,6 +10,11 @@
 
 namespace berth::run {
 
+/// Forks. Returns the child's process id, or -1 with the reason in errno. In the child `work` runs, and its result is
+/// the exit code; no destructors of this process run there. The child is killed when this process ends, even by
+/// SIGKILL.
+[[nodiscard]] int start_child(const std::function<int()>& work);
+
 struct Finished {
   std::size_t id = 0;
   std::string text;     ///< returned by the child

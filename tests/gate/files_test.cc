@@ -6,10 +6,10 @@
 
 #include "gate/baseline.h"
 #include "gate/history.h"
-#include "gate/process.h"
 #include "gate/simulated.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "run/programs.h"
 
 namespace berth::gate {
 namespace {
@@ -28,7 +28,7 @@ void put(const std::string& path, const std::string& text) { std::ofstream(path)
 TEST(Baseline, IsReadAsItWasWritten) {
   Simulation simulation(1);
   const Baseline wrote = recorded(simulation);
-  const TemporaryFile file;
+  const run::TemporaryFile file;
   put(file.path(), baseline_text(wrote));
   const auto read = read_baseline(file.path());
   ASSERT_TRUE(read) << read.error().error.line();
@@ -51,7 +51,7 @@ TEST(Baseline, BadFilesAreRefused) {
     std::string text = good;
     return text.replace(text.find(from), from.size(), to);
   };
-  const TemporaryFile file;
+  const run::TemporaryFile file;
   for (const auto& [text, words] :
        {std::pair(good.substr(0, good.size() / 2), ""), std::pair(std::string(), ""),
         std::pair(std::string("[]"), "is no baseline"),
@@ -133,7 +133,7 @@ void for_each_member(json::Value& value, const std::string& path,
 /// with the undamaged one, must be refused or at least not pass. Exception: paths that end with one of `not_compared`,
 /// which only document the origin of a file.
 void expect_never_a_pass(const std::string& whole, const std::vector<std::string>& not_compared) {
-  const TemporaryFile good_file, bad_file;
+  const run::TemporaryFile good_file, bad_file;
   put(good_file.path(), whole);
   const auto good = read_baseline(good_file.path());
   ASSERT_TRUE(good) << good.error().error.line();
@@ -227,7 +227,7 @@ TEST(Broken, SamplesMustBeThereForEveryRepetition) {
   Simulation simulation(1);
   const std::string good = baseline_text(recorded(simulation, Side::base, 3));
   const auto parsed = io::parse_json(good, "good");
-  const TemporaryFile file;
+  const run::TemporaryFile file;
   for (const Metric& metric : metrics()) {
     json::Value value = *parsed;
     json::Value& samples = *value.find("cases")->items()[0].find("samples");
@@ -251,7 +251,7 @@ TEST(Broken, SamplesMustBeThereForEveryRepetition) {
 }
 
 TEST(History, DriftFindsTheCommitThatSlowedIt) {
-  const TemporaryFile file;
+  const run::TemporaryFile file;
   Simulation simulation(2);
   for (int night = 0; night < 24; ++night) {
     simulation.base.schedule_factor = night < 12 ? 1 : 1.15;
@@ -270,7 +270,7 @@ TEST(History, DriftFindsTheCommitThatSlowedIt) {
 }
 
 TEST(History, OtherFilesAndOlderHistoriesAreNamed) {
-  const TemporaryFile file;
+  const run::TemporaryFile file;
   Simulation simulation(2);
   const auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
   for (const char* text : {"{\"format\": \"berth-history\", \"version\": 1}\n", "what somebody wants to keep"}) {
@@ -289,7 +289,7 @@ TEST(History, OtherFilesAndOlderHistoriesAreNamed) {
 
 TEST(History, ValuesThatNoMetricHasAreNamed) {
   for (const Metric& metric : metrics()) {
-    const TemporaryFile file;
+    const run::TemporaryFile file;
     Simulation simulation(2);
     auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
     const auto found = (*samples)[0].second.values.find(metric.name);

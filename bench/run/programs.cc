@@ -1,11 +1,10 @@
-#include "gate/process.h"
+#include "run/programs.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +19,9 @@
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "run/interrupt_hook.h"
+#include "run/processes.h"
 
-namespace berth::gate {
+namespace berth::run {
 namespace {
 
 using Steady = std::chrono::steady_clock;
@@ -56,7 +56,7 @@ bool wait_for(pid_t pid, double timeout_seconds, int& status) {
                                        std::chrono::duration<double>(timeout_seconds > 0 ? timeout_seconds : kForEver));
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // -1 on old kernels: polls every 5 ms
   bool ended = false;
-  while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end && !run::interrupted()) {
+  while (!(ended = waitpid(pid, &status, WNOHANG) == pid) && Steady::now() < end && !interrupted()) {
     // A signal ends poll(), but not if it came just before, hence 100 ms.
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Steady::now()).count() + 1;
     pollfd what{handle, POLLIN, 0};
@@ -82,7 +82,7 @@ void end_at_once() {
 }
 
 void remember_file(const std::string& path) {
-  run::set_end_hook(end_at_once);
+  set_end_hook(end_at_once);
   for (OwnFile& file : g_files)
     if (path.size() < sizeof file.path && !file.taken.exchange(true)) {
       std::memcpy(file.path, path.c_str(), path.size() + 1);
@@ -114,7 +114,7 @@ void end_group(pid_t pid, int patience_ms, int& status) {
 
 }  // namespace
 
-std::string ProcessEnd::words() const {
+std::string ProgramEnd::words() const {
   if (timed_out) return "took too long and was ended";
   if (signal != 0) return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
   return fmt::format("ended with exit code {}", exit_code);
@@ -123,7 +123,7 @@ std::string ProcessEnd::words() const {
 namespace {
 
 /// In the child of a fork: executes the program, or returns on failure. Only async-signal-safe calls.
-void become(const ProcessOptions& options, char* const* argv) {
+void become(const ProgramOptions& options, char* const* argv) {
   const char* const log = options.log.empty() ? "/dev/null" : options.log.c_str();
   const auto open_as = [](const char* path, int flags, int file) {
     const int opened = open(path, flags | O_CLOEXEC, 0644);
@@ -138,18 +138,16 @@ void become(const ProcessOptions& options, char* const* argv) {
 
 /// Starts a program in a new process group, so that its children can be ended with it. It is killed whenever this
 /// process ends. Returns its pid, or -1 and the reason in `error`.
-pid_t start(const ProcessOptions& options, char* const* argv, int& error) {
+pid_t start(const ProgramOptions& options, char* const* argv, int& error) {
   int ends[2];  // pipe: closed by the kernel at a successful exec; else it carries the error
   if (pipe2(ends, O_CLOEXEC) != 0) return error = errno, -1;
-  const pid_t parent = getpid(), pid = fork();
-  if (pid == 0) {
+  const pid_t pid = start_child([&] {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent) become(options, argv);
+    become(options, argv);
     const int why = errno;
     [[maybe_unused]] const ssize_t told = write(ends[1], &why, sizeof why);
-    _exit(127);
-  }
+    return 127;
+  });
   error = errno;
   close(ends[1]);
   int why = 0;
@@ -166,7 +164,7 @@ pid_t start(const ProcessOptions& options, char* const* argv, int& error) {
 
 }  // namespace
 
-Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+Result<ProgramEnd> run_program(const std::vector<std::string>& arguments, const ProgramOptions& options) {
   std::vector<char*> argv;
   for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
   argv.push_back(nullptr);
@@ -176,20 +174,21 @@ Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const
     return start(options, argv.data(), error);
   }();
   if (pid < 0)
-    return fail(kUsage, arguments.front(), fmt::format("cannot be run: {}", strerror(error)),
-                "name a program that exists and may be executed");
-  run::set_end_hook(end_at_once);
+    return tl::unexpected(InputError{arguments.front(), "", fmt::format("cannot be run: {}", strerror(error)),
+                                     "name a program that exists and may be executed"});
+  set_end_hook(end_at_once);
   g_child.store(pid);
   int status = 0;
-  ProcessEnd out;
+  ProgramEnd out;
   if (!wait_for(pid, options.timeout_seconds, status)) {
-    run::stopped();
-    out.timed_out = !run::interrupted();
+    stopped();
+    out.timed_out = !interrupted();
     end_group(pid, kEndPatienceMs, status);
   }
   g_child.store(0);
-  if (run::interrupted())
-    return fail(kInconclusive, "berth gate", "interrupted; its processes were ended", "nothing was judged");
+  if (interrupted())
+    return tl::unexpected(
+        InputError{"berth", "", fmt::format("interrupted while {} ran, which was ended", arguments.front()), ""});
   if (WIFSIGNALED(status))
     out.exit_code = -1, out.signal = WTERMSIG(status);
   else
@@ -210,16 +209,16 @@ TemporaryFile::~TemporaryFile() {
   std::filesystem::remove(path_, ignored);
 }
 
-Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder) {
+Result<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder) {
   const TemporaryFile log;
-  auto end = run_process(arguments, {.folder = folder, .log = log.path()});
+  auto end = run_program(arguments, {.folder = folder, .log = log.path()});
   if (!end) return tl::unexpected(end.error());
   Captured out{*end, io::read_file(log.path()).value_or("")};
   while (!out.text.empty() && std::isspace(static_cast<unsigned char>(out.text.back())) != 0) out.text.pop_back();
   return out;
 }
 
-Outcome<std::vector<std::string>> split_shell_words(const std::string& command) {
+Result<std::vector<std::string>> split_shell_words(const std::string& command) {
   std::vector<std::string> out;
   std::string word;
   bool in_word = false;
@@ -242,9 +241,10 @@ Outcome<std::vector<std::string>> split_shell_words(const std::string& command) 
       word += c;
   }
   if (quote != 0)
-    return fail(kUsage, "berth gate", fmt::format("the command {} has an open quote", command), "close it");
+    return tl::unexpected(
+        InputError{"berth", "", fmt::format("the command {} has an open quote", command), "close it"});
   if (in_word) out.push_back(word);
-  if (out.empty()) return fail(kUsage, "berth gate", "a command is empty", "name the program to measure");
+  if (out.empty()) return tl::unexpected(InputError{"berth", "", "a command is empty", "name the program to run"});
   return out;
 }
 
@@ -256,4 +256,4 @@ std::string last_line(const std::string& text) {
   return text.substr(begin, std::min<std::size_t>(200, end + 1 - begin));
 }
 
-}  // namespace berth::gate
+}  // namespace berth::run

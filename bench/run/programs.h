@@ -1,14 +1,14 @@
-// Runs processes: pinned to cores, ended if they take too long. Each repetition is a new process.
+// Runs programs: pinned to cores, ended if they take too long.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "gate/failure.h"
+#include "berth/result.h"
 
-namespace berth::gate {
+namespace berth::run {
 
-struct ProcessOptions {
+struct ProgramOptions {
   std::string folder;          ///< current folder of the process; "": the caller's
   std::string log;             ///< file for its standard output and error; "": dropped
   bool errors = true;          ///< false: its standard error is dropped
@@ -16,7 +16,7 @@ struct ProcessOptions {
   std::size_t cores = 0;       ///< pin to the last `cores` cores of this process; 0: all
 };
 
-struct ProcessEnd {
+struct ProgramEnd {
   int exit_code = 0;  ///< -1 if a signal ended it
   int signal = 0;
   bool timed_out = false;
@@ -26,19 +26,19 @@ struct ProcessEnd {
 };
 
 /// Runs `arguments[0]` (found in PATH if it has no '/') to its end, in a new process group. It is killed when this
-/// process ends, even by SIGKILL. Errors: no such program (kUsage); a signal came meanwhile: the group is ended
-/// (kInconclusive).
-[[nodiscard]] Outcome<ProcessEnd> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options);
+/// process ends, even by SIGKILL. Errors: no such program; a signal came meanwhile (run::interrupted()), and the group
+/// is ended.
+[[nodiscard]] Result<ProgramEnd> run_program(const std::vector<std::string>& arguments, const ProgramOptions& options);
 
 /// The same, with standard output and error as text, without trailing white space.
 struct Captured {
-  ProcessEnd end;
+  ProgramEnd end;
   std::string text;
 };
-[[nodiscard]] Outcome<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder = "");
+[[nodiscard]] Result<Captured> capture(const std::vector<std::string>& arguments, const std::string& folder = "");
 
 /// Splits a command into words like a shell: at white space, with quotes and backslash. Errors: an open quote.
-[[nodiscard]] Outcome<std::vector<std::string>> split_shell_words(const std::string& command);
+[[nodiscard]] Result<std::vector<std::string>> split_shell_words(const std::string& command);
 
 /// The last non-empty line of a text, at most 200 bytes of it.
 [[nodiscard]] std::string last_line(const std::string& text);
@@ -56,4 +56,4 @@ class TemporaryFile {
   std::string path_;
 };
 
-}  // namespace berth::gate
+}  // namespace berth::run
