@@ -71,23 +71,34 @@ for folder in engine/*/; do
   grep -q "\`$name\`" engine/README.md || broken "engine/README.md: does not mention $name"
 done
 
-# 6. Layers: a folder of engine/ includes only lower ones. The map in engine/README.md says which these are.
-declare -A layers=()
-while read -r name number; do layers[$name]=$number; done < <(
-  awk '/^ +[0-9]+  [a-z]/ {number = $1; sub(/^ +[0-9]+ +/, ""); sub(/   .*/, ""); for (i = 1; i <= NF; ++i) print $i, number}' engine/README.md)
-[ "${layers[api]:-0}" -gt "${layers[base]:-0}" ] || broken "engine/README.md: has no map of layers"
-layer() { echo "${layers[$1]:-none}"; }
-for folder in engine/*/; do
-  name=$(basename "$folder")
-  [ "$name" = cmake ] && continue
-  own=$(layer "$name")
-  [ "$own" != none ] || { broken "$folder: is in no layer (engine/README.md)"; continue; }
-  while IFS=: read -r file include; do
-    other=$(layer "$include")
-    [ "$other" = none ] && continue
-    [ "$include" = "$name" ] || [ "$other" -lt "$own" ] || broken "$file: includes $include/, which is not below $name/"
-  done < <(grep -rnoE '^#include "[a-z_]+/' --include='*.h' --include='*.cc' "$folder" | sed -E 's/^([^:]+):[0-9]+:#include "([a-z_]+)\//\1:\2/')
-done
+# 6. Layers: a folder of engine/ or bench/ includes only lower ones there. The map in README.md says which these are, and
+# no folder of engine/ includes one of bench/.
+check_layers() {  # FOLDER, and a pair of folders of which the first is higher
+  declare -A layers=()
+  local name number folder own file include other
+  while read -r name number; do layers[$name]=$number; done < <(
+    awk '/^ +[0-9]+  [a-z]/ {
+      number = $1; sub(/^ +[0-9]+ +/, ""); sub(/   .*/, "")
+      for (i = 1; i <= NF; ++i) print $i, number
+    }' "$1/README.md")
+  [ "${layers[$2]:-0}" -gt "${layers[$3]:-0}" ] || broken "$1/README.md: has no map of layers"
+  for folder in "$1"/*/; do
+    name=$(basename "$folder")
+    [ -n "$(find "$folder" -name '*.cc' -print -quit)" ] || continue
+    own=${layers[$name]:-none}
+    [ "$own" != none ] || { broken "$folder: is in no layer ($1/README.md)"; continue; }
+    while IFS=: read -r file include; do
+      other=${layers[$include]:-none}
+      [ "$other" = none ] && continue
+      [ "$include" = "$name" ] || [ "$other" -lt "$own" ] || broken "$file: includes $include/, which is not below $name/"
+    done < <(grep -rnoE '^#include "[a-z_]+/' --include='*.h' --include='*.cc' "$folder" |
+      sed -E 's/^([^:]+):[0-9]+:#include "([a-z_]+)\//\1:\2/')
+  done
+}
+check_layers engine api base
+check_layers bench cli run
+while read -r file; do broken "$file: includes the benchmark"; done < <(
+  grep -rlE "^#include \"($(find bench -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | paste -sd'|'))/" --include='*.h' --include='*.cc' engine include)
 
 # 7. Every rule that something cites is in tests/spec.
 while read -r citation; do broken "$citation"; done < <(tests/spec/find.sh --unknown)
