@@ -80,22 +80,34 @@ void read_object(tables::StateStore& store, const model::Allocation& object, con
 
 namespace {
 
+TaskStatus status_of(const model::TaskState& told) {
+  TaskStatus status;
+  status.state = told.state == "running" ? TaskState::running
+                 : told.state == "dead"  ? TaskState::dead
+                                         : TaskState::pending;
+  status.failed = told.failed, status.restarts = static_cast<std::uint32_t>(told.restarts);
+  status.started_at = told.started_at.ns, status.finished_at = told.finished_at.ns;
+  status.last_restart = told.last_restart.ns;
+  return status;
+}
+
 /// Appends the reported states of the allocation's tasks, if all have one.
 void read_statuses(const Snapshot& state, AllocRow row, const model::TaskGroup& group, ServerAlloc& s,
                    ServerAllocs& out) {
   s.statuses_begin = static_cast<std::uint32_t>(out.statuses.size());
-  const model::Allocation alloc = tables::to_alloc(state, row);
+  const model::Allocation* const object = state.allocs.cold[row].get();
+  const auto report = object ? std::nullopt : state.allocs.report_of(row);
   for (const model::Task& task : group.tasks) {
-    const auto found = alloc.task_states.find(task.name);
-    if (found == alloc.task_states.end() || !found->second) return out.statuses.resize(s.statuses_begin);
-    const model::TaskState& told = *found->second;
-    TaskStatus& status = out.statuses.emplace_back();
-    status.state = told.state == "running" ? TaskState::running
-                   : told.state == "dead"  ? TaskState::dead
-                                           : TaskState::pending;
-    status.failed = told.failed, status.restarts = static_cast<std::uint32_t>(told.restarts);
-    status.started_at = told.started_at.ns, status.finished_at = told.finished_at.ns;
-    status.last_restart = told.last_restart.ns;
+    if (object) {
+      const auto found = object->task_states.find(task.name);
+      if (found == object->task_states.end() || !found->second) return out.statuses.resize(s.statuses_begin);
+      out.statuses.push_back(status_of(*found->second));
+    } else {
+      if (!report || report->task == tables::kEmptySymbol || state.text(report->task) != task.name)
+        return out.statuses.resize(s.statuses_begin);
+      TaskStatus& status = out.statuses.emplace_back(report->status());
+      status.event = tables::TaskEvent::none, status.event_at = tables::kNoTime;
+    }
   }
   s.statuses_count = static_cast<std::uint32_t>(group.tasks.size());
   if (row < state.allocs.logs.size()) s.log = state.allocs.logs[row];

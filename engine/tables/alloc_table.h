@@ -16,6 +16,7 @@
 //   create_index       8  index of the commit that made it                 insert
 //   modify_index       8  index of the last change                         every change
 //   cold               -  rest of the API object, null for plain rows      insert, updates
+//   rest               -  data of imported rows that no rule reads         loading; dropped by changes
 //   stamp             20  times of creation and last change, evaluation    with a history only: insert; every change
 //   logs              16  events of tasks; empty unless they are stored    client reports
 //   planned_jobs      16  the job as the last plan had it                  plan applier, if requested
@@ -100,6 +101,12 @@ struct AllocStamp {
 #pragma pack(pop)
 static_assert(sizeof(AllocStamp) == 20);
 
+/// Data of an imported allocation without a column. No rule reads it; exports and the API give it back unchanged.
+struct AllocRest {
+  json::Value resources, shared_resources, task_resources, extra;
+  json::Value network_status, events;  ///< of the client's last report; `events` of the only task
+};
+
 struct AllocTable {
   CowVector<base::Uuid, 1024> id;
   CowVector<NodeRow, 1024> node;
@@ -115,8 +122,9 @@ struct AllocTable {
   SparseColumn<AllocRelations> relations;
   CowVector<std::uint64_t, 1024> create_index, modify_index;
   SparseColumn<std::shared_ptr<const model::Allocation>> cold;
-  CowVector<AllocStamp, 1024> stamp;   ///< empty without a history
-  CowVector<ReportRow, 512> reported;  ///< rows past its end: nothing reported
+  SparseColumn<std::shared_ptr<const AllocRest>> rest;  ///< only of rows without an API object
+  CowVector<AllocStamp, 1024> stamp;                    ///< empty without a history
+  CowVector<ReportRow, 512> reported;                   ///< rows past its end: nothing reported
   SparseColumn<ReportMore> reported_more;
   /// Metrics of placements, if stored; null or past its end: none.
   CowVector<std::shared_ptr<const model::AllocMetric>> details;
@@ -147,6 +155,8 @@ struct AllocTable {
   }
   void set_report(AllocRow row, const Reported& said);
   void clear_report(AllocRow row);
+  /// Drops the data that a client's new report replaces.
+  void clear_reported_rest(AllocRow row);
   /// Metrics of the placement of a row without an API object; null: not stored.
   [[nodiscard]] const model::AllocMetric* metrics_of(AllocRow row) const {
     return row < details.size() ? details[row].get() : nullptr;

@@ -281,6 +281,7 @@ Problems check_alloc_table(const Snapshot& state) {
     if (a.next_on_node[row] != kNoRow && a.next_on_node[row] >= size)
       add(problems, "alloc row {}: its successor on the node does not exist", row);
     if (a.cold[row] && a.has_report(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
+    if (a.cold[row] && a.rest[row]) add(problems, "alloc row {}: has an object and a rest beside it", row);
     if (a.job[row] == kNoRow) {
       if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
       continue;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/text.h"
 #include "tables/export.h"
 #include "tables/table_lock.h"
+#include "tables/whole_row.h"
 
 namespace berth::tables {
 
@@ -151,15 +151,8 @@ AllocRow Commit::insert_alloc(const model::Allocation& alloc) {
     static const auto kNothing = std::make_shared<const ResourceShape>();
     shape = kNothing;
   }
-  std::uint32_t name_index = kOddName;
   const std::string& base = job == kNoRow ? alloc.job_id : store_.current_.jobs.versions[job]->name_base();
-  const std::string prefix = base + "." + alloc.task_group + "[";
-  if (alloc.name.starts_with(prefix) && alloc.name.ends_with("]")) {
-    const std::string_view digits =
-        std::string_view(alloc.name).substr(prefix.size(), alloc.name.size() - prefix.size() - 1);
-    const auto value = base::parse_uint64(digits);
-    if (value && *value < kOddName && std::to_string(*value) == digits) name_index = static_cast<std::uint32_t>(*value);
-  }
+  const std::uint32_t name_index = standard_index(alloc.name, base, alloc.task_group);
   const Symbol group = store_.symbols_.intern(alloc.task_group);
   const NodeRow node = store_.find_node(alloc.node_id);
   return note_alloc(store_.append_alloc(
@@ -408,6 +401,7 @@ void Commit::write_report(AllocRow row, Client status, const Reported& said, std
   Reported kept = said;
   kept.alloc_modify_index = a.has_report(row) ? a.reported[row].alloc_modify_index : a.modify_index[row];
   a.set_report(row, kept);
+  a.clear_reported_rest(row);
   if (index_ != 0) a.modify_index.edit(row) = index_;
   set_modified(row, modified_ns);
 }
@@ -437,6 +431,7 @@ void Commit::forget_report(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   a.clear_report(row);
   if (a.metrics_of(row)) a.details.edit(row) = nullptr;
+  if (a.rest[row]) a.rest.set(row, nullptr);
 }
 
 void Commit::write_client(AllocRow row, Client status) {

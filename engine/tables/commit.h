@@ -165,7 +165,7 @@ class Commit {
   void count_live(AllocRow row, bool before);
   /// Records a change by the server: the row's client has to read it again.
   void note_server_change(AllocRow row);
-  /// Drops the report; the row's API object, if any, replaces it.
+  /// Drops report, metrics and the rest; the row's API object, if any, replaces them.
   void forget_report(AllocRow row);
   /// Sets the API object, which replaces the row's columns for links and report.
   void put_object(AllocRow row, std::shared_ptr<const model::Allocation> object);

@@ -229,6 +229,12 @@ model::Allocation to_alloc(const Snapshot& state, AllocRow row) {
   if (const auto& resources = a.shape_of(row).resources) out.allocated_resources = *resources;
   if (const std::optional<Reported> report = a.report_of(row); report && report->task != kEmptySymbol)
     out.task_states.begin()->second->events = task_events(report->event, report->event_at);
+  if (const auto& rest = a.rest[row]) {
+    out.resources = rest->resources, out.shared_resources = rest->shared_resources;
+    out.task_resources = rest->task_resources, out.extra = rest->extra;
+    out.network_status = rest->network_status;
+    if (!rest->events.is_null()) out.task_states.begin()->second->events = rest->events;
+  }
   write_logs(state, row, out);
   return out;
 }

@@ -11,6 +11,7 @@
 #include "tables/commit.h"
 #include "tables/irregular.h"
 #include "tables/kinds.h"
+#include "tables/whole_row.h"
 
 namespace berth::tables {
 namespace {
@@ -418,6 +419,7 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   if (again != kNoRow || has_relations) a.relations.set(row, links);
   if (a.has_report(row)) a.clear_report(row);
   if (a.metrics_of(row)) a.details.edit(row) = nullptr;
+  if (a.rest[row]) a.rest.set(row, nullptr);
   if (again != kNoRow || object) a.cold.set(row, std::move(object));
   if (again == kNoRow) writer_.prev_on_node.resize(row + std::size_t{1});
   writer_.prev_on_node[row] = kNoRow;
@@ -480,11 +482,9 @@ DeploymentRow StateStore::find_deployment(std::string_view id) {
 
 // ---------------------------------------------------------------- loading and commits of one change
 
-void StateStore::load(const model::ClusterState& state) {
-  Commit commit = begin_commit();
-  commit.touch();
-  const bool keeps = history_ != nullptr;
-  history_.reset();  // it is rebuilt from the tables afterwards, because input is not in dependency order
+namespace {
+
+std::shared_ptr<const ColdState> cold_state_of(const model::ClusterState& state) {
   auto cold = std::make_shared<ColdState>();
   cold->scheduler_config = state.scheduler_config;
   cold->node_pools = state.node_pools;
@@ -492,7 +492,30 @@ void StateStore::load(const model::ClusterState& state) {
   cold->host_volumes = state.host_volumes;
   cold->csi_volumes = state.csi_volumes;
   cold->csi_plugins = state.csi_plugins;
-  current_.cold = std::move(cold);
+  return cold;
+}
+
+/// Allocations stored as rows, of which some replaced others.
+using Related = std::vector<std::pair<AllocRow, const model::Allocation*>>;
+
+/// Sets their relations. One that is related to an allocation that is not stored keeps its API object instead.
+void set_relations(StateStore& store, Commit& commit, const Related& related) {
+  for (const auto& [row, alloc] : related) {
+    AllocLinks links = store.current().allocs.links_of(row);
+    const bool is_whole = relate(store, *alloc, links);
+    commit.set_links(row, is_whole ? links : AllocLinks());
+    if (!is_whole) commit.replace_alloc(row, std::make_shared<const model::Allocation>(*alloc));
+  }
+}
+
+}  // namespace
+
+void StateStore::load(const model::ClusterState& state) {
+  Commit commit = begin_commit();
+  commit.touch();
+  const bool keeps = history_ != nullptr;
+  history_.reset();  // it is rebuilt from the tables afterwards, because input is not in dependency order
+  current_.cold = cold_state_of(state);
   for (const model::Node& node : state.nodes) {
     const auto id = base::parse_uuid(node.id);
     if (!id) continue;  // cannot be stored (R-MODEL-590)
@@ -503,12 +526,30 @@ void StateStore::load(const model::ClusterState& state) {
   sort_rows();
   for (const auto& job : state.job_versions) job_row(job, false, true);
   for (const auto& job : state.jobs) job_row(job, true, false);
-  for (const model::Allocation& alloc : state.allocs) {
-    commit.insert_alloc(alloc);
-    current_.allocs.index = std::max(current_.allocs.index, alloc.modify_index);
-  }
   for (const model::Deployment& deployment : state.deployments) commit.upsert_deployment(deployment);
   for (const model::Evaluation& eval : state.evals) commit.upsert_eval(eval);
+  AllocTable& a = current_.allocs;
+  Related related;
+  for (const model::Allocation& alloc : state.allocs) {
+    a.index = std::max(a.index, alloc.modify_index);
+    const VersionRow job = alloc.job && keeps ? job_row(alloc.job, false, false) : kNoRow;
+    const auto whole = keeps ? whole_row(*this, alloc, job) : std::nullopt;
+    if (!whole) {
+      commit.insert_alloc(alloc);
+      continue;
+    }
+    const AllocRow row = commit.note_alloc(
+        append_alloc({whole->id, whole->node, job, whole->key, whole->group, whole->name_index, whole->desired,
+                      whole->client, shape_id(whole->shape), alloc.create_index, alloc.modify_index},
+                     whole->links, nullptr));
+    a.stamp.resize(row + std::size_t{1});
+    a.stamp.edit(row) = whole->stamp;
+    if (whole->report) a.set_report(row, *whole->report);
+    if (whole->metrics) commit.set_metrics(row, whole->metrics);
+    if (whole->rest) a.rest.set(row, whole->rest);
+    if (!alloc.previous_allocation.empty() || !alloc.next_allocation.empty()) related.emplace_back(row, &alloc);
+  }
+  set_relations(*this, commit, related);  // now that all are stored
   for (const model::HostVolumeClaim& claim : state.host_volume_claims)
     commit.edit_claims(key_row(claim.namespace_, claim.job_id))
         .push_back(std::make_shared<const model::HostVolumeClaim>(claim));
@@ -548,7 +589,7 @@ std::size_t StateStore::bytes() const {
          a.desired.bytes() + a.client.bytes() + a.shape.bytes() + a.next_on_node.bytes() +
          writer_.prev_on_node.bytes() + a.next_of_job.bytes() + a.create_index.bytes() + a.modify_index.bytes() +
          a.cold.bytes() + a.links.bytes() + a.relations.bytes() + a.stamp.bytes() + a.reported.bytes() +
-         a.reported_more.bytes() + a.details.bytes() + a.shapes.bytes();
+         a.reported_more.bytes() + a.rest.bytes() + a.details.bytes() + a.shapes.bytes();
   out += node_rows_.bucket_count() * 32 + alloc_rows_.bytes() + symbols_.bytes();
   for (const auto& codes : codes_) out += codes.bucket_count() * 12;
   if (history_) out += history_->allocs.bytes();

@@ -43,6 +43,17 @@ void AllocTable::set_report(AllocRow row, const Reported& said) {
   if (kept.has_more || had_more) reported_more.set(row, more);
 }
 
+void AllocTable::clear_reported_rest(AllocRow row) {
+  const std::shared_ptr<const AllocRest> before = rest[row];
+  if (!before) return;
+  AllocRest stays;
+  stays.resources = before->resources, stays.shared_resources = before->shared_resources;
+  stays.task_resources = before->task_resources, stays.extra = before->extra;
+  const bool is_empty = stays.resources.is_null() && stays.shared_resources.is_null() &&
+                        stays.task_resources.is_null() && stays.extra.is_null();
+  rest.set(row, is_empty ? nullptr : std::make_shared<const AllocRest>(std::move(stays)));
+}
+
 void AllocTable::clear_report(AllocRow row) {
   if (!has_report(row)) return;
   ReportRow& kept = reported.edit(row);

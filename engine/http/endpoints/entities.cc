@@ -213,6 +213,8 @@ const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocR
   const auto report = state.allocs.report_of(row);
   if (report && report->task != tables::kEmptySymbol)
     plain.task_states.begin()->second->events = tables::task_events(report->event, report->event_at);
+  if (const auto& rest = state.allocs.rest[row]; rest && !rest->events.is_null())
+    plain.task_states.begin()->second->events = rest->events;
   return plain;
 }
 
