@@ -84,8 +84,9 @@ Object& Value::members() & {
 
 const Value* Value::find(std::string_view key) const {
   const Object& all = members();
-  for (auto it = all.rbegin(); it != all.rend(); ++it)
-    if (it->key == key) return &it->value;
+  for (auto it = all.rbegin(); it != all.rend(); ++it)  // most keys differ in length or first letter: no call for those
+    if (it->key.size() == key.size() && (key.empty() || it->key.front() == key.front()) && it->key == key)
+      return &it->value;
   return nullptr;
 }
 Value* Value::find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).find(key)); }

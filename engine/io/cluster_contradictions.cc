@@ -1,4 +1,5 @@
 // Impossible values in a state on which every decision is still defined: reported, and left unchanged.
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -50,6 +51,7 @@ struct CheckedSum {
 /// successor under `link`, so every walk ends or enters a circle. O(allocations).
 void remark_on_circles(const std::vector<Allocation>& allocs, const char* key, std::string Allocation::*link,
                        Warnings& warnings) {
+  if (std::all_of(allocs.begin(), allocs.end(), [&](const Allocation& one) { return (one.*link).empty(); })) return;
   std::unordered_map<std::string_view, std::size_t> at;
   at.reserve(allocs.size());
   for (std::size_t i = 0; i < allocs.size(); ++i) at.emplace(allocs[i].id, i);
@@ -66,17 +68,29 @@ void remark_on_circles(const std::vector<Allocation>& allocs, const char* key, s
   }
 }
 
+/// The job and name that only one live allocation may have.
+struct NameKey {
+  std::string_view name_space, job_id, name;
+  std::uint64_t create_index = 0, version = 0;
+  friend bool operator==(const NameKey&, const NameKey&) = default;
+};
+struct NameHash {
+  std::size_t operator()(const NameKey& key) const {
+    const std::hash<std::string_view> hash;
+    return (hash(key.name) * 31 + hash(key.job_id)) * 31 + key.version;
+  }
+};
+
 /// Reports names that two live allocations share (R-MODEL-591). While an allocation is replaced or its client is
 /// disconnected, a shared name is correct.
 void remark_on_repeated_names(const std::vector<Allocation>& allocs, Warnings& warnings) {
-  std::map<std::tuple<std::string_view, std::string_view, std::uint64_t, std::uint64_t, std::string_view>,
-           const Allocation*>
-      first;
+  std::unordered_map<NameKey, const Allocation*, NameHash> first;
+  first.reserve(allocs.size());
   for (const Allocation& alloc : allocs) {
     if (!alloc.job || (alloc.job->type != "service" && alloc.job->type != "batch")) continue;
     if (model::is_terminal(alloc) || alloc.client_status == "unknown" || !alloc.next_allocation.empty()) continue;
     const auto [at, fresh] = first.try_emplace(
-        {alloc.namespace_, alloc.job_id, alloc.job->create_index, alloc.job->version, alloc.name}, &alloc);
+        {alloc.namespace_, alloc.job_id, alloc.name, alloc.job->create_index, alloc.job->version}, &alloc);
     if (!fresh)
       warnings.push_back(text_of(alloc) + ": has the name '" + shortened(alloc.name) + "' of allocation " +
                          shortened(at->second->id));

@@ -16,8 +16,10 @@
 // job as registered.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "io/cluster_parts.h"
+#include "model/codec/bulk.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"
@@ -34,6 +36,10 @@ class TreeWriter {
  public:
   void member(const char* key, json::Value value) { tree_.set(key, std::move(value)); }
   /// `entry`: returns the list's entry of a number.
+  template <class Entry, class Append>
+  void list(const char* key, std::size_t size, const Entry& entry, const Append&) {
+    list(key, size, entry);
+  }
   template <class Entry>
   void list(const char* key, std::size_t size, const Entry& entry) {
     json::Array out;
@@ -57,11 +63,19 @@ class TextWriter {
   }
   template <class Entry>
   void list(std::string_view key, std::size_t size, const Entry& entry) {
+    list(key, size, entry, [&](std::size_t i, std::string& out) { json::append_text(out, entry(i)); });
+  }
+  /// `append`: appends the text of the list's entry of a number.
+  template <class Entry, class Append>
+  void list(std::string_view key, std::size_t size, const Entry&, const Append& append) {
+    constexpr std::size_t kSample = 64;  // entries that show how long the others are: growing would copy the text
     begin(key);
     text_ += "[";
+    const std::size_t begin_bytes = text_.size();
     for (std::size_t i = 0; i < size; ++i) {
       text_ += i == 0 ? "\n" : ",\n";
-      json::append_text(text_, entry(i));
+      append(i, text_);
+      if (i + 1 == kSample) text_.reserve(text_.size() + (text_.size() - begin_bytes) / kSample * (size - i) * 9 / 8);
     }
     text_ += "]";
   }
@@ -82,7 +96,9 @@ class TextWriter {
 
 template <class Writer, class T>
 void write_list(Writer& out, const char* key, const std::vector<T>& list) {
-  out.list(key, list.size(), [&](std::size_t i) { return model::to_json(list[i], model::WriteMode::sparse); });
+  out.list(
+      key, list.size(), [&](std::size_t i) { return model::to_json(list[i], model::WriteMode::sparse); },
+      [&](std::size_t i, std::string& text) { model::append_sparse(text, list[i]); });
 }
 
 template <class Writer>
@@ -111,7 +127,7 @@ class ValueDocument {
     if (!list || list->is_null()) return true;
     if (!list->is_array()) return false;
     for (std::size_t i = 0; i < list->items().size(); ++i)
-      if (Result<void> done = take(list->items()[i], i, list->items().size()); !done)
+      if (Result<void> done = take(json::Value(list->items()[i]), i, list->items().size()); !done)
         return tl::unexpected(done.error());
     return true;
   }
@@ -158,8 +174,8 @@ model::ReadOptions options_at(const std::string& path, const char* key, std::siz
 }
 
 template <class T>
-Result<void> read_entry(const json::Value& value, T& out, const model::ReadOptions& options) {
-  if (auto done = model::from_json(value, out, options); !done) return done;
+Result<void> read_entry(json::Value&& value, T& out, const model::ReadOptions& options) {
+  if (auto done = model::take_json(std::move(value), out, options); !done) return done;
   if constexpr (requires { take_id(out, options); }) return take_id(out, options);
   return {};
 }
@@ -167,8 +183,8 @@ Result<void> read_entry(const json::Value& value, T& out, const model::ReadOptio
 /// Calls `take(entry, options, count)` for each entry of the list under `key`, which may be absent.
 template <class Document, class Take>
 Result<void> read_list(const Document& document, const char* key, const std::string& path, const Take& take) {
-  const auto is_list = document.each(key, [&](const json::Value& entry, std::size_t number, std::size_t count) {
-    return take(entry, options_at(path, key, number), count);
+  const auto is_list = document.each(key, [&](json::Value&& entry, std::size_t number, std::size_t count) {
+    return take(std::move(entry), options_at(path, key, number), count);
   });
   if (!is_list) return tl::unexpected(is_list.error());
   if (*is_list) return {};
@@ -179,11 +195,10 @@ Result<void> read_list(const Document& document, const char* key, const std::str
 
 template <class Document, class T>
 Result<void> read_values(const Document& document, const char* key, const std::string& path, std::vector<T>& out) {
-  return read_list(document, key, path,
-                   [&](const json::Value& entry, const model::ReadOptions& here, std::size_t count) {
-                     if (out.empty()) out.reserve(count);
-                     return read_entry(entry, out.emplace_back(), here);
-                   });
+  return read_list(document, key, path, [&](json::Value&& entry, const model::ReadOptions& here, std::size_t count) {
+    if (out.empty()) out.reserve(count);
+    return read_entry(std::move(entry), out.emplace_back(), here);
+  });
 }
 
 template <class Document>
@@ -224,9 +239,8 @@ class JobIndex {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::vector<JobPtr>> by_version_;
 };
 
-Result<void> read_alloc(const json::Value& entry, const model::ReadOptions& here, const JobIndex& jobs,
-                        Allocation& alloc) {
-  if (auto done = read_entry(entry, alloc, here); !done) return done;
+Result<void> read_alloc(json::Value&& entry, const model::ReadOptions& here, const JobIndex& jobs, Allocation& alloc) {
+  if (auto done = read_entry(std::move(entry), alloc, here); !done) return done;  // keeps numbers
   if (alloc.job && alloc.job->id.empty()) return refuse_job_without_id(here.path, here.place + "/Job");
   alloc.extra.erase("JobVersion");
   alloc.extra.erase("JobCreateIndex");
@@ -285,11 +299,11 @@ Result<model::ClusterState> read_document(const Document& document, const std::s
   JobIndex index;
   index.add(state.job_versions);
   index.add(of_allocs);
-  done = read_list(document, "Allocs", path,
-                   [&](const json::Value& entry, const model::ReadOptions& here, std::size_t count) {
-                     if (state.allocs.empty()) state.allocs.reserve(count);
-                     return read_alloc(entry, here, index, state.allocs.emplace_back());
-                   });
+  done =
+      read_list(document, "Allocs", path, [&](json::Value&& entry, const model::ReadOptions& here, std::size_t count) {
+        if (state.allocs.empty()) state.allocs.reserve(count);
+        return read_alloc(std::move(entry), here, index, state.allocs.emplace_back());
+      });
   if (done) done = read_values(document, "Evals", path, state.evals);
   if (done) done = read_values(document, "Deployments", path, state.deployments);
   if (done) done = read_values(document, "HostVolumes", path, state.host_volumes);
@@ -352,6 +366,56 @@ Result<model::ClusterState> read_cluster_file(const JsonElement& document, const
 namespace {
 
 template <class Writer>
+void write_allocs(Writer& out, const std::vector<Allocation>& allocs, const std::map<JobKey, JobPtr>& listed,
+                  const JobIndex& index) {
+  /// How an allocation names its job.
+  struct Naming {
+    bool by_version = false;       ///< its job is a listed one
+    bool by_registration = false;  ///< there are several of that version
+  };
+  std::unordered_map<const Job*, Naming> known;
+  const auto naming_of = [&](const Allocation& alloc) {
+    const auto [at, is_new] = known.try_emplace(alloc.job.get());
+    if (is_new) {
+      const JobPtr& same = listed.at(key_of(*alloc.job));
+      at->second = {same == alloc.job || !model::spec_changed(*same, *alloc.job), index.count(*alloc.job) > 1};
+    }
+    // The reader finds the job by the allocation's own namespace and job ID, so these must agree.
+    Naming naming = at->second;
+    naming.by_version &= alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
+    return naming;
+  };
+  const auto entry = [&](std::size_t i) {
+    const Allocation& alloc = allocs[i];
+    Allocation bare = alloc;
+    bare.job.reset();
+    json::Value value = model::to_json(bare, model::WriteMode::sparse);
+    if (!alloc.job) return value;
+    if (const Naming naming = naming_of(alloc); naming.by_version) {
+      value.set("JobVersion", alloc.job->version);
+      if (naming.by_registration) value.set("JobCreateIndex", alloc.job->create_index);
+    } else {
+      value.set("Job", write_registered_job(*alloc.job));
+    }
+    return value;
+  };
+  const auto append = [&](std::size_t i, std::string& text) {
+    const Allocation& alloc = allocs[i];
+    const bool has_own = alloc.extra.has("JobVersion") || alloc.extra.has("JobCreateIndex") || alloc.extra.has("Job");
+    const Naming naming = alloc.job ? naming_of(alloc) : Naming();
+    if (has_own || alloc.id.empty() || naming.by_version != (alloc.job != nullptr))
+      return json::append_text(text, entry(i));
+    model::append_sparse(text, alloc);
+    if (!alloc.job) return;
+    text.back() = ',';  // for the closing brace
+    text += "\"JobVersion\":" + std::to_string(alloc.job->version);
+    if (naming.by_registration) text += ",\"JobCreateIndex\":" + std::to_string(alloc.job->create_index);
+    text += '}';
+  };
+  out.list("Allocs", allocs.size(), entry, append);
+}
+
+template <class Writer>
 void write_cluster(const model::ClusterState& state, Writer& out) {
   out.member("Index", json::Value(state.index));
   if (state.scheduler_config)
@@ -373,23 +437,7 @@ void write_cluster(const model::ClusterState& state, Writer& out) {
   write_jobs(out, "JobVersions", older);
   if (!of_allocs.empty()) write_jobs(out, "AllocJobs", of_allocs);
 
-  out.list("Allocs", state.allocs.size(), [&](std::size_t i) {
-    const Allocation& alloc = state.allocs[i];
-    Allocation bare = alloc;
-    bare.job.reset();
-    json::Value entry = model::to_json(bare, model::WriteMode::sparse);
-    if (!alloc.job) return entry;
-    const JobPtr& known = listed.at(key_of(*alloc.job));
-    // The reader finds the job by the allocation's own namespace and job ID, so these must agree.
-    const bool findable = alloc.namespace_ == alloc.job->namespace_ && alloc.job_id == alloc.job->id;
-    if (findable && (known == alloc.job || !model::spec_changed(*known, *alloc.job))) {
-      entry.set("JobVersion", alloc.job->version);
-      if (index.count(*alloc.job) > 1) entry.set("JobCreateIndex", alloc.job->create_index);
-    } else {
-      entry.set("Job", write_registered_job(*alloc.job));
-    }
-    return entry;
-  });
+  write_allocs(out, state.allocs, listed, index);
   write_list(out, "Evals", state.evals);
   write_list(out, "Deployments", state.deployments);
   write_list(out, "HostVolumes", state.host_volumes);

@@ -139,6 +139,8 @@ EmbeddedJobs::Content EmbeddedJobs::content_of(std::string_view object) {
   return hash_value(object, at, true);
 }
 
+EmbeddedJobs::Content EmbeddedJobs::bytes_of(std::string_view object) { return mixed({5, 5}, object); }
+
 const std::size_t* EmbeddedJobs::find(const Content& content) const {
   const auto found = positions_.find(content);
   return found == positions_.end() ? nullptr : &found->second;
@@ -304,8 +306,14 @@ json::Value RecordReader::embedded_job(const RecordShape*) {
   if (head.kind != msgpack::Kind::map) return bad();
   skip();
   const std::string_view object = bytes_.substr(begin, at_ - begin);
+  const EmbeddedJobs::Content bytes = EmbeddedJobs::bytes_of(object);
+  if (const std::size_t* known = jobs_.find(bytes)) return static_cast<std::uint64_t>(*known);
   const EmbeddedJobs::Content content = EmbeddedJobs::content_of(object);
-  if (const std::size_t* known = jobs_.find(content)) return static_cast<std::uint64_t>(*known);
+  if (const std::size_t* known = jobs_.find(content)) {
+    const std::size_t position = *known;  // adding may move it
+    jobs_.add_bytes(bytes, position);
+    return static_cast<std::uint64_t>(position);
+  }
   RecordReader reader(1, object, jobs_);
   const json::Value job = reader.read();
   if (!reader.bad_key().empty()) {
@@ -319,7 +327,9 @@ json::Value RecordReader::embedded_job(const RecordShape*) {
     bad_key_ = "Job" + stored.error().place;
     return {};
   }
-  return static_cast<std::uint64_t>(jobs_.add(content, std::move(*stored)));
+  const std::size_t position = jobs_.add(content, std::move(*stored));
+  jobs_.add_bytes(bytes, position);
+  return static_cast<std::uint64_t>(position);
 }
 
 }  // namespace berth::io

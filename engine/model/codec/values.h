@@ -47,7 +47,10 @@ struct Place {
 
 class Reader {
  public:
-  explicit Reader(const ReadOptions& options) : options_(options) {}
+  /// `consumed`: strings and retained values may be moved out of the input, which the caller owns.
+  enum class Input : std::uint8_t { kept, consumed };
+  explicit Reader(const ReadOptions& options, Input input = Input::kept)
+      : options_(options), consumes_(input == Input::consumed) {}
 
   template <class T>
   void read(const json::Value& value, T& out, const Place& place) {
@@ -57,7 +60,7 @@ class Reader {
       read(value, read_value, place);
       out = std::move(read_value);
     } else if constexpr (std::same_as<T, json::Value>) {
-      out = value;
+      copy_or_move(value, out);
     } else if constexpr (is_optional<T>::value) {
       if (value.is_null())
         out.reset();
@@ -72,7 +75,7 @@ class Reader {
       }
       if constexpr (std::same_as<T, std::string>) {
         if (!value.is_string()) return mistyped(value, "a string", place);
-        out = value.as_string();
+        copy_or_move(value.as_string(), out);
       } else if constexpr (std::same_as<T, bool>) {
         if (!value.is_bool()) return mistyped(value, "true or false", place);
         out = value.as_bool();
@@ -97,6 +100,7 @@ class Reader {
       } else {
         if (!value.is_object()) return mistyped(value, "an object", place);
         FieldReader fields{*this, value, place, {}};
+        fields.known.reserve(value.size());
         T::fields(out, fields);
       }
     }
@@ -112,20 +116,22 @@ class Reader {
     Reader& reader;
     const json::Value& object;
     const Place& place;
-    std::vector<std::string_view> known;
+    std::vector<std::string_view> known;  ///< names of fields that are present
 
     template <class T>
     void operator()(std::string_view key, T& out) {
-      known.push_back(key);
       const json::Value* value = reader.options_.ignore_case ? object.find_ignoring_case(key) : object.find(key);
-      if (value)
-        reader.read(*value, out, Place{&place, key});
-      else
+      if (!value) {
         out = T{};
+        return;
+      }
+      known.push_back(key);
+      reader.read(*value, out, Place{&place, key});
     }
     /// Retains members that no field named, unchanged (R-MODEL-7).
     void extra(json::Value& out) {
       out = json::Value();
+      if (known.size() == object.size() && !reader.options_.ignore_case) return;
       json::Object others;
       for (const json::Member& member : object.members())
         if (std::find(known.begin(), known.end(), member.key) == known.end() && !member.value.is_null())
@@ -138,10 +144,11 @@ class Reader {
       out = std::move(members);
     }
     void job(std::string_view key, std::shared_ptr<const Job>& out) {
-      known.push_back(key);
       out.reset();
       const json::Value* value = object.find(key);
-      if (!value || value->is_null()) return;
+      if (!value) return;
+      known.push_back(key);
+      if (value->is_null()) return;
       const Place here{&place, key};
       if (reader.options_.jobs && value->is_int()) {
         const std::uint64_t index = value->as_uint();
@@ -158,6 +165,14 @@ class Reader {
       out = std::move(job);
     }
   };
+
+  template <class T>
+  void copy_or_move(const T& from, T& to) {
+    if (consumes_)
+      to = std::move(const_cast<T&>(from));
+    else
+      to = from;
+  }
 
   template <class T>
   void read_integer(const json::Value& value, T& out, const Place& place) {
@@ -203,6 +218,7 @@ class Reader {
   }
 
   const ReadOptions& options_;
+  const bool consumes_;
   std::optional<InputError> error_;
 };
 

@@ -595,6 +595,7 @@ TEST_P(RecordedPair, AWrittenSnapshotReadsBackEqual) {
   const ClusterImport again = written_and_read(snapshot->state);
   EXPECT_EQ(again.warnings, snapshot->warnings);
   EXPECT_EQ(cluster_text(again.state), cluster_text(snapshot->state));
+  EXPECT_EQ(cluster_text(again.state), cluster_file_text(cluster_to_json(again.state))) << "written without trees";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stages, RecordedPair, ::testing::Values("stage-01", "stage-02"),
