@@ -49,6 +49,7 @@ class Pass final : public living::Listener {
     config.drivers.reset();
     config.tasks = {nullptr, endless_task, nullptr};
     config.journal = false, config.resume = true;
+    config.server.keep_details = false;  // no report reads metrics of placements
     cluster_ = std::make_unique<living::Cluster>(config, this);
     cluster_->load(start.state);
     const auto known = static_cast<AllocRow>(state().allocs.size());

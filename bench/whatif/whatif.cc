@@ -52,6 +52,7 @@ living::Config config_of(living::Config config, const Settings& settings) {
   config.drivers.reset();
   config.tasks = {&settings, endless, nullptr};
   config.journal = false;
+  config.server.keep_details = false;  // no report reads metrics of placements
   return config;
 }
 
@@ -100,9 +101,12 @@ std::string WhatIf::node_words(NodeRow node) const {
 // ---------------------------------------------------------------- changes
 
 Result<void, std::string> WhatIf::apply(const living::Event& event) {
-  const fsm::Answer answer = cluster_->apply(event);
-  if (!answer.error.empty()) return wrong(answer.error);
-  return {};
+  fsm::Answer answer = cluster_->apply(event);
+  if (answer.error.empty()) return {};
+  // Only a server's API needs the status in "RPC Error:: 404,text".
+  constexpr std::string_view kStatus = "RPC Error:: 404,";
+  if (answer.error.starts_with("RPC Error:: ")) answer.error.erase(0, kStatus.size());
+  return wrong(std::move(answer.error));
 }
 
 Result<void, std::string> WhatIf::drain(const std::vector<const model::Node*>& nodes) {
