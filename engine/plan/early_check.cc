@@ -4,6 +4,13 @@
 
 namespace berth::plan {
 
+namespace {
+
+/// Reading and sorting more changes than this, per node of the plan, costs more than checking the node again.
+constexpr std::uint64_t kChangesPerNode = 64;
+
+}  // namespace
+
 void EarlyCheck::run(const tables::Snapshot& state, const PlanRows& plan) {
   checked_ = &state.nodes;
   fits_.assign(plan.allocs.size(), 0);
@@ -14,12 +21,15 @@ void EarlyCheck::run(const tables::Snapshot& state, const PlanRows& plan) {
 
 void EarlyCheck::renew(const tables::NodeTable& now, const PlanRows& plan) {
   if (fits_.empty()) return;
+  const std::uint64_t changes =
+      (now.use_changes - checked_->use_changes) + (now.ready_changes - checked_->ready_changes);
+  if (changes > kChangesPerNode * fits_.size()) return fits_.clear();
   changed_.clear();
   const auto read = [this](const tables::RowLog& before, const tables::RowLog& log, std::uint64_t from,
                            std::uint64_t to) { return &before == &log && log.read(from, to, changed_); };
   if (!read(*checked_->fixed->use_log, *now.fixed->use_log, checked_->use_changes, now.use_changes) ||
       !read(*checked_->fixed->ready_log, *now.fixed->ready_log, checked_->ready_changes, now.ready_changes))
-    return clear();
+    return fits_.clear();
   std::sort(changed_.begin(), changed_.end());
   if (changed_.empty()) return;
   for (std::uint32_t i = 0; i < fits_.size(); ++i)

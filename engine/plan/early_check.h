@@ -20,10 +20,8 @@ class EarlyCheck {
   /// Checks the nodes of the plan's placements on `state`.
   void run(const tables::Snapshot& state, const PlanRows& plan);
   /// Drops the results of nodes that changed between the state of run() and `now`; of all nodes if the logs no longer
-  /// reach back to it.
+  /// reach back to it, or name so many changes that checking again is cheaper.
   void renew(const tables::NodeTable& now, const PlanRows& plan);
-  /// There was no early check of the next plan.
-  void clear() { fits_.clear(); }
   /// True if the node of the planned allocation `first` is known to accept the plan.
   [[nodiscard]] bool fits(std::uint32_t first) const { return first < fits_.size() && fits_[first] != 0; }
 

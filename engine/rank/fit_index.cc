@@ -13,8 +13,8 @@ namespace berth::rank {
 namespace {
 
 constexpr std::uint32_t kStripes = 64;
-constexpr std::uint64_t kFewVisits = 64;    // visits per query that are acceptable
-constexpr std::uint64_t kBuildLooks = 100;  // about the cost of build() per node
+constexpr std::uint64_t kFewVisits = 64;     // visits per query that are acceptable
+constexpr std::uint64_t kBuildVisits = 100;  // about the cost of build() per node
 // The bound is a product of two powers, the exact score one power of a difference. They differ by less than 1e-12.
 constexpr double kMargin = 1e-9;
 
@@ -94,7 +94,7 @@ void FitIndex::build(const IndexColumns& nodes, std::span<const std::uint32_t> k
 }
 
 void FitIndex::update(const IndexColumns& nodes, std::uint32_t row) {
-  if (excess_ > kBuildLooks * nodes.size() + 4096) return build(nodes, kinds_);
+  if (excess_ > kBuildVisits * nodes.size() + 4096) return build(nodes, kinds_);
   detach(row);
   attach(nodes, row);
 }
@@ -195,7 +195,7 @@ struct FitIndex::Query {
   }
 };
 
-void FitIndex::look_at_row(Query& query, std::uint32_t row) const {
+void FitIndex::visit_row(Query& query, std::uint32_t row) const {
   ++query.visits;
   if (query.nodes.cpu_free_mhz[row] < query.ask.cpu_mhz || query.nodes.memory_free_mb[row] < query.ask.memory_mb ||
       !query.takes(row))
@@ -203,7 +203,7 @@ void FitIndex::look_at_row(Query& query, std::uint32_t row) const {
   query.offer(row, query.component(row));
 }
 
-void FitIndex::look_at(Query& query, std::uint32_t g) {
+void FitIndex::visit_group(Query& query, std::uint32_t g) {
   Group& group = groups_[g];
   while (group_[group.rows.front()] != g) {
     std::pop_heap(group.rows.begin(), group.rows.end(), std::greater<>());
@@ -226,13 +226,13 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
   const auto cpu_end = static_cast<std::uint32_t>(shape.cpu.edges.size());
   const auto memory_last = static_cast<std::uint32_t>(shape.memory.edges.size() - 1);
   const std::uint64_t wanted = ~std::uint64_t{0} << memory_first;
-  const auto look_at_tile = [&](std::uint32_t x, std::uint32_t y) {
+  const auto visit_tile = [&](std::uint32_t x, std::uint32_t y) {
     const std::vector<Entry>& tile = shape.tiles[x * kStripes + y];
     query.visits += tile.size();
     for (const Entry& e : tile)
       if (e.cpu_free >= query.ask.cpu_mhz && e.memory_free >= query.ask.memory_mb &&
           !query.hopeless(e.cpu_power * cpu_factor + e.memory_power * memory_factor))
-        look_at(query, e.group);
+        visit_group(query, e.group);
   };
   if (query.algorithm == FitAlgorithm::binpack) {  // from the fullest nodes on; bounds at the near corner
     const auto cpu_bound = [&](std::uint32_t x) { return std::max(1.0, shape.cpu.power[x] * cpu_factor); };
@@ -242,7 +242,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
       for (std::uint64_t left = shape.occupied[x] & wanted; left != 0; left &= left - 1) {
         const auto y = static_cast<std::uint32_t>(std::countr_zero(left));
         if (query.hopeless(cpu_bound(x) + memory_bound(y))) break;
-        look_at_tile(x, y);
+        visit_tile(x, y);
       }
     }
     return;
@@ -254,7 +254,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
     for (std::uint64_t left = shape.occupied[x] & wanted; left != 0;) {
       const auto y = static_cast<std::uint32_t>(63 - std::countl_zero(left));
       if (query.hopeless(cpu_bound(x) + memory_bound(y))) break;
-      look_at_tile(x, y);
+      visit_tile(x, y);
       left &= ~(std::uint64_t{1} << y);
     }
   }
@@ -275,7 +275,7 @@ std::optional<FitIndex::Best> FitIndex::best(FitAlgorithm algorithm, const Index
   for (std::size_t s = 0; s < shapes_.size(); ++s)
     if (query.passes(shapes_[s].kind)) search(query, shapes_[s], factors_[2 * s], factors_[2 * s + 1]);
   for (const std::uint32_t row : odd_)
-    if (query.passes(kind(row))) look_at_row(query, row);
+    if (query.passes(kind(row))) visit_row(query, row);
   visits_ += query.visits;
   if (query.visits > kFewVisits + odd_.size()) excess_ += query.visits - kFewVisits - odd_.size();
   if (!query.found) return std::nullopt;

@@ -112,8 +112,8 @@ class FitIndex {
   void detach(std::uint32_t row);
   void link(std::uint32_t group);
   void unlink(std::uint32_t group);
-  void look_at(Query& query, std::uint32_t group);
-  void look_at_row(Query& query, std::uint32_t row) const;
+  void visit_group(Query& query, std::uint32_t group);
+  void visit_row(Query& query, std::uint32_t row) const;
   void search(Query& query, const Shape& shape, double cpu_factor, double memory_factor);
 
   [[nodiscard]] std::uint32_t kind(std::uint32_t row) const { return kinds_.empty() ? 0 : kinds_[row]; }

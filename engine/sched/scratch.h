@@ -5,17 +5,17 @@
 // attempt: until the attempt ends.
 //
 //   Arena         bump memory of one evaluation's results; reset when the next evaluation starts
-//   Reasons       texts of filter reasons and exhausted dimensions, as ids
-//   Verdicts      per constraint and column code: does it hold? evaluated at most once per distinct value
-//   KindVerdicts  per group request and kind of node: the check that fails first
-//   NodeFeed      node rows that changed since a state, which by-state caches refresh
-//   AskTables     per group request: score of each node that no plan touches, or the reason why it has no room
-//   RetryMemos    per job: the result of an attempt that planned nothing
+//   Reasons          texts of filter reasons and exhausted dimensions, as ids
+//   Verdicts         per constraint and column code: does it hold? evaluated at most once per distinct value
+//   KindVerdicts     per group request and kind of node: the check that fails first
+//   NodeFeed         node rows that changed since a state, which by-state caches refresh
+//   AskTables        per group request: score of each node that no plan touches, or the reason why it has no room
+//   RetryMemos       per job: the result of an attempt that planned nothing
 //   VisitsPerOption  per group request: number of nodes that Selects had to visit
-//   ReadyNodes    per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
-//   NodeIndex     per base set, built on demand in exhaustive mode: candidates ordered by free amounts
-//   StrategyFit   nodes as a ranking strategy sees them, if a strategy scores the fit
-//   NodeMarks     per node row: overlay and position in this attempt, valid if its epoch is the attempt's
+//   ReadyNodes       per (datacenters, pool): the snapshot's list of ready nodes, or a private one once nodes changed
+//   NodeIndex        per base set, built on demand in exhaustive mode: candidates ordered by free amounts
+//   StrategyFit      nodes as a ranking strategy sees them, if a strategy scores the fit
+//   NodeMarks        per node row: overlay and position in this attempt, valid if its epoch is the attempt's
 // Threads: one worker.
 #pragma once
 
@@ -37,11 +37,11 @@
 #include "sched/node/resource_kind.h"
 #include "sched/node/score_component.h"
 #include "sched/node/strategy_fit.h"
-#include "sched/source/visits_per_option.h"
 #include "sched/source/node_index.h"
 #include "sched/source/port_profiles.h"
 #include "sched/source/retry_memo.h"
 #include "sched/source/sources.h"
+#include "sched/source/visits_per_option.h"
 #include "tables/shape_pool.h"
 
 namespace berth::sched {

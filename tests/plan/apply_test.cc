@@ -339,7 +339,6 @@ TEST_F(Apply, AgreesWithASlowOracle) {
   }
 }
 
-/// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
 TEST_F(Apply, AfterAnEarlyCheckOnlyChangedNodesAreChecked) {
   add_nodes(20);
   std::mt19937 random(7);
@@ -374,6 +373,17 @@ TEST_F(Apply, AfterAnEarlyCheckOnlyChangedNodesAreChecked) {
   EXPECT_GT(refused, 50u);
 }
 
+TEST_F(Apply, AfterManyChangesAnEarlyCheckIsWorthNothing) {
+  add_nodes(2);
+  place(0);
+  EarlyCheck early;
+  const tables::SnapshotRef state = store_.snapshot();
+  early.run(*state, plan_);
+  for (int i = 0; i < 5000; ++i) store_.set_node_state(1, NodeStatus::ready, i % 2 == 0, false, store_.index() + 1);
+  early.renew(store_.current().nodes, plan_);
+  EXPECT_FALSE(early.fits(0)) << "the log no longer reaches back";
+}
+
 TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
   add_nodes(1);
   place(0);
@@ -387,6 +397,7 @@ TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
   EXPECT_FALSE(early.fits(0));
 }
 
+/// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
 TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {

@@ -10,7 +10,7 @@
 //   model       of that group: position in the names passed to use(), or 0
 //   task class  the group's request, all device requests summed
 //
-// The strategy is called once per block of nodes where a block is prepared at once (columns.h), otherwise once per
+// The strategy is called once per block of nodes where a block is decided at once (block_fit.h), otherwise once per
 // scored node. Threads: one worker.
 #pragma once
 

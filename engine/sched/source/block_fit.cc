@@ -16,17 +16,9 @@ void BlockFit::begin(GroupView& v) {
   fit_.scorer.begin_affinities(*v.group);
 }
 
-void BlockFit::decide_block(std::uint32_t first, GroupView& v, bool by_amounts) {
+void BlockFit::begin_block(std::uint32_t first, GroupView& v, bool by_amounts) {
   const CompiledGroup& group = *v.group;
   ports_ = by_amounts ? fit_.ports_by_profile(group) : PortFit::ByProfile{};
-  prefetch_block(first, group, by_amounts);
-  if (scratch_.strategy_fit)
-    score_by_strategy(first, v, by_amounts && group.affinities.empty());
-  else
-    score_block(first, v, by_amounts);
-}
-
-void BlockFit::prefetch_block(std::uint32_t first, const CompiledGroup& group, bool by_amounts) const {
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
   // Otherwise NodeUse::irregular says whether held cores matter.
   const bool asks_cores = !nodes.cores.empty() && (group.has_cores || !ports_.known);
@@ -38,6 +30,13 @@ void BlockFit::prefetch_block(std::uint32_t first, const CompiledGroup& group, b
     if (!nodes_.untouched) base::prefetch(&scratch_.by_attempt.marks[row]);
   }
   if (asks_cores && group.has_cores) prefetch_core_tables(first);
+}
+
+void BlockFit::decide_block(std::uint32_t first, GroupView& v, bool by_amounts) {
+  if (scratch_.strategy_fit)
+    score_by_strategy(first, v, by_amounts && v.group->affinities.empty());
+  else
+    score_block(first, v, by_amounts);
 }
 
 void BlockFit::prefetch(std::uint32_t entry) const {

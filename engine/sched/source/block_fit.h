@@ -12,7 +12,10 @@ class BlockFit : Source {
   BlockFit(SelectParts& parts, PassingNodes& nodes) : Source(parts), nodes_(nodes) {}
 
   void begin(GroupView& view);
-  /// Decides the entries from `first` to the last one. `by_amounts`: amounts decide on most nodes.
+  /// Begins a block with the entries from `first` to the last one, and prefetches what decide_block() reads.
+  /// `by_amounts`: amounts decide on most nodes.
+  void begin_block(std::uint32_t first, GroupView& view, bool by_amounts);
+  /// Decides the entries of the block.
   void decide_block(std::uint32_t first, GroupView& view, bool by_amounts);
   /// Decides one entry with the plan's changes to its node.
   void decide(std::uint32_t entry, GroupView& view);
@@ -23,7 +26,6 @@ class BlockFit : Source {
   struct Amounts;
   struct AmountBits;
 
-  void prefetch_block(std::uint32_t first, const tables::CompiledGroup& group, bool by_amounts) const;
   void prefetch_core_tables(std::uint32_t first) const;
   bool use_by_amounts(std::uint32_t entry, GroupView& view, bool by_amounts, bool of_devices, FitUse& use);
   bool use_of_special(std::uint32_t entry, GroupView& view, bool by_amounts, bool ports_do, FitUse& use);

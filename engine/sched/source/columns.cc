@@ -60,6 +60,7 @@ void Columns::prepare_block(GroupView& v) {
   block_checks_.check(end, v);
   nodes_.order.prepared = end;
   if (parts_.detail) parts_.detail->enter(base::Stage::rank);
+  block_fit_.begin_block(first_entry, v, by_amounts);
   read_codes(first_entry);
   block_fit_.decide_block(first_entry, v, by_amounts);
   if (may_be_known && attempt_.error.empty()) known_.store(first, end, first_entry);
