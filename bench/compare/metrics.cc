@@ -1,5 +1,7 @@
 #include "compare/metrics.h"
 
+#include <limits>
+
 namespace berth::compare {
 namespace {
 
@@ -205,7 +207,10 @@ constexpr MetricOf<RunResult> kQueue[] = {
     {{"lost_s", "lost s", -1, false, 1}, 0, [](auto& r) { return r.waits->lost_s; }},
     {{"deadlines_met_percent", "deadlines met %", 1, false, 1},
      0,
-     [](auto& r) { return 100 * r.waits->deadlines_met_share(); }},
+     [](auto& r) {
+       return r.waits->with_deadline == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                          : 100 * r.waits->deadlines_met_share();
+     }},
     {{"evaluations", "evaluations", -1, false, 0}, 0, [](auto& r) { return double(r.evaluations); }},
     {{"cpu_seconds", "cpu s", -1, true, 3}, 0, [](auto& r) { return r.cpu_s; }}};
 

@@ -35,7 +35,8 @@ Forecast::Forecast(const sim::Workload& workload, const sim::GeneratedCluster& c
   start_ns_.assign(rows, 0), end_ns_.assign(rows, kEndless);
   for (tables::AllocRow row = 0; row < rows; ++row) {
     rows_.push_back(row);
-    const bool runs = store.current().allocs.exists(row) && !store.current().allocs.terminal(row);
+    const tables::AllocTable& allocs = store.current().allocs;
+    const bool runs = allocs.exists(row) && !tables::client_terminal(allocs.client[row]);
     if (runs) running_.emplace(kEndless, row);
   }
   model::Job stand_in = sim::registered_job("stand-in of all that runs", "batch", 50);

@@ -27,7 +27,7 @@ void JobQueue::start(broker::Broker& broker, const tables::Snapshot& state) {
   if (!policy_->shares()) return;
   capacity_ = sim::measure_packing(state, {}).usable;
   for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row) && !state.allocs.terminal(row)) count(state, row, 1);
+    if (state.allocs.exists(row) && !tables::client_terminal(state.allocs.client[row])) count(state, row, 1);
   for (std::uint32_t line = 0; line < lines_.size(); ++line) publish(line);
 }
 
@@ -70,7 +70,8 @@ void JobQueue::use_forecast(std::unique_ptr<Forecast> forecast, const tables::Sn
   quotas_.emplace(*policy_->quotas(), capacity_, std::move(forecast));
   for (const Line& line : lines_) quotas_->add_namespace(share_of(state, line.space));
   for (tables::AllocRow row = 0; row < state.allocs.size(); ++row)
-    if (state.allocs.exists(row) && !state.allocs.terminal(row) && state.allocs.node[row] != tables::kNoRow) {
+    if (state.allocs.exists(row) && !tables::client_terminal(state.allocs.client[row]) &&
+        state.allocs.node[row] != tables::kNoRow) {
       const tables::JobKeyRow job = state.allocs.job_key[row];
       quotas_->started(line_of(state, job), job, row, held_by(state, row));
     }

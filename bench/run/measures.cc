@@ -213,7 +213,11 @@ double value_at(const json::Value& report, std::string_view path) {
   if (path.starts_with(kCells)) {
     double logs = 0;
     const json::Array& cells = report["cells"].items();
-    for (const json::Value& cell : cells) logs += std::log(std::max(1.0, value_at(cell, path.substr(kCells.size()))));
+    for (const json::Value& cell : cells) {
+      const double value = value_at(cell, path.substr(kCells.size()));
+      if (std::isnan(value)) return kNone;
+      logs += std::log(std::max(1.0, value));
+    }
     return cells.empty() ? kNone : std::exp(logs / static_cast<double>(cells.size()));
   }
   const json::Value* const at = member_at(report, path);

@@ -309,6 +309,13 @@ void Measuring::count_asked(tables::VersionRow version) {
   failing_.erase(job.key);  // what the version before lacked is not wanted any more
 }
 
+void Measuring::evicted(tables::VersionRow version, std::uint64_t count) {
+  if (version >= asked_of_.size()) return;  // there before the run
+  const std::uint64_t taken = std::min(count, asked_of_[version].placed);
+  asked_of_[version].placed -= taken;
+  result_.placed -= taken;
+}
+
 /// A newer version of a job may arrive while allocations of an older one are not placed: its evaluation waits for a
 /// worker or for room, or its plans were refused. They are not wanted any more. Nor are allocations of the newer
 /// version for which those of an older one stay, where both want the same.
@@ -391,7 +398,7 @@ std::int64_t Measuring::look(std::size_t happened) {
   return clock_.elapsed_ns() - before;
 }
 
-void Measuring::finish(server::Server& server) {
+void Measuring::finish(server::Server& server, bool held_back) {
   result_.elapsed_s = static_cast<double>(clock_.elapsed_ns()) / 1e9;
   result_.busy_s = static_cast<double>(clock_.elapsed_ns() - waited_ns_) / 1e9;
   result_.virtual_s = static_cast<double>(clock_.now_ns() - origin_ns_) / 1e9;
@@ -406,8 +413,10 @@ void Measuring::finish(server::Server& server) {
   // Undecided: in a run that was cut short, and of evaluations that gave up. Not for simulations, where jobs end and
   // change.
   if (const std::uint64_t known = result_.placed + result_.failed; !result_.life && known < result_.asked) {
-    result_.failed_reasons[result_.partial ? "not decided when the run ended" : "given up after refused plans"] +=
-        result_.asked - known;
+    const char* const why = result_.partial ? "not decided when the run ended"
+                            : held_back     ? "held back by the queue policy"
+                                            : "given up after refused plans";
+    result_.failed_reasons[why] += result_.asked - known;
     result_.failed += result_.asked - known;
   }
   result_.decisions_digest = digest_.text();

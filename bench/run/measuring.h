@@ -60,9 +60,12 @@ class Measuring final : public server::Listener {
   /// Idle time that passed on the machine's clock.
   void waited(std::int64_t ns) { waited_ns_ += ns; }
   void count_asked(tables::VersionRow version);
+  /// The queue policy evicted `count` allocations of this version, which are to be placed again.
+  void evicted(tables::VersionRow version, std::uint64_t count);
   /// True if a limit of the workload or of the observer is reached, or a signal came; notes which in the result.
   [[nodiscard]] bool over_limit();
-  void finish(server::Server& server);
+  /// `held_back`: the queue policy never let some jobs start.
+  void finish(server::Server& server, bool held_back = false);
 
   [[nodiscard]] static HdrLog hdr_log_of(const sim::Workload& workload);
 

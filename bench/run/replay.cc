@@ -147,7 +147,7 @@ void Replay::run(const RunOptions& options) {
   progress.finish();
   leave_out(measuring_.look(happened()));
   server_.stop();
-  measuring_.finish(server_);
+  measuring_.finish(server_, queue_ && queue_->holds_any());
   if (waits_) result_.waits = waits_->result();
 }
 
@@ -228,6 +228,7 @@ void Replay::serve(std::int64_t now_ns) {
 /// Ends a job's allocations at once, by the queue policy; it waits again.
 void Replay::evict(tables::JobKeyRow job, std::int64_t now_ns) {
   for (const tables::AllocRow row : queue_->running(job)) {
+    measuring_.evicted(server_.store().current().allocs.job[row], 1);
     if (waits_) waits_->evicted(job, row, now_ns);
     server_.store().begin_commit(server_.store().index() + 1).set_desired_status(row, tables::Desired::stop);
     end_allocs(row, 1, tables::Client::complete);

@@ -233,6 +233,9 @@ std::string waits_lines(const WaitResult& waits) {
   out += waits.never_placed > 0 ? fmt::format("; {} of {} jobs were never placed whole\n", grouped(waits.never_placed),
                                               grouped(waits.jobs))
                                 : "\n";
+  if (waits.with_deadline > 0)
+    out += fmt::format("              {} of {} deadlines were met\n", grouped(waits.deadlines_met),
+                       grouped(waits.with_deadline));
   if (waits.completed == 0) return out;
   out += line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
          fmt::format("\n              makespan {}; fairness over namespaces {:.3f}\n", seconds(waits.makespan_s),
@@ -242,9 +245,6 @@ std::string waits_lines(const WaitResult& waits) {
   out += fmt::format("              in use over time: cpu {:.1f} %, memory {:.1f} %", 100 * waits.cpu_share,
                      100 * waits.memory_share);
   out += waits.lost_s > 0 ? fmt::format("; {} of evicted work lost\n", seconds(waits.lost_s)) : "\n";
-  if (waits.with_deadline > 0)
-    out += fmt::format("              {} of {} deadlines were met\n", grouped(waits.deadlines_met),
-                       grouped(waits.with_deadline));
   return out;
 }
 

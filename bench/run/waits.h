@@ -10,15 +10,14 @@
 //   fairness     1   Jain's index over namespaces, (sum x)^2 / (n sum x^2), of their mean progress x: run time /
 //                    completion, 0 for a job that did not complete. 1: all are delayed alike; 1/n: only one got any
 //
-//   finish-time  1   completion / what it would be on an n-th of the cluster that only its namespace uses, one job
-//   after ratio            the other in the order of arrival as they fit, n the number of namespaces. A job that is
-//   larger than
-//                    that part runs longer by as much. Above 1: the namespace would be better off alone. Jobs that
-//                    never end are left out (Mahajan et al., Themis, NSDI 2020, with namespaces for applications)
+//   finish-time  1   completion / what it would be on an n-th of the cluster that only its namespace uses, where n is
+//   ratio            the number of namespaces and jobs start in the order of arrival as they fit. A job that is larger
+//                    than that part runs longer by as much. Above 1: the namespace would be better off alone. Jobs
+//                    that never end are left out (Mahajan et al., Themis, NSDI 2020, with namespaces for applications)
 //   lost         s   of allocations that were evicted, the time that they had run; a sum, not per job
 //   use          1   mean over the run's time of the share of cpu and of memory in use
 //
-// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 64 bytes per job, 8 per allocation.
+// Jain, Chiu, Hawe: A Quantitative Measure of Fairness, DEC-TR-301, 1984. Memory: 56 bytes per job, 8 per allocation.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,8 @@
 // Loaded before the other libraries of a program (LD_PRELOAD), this makes operations fail that ordinary tests cannot.
 //   BERTH_FAULT_ALLOCATION=N   the N-th allocation of the program's operator new finds no memory
 //   BERTH_FAULT_SHORT=K        read() and write() on files transfer at most K bytes, as a slow disk or a pipe may do
-//   BERTH_FAULT_PART=N[:E]     the N-th operation on the temporary file of an output (.part) fails with the error
-//   number E;
-//                              without it the process is killed there, in the middle of a write
+//   BERTH_FAULT_PART=N[:E]     the N-th operation on the temporary file of an output (.part) fails with error number E;
+//                              without E the process is killed there, in the middle of a write
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>

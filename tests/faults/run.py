@@ -33,7 +33,7 @@ ERRORS = {"openat": ["EIO", "EMFILE", "ENOSPC"], "read": ["EIO"], "pread64": ["E
           "write": ["EIO", "ENOSPC", "EINTR"], "pwrite64": ["EIO", "ENOSPC"], "fsync": ["EIO", "ENOSPC"],
           "fdatasync": ["EIO"], "rename": ["EIO", "ENOSPC"], "close": ["EIO"], "unlink": ["EIO"],
           "ftruncate": ["EIO"], "newfstatat": ["EIO"], "fchmod": ["EIO"], "getdents64": ["EIO"], "lseek": ["EIO"]}
-# Paths of the system: a program that does not start there is no matter of berth.
+# Paths of the system: a program that does not start there is not a fault of berth.
 SYSTEM = ("/lib", "/usr/lib", "/etc", "/proc", "/sys", "/dev", "/usr/share", "pipe:", "socket:")
 CRASH = re.compile(r"terminate called|berth is wrong|Assertion|Segmentation fault|core dumped")
 

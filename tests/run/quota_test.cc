@@ -200,6 +200,7 @@ TEST(Quotas, AWholeReplayServesJobsLikeTheRules) {
     EXPECT_EQ(result->waits->never_placed, wanted.waiting.size());
     EXPECT_NEAR(result->waits->lost_s, wanted.lost_s, 1e-6);
     EXPECT_EQ(wanted.lost_s > 0, one.evicts) << one.queue;
+    EXPECT_EQ(result->placed + result->failed, result->asked) << "what was evicted and placed again counts once";
     digests.insert(result->decisions_digest);
   }
   EXPECT_EQ(digests.size(), 4U) << "the rules decide differently";
