@@ -132,7 +132,7 @@ Result<void> RunStore::add_measures(std::span<const run::Measure> measures) cons
   }
   if (!added) return {};
   std::string sql =
-      "create view flat as select runs.id, key, workload, label, repetition, status, decisions_digest, seconds";
+      "create view flat as select runs.id, kind, key, workload, label, repetition, status, decisions_digest, seconds";
   Statement names(db_.get(), "select name from measures order by rowid");
   while (names.step() == SQLITE_ROW)
     if (const std::string name = names.text(0); is_identifier(name))
