@@ -187,16 +187,17 @@ int run(const RunArguments& arguments) {
     report.set("stages_ns", std::move(stages));
   }
   int exit_code = 0;
-  const auto write = [&](const std::string& file, const std::string& content) {
-    if (Outputs::write(file, content) != 0) exit_code = 1;
+  const auto write = [&](const std::string& file, const auto& content) {  // makes only what was asked for
+    if (!file.empty() && Outputs::write(file, content()) != 0) exit_code = 1;
   };
-  write(arguments.json, json::to_text(report, 2) + "\n");
-  write(arguments.csv, run::to_csv(*result));
-  write(arguments.hdr, run::to_hdr(*result));
-  write(arguments.hdr_log, result->hdr_log);
-  write(arguments.prometheus, run::to_prometheus(*result));
-  write(arguments.google_benchmark, json::to_text(run::to_google_benchmark(*result), 2) + "\n");
-  write(arguments.data_items, json::to_text(run::to_data_items(*result), 2) + "\n");
+  const auto text = [](const json::Value& value) { return json::to_text(value, 2) + "\n"; };
+  write(arguments.json, [&] { return text(report); });
+  write(arguments.csv, [&] { return run::to_csv(*result); });
+  write(arguments.hdr, [&] { return run::to_hdr(*result); });
+  write(arguments.hdr_log, [&] { return result->hdr_log; });
+  write(arguments.prometheus, [&] { return run::to_prometheus(*result); });
+  write(arguments.google_benchmark, [&] { return text(run::to_google_benchmark(*result)); });
+  write(arguments.data_items, [&] { return text(run::to_data_items(*result)); });
   if (const int code = add_result(arguments.study, arguments.chosen.changes(arguments.workers), *result, report);
       code != 0)
     exit_code = code;

@@ -21,6 +21,7 @@ void KindTimes::add(const sim::JobArrival& arrival, std::uint64_t placed, std::i
 
 std::vector<KindTimes::Kind> KindTimes::kinds() const {
   std::vector<Kind> out;
+  out.reserve(kinds_.size() + updates_.size());  // a histogram is large
   for (const std::vector<Kind>* list : {&kinds_, &updates_})
     for (const Kind& kind : *list)
       if (kind.schedule.count() > 0) out.push_back(kind);
