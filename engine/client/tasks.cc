@@ -227,7 +227,7 @@ void Clients::signal(std::uint32_t task, std::int64_t now) {
   if (delay <= 0) return send_kill(task, now);
   t.phase = TaskPhase::shutting_down;
   t.kill_at = now + delay;
-  arm_task(task, std::min(t.exit_at, t.kill_at));
+  arm_task(task, std::max(now, std::min(t.exit_at, t.kill_at)));  // it may have ended while its client was away
 }
 
 void Clients::send_kill(std::uint32_t task, std::int64_t now) {

@@ -247,6 +247,19 @@ TEST_F(Tasks, ATaskThatIsFoundAgainMayTakeLongerToKill) {
   EXPECT_EQ(since(last(1)->tasks[0].finished_at), 11 * kSecond);
 }
 
+TEST_F(Tasks, ALeaderAndItsFollowerMayBothEndWhileTheClientIsAway) {
+  TestJob job("batch");
+  job.task("leader").leader = true;
+  job.task("side").shutdown_delay = 2 * kSecond;
+  run(1, 0, 0) = {.run_ns = 5 * kSecond, .exit_code = 0};
+  run(1, 1, 0) = {.run_ns = 6 * kSecond, .exit_code = 0};
+  place(1, 0, job);
+  run_for(4 * kSecond);
+  clients.restart(0, now, 20 * kSecond, Recovery::all);
+  run_for(40 * kSecond);
+  EXPECT_EQ(status(1), Client::complete);
+}
+
 TEST_F(Tasks, StartErrors) {  // R-CTRL-1522, 1527
   TestJob job;
   job.task("a").restart_policy = model::RestartPolicy{5, 300 * kSecond, kSecond, "fail"};
