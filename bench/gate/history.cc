@@ -18,7 +18,7 @@ namespace {
 using store::Record;
 using store::RunStore;
 
-constexpr const char* kCase = "case";  // a parameter beside the fingerprint's fields
+constexpr const char* kCase = "case";  // a parameter that is no field of the fingerprint
 
 tl::unexpected<Failure> usage(const InputError& error) { return tl::unexpected(Failure{kUsage, error}); }
 

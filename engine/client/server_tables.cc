@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "tables/export.h"
+#include "tables/whole_row.h"
 
 namespace berth::client {
 
@@ -80,17 +81,6 @@ void read_object(tables::StateStore& store, const model::Allocation& object, con
 
 namespace {
 
-TaskStatus status_of(const model::TaskState& told) {
-  TaskStatus status;
-  status.state = told.state == "running" ? TaskState::running
-                 : told.state == "dead"  ? TaskState::dead
-                                         : TaskState::pending;
-  status.failed = told.failed, status.restarts = static_cast<std::uint32_t>(told.restarts);
-  status.started_at = told.started_at.ns, status.finished_at = told.finished_at.ns;
-  status.last_restart = told.last_restart.ns;
-  return status;
-}
-
 /// Appends the reported states of the allocation's tasks, if all have one.
 void read_statuses(const Snapshot& state, AllocRow row, const model::TaskGroup& group, ServerAlloc& s,
                    ServerAllocs& out) {
@@ -101,7 +91,7 @@ void read_statuses(const Snapshot& state, AllocRow row, const model::TaskGroup& 
     if (object) {
       const auto found = object->task_states.find(task.name);
       if (found == object->task_states.end() || !found->second) return out.statuses.resize(s.statuses_begin);
-      out.statuses.push_back(status_of(*found->second));
+      out.statuses.push_back(tables::status_of(*found->second));
     } else {
       if (!report || report->task == tables::kEmptySymbol || state.text(report->task) != task.name)
         return out.statuses.resize(s.statuses_begin);

@@ -5,6 +5,17 @@
 #include "base/text.h"
 
 namespace berth::tables {
+TaskStatus status_of(const model::TaskState& state) {
+  TaskStatus out;
+  out.state = state.state == "running" ? TaskState::running
+              : state.state == "dead"  ? TaskState::dead
+                                       : TaskState::pending;
+  out.failed = state.failed, out.restarts = static_cast<std::uint32_t>(state.restarts);
+  out.started_at = state.started_at.ns, out.finished_at = state.finished_at.ns;
+  out.last_restart = state.last_restart.ns;
+  return out;
+}
+
 namespace {
 
 using model::Allocation;
@@ -31,11 +42,7 @@ bool has_irregular_parts(const Allocation& a) {
 
 /// Sets the status of a task, without its events. False: write_task() would not give back this state.
 bool take_status(const model::TaskState& from, TaskStatus& out) {
-  out.state = from.state == "running" ? TaskState::running
-              : from.state == "dead"  ? TaskState::dead
-                                      : TaskState::pending;
-  out.failed = from.failed, out.restarts = static_cast<std::uint32_t>(from.restarts);
-  out.started_at = from.started_at.ns, out.finished_at = from.finished_at.ns, out.last_restart = from.last_restart.ns;
+  out = status_of(from);
   model::TaskState same;
   write_task(out, same);
   return same.state == from.state && same.restarts == from.restarts && from.paused.empty() &&

@@ -35,6 +35,9 @@ struct WholeRow {
 /// Sets the row's relations to the allocations that replaced it and that it replaced. False: one of them is not stored.
 [[nodiscard]] bool relate(StateStore& store, const model::Allocation& alloc, AllocLinks& links);
 
+/// The reported part of a task, without its event: what write_task() writes.
+[[nodiscard]] TaskStatus status_of(const model::TaskState& state);
+
 /// Index in the standard name `<name_base>.<group>[<index>]`; kOddName: the name is another one.
 [[nodiscard]] std::uint32_t standard_index(std::string_view name, std::string_view name_base, std::string_view group);
 

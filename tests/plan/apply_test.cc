@@ -381,7 +381,7 @@ TEST_F(Apply, AfterManyChangesAnEarlyCheckIsWorthNothing) {
   early.run(*state, plan_);
   for (int i = 0; i < 5000; ++i) store_.set_node_state(1, NodeStatus::ready, i % 2 == 0, false, store_.index() + 1);
   early.renew(store_.current().nodes, plan_);
-  EXPECT_FALSE(early.fits(0)) << "the log no longer reaches back";
+  EXPECT_FALSE(early.fits(0)) << "checking again costs less";
 }
 
 TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {

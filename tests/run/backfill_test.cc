@@ -14,6 +14,7 @@
 #include "run/waits.h"
 #include "server/server.h"
 #include "sim/inputs.h"
+#include "starts.h"
 
 namespace berth::run::backfill {
 namespace {
@@ -33,15 +34,6 @@ std::string text_of(const std::string& queue, int jobs) {
              "\" }]\nrun_time_s = " + (wide ? "[20, 90]\ncount = [2, 4]\n" : "[5, 120]\nweight = 2\n");
   return out;
 }
-
-using Start = std::pair<std::int64_t, std::size_t>;  // time, arrival
-
-struct Starts final : server::Listener {
-  std::vector<Start> started;
-  void settled(server::Lane& lane) override {
-    if (lane.placed > 0) started.emplace_back(lane.record->due_ns, lane.record->tag - 1);
-  }
-};
 
 struct Job {
   std::size_t arrival = 0;

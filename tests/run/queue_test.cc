@@ -16,6 +16,7 @@
 #include "run/waits.h"
 #include "server/server.h"
 #include "sim/inputs.h"
+#include "starts.h"
 
 namespace berth::run {
 namespace {
@@ -70,14 +71,6 @@ sim::Workload parsed(const std::string& text) {
   EXPECT_TRUE(workload) << workload.error().line();
   return *workload;
 }
-
-/// Records which job starts when.
-struct Starts final : server::Listener {
-  std::vector<std::pair<std::int64_t, std::size_t>> started;  ///< time, arrival
-  void settled(server::Lane& lane) override {
-    if (lane.placed > 0) started.emplace_back(lane.record->due_ns, lane.record->tag - 1);
-  }
-};
 
 /// A job of the slow simulation.
 struct Job {

@@ -14,6 +14,7 @@
 #include "run/waits.h"
 #include "server/server.h"
 #include "sim/inputs.h"
+#include "starts.h"
 
 namespace berth::run::quota {
 namespace {
@@ -31,14 +32,6 @@ std::string text_of(const std::string& queue) {
            "\"\ntype = \"batch\"\ncpu_mhz = 600\npriority = [1, 100]\nrun_time_s = [5, 80]\n";
   return out;
 }
-
-using Start = std::pair<std::int64_t, std::size_t>;  // time, arrival
-struct Starts final : server::Listener {
-  std::vector<Start> started;
-  void settled(server::Lane& lane) override {
-    if (lane.placed > 0) started.emplace_back(lane.record->due_ns, lane.record->tag - 1);
-  }
-};
 
 struct Rules {
   std::map<std::string, double> quota;
