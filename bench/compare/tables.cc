@@ -18,6 +18,21 @@ std::size_t shown_width(const std::string& text) {
 
 }  // namespace
 
+std::string wrapped_text(const std::string& first, const std::string& text, std::size_t width) {
+  std::string out = first;
+  const std::size_t left = shown_width(first);
+  const std::string indent(left, ' ');
+  std::size_t column = left;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string word = text.substr(at, text.find(' ', at) - at);
+    if (width > 0 && column > left && column + 1 + shown_width(word) > width) out += "\n" + indent, column = left;
+    if (column > left) out += ' ', ++column;
+    out += word, column += shown_width(word);
+    at += word.size() + 1;
+  }
+  return out + "\n";
+}
+
 std::string text_table(const TableRows& rows, std::size_t width) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows)
@@ -30,13 +45,19 @@ std::string text_table(const TableRows& rows, std::size_t width) {
     return c == 0 ? fmt::format("  {}{}", row[c], gap) : fmt::format("  {}{}", gap, row[c]);
   };
   std::string out;
+  const std::size_t first = widths.empty() ? 0 : 2 + widths[0];
   for (std::size_t begin = std::min<std::size_t>(1, widths.size()), end = begin;; begin = end) {
-    for (std::size_t column = widths.empty() ? 0 : 2 + widths[0]; end < widths.size(); ++end) {
+    for (std::size_t column = first; end < widths.size(); ++end) {
       column += 2 + widths[end];
       if (width > 0 && end > begin && column > width) break;
     }
     if (begin > 1) out += "\n";
+    const bool wraps = width > 0 && end == begin + 1 && first + 2 + widths[begin] > width;  // one column, too wide
     for (const auto& row : rows) {
+      if (wraps && begin < row.size() && !row[begin].empty()) {
+        out += wrapped_text(cell(row, 0) + "  ", row[begin], width);
+        continue;
+      }
       std::string line = row.empty() ? "" : cell(row, 0);
       for (std::size_t c = begin; c < std::min(end, row.size()); ++c) line += cell(row, c);
       out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";

@@ -149,26 +149,6 @@ json::Value to_json(const Document& document) {
   return json::Object{{"title", document.title}, {"sections", list_json(document.sections, section_json)}};
 }
 
-namespace {
-
-/// `text` in lines of at most `width` columns, broken at spaces, the later ones indented. 0: one line.
-std::string wrapped(const std::string& first, const std::string& text, std::size_t width) {
-  std::string out = first;
-  std::size_t column = first.size();
-  const std::string indent(first.size(), ' ');
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    if (width > 0 && column > first.size() && column + 1 + (end - at) > width)
-      out += "\n" + indent, column = first.size();
-    if (column > first.size()) out += ' ', ++column;
-    out.append(text, at, end - at), column += end - at;
-    at = end + 1;
-  }
-  return out + "\n";
-}
-
-}  // namespace
-
 std::string to_terminal(const Document& document, std::size_t width) {
   std::string out;
   for (const Section& section : document.sections) {
@@ -177,7 +157,7 @@ std::string to_terminal(const Document& document, std::size_t width) {
     if (!section.verdict.text.empty()) out += ": " + printable(section.verdict.text);
     out += "\n";
     for (const auto& [name, value] : section.facts)
-      out += wrapped(fmt::format("  {:<11} ", printable(name)), printable(value), width);
+      out += compare::wrapped_text(fmt::format("  {:<11} ", printable(name)), printable(value), width);
     for (const Table& table : section.tables) {
       if (table.page_only || table.rows.empty()) continue;
       out += "\n";
@@ -189,7 +169,7 @@ std::string to_terminal(const Document& document, std::size_t width) {
       }
       for (std::string& head : rows[0]) head = printable(head);
       out += compare::text_table(rows, width);
-      if (!table.note.empty()) out += wrapped("  ", printable(table.note), width);
+      if (!table.note.empty()) out += compare::wrapped_text("  ", printable(table.note), width);
     }
   }
   return out;

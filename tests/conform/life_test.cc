@@ -181,6 +181,8 @@ TEST(Lives, KnownFailingSeedsHold) {
   EXPECT_EQ(run_cluster_life({.seed = 2003680}).problems, std::vector<std::string>());
   // Cached scores treated groups with different numbers of reserved cores as one request.
   EXPECT_EQ(run_cluster_life({.seed = 10001668}).problems, std::vector<std::string>());
+  // A queued evaluation of a purged system job placed the batch job that was registered under its ID (R-CTRL-742).
+  EXPECT_EQ(run_life({.seed = 8001209}).problems, std::vector<std::string>());
 }
 
 TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once

@@ -5,7 +5,7 @@
 
 A row is `CODE | MESSAGE | COMMAND`. MESSAGE is a regular expression, searched in standard error and then in standard
 output. COMMAND is a line for bash, run in an empty folder of its own; $F is the folder of fixtures, `edit` changes JSON
-(below), `fake` is a stand-in for the program that the gate measures. `{a;b;c}` in a command stands for several rows, one
+(below), `interrupt` sends a signal, `fake` is a stand-in for the program that the gate measures. `{a;b;c}` in a command stands for several rows, one
 per choice; {1}, {2} in the message are what was chosen. A `!` after the code leaves the row out under a sanitizer, which
 needs more memory than the row allows. Programs start slowly there: every row is run with all commands of a choice, but of
 other choices with one, another one in each row.
@@ -20,9 +20,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -70,6 +72,22 @@ def edit(arguments):
     else:
         at[last] = json.loads(text)
     json.dump(document, sys.stdout)
+
+
+def interrupt(arguments):
+    """interrupt SIGNAL SECONDS COMMAND...: sends the signal so many seconds after the command is ready for it, however
+    slowly it starts; exits as it does."""
+    process = subprocess.Popen(arguments[2:])
+    while process.poll() is None:
+        with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
+            caught = re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)
+        if caught and int(caught.group(1), 16) >> (signal.SIGTERM - 1) & 1:
+            break
+        time.sleep(0.01)
+    time.sleep(float(arguments[1]))
+    process.send_signal(signal.Signals["SIG" + arguments[0]])
+    code = process.wait()
+    return 128 - code if code < 0 else code
 
 
 def make_fixtures(folder, berth, tools):
@@ -143,6 +161,8 @@ def check(row, work, environment):
 def main():
     if os.path.basename(sys.argv[0]) == "edit":
         return edit(sys.argv[1:])
+    if os.path.basename(sys.argv[0]) == "interrupt":
+        return interrupt(sys.argv[1:])
     berth = os.path.abspath(sys.argv[1])
     sanitized = "--sanitized" in sys.argv
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
@@ -157,7 +177,8 @@ def main():
         fixtures = os.path.join(work, "fixtures")
         os.mkdir(tools), os.mkdir(fixtures)
         os.symlink(berth, os.path.join(tools, "berth"))
-        os.symlink(os.path.join(HERE, "run.py"), os.path.join(tools, "edit"))
+        for name in ("edit", "interrupt"):
+            os.symlink(os.path.join(HERE, "run.py"), os.path.join(tools, name))
         with open(os.path.join(tools, "fake"), "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\nexec bash %s/tests/gate/fake_berth.sh \"$@\"\n" % ROOT)
         os.chmod(os.path.join(tools, "fake"), 0o755)

@@ -16,6 +16,7 @@ class ReadsTest : public ::testing::Test {
     options.start.nodes = 12;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.listen = "127.0.0.1:0";
+    options.simulation.speed = *Speed::parse("step");  // what two requests read is the same
     auto service = serve::make_service(options);
     ASSERT_TRUE(service) << service.error().line();
     service_ = std::move(*service);

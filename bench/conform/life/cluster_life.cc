@@ -361,7 +361,8 @@ void ClusterLife::attempt(server::Lane& lane) {
 
 void ClusterLife::applied(server::Lane& lane) {
   ++report_.plans;
-  ledger_.note(lane.record->job, lane.result.plan, lane.applied, cluster_.state());
+  const std::string type = stored_eval(cluster_.state(), *lane.record).type;
+  ledger_.note(lane.record->job, type, lane.result.plan, lane.applied, cluster_.state());
   report_.count(lane.result.plan, lane.applied);
 }
 

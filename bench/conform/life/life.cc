@@ -84,7 +84,7 @@ void Life::committed(const Committed& c) {
   const plan::PlanRows& rows = c.result.plan;
   const tables::JobKeyRow key = server_.store().job_key(c.eval.namespace_, c.eval.job_id);
   report_.count(rows, c.applied);
-  ledger_.note(key, rows, c.applied, c.after);
+  ledger_.note(key, c.eval.type, rows, c.applied, c.after);
   tell(fmt::format("  plan of {} ({}): {} new, {} updated, {} stopped{}{}", c.eval.job_id, c.eval.triggered_by,
                    rows.allocs.size(), rows.updates.size(), rows.stops.size(),
                    rows.has_deployment ? ", deployment" : "",

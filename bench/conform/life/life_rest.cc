@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/predicates.h"
+#include "model/status.h"
 #include "sched/to_model.h"
 #include "tables/export.h"
 
@@ -88,10 +89,13 @@ bool check_resting(const LifeLedger& ledger, const Snapshot& state, tables::JobK
 
 }  // namespace
 
-void LifeLedger::note(tables::JobKeyRow job, const plan::PlanRows& plan, const plan::ApplyResult& applied,
-                      const Snapshot& after) {
+void LifeLedger::note(tables::JobKeyRow job, const std::string& type, const plan::PlanRows& plan,
+                      const plan::ApplyResult& applied, const Snapshot& after) {
   for (const plan::PlannedAlloc& alloc : plan.allocs)
     if (alloc.previous != kNoRow && !alloc.keeps_name) renamed.insert(job);
+  if (const tables::VersionRow current = after.jobs.keys[job].current;
+      current != kNoRow && after.jobs.versions[current]->type != model::parse_job_type(type))
+    renamed.insert(job);
   if (applied.refresh_index != 0) refused.insert(job), once_refused.insert(job);
   exceptions.note(plan, after);
 }

@@ -14,13 +14,14 @@ struct LifeLedger {
   std::set<tables::JobKeyRow> refused;       ///< jobs with a plan partly refused and not retried yet
   std::set<tables::JobKeyRow> once_refused;  ///< jobs that ever had one
   /// Jobs with an allocation that was renamed because its name occurred twice in the index; the new name may be used
-  /// too (R-SCHED-83, R-RECON-161).
+  /// too (R-SCHED-83, R-RECON-161). Also jobs with names by the rules of another type: an evaluation of a purged job
+  /// stays queued (R-CTRL-742), and its scheduler then places what was registered under that ID since.
   std::set<tables::JobKeyRow> renamed;
   living::Exceptions exceptions;
 
-  /// Notes a plan of the job that was committed as far as it fit.
-  void note(tables::JobKeyRow job, const plan::PlanRows& plan, const plan::ApplyResult& applied,
-            const tables::Snapshot& after);
+  /// Notes a plan for the job, by the scheduler of `type`, that was committed as far as it fit.
+  void note(tables::JobKeyRow job, const std::string& type, const plan::PlanRows& plan,
+            const plan::ApplyResult& applied, const tables::Snapshot& after);
   /// Notes the end of an evaluation.
   void settle(const server::EvalRecord& eval);
 };
