@@ -338,15 +338,19 @@ void check_queue(server::Server& server, Problems& problems) {
     for (const auto& [row, eval] : rows) blocked.insert(book[row].id);
   const tables::Snapshot& state = server.store().current();
   for (tables::StoredEvalRow row = 0; row < state.evals.size(); ++row) {
-    const auto eval = state.eval(row);
-    if (!eval) continue;
+    if (!state.evals.exists(row)) continue;
+    const std::uint8_t status = state.evals.status[row];
+    if (status != tables::kEvalPending && status != tables::kEvalBlocked) continue;
     const auto at = places.find(state.evals.id[row]);
     const int count = at == places.end() ? 0 : at->second;
-    if (eval->status == "pending" && count != 1)
+    if (status == tables::kEvalPending && count != 1) {
+      const auto eval = state.eval(row);
       problems.push_back(fmt::format("R-CTRL-1725: the pending evaluation {} ({}) stands in {} places of the broker",
                                      eval->id, eval->triggered_by, count));
-    if (eval->status == "blocked" && count == 0 && !blocked.contains(state.evals.id[row]))
-      problems.push_back(fmt::format("R-CTRL-1726: the blocked evaluation {} waits nowhere", eval->id));
+    }
+    if (status == tables::kEvalBlocked && count == 0 && !blocked.contains(state.evals.id[row]))
+      problems.push_back(
+          fmt::format("R-CTRL-1726: the blocked evaluation {} waits nowhere", base::to_text(state.evals.id[row])));
   }
 }
 

@@ -41,7 +41,7 @@ living::Config config_of(const LifeOptions& options, bool object_reports) {
   config.server.options = options.decisions;
   config.server.sources = options.sources;
   config.server.plans_max = 20;
-  config.server.broker.evals = 1U << 15;
+  config.server.broker.evals = 1U << 12;  // each check of the queue reads every row
   config.server.broker.jobs = 4096;
   config.tasks = tasks_of(options.seed).model();
   return config;

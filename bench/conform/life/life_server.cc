@@ -21,7 +21,7 @@ server::Config config_of(const LifeOptions& options) {
   out.seed = options.seed;
   out.retain = true;
   out.plans_max = 20;
-  out.broker.evals = 1U << 15;
+  out.broker.evals = 1U << 12;  // each check of the queue reads every row
   out.broker.jobs = 64;
   return out;
 }
