@@ -18,9 +18,8 @@ void Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
   entries_.clear();
   leaving_.clear();
   const model::Job* job = plan.job == kNoRow ? nullptr : store_.current().jobs.versions[plan.job]->spec.get();
-  const auto of_node = std::lower_bound(updates_.begin(), updates_.end(), std::pair(node, 0U));
-  for (auto at = of_node; at != updates_.end() && at->first == node; ++at) {
-    const PlannedUpdate& update = plan.updates[at->second];
+  for (const UpdateOnNode& at : updates_on(node)) {
+    const PlannedUpdate& update = plan.updates[at.second];
     NodeEntry& entry = entries_.emplace_back();
     if (update.given != kNoRow) {
       entry = entry_of(*plan.given[update.given], job);
@@ -61,9 +60,26 @@ NodeRow Applier::node_of(AllocRow alloc) const {
   return store_.find_node(allocs.cold[alloc]->node_id);
 }
 
-bool Applier::has_updates(NodeRow node) const {
-  const auto at = std::lower_bound(updates_.begin(), updates_.end(), std::pair(node, 0U));
-  return at != updates_.end() && at->first == node;
+std::span<const UpdateOnNode> Applier::updates_on(NodeRow node) const {
+  const auto first = std::lower_bound(updates_.begin(), updates_.end(), UpdateOnNode(node, 0));
+  const auto last = std::find_if(first, updates_.end(), [&](const UpdateOnNode& at) { return at.first != node; });
+  return {first, last};
+}
+
+/// Checks the nodes for which the plan lists updates alone.
+void Applier::check_updated(const Snapshot& state, const PlanRows& plan) {
+  if (updates_.empty()) return;
+  placed_on_.clear();
+  for (const PlannedAlloc& alloc : plan.allocs)
+    if (alloc.first_on_node) placed_on_.push_back(alloc.node);
+  std::sort(placed_on_.begin(), placed_on_.end());
+  for (auto at = updates_.begin(); at != updates_.end();) {
+    const auto updates = updates_on(at->first);
+    const NodeRow node = at->first;
+    at += static_cast<std::ptrdiff_t>(updates.size());
+    if (std::binary_search(placed_on_.begin(), placed_on_.end(), node)) continue;
+    if (!ColumnCheck::accepts(state, plan, node, updates)) check_exactly(state, plan, node, kNoRow);
+  }
 }
 
 std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const PlanRows& plan,
@@ -77,20 +93,14 @@ std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const P
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     if (!plan.allocs[i].first_on_node) continue;
     const NodeRow node = plan.allocs[i].node;
-    const bool plain = plan.given.empty() && (updates_.empty() || !has_updates(node));
-    if (plain && early && early->fits(i)) {
+    const auto updates = updates_.empty() ? std::span<const UpdateOnNode>() : updates_on(node);
+    if (early && early->fits(i) && updates.empty()) {
       BERTH_DEBUG_ASSERT(columns_.fits(state, plan, i));
       continue;
     }
-    if (!plain || !columns_.fits(state, plan, i)) check_exactly(state, plan, node, i);
+    if (!plan.given.empty() || !columns_.fits(state, plan, i, updates)) check_exactly(state, plan, node, i);
   }
-  for (std::size_t u = 0; u < updates_.size(); ++u) {
-    const NodeRow node = updates_[u].first;
-    if (u > 0 && updates_[u - 1].first == node) continue;
-    const bool done = std::any_of(plan.allocs.begin(), plan.allocs.end(),
-                                  [&](const PlannedAlloc& alloc) { return alloc.node == node; });
-    if (!done) check_exactly(state, plan, node, kNoRow);
-  }
+  check_updated(state, plan);
   const tables::NodeTable& nodes = store_.current().nodes;
   auto id_of = [&](NodeRow row) { return row < nodes.size() ? nodes.id(row) : base::Uuid{}; };
   std::sort(failures_.begin(), failures_.end(),

@@ -122,9 +122,10 @@ class Applier {
   };
   /// Checks the node by the full rules (R-CTRL-609 to 614); `first` kNoRow: the plan only updates there.
   void check_exactly(const tables::Snapshot& state, const PlanRows& plan, tables::NodeRow node, std::uint32_t first);
+  void check_updated(const tables::Snapshot& state, const PlanRows& plan);
   /// Checks all nodes; false: the plan fails as a whole, or an all-at-once plan lost a node.
   bool check_all(const tables::Snapshot& state, const PlanRows& plan, const CommitFacts& facts, ApplyResult& result);
-  [[nodiscard]] bool has_updates(tables::NodeRow node) const;
+  [[nodiscard]] std::span<const UpdateOnNode> updates_on(tables::NodeRow node) const;
   /// The node of a stored allocation. A node created after the allocation is found by ID.
   [[nodiscard]] tables::NodeRow node_of(tables::AllocRow alloc) const;
   void track_rejected(const CommitFacts& facts, ApplyResult& result);
@@ -179,14 +180,17 @@ class Applier {
   std::vector<NodeRefusal> failures_;
   std::vector<NodeEntry> entries_;
   std::vector<base::Uuid> leaving_;
-  std::vector<std::pair<tables::NodeRow, std::uint32_t>> updates_;  // (node, position of the update), ascending
+  std::vector<UpdateOnNode> updates_;       // ascending
+  std::vector<tables::NodeRow> placed_on_;  // nodes of planned allocations, ascending
   const std::vector<tables::NodeRow>* rejected_ = nullptr;
   std::vector<tables::AllocRow> written_;         // rows with a predecessor, of one list of the plan
   std::vector<tables::AllocRow> live_claimants_;  // live rows that the plan changes; only for plans that claim volumes
   std::vector<tables::AllocRow> stopped_;         // rows with a stop, ascending; only for plans that update as well
-  std::vector<std::uint32_t> evictions_;          // positions of the stops that evict
-  std::vector<model::Allocation> twice_;          // as before the plan: allocations that it evicts and also changes
-  std::vector<tables::AllocRow> inserted_;        // by planned allocation; only for plans that evict
+  /// Updated rows with the positions of their updates, ascending.
+  std::vector<std::pair<tables::AllocRow, std::uint32_t>> rows_updated_;
+  std::vector<std::uint32_t> evictions_;            // positions of the stops that evict
+  std::vector<model::Allocation> twice_;            // as before the plan: allocations that it evicts and also changes
+  std::vector<tables::AllocRow> inserted_;          // by planned allocation; only for plans that evict
   std::vector<tables::DeploymentRow> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {
     tables::DeploymentRow deployment;

@@ -25,9 +25,44 @@ std::uint64_t mark_of(std::string_view id) {
   return mark;
 }
 
+/// The allocation exists, is on the node and has not ended: an update of it leaves it there.
+bool lives_on(const Snapshot& state, AllocRow row, NodeRow node) {
+  const tables::AllocTable& allocs = state.allocs;
+  return row < allocs.size() && allocs.exists(row) && allocs.node[row] == node && !allocs.terminal(row);
+}
+
 }  // namespace
 
-bool ColumnCheck::fits(const Snapshot& state, const PlanRows& plan, std::uint32_t first) {
+bool ColumnCheck::accepts(const Snapshot& state, const PlanRows& plan, NodeRow node,
+                          std::span<const UpdateOnNode> updates) {
+  if (node >= state.nodes.size() || !state.nodes.exists(node) || state.nodes.status(node) != tables::NodeStatus::ready)
+    return false;
+  return std::all_of(updates.begin(), updates.end(), [&](const UpdateOnNode& at) {
+    const PlannedUpdate& update = plan.updates[at.second];
+    return update.given == kNoRow && lives_on(state, update.alloc, node);
+  });
+}
+
+bool ColumnCheck::add_updates(const Snapshot& state, const PlanRows& plan, NodeRow node,
+                              std::span<const UpdateOnNode> updates, Change& sum) {
+  updated_.clear();
+  for (const UpdateOnNode& at : updates) {
+    const PlannedUpdate& update = plan.updates[at.second];
+    if (update.kind != PlannedUpdate::Kind::in_place || !lives_on(state, update.alloc, node)) return false;
+    updated_.push_back(update.alloc);
+    if (!update.held) continue;
+    const ResourceShape& before = state.allocs.shape_of(update.alloc);
+    if (update.held != &before && (update.held->special() || before.special())) return false;
+    sum.cpu_mhz += update.held->cpu_mhz - before.cpu_mhz;
+    sum.memory_mb += update.held->memory_mb - before.memory_mb;
+    sum.disk_mb += update.held->disk_mb - before.disk_mb;
+  }
+  std::sort(updated_.begin(), updated_.end());  // the rules count an allocation as often as the plan lists it
+  return std::adjacent_find(updated_.begin(), updated_.end()) == updated_.end();
+}
+
+bool ColumnCheck::fits(const Snapshot& state, const PlanRows& plan, std::uint32_t first,
+                       std::span<const UpdateOnNode> updates) {
   BERTH_ASSERT(plan.allocs[first].first_on_node);
   const NodeRow row = plan.allocs[first].node;
   if (row >= state.nodes.size() || !state.nodes.exists(row)) return false;
@@ -35,8 +70,11 @@ bool ColumnCheck::fits(const Snapshot& state, const PlanRows& plan, std::uint32_
     return false;
   const tables::NodeUse& use = state.nodes.use[row];
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
-  std::int64_t cpu = use.cpu_mhz, memory = use.memory_mb, disk = use.disk_mb, allocs = use.alloc_count;
-  bool claims = use.sole_claims != 0;  // no allocation there is updated
+  Change change;
+  if (!updates.empty() && !add_updates(state, plan, row, updates, change)) return false;
+  std::int64_t cpu = use.cpu_mhz + change.cpu_mhz, memory = use.memory_mb + change.memory_mb;
+  std::int64_t disk = use.disk_mb + change.disk_mb, allocs = use.alloc_count;
+  bool claims = use.sole_claims != 0;
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     BERTH_ASSERT(plan.allocs[i].node == row && plan.allocs[i].held);  // the chain stays on its node

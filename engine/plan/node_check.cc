@@ -11,6 +11,22 @@ using tables::Client;
 using tables::kNoRow;
 using tables::NodeStatus;
 
+/// Lists what the rules count on the node: its rows, then the plan's entries.
+void NodeCheck::list(const tables::Snapshot& state, std::span<const NodeEntry> entries) {
+  const tables::AllocTable& allocs = state.allocs;
+  fit_entries_.clear();
+  for (const AllocRow a : rows_) {
+    const tables::VersionRow version = allocs.job[a];
+    const model::TaskGroup* group = nullptr;
+    if (version != kNoRow)
+      for (const tables::CompiledGroup& one : state.jobs.versions[version]->groups)
+        if (!group && one.name == allocs.group[a]) group = one.spec;
+    fit_entries_.push_back({allocs.shape_of(a).resources.get(), {}, group});
+  }
+  for (const NodeEntry& entry : entries)
+    fit_entries_.push_back({entry.consumes ? entry.resources : nullptr, {}, entry.consumes ? entry.group : nullptr});
+}
+
 NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, std::span<const NodeEntry> entries,
                              std::span<const base::Uuid> leaving) {
   const auto reject = [](std::string reason) { return NodeVerdict{false, std::move(reason), {}}; };
@@ -48,23 +64,16 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
            std::any_of(entries.begin(), entries.end(), [&](const NodeEntry& e) { return e.id == allocs.id[a]; });
   });
   std::sort(rows_.begin(), rows_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
-  fit_entries_.clear();
-  ids_.clear();
-  for (const AllocRow a : rows_) {
-    const tables::VersionRow version = allocs.job[a];
-    ids_.push_back(base::to_text(allocs.id[a]));
-    fit_entries_.push_back(
-        {allocs.shape_of(a).resources.get(),
-         {},
-         version == kNoRow ? nullptr : state.jobs.versions[version]->spec->group(state.text(allocs.group[a]))});
-  }
-  for (const NodeEntry& entry : entries) {
-    ids_.push_back(base::to_text(entry.id));
-    fit_entries_.push_back({entry.consumes ? entry.resources : nullptr, {}, entry.consumes ? entry.group : nullptr});
-  }
-  for (std::size_t i = 0; i < ids_.size(); ++i) fit_entries_[i].id = ids_[i];
+  list(state, entries);
   const tables::NodeSpec& spec = state.nodes.spec(row);
-  const rank::Fit fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
+  rank::Fit fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
+  if (fit.dimension == rank::Dimension::alloc_ports) {  // only this text names an ID
+    ids_.clear();
+    for (const AllocRow a : rows_) ids_.push_back(base::to_text(allocs.id[a]));
+    for (const NodeEntry& entry : entries) ids_.push_back(base::to_text(entry.id));
+    for (std::size_t i = 0; i < ids_.size(); ++i) fit_entries_[i].id = ids_[i];
+    fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
+  }
   if (fit.fits()) return {};
   NodeVerdict out = reject(fit.text());
   if (fit.dimension == rank::Dimension::max_allocs) out.error = "plan exceeds max allocation";

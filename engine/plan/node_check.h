@@ -40,8 +40,10 @@ class NodeCheck {
                                   std::span<const NodeEntry> entries, std::span<const base::Uuid> leaving);
 
  private:
+  void list(const tables::Snapshot& state, std::span<const NodeEntry> entries);
+
   std::vector<tables::AllocRow> rows_;
-  std::vector<std::string> ids_;
+  std::vector<std::string> ids_;  // only for the text of a collision
   std::vector<rank::FitEntry> fit_entries_;
   network::NetworkIndex network_index_;
 };

@@ -86,7 +86,7 @@ void Applier::choose_evictions(Writing& w) {
   const Snapshot& state = w.state;
   const Snapshot& view = w.facts.view ? *w.facts.view : state;
   const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not checked
-    return has_updates(node) ||
+    return !updates_on(node).empty() ||
            std::any_of(plan.allocs.begin(), plan.allocs.end(),
                        [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
            std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& other) {
@@ -198,6 +198,10 @@ void Applier::write_updates(Writing& w) {
     for (const PlannedStop& stop : plan.stops)
       if (!stop.evict && !stop.dropped) stopped_.push_back(stop.alloc);
   std::sort(stopped_.begin(), stopped_.end());
+  rows_updated_.clear();
+  for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
+    if (!plan.updates[i].dropped) rows_updated_.emplace_back(plan.updates[i].alloc, i);
+  std::sort(rows_updated_.begin(), rows_updated_.end());
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i) {
     const PlannedUpdate& update = plan.updates[i];
     if (update.dropped) continue;

@@ -375,9 +375,8 @@ void Applier::link_previous(Writing& w) {
 bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   const AllocRow row = plan.updates[update].alloc;
   if (std::binary_search(stopped_.begin(), stopped_.end(), row)) return true;
-  for (std::uint32_t later = update + 1; later < plan.updates.size(); ++later)
-    if (!plan.updates[later].dropped && plan.updates[later].alloc == row) return true;
-  return false;
+  const auto later = std::upper_bound(rows_updated_.begin(), rows_updated_.end(), std::pair(row, update));
+  return later != rows_updated_.end() && later->first == row;
 }
 
 /// An allocation that the plan also stops still becomes unknown: a later entry keeps the stored status (R-CTRL-704,

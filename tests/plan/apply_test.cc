@@ -397,6 +397,83 @@ TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
   EXPECT_FALSE(early.fits(0));
 }
 
+/// Updates in place: the columns decide where they can, with the same verdicts as the rules (R-CTRL-611 to 613).
+TEST_F(Apply, AgreesWithTheRulesOnUpdates) {
+  constexpr tables::NodeRow kNodes = 6;
+  add_nodes(kNodes);
+  std::mt19937 random(11);
+  const auto shape_of = [&]() -> std::shared_ptr<const tables::ResourceShape> {
+    if (random() % 4 == 0) return with_port(1 + static_cast<std::int64_t>(random() % 6));
+    auto resources = std::make_shared<model::AllocatedResources>();
+    resources->tasks["t"].cpu.cpu_shares = 50 + static_cast<std::int64_t>(random() % 200);
+    return tables::make_shape(resources);
+  };
+  struct Held {
+    tables::NodeRow node;
+    std::shared_ptr<const tables::ResourceShape> shape;
+    bool live = true;
+  };
+  std::vector<Held> held;
+  network::NetworkIndex index;
+  std::size_t refused = 0, updated = 0;
+  for (int step = 0; step < 600; ++step) {
+    std::vector<std::pair<std::size_t, std::shared_ptr<const tables::ResourceShape>>> updates;  // null: unchanged
+    for (std::size_t row = 0; row < held.size(); ++row) {
+      if (!held[row].live) continue;
+      if (random() % 12 == 0) {
+        held[row].live = false;
+        store_.set_client_status(static_cast<tables::AllocRow>(row), tables::Client::complete, store_.index() + 1);
+      } else if (random() % 3 == 0) {
+        updates.emplace_back(row, random() % 2 ? shape_of() : nullptr);
+        if (random() % 8 == 0) updates.push_back(updates.back());  // listed twice, it counts twice
+      }
+    }
+    std::vector<Held> planned;
+    for (std::uint32_t i = random() % 4; i > 0; --i) {
+      planned.push_back({static_cast<tables::NodeRow>(random() % kNodes), shape_of()});
+      place(planned.back().node, planned.back().shape);
+    }
+    for (const auto& [row, shape] : updates) {
+      PlannedUpdate& update = plan_.updates.emplace_back();
+      update.alloc = static_cast<tables::AllocRow>(row), update.shape = shape, update.held = shape.get();
+    }
+    const auto has_update = [&](std::size_t row) {
+      return std::any_of(updates.begin(), updates.end(), [&](const auto& update) { return update.first == row; });
+    };
+    std::vector<bool> fits;
+    for (tables::NodeRow node = 0; node < kNodes; ++node) {
+      std::vector<rank::FitEntry> entries;
+      for (std::size_t row = 0; row < held.size(); ++row)
+        if (held[row].node == node && held[row].live && !has_update(row))
+          entries.push_back({held[row].shape->resources.get(), {}, nullptr});
+      for (const auto& [row, shape] : updates)
+        if (held[row].node == node)
+          entries.push_back({(shape ? shape : held[row].shape)->resources.get(), {}, nullptr});
+      bool places = false;
+      for (const Held& one : planned)
+        if (one.node == node) places = true, entries.push_back({one.shape->resources.get(), {}, nullptr});
+      const model::Node& spec = store_.current().nodes.spec(node).node;
+      fits.push_back(!places || rank::allocs_fit(spec, network::read_node_ports(spec), entries, true, index).fits());
+    }
+    std::uint32_t expected = 0;
+    for (const auto& [row, shape] : updates) {
+      if (!fits[held[row].node]) continue;
+      ++expected, ++updated;
+      if (shape) held[row].shape = shape;
+    }
+    for (Held& one : planned)
+      if (fits[one.node])
+        held.push_back(std::move(one)), ++expected;
+      else
+        ++refused;
+    commit();
+    ASSERT_EQ(result_.committed, expected) << "step " << step;
+    ASSERT_EQ(store_.current().allocs.size(), held.size());
+  }
+  EXPECT_GT(refused, 50u);
+  EXPECT_GT(updated, 500u);
+}
+
 /// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
 TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
