@@ -13,8 +13,25 @@ namespace {
 bool is_multiregion(const model::Job& job) { return !job.multiregion->is_null(); }
 
 /// Order K (R-RECON-7).
+/// Order K (R-RECON-7).
 bool before(const AllocFacts& a, const AllocFacts& b) {
   return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc.id_before(b.alloc);
+}
+
+/// Sorts the rows into order K. Most have their own name index, so numbers are sorted first, and IDs only of those with
+/// an equal one. `keys` is scratch. Returns false if the rows were in order.
+bool sort_rows(std::span<const AllocFacts> allocs, std::span<std::uint32_t> rows, std::vector<std::uint64_t>& keys) {
+  const auto in_order = [&](std::uint32_t a, std::uint32_t b) { return before(allocs[a], allocs[b]); };
+  if (std::is_sorted(rows.begin(), rows.end(), in_order)) return false;
+  keys.clear();
+  for (const std::uint32_t row : rows) keys.push_back(std::uint64_t{allocs[row].name_index} << 32 | row);
+  std::sort(keys.begin(), keys.end());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(keys[i]);
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    while (end < rows.size() && keys[end] >> 32 == keys[begin] >> 32) ++end;
+    if (end - begin > 1) std::sort(rows.data() + begin, rows.data() + end, in_order);
+  }
+  return true;
 }
 
 /// True if the rows have the name indexes 0, 1, 2, ... in this order, which then is order K, and all run undisturbed on
@@ -151,13 +168,6 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
     std::vector<std::uint32_t> ends(begins.begin(), begins.end() - 1);
     for (std::uint32_t row = 0; row < input.allocs.size(); ++row) rows_[ends[input.allocs[row].group]++] = row;
   }
-  const auto sort = [&](std::span<std::uint32_t> rows) {
-    const auto in_order = [&](std::uint32_t a, std::uint32_t b) { return before(input.allocs[a], input.allocs[b]); };
-    if (std::is_sorted(rows.begin(), rows.end(), in_order)) return;
-    std::sort(rows.begin(), rows.end(), in_order);
-    counted_ = 0;
-  };
-
   const bool stopped = model::is_stopped(input.job);
   bool complete = true;
   const auto visit = [&](const std::string& name, const model::TaskGroup* task_group, std::size_t group) {
@@ -167,7 +177,7 @@ ClusterResult ClusterReconciler::run(const ClusterInput& input, UpdateJudge& upd
     if (group < input.group_names.size())
       rows = std::span(rows_).subspan(begins[group], begins[group + 1] - begins[group]);
     const bool settled = is_settled(input.slots, rows);
-    if (!settled) sort(rows);
+    if (!settled && sort_rows(input.allocs, rows, sort_keys_)) counted_ = 0;
     GroupRun group_run(*this, run, rows, position, task_group, settled);
     if (stopped)
       group_run.stop_for_stopped_job();

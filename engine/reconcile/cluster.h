@@ -131,7 +131,8 @@ class ClusterReconciler {
 
  private:
   friend class GroupRun;
-  std::vector<std::uint32_t> rows_;        // all rows, by group, each group in order K
+  std::vector<std::uint32_t> rows_;  // all rows, by group, each group in order K
+  std::vector<std::uint64_t> sort_keys_;
   std::uint32_t counted_ = 0;              // rows_ begins with 0, 1, ... up to this number
   std::vector<std::uint16_t> sets_;        // per position of the current group: the sets it is in
   std::vector<std::int32_t> followup_of_;  // per position of the current group

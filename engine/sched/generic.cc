@@ -445,6 +445,12 @@ void GenericScheduler::apply_stops() {
 
 void GenericScheduler::apply_updates() {
   EvalResult& result = *given_.result;
+  const auto is_of = [&](tables::AllocRow row, const reconcile::AllocRef& alloc, base::Uuid deployment) {
+    if (given_.state->allocs.cold[row])
+      return alloc->deployment_id.empty() ? deployment.is_nil() : uuid(alloc->deployment_id) == deployment;
+    const tables::DeploymentRow theirs = given_.state->allocs.links[row].deployment;
+    return (theirs == kNoRow ? base::Uuid{} : given_.state->deployments.id[theirs]) == deployment;
+  };
   PlanRows& plan = result.plan;
   const ClusterResult& r = reconciled_;
   const auto rows = allocs_.rows();
@@ -465,9 +471,7 @@ void GenericScheduler::apply_updates() {
     plan::PlannedUpdate* out = update_row(r.inplace_update[i], Kind::in_place, reconcile::kNoFollowup);
     out->held = in_place_[i].first;
     out->shape = std::move(in_place_[i].second);
-    const std::string& theirs = facts[r.inplace_update[i]].alloc->deployment_id;  // R-SCHED-48
-    out->to_deployment =
-        theirs.empty() != result.deployment_id.is_nil() || (!theirs.empty() && uuid(theirs) != result.deployment_id);
+    out->to_deployment = !is_of(out->alloc, facts[r.inplace_update[i]].alloc, result.deployment_id);  // R-SCHED-48
     tell();
   }
   for (const auto& update : r.attribute_updates) update_row(update.row, Kind::annotated, update.followup), tell();

@@ -74,7 +74,18 @@ void JobAllocs::read(const tables::Snapshot& snapshot, tables::JobKeyRow key, ba
   std::reverse(rows_.begin(), rows_.end());
   facts_.reserve(rows_.size());
   slots_.reserve(rows_.size());
-  for (const AllocRow row : rows_) {
+  // The rows of a large job are spread over all columns.
+  const auto prefetch = [&](std::size_t at) {
+    if (at >= rows_.size()) return;
+    const AllocRow row = rows_[at];
+    allocs.group.prefetch(row), allocs.job.prefetch(row), allocs.node.prefetch(row), allocs.links.prefetch(row);
+    allocs.name_index.prefetch(row), allocs.desired.prefetch(row), allocs.client.prefetch(row);
+  };
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t at = 0; at < kAhead; ++at) prefetch(at);
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    prefetch(at + kAhead);
+    const AllocRow row = rows_[at];
     const tables::Symbol name = allocs.group[row];
     std::uint32_t group = 0;
     while (group < groups_.size() && groups_[group] != name) ++group;
