@@ -56,8 +56,8 @@ Trial read_trial(const std::string& text) {
 }
 
 /// Searches the largest growth that fits, in percent. It is near the point at which nothing is free, so trials begin
-/// there. One that does not fit shows how much was placed: the next is at most that, and lower by a step that doubles
-/// from the third on. Once one fits, a failure halves what is between.
+/// there. One that does not fit shows how much was placed, which is often just below the result: the next trial is
+/// there. Once one fits, two more guesses near these two bounds are tried; then every trial halves what is between.
 class MixSearch {
  public:
   explicit MixSearch(const Packing& packing) {
@@ -75,13 +75,16 @@ class MixSearch {
     ++trials_;
     if (trial.growth.ended) {
       high_ = percent;
-      next_ =
-          low_ > 0 ? low_ + (high_ - low_) / 2 : std::min(static_cast<std::int64_t>(trial.reached), percent - step_);
+      const bool guesses = low_ == 0 || guesses_-- > 0;
+      next_ = guesses ? std::min(static_cast<std::int64_t>(trial.reached), percent - step_) : middle();
       if (trials_ > 1) step_ *= 2;
       fails_ = std::move(trial.growth);
     } else {
       low_ = percent;
-      next_ = fails_.ended ? low_ + (high_ - low_) / 2 : low_ + std::exchange(step_, step_ * 2);
+      if (!fails_.ended)
+        next_ = low_ + std::exchange(step_, step_ * 2);
+      else
+        next_ = guesses_-- > 0 ? low_ + (high_ - low_) / kNear : middle();
       fits_ = std::move(trial.growth);
     }
     if (!done()) next_ = std::clamp(next_, low_ + 1, high_ - 1);
@@ -95,8 +98,12 @@ class MixSearch {
   [[nodiscard]] std::int64_t trials() const { return trials_; }
 
  private:
+  static constexpr std::int64_t kNear = 8;  // part of the range above what fits in which the result is guessed
+
+  [[nodiscard]] std::int64_t middle() const { return low_ + (high_ - low_) / 2; }
+
   std::int64_t low_ = 0, high_ = 1;  // low_ fits; high_ does not, or is the limit
-  std::int64_t next_ = 1, step_ = 1, trials_ = 0;
+  std::int64_t next_ = 1, step_ = 1, guesses_ = 2, trials_ = 0;
   Growth fits_, fails_;
 };
 
