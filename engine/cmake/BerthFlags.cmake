@@ -50,6 +50,11 @@ if(BERTH_SANITIZE)
     target_compile_options(berth_flags INTERFACE "SHELL:--param asan-instrumentation-with-call-threshold=0")
   endif()
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
+  # The sanitizer's own code in each program instead of a shared library: it is called on every access of memory, and the call
+  # goes the short way. Tests take a seventh less time. The thread sanitizer's would clash with tests that count allocations.
+  if(BERTH_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_link_options(berth_flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-static-libasan>)
+  endif()
 endif()
 if(BERTH_FUZZ)  # edges and comparisons are counted; tests/fuzz links the fuzzer itself
   target_compile_options(berth_flags INTERFACE -fsanitize=fuzzer-no-link)
