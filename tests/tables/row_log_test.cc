@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
-#include "support/sanitized.h"
-
 namespace berth::tables {
 namespace {
 
@@ -38,25 +34,6 @@ TEST(RowLog, ALargerLogHasWhatCameAfterTheSmallOne) {
   EXPECT_FALSE(log.read(99, 101, out));
   EXPECT_TRUE(log.read(100, 101, out));
   EXPECT_EQ(log.end(), 101U);
-}
-
-TEST(RowLog, AReaderMeetsNoEntryOfALaterRound) {
-  RowLog log(64, 0);
-  const std::uint64_t entries = testing::rounds(200'000);
-  std::jthread writer([&] {
-    for (std::uint64_t i = 0; i < entries; ++i) log.append(base::NodeRow(i));
-  });
-  std::vector<base::NodeRow> out;
-  for (std::uint64_t at = 0; at < entries;) {
-    const std::uint64_t end = log.end();
-    const std::uint64_t from = std::max(at, end - std::min<std::uint64_t>(end, 48));
-    out.clear();
-    if (log.read(from, end, out)) {
-      ASSERT_EQ(out.size(), end - from);
-      for (std::uint64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], from + i);
-    }
-    at = end;
-  }
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
-// The state store: random commits compared with the tables' invariants and a slow reference, snapshots during writes,
-// recorded states loaded and exported again, memory per row.
+// The state store: random commits compared with the tables' invariants and a slow reference, recorded states loaded and
+// exported again, memory per row.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <csignal>
 #include <map>
 #include <random>
-#include <thread>
 
 #include "io/cluster_json.h"
 #include "io/files.h"
@@ -161,49 +159,6 @@ TEST(StateStore, AnEmptyCommitLeavesTheIndexAlone) {
   EXPECT_EQ(store.index(), 9u);
   store.begin_commit(7).job_key("default", "b");  // an older index does not lower the latest
   EXPECT_EQ(store.index(), 9u);
-}
-
-TEST(StateStore, ReadersNeverSeeHalfACommit) {
-  StateStore store;
-  for (std::uint64_t i = 0; i < 600; ++i) store.begin_commit().upsert_node(node_of(i));
-  const VersionRow job = store.upsert_job(job_of("a"), true);
-  constexpr std::uint64_t kCommits = 300, kPerCommit = 7;
-  std::atomic<bool> done{false};
-  std::vector<std::thread> readers;
-  for (int r = 0; r < 3; ++r)
-    readers.emplace_back([&] {
-      std::uint64_t last = 0;
-      while (!done.load(std::memory_order_acquire)) {
-        const SnapshotRef state = store.snapshot();
-        // Every commit inserts seven and ends the seven of the commit before.
-        ASSERT_EQ(state->allocs.size() % kPerCommit, 0u);
-        ASSERT_EQ(state->allocs.size() / kPerCommit, state->index);
-        ASSERT_GE(state->index, last);
-        last = state->index;
-        std::int64_t cpu = 0;
-        for (NodeRow row = 0; row < state->nodes.size(); ++row) cpu += state->nodes.use[row].cpu_mhz;
-        ASSERT_EQ(cpu, state->index == 0 ? 0 : static_cast<std::int64_t>(kPerCommit) * 100);
-        std::uint64_t live = 0;
-        for (AllocRow row = 0; row < state->allocs.size(); ++row) live += !client_terminal(state->allocs.client[row]);
-        ASSERT_EQ(live, state->index == 0 ? 0 : kPerCommit);
-      }
-    });
-  std::mt19937 random(1);
-  for (std::uint64_t c = 1; c <= kCommits; ++c) {
-    Commit commit = store.begin_commit(c);
-    const auto first = static_cast<AllocRow>(commit.current().allocs.size());
-    for (std::uint64_t i = 0; i < kPerCommit; ++i) {
-      if (c > 1) commit.set_client_status(static_cast<AllocRow>(first - kPerCommit + i), Client::complete);
-      PlainAlloc alloc;
-      alloc.id = uuid(2, first + i);
-      alloc.node = NodeRow(random() % 600);
-      alloc.job = job;
-      commit.insert_plain(alloc);
-    }
-  }
-  done.store(true, std::memory_order_release);
-  for (std::thread& reader : readers) reader.join();
-  expect_sound(store);
 }
 
 TEST(StateStore, EndedAllocationsLeaveTheLiveChain) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <vector>
 
 namespace berth::tables {
@@ -61,21 +60,6 @@ TEST(SymbolTable, TextsStayAcrossSegments) {  // segments end at 1,024, 2,048, 4
     ASSERT_EQ(*places[static_cast<std::size_t>(i - 1)], "text " + std::to_string(i));
     ASSERT_EQ(&table.text(static_cast<Symbol>(i)), places[static_cast<std::size_t>(i - 1)]);
   }
-}
-
-TEST(SymbolTable, ReadersSeeEverySymbolTheyAreHanded) {
-  SymbolTable table;
-  std::atomic<Symbol> newest{0};
-  std::thread reader([&] {
-    for (Symbol seen = 0; seen < 5'000;) {
-      seen = newest.load(std::memory_order_acquire);  // pairs with the release store below
-      if (seen > 0) {
-        ASSERT_EQ(table.text(seen), std::to_string(seen));
-      }
-    }
-  });
-  for (Symbol i = 1; i <= 5'000; ++i) newest.store(table.intern(std::to_string(i)), std::memory_order_release);
-  reader.join();
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 // Views of workers equal the state after every step of random commits, however many steps they are behind. No commit
-// copies a chunk because of a view. While a writer runs, a view shows only whole commits.
+// copies a chunk because of a view.
 #include "tables/worker_view.h"
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <random>
-#include <thread>
 
 #include "tables/check.h"
 #include "tables/commit.h"
@@ -216,45 +214,6 @@ TEST(WorkerView, OfTooManyNodesIsRefused) {
   EXPECT_EQ(view.state().nodes.size(), 0U);
   ASSERT_TRUE(store.bring_up(view));
   expect_same(view, store);
-}
-
-TEST(WorkerView, ShowsWholeCommitsBesideAWriter) {
-  StateStore store;
-  constexpr std::uint64_t kNodes = 300, kCommits = 400, kPerCommit = 7;
-  for (std::uint64_t i = 0; i < kNodes; ++i) store.begin_commit().upsert_node(gpu_node(i));
-  const VersionRow job = store.upsert_job(job_of_priority(0), true);  // requests 100 MHz
-  std::atomic<bool> done{false};
-  std::vector<std::thread> workers;
-  for (int w = 0; w < 3; ++w)
-    workers.emplace_back([&] {
-      WorkerView view;
-      std::uint64_t last = 0;
-      while (!done.load(std::memory_order_acquire)) {
-        ASSERT_TRUE(store.bring_up(view));
-        const Snapshot& state = view.state();
-        ASSERT_EQ(state.allocs.size(), kPerCommit * state.index);
-        ASSERT_GE(state.index, last);
-        last = state.index;
-        std::int64_t cpu = 0;
-        for (NodeRow row = 0; row < kNodes; ++row) cpu += state.nodes.use[row].cpu_mhz;
-        ASSERT_EQ(cpu, state.index == 0 ? 0 : static_cast<std::int64_t>(kPerCommit) * 100);
-        view.release();
-      }
-    });
-  std::mt19937 random(1);
-  for (std::uint64_t c = 1; c <= kCommits; ++c) {
-    Commit commit = store.begin_commit(c);
-    const auto first = static_cast<AllocRow>(commit.current().allocs.size());
-    for (std::uint64_t i = 0; i < kPerCommit; ++i) {
-      if (c > 1) commit.set_client_status(static_cast<AllocRow>(first - kPerCommit + i), Client::complete);
-      PlainAlloc alloc;
-      alloc.id = view_uuid(2, first + i), alloc.node = NodeRow(random() % kNodes), alloc.job = job;
-      commit.insert_plain(alloc);
-    }
-  }
-  done.store(true, std::memory_order_release);
-  for (std::thread& worker : workers) worker.join();
-  EXPECT_EQ(store.use_chunks_copied(), 0U);
 }
 
 }  // namespace
