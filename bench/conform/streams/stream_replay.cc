@@ -161,11 +161,20 @@ const model::HostVolumeClaim* claim_before(const Claims& claims, const model::Ho
   return nullptr;
 }
 
+/// All claims of the tables. Not by way of the whole cluster, which is large next to them.
+std::vector<model::HostVolumeClaim> claims_of(const tables::StateStore& store) {
+  const tables::JobTable& jobs = store.current().jobs;
+  std::vector<model::HostVolumeClaim> out;
+  for (tables::JobKeyRow row{0}; row < jobs.claims.size(); ++row)
+    for (const auto& claim : jobs.claims_of(row)) out.push_back(*claim);
+  return out;
+}
+
 /// Commits the plan. Returns the resulting claims as text.
 std::set<std::string> commit_claims(const Field& line, const model::Evaluation& eval, const sched::Naming& naming,
                                     const sched::EvalResult& result, server::Server& server) {
   const tables::StateStore& store = server.store();
-  const auto before = tables::to_cluster(store.current()).host_volume_claims;
+  const std::vector<model::HostVolumeClaim> before = claims_of(store);
   const std::int64_t now = line["now"].as_int();
   plan::CommitFacts facts;
   facts.index = line["next_index"].as_uint();
@@ -180,7 +189,7 @@ std::set<std::string> commit_claims(const Field& line, const model::Evaluation& 
   for (std::size_t i = 0; applied.error.empty() && i < applied.rejected_nodes.size(); ++i)
     out.insert("the plan is not committed on " + base::to_text(store.current().nodes.id(applied.rejected_nodes[i])) +
                ": " + applied.reasons[i]);
-  for (const model::HostVolumeClaim& claim : tables::to_cluster(store.current()).host_volume_claims) {
+  for (const model::HostVolumeClaim& claim : claims_of(store)) {
     const model::HostVolumeClaim* const known = claim_before(before, claim);
     if (known && *known == claim) continue;
     const auto alloc = server.log().alloc(claim.alloc_id);
