@@ -29,6 +29,22 @@ void Proposed::collect(NodeRow row) {  // R-RANK-501 to 504
     shapes.push_back(attempt_.plan->allocs[i].held);
 }
 
+/// Appends allocations that hold no ports, devices or cores in the snapshot, but do after the plan's update. True if
+/// one may share a port.
+bool Proposed::collect_gaining(const NodeOverlay& overlay, Devices devices) {
+  bool shares = false;
+  for (std::uint32_t i = overlay.first_update; i != kNoRow; i = attempt_.plan->updates[i].next_on_node) {
+    const plan::PlannedUpdate& update = attempt_.plan->updates[i];
+    if (update.dropped || !update.held || attempt_.snapshot->allocs.terminal(update.alloc)) continue;
+    const tables::ResourceShape& held = *update.held;
+    if (!held.ports && held.cores.empty() && !(held.devices && devices != Devices::none)) continue;
+    if (std::find(rows.begin(), rows.end(), update.alloc) != rows.end()) continue;
+    rows.push_back(update.alloc);
+    shares = shares || held.shares_ports;
+  }
+  return shares;
+}
+
 void Proposed::collect_special(NodeRow row, Devices devices) {
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const tables::NodeTable& nodes = attempt_.snapshot->nodes;
@@ -57,6 +73,7 @@ void Proposed::collect_special(NodeRow row, Devices devices) {
     in_order = in_order || shape.shares_ports;
     rows.push_back(a);
   }
+  if (overlay) in_order = collect_gaining(*overlay, devices) || in_order;
   if (in_order)  // R-RANK-504: the order of two holders of a port matters only here
     std::sort(rows.begin(), rows.end(),
               [&](tables::AllocRow a, tables::AllocRow b) { return allocs.id[a] < allocs.id[b]; });

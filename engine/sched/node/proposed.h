@@ -43,6 +43,8 @@ class Proposed {
   std::optional<rank::DeviceAccounter> accounter;
 
  private:
+  bool collect_gaining(const NodeOverlay& overlay, Devices devices);
+
   Attempt& attempt_;
   PlanEffects& effects_;
   Scratch& scratch_;
