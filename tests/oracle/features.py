@@ -11,8 +11,8 @@ CONSTRAINTS = ("=", "!=", ">", "version", "semver", "regexp", "set_contains", "s
                "distinct_hosts", "distinct_property")
 JOB = (["job stopped", "job purged", "two groups", "count 0", "datacenters", "pool", "pool all", "lifecycle prestart", "lifecycle sidecar",
         "lifecycle poststart", "lifecycle poststop", "sticky disk", "migrated disk", "cores", "memory max", "max run duration",
-        "affinity", "negative affinity", "even spread", "spread targets",
-        "network host", "network bridge", "network none", "static port", "dynamic port", "host network", "task network",
+        "affinity", "negative affinity", "even spread", "spread targets", "constant spreads",
+        "network host", "network bridge", "network none", "groups differ in network", "static port", "dynamic port", "host network", "task network",
         "device", "two devices", "device constraint", "device affinity",
         "host volume", "sticky volume", "volume per allocation", "single-writer volume", "CSI volume",
         "update block", "canaries", "automatic promotion",
@@ -33,7 +33,7 @@ INPUTS = (["type " + t for t in TYPES] + ["planner " + p for p in PLANNERS]
              "config spread", "config oversubscription", "config preemption", "config no preemption", "config node limit", "config of a pool"]
           + ["nodes with an allocation limit", "nodes older than 1.11.0", "nodes with an unhealthy driver", "nodes in two pools"]
           + JOB + ["version differs: " + d for d in DIFFERS] + ["other job differs: " + d for d in DIFFERS]
-          + ["allocation " + s for s in STATE] + ["deployment " + d for d in DEPLOYMENT]
+          + ["claim of a removed allocation"] + ["allocation " + s for s in STATE] + ["deployment " + d for d in DEPLOYMENT]
           + ["deployment of an older version", "deployment promoted", "deployment with canaries"])
 
 ANSWERS = {"placed": '"new-alloc', "preemption": '"PreemptedByAllocation"', "failed group": '"FailedTGAllocs": {"',
@@ -71,7 +71,12 @@ def of_job(job):
         out.add("datacenters")
     if job.get("NodePool") != "default":
         out.add("pool all" if job["NodePool"] == "all" else "pool")
+    networks = [g.get("Networks") or [] for g in job["TaskGroups"]]
+    if any(n != networks[0] for n in networks):
+        out.add("groups differ in network")
     for g in job["TaskGroups"]:
+        if len({s["Attribute"] for s in (job.get("Spreads") or []) + (g.get("Spreads") or []) if "${" not in s["Attribute"]}) > 1:
+            out.add("constant spreads")
         out |= of_group(job, g)
     return out
 
@@ -229,6 +234,9 @@ def inputs(v):
         if job is not None and not terminal(a) and own is not job:
             kind = "version" if a["JobID"] == e["JobID"] else "other job"
             out |= {f"{kind} differs: {d}" for d in differences(own, job)}
+    stored = {a["ID"] for a in s["Allocs"]}
+    if any(c["JobID"] == e["JobID"] and c["AllocID"] not in stored for c in s.get("HostVolumeClaims") or []):
+        out.add("claim of a removed allocation")
     mine = [d for d in s["Deployments"] if d["JobID"] == e["JobID"]]
     if mine:
         d = max(mine, key=lambda d: d.get("CreateIndex") or 0)
@@ -269,7 +277,8 @@ NEVER = [
     ("max run duration", "type (service|system)|" + ROLLOUT, "only batch and sysbatch jobs have a run duration"),
     ("type (system|sysbatch)", "(limited|no) reschedules|(fibonacci|constant) delay|version differs: reschedule",
      "jobs that run on every node have no reschedule policy"),
-    ("type system", "(negative )?affinity|even spread|spread targets|version differs: (affinity|spread)",
+    ("job purged", "claim of a removed allocation", "purging a job removes its claims"),
+    ("type system", "(negative )?affinity|even spread|spread targets|constant spreads|version differs: (affinity|spread)",
      "system jobs have no affinities and spreads"),
 ]
 

@@ -6,8 +6,11 @@ import copy
 import hashlib
 import json
 
+from resources import terminal
 from state import format_time, parse_time
 from world import SECOND, World, uuid
+
+ENDED = ("complete", "failed", "lost")
 
 
 class Sequence(World):
@@ -208,7 +211,7 @@ class Sequence(World):
         job = self.jobs[self.current[job_id]]
         what = self.pick("update", "update", "update", "update", "config", "count", "count", "fail", "fail", "fail", "down",
                          "drain", "disconnect", "back", "back", "back", "stop-alloc", "promote", "promote", "followup",
-                         "followup", "blocked", "stop", "complete", "ineligible", "join", "nothing")
+                         "followup", "blocked", "stop", "complete", "ineligible", "join", "collect", "nothing")
         if any(f["JobID"] == job_id for f in self.followups) and self.chance(0.3):
             what = "followup"
         mine = self.live(job_id)
@@ -263,6 +266,12 @@ class Sequence(World):
             n["CreateIndex"] = n["ModifyIndex"] = self.tick()
             self.nodes.append(n)
             return "node-update", {"NodeID": n["ID"]}
+        if what == "collect":  # garbage: what has ended is removed, claims on volumes stay
+            live = {a["ID"] for a in self.allocs.values() if not terminal(a)}
+            linked = {self.allocs[i].get("PreviousAllocation") for i in live}
+            for a in [a for a in self.allocs.values() if a["ID"] not in live | linked and a["ClientStatus"] in ENDED]:
+                del self.allocs[a["ID"]]
+            return "job-register", {}
         if what == "back":
             for n in self.nodes:
                 if n["Status"] != "ready" or n["SchedulingEligibility"] != "eligible":
@@ -396,8 +405,12 @@ def second_group(s, job, group, task):
     if len(job["TaskGroups"]) == 1:
         g = copy.deepcopy(group)
         g["Name"], g["Count"] = "db", s.pick(1, 2)
-        for key in s.rng.sample(["Networks", "Volumes", "Spreads", "Affinities", "Constraints"], 2):
-            g.pop(key, None)
+        if s.chance(0.3):  # in nothing but the network
+            g["Count"] = group["Count"]
+            MUTATIONS["ports"](s, job, g, g["Tasks"][0])
+        else:
+            for key in s.rng.sample(["Networks", "Volumes", "Spreads", "Affinities", "Constraints"], 2):
+                g.pop(key, None)
         job["TaskGroups"].append(g)
     else:
         job["TaskGroups"].pop()
@@ -475,6 +488,8 @@ MUTATIONS = {
                   {"Attribute": "${meta.rack}", "Weight": 70, "SpreadTarget": [{"Value": "r1", "Percent": 60},
                                                                                {"Value": "r2", "Percent": 40}]},
                   {"Attribute": "${node.unique.id}", "Weight": 30, "SpreadTarget": []}),
+    "constant spreads": on_group("Spreads", [{"Attribute": "1", "Weight": 30, "SpreadTarget": []},
+                                             {"Attribute": "r1", "Weight": 60, "SpreadTarget": [{"Value": "r1", "Percent": 60}]}]),
     "ports": on_group("Networks", [{"Mode": "host", "DynamicPorts": [PORT]}],
                       [{"Mode": "host", "ReservedPorts": [dict(PORT, Value=8080)]}],
                       [{"Mode": "bridge", "DynamicPorts": [dict(PORT, To=-1)], "ReservedPorts": [dict(PORT, Label="db", Value=9000)]}],
@@ -496,6 +511,7 @@ MUTATIONS = {
                                    "AttachmentMode": "file-system"}},
                             {"v": {"Name": "v", "Type": "host", "Source": "dyn", "Sticky": True}},
                             {"v": {"Name": "v", "Type": "host", "Source": "dyn", "PerAlloc": True, "ReadOnly": True}}, {}),
+    "sticky volume": on_group("Volumes", {"v": {"Name": "v", "Type": "host", "Source": "dyn", "Sticky": True}}),
     "csi volume": on_group("Volumes", {"c": {"Name": "c", "Type": "csi", "Source": "vol", "AccessMode": "single-node-writer",
                                              "AttachmentMode": "file-system"}},
                            {"c": {"Name": "c", "Type": "csi", "Source": "vol", "ReadOnly": True, "PerAlloc": True}}, {}),

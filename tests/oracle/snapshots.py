@@ -44,6 +44,12 @@ STORIES = [
     "type batch + cores + config preemption + tight", "type service + affinity + spread targets + config preemption + tight",
     "type service + CSI volume + constraint distinct_property", "type batch + CSI volume + volume per allocation",
     "type service + sticky volume + version differs: config", "type service + sticky disk + allocation failed + same",
+    "type service + groups differ in network + escaped constraint + version differs: ask + version differs: count",
+    "type batch + groups differ in network + escaped constraint + version differs: ask + version differs: count",
+    "type service + groups differ in network + version differs: count + tight", "type batch + groups differ in network + same + tight",
+    "type service + constant spreads + even spread + same", "type batch + constant spreads + version differs: count",
+    "type service + sticky volume + claim of a removed allocation + version differs: count",
+    "type batch + sticky volume + claim of a removed allocation + version differs: ask",
     "type service + host network + network none + two groups", "type service + spread targets + even spread + negative affinity",
 ]
 
@@ -54,6 +60,10 @@ class Snapshot(World):
         if story:
             wanted = {*wanted, *self.pick(*STORIES).split(" + ")}
         self.wanted = sorted(wanted)
+        self.twins = "groups differ in network" in self.wanted  # and in nothing else
+        if self.twins and self.chance(0.5):  # what leads to Selects of both groups in turn
+            self.wanted = sorted({*self.wanted, "escaped constraint", "version differs: ask", "version differs: count",
+                                  self.among("", ["type " + t for t in TYPES]) or "type service"})
         self.make_cluster()
 
     def wants(self, feature, otherwise=0.0):
@@ -113,7 +123,7 @@ class Snapshot(World):
                     "Memory": {"MemoryMB": 8000 if self.roomy else self.pick(1500, 2500)},
                     "Disk": {"DiskMB": 9000 if self.roomy else self.pick(600, 9000)},
                     "Networks": [{"Mode": "host", "Device": "eth0", "CIDR": ip + "/32", "IP": ip, "MBits": 1000}]
-                    + [{"Mode": "bridge", "Device": "nomad"}] * self.chance(0.85),
+                    + [{"Mode": "bridge", "Device": "nomad"}] * self.chance(0.4 if self.twins else 0.85),
                     "NodeNetworks": [{"Mode": "host", "Device": "eth0", "Speed": 1000, "Addresses": [
                         {"Family": "ipv4", "Alias": "default", "Address": ip, "ReservedPorts": ""},
                         {"Family": "ipv4", "Alias": "public", "Address": f"192.168.1.{i + 1}", "ReservedPorts": "9100"}]}],
@@ -152,14 +162,16 @@ class Snapshot(World):
         job = {"ID": "main", "Name": "main", "Namespace": "default", "Region": "global", "Type": kind, "Priority": self.pick(50, 70),
                "Datacenters": ["*"], "NodePool": "default", "TaskGroups": [self.make_group("g1")], "Version": 0, "Status": "pending",
                "Stop": False, "Update": {"Stagger": 30 * SECOND, "MaxParallel": 0}}
-        if "two groups" in self.wanted or self.chance(0.3):
+        if not self.twins and ("two groups" in self.wanted or self.chance(0.3)):
             job["TaskGroups"].append(self.make_group("g2"))
-        mine = [f for f in self.wanted if f in SETTERS]
+        mine = [f for f in self.wanted if f in SETTERS and f != "groups differ in network"]
         for f in mine + [self.rng.choice(sorted(SETTERS)) for _ in range(self.pick(0, 0, 1, 1, 2))]:
             g = self.rng.choice(job["TaskGroups"])
             SETTERS[f](self, job, g, g["Tasks"][-1])
         if self.chance(0.25) or any("details" in f for f in self.wanted):
             enrich(self.rng.choice(job["TaskGroups"]))
+        if self.twins:
+            differ_in_network(self, job)
         job["AllAtOnce"] = self.chance(0.04)
         if kind == "service" and self.chance(0.06):
             job["Multiregion"] = {"Regions": [{"Name": "global"}, {"Name": "far"}]}
@@ -178,8 +190,8 @@ class Snapshot(World):
                                      "MaxDelay": 60 * SECOND, "Unlimited": True}}
 
     def differ(self, job, what):
-        g = self.rng.choice(job["TaskGroups"])
-        DIFFERENCES[what](self, job, g, g["Tasks"][-1])
+        for g in job["TaskGroups"] if self.twins else [self.rng.choice(job["TaskGroups"])]:
+            DIFFERENCES[what](self, job, g, g["Tasks"][-1])
 
     def register(self, job, **fields):
         job.update(fields)
@@ -223,6 +235,19 @@ class Snapshot(World):
             a["ModifyIndex"], a["ModifyTime"] = self.tick(), self.now
         if "job purged" in self.wanted:
             del self.current["main"]
+            self.claims = [c for c in self.claims if c["JobID"] != "main"]  # R-STORE-223
+        elif self.wants("claim of a removed allocation", 0.05):
+            self.lose_claimant(job)
+
+    def lose_claimant(self, job):
+        """A claim of the job on a sticky volume stays, but its allocation was garbage collected."""
+        mine = [c for c in self.claims if c["JobID"] == "main"]
+        if not mine:
+            v = self.rng.choice([v for v in self.volumes if v["Name"] == "kept"])
+            mine = [{"ID": uuid(self.rng), "Namespace": "default", "JobID": "main", "TaskGroupName": self.rng.choice(job["TaskGroups"])["Name"],
+                     "VolumeID": v["ID"], "VolumeName": v["Name"], "CreateIndex": self.tick(), "ModifyIndex": self.index}]
+            self.claims += mine
+        self.rng.choice(mine)["AllocID"] = uuid(self.rng)
 
     def rewrite_deployment(self, job):
         mine = [d for d in self.deployments.values() if d["JobID"] == "main"]
@@ -292,6 +317,8 @@ class Snapshot(World):
             g["Count"] = g["Count"] or 1
         if self.chance(0.3):
             twin["Type"] = self.pick(*TYPES)
+            if twin["Type"] != "service":
+                twin.pop("Multiregion", None)  # only service jobs have it here; the community edition refuses it (R-MODEL-10)
         old = copy.deepcopy(job)  # its first version must place something
         for g in old["TaskGroups"]:
             g["Count"] = g["Count"] or 2
@@ -431,7 +458,8 @@ def device(**fields):
 
 def group_count(*values):
     def change(s, job, group, task):
-        group["Count"] = s.rng.choice([v for v in values if v != group["Count"]])
+        more = [v for v in values if v > group["Count"] and s.twins]
+        group["Count"] = s.rng.choice(more or [v for v in values if v != group["Count"]])
     return change
 
 
@@ -460,6 +488,10 @@ SETTERS = {
     "negative affinity": grow("Affinities", rule("${node.datacenter}", "=", "dc2", Weight=-30)),
     "even spread": grow("Spreads", {"Attribute": "${meta.rack}", "Weight": 40}, False),
     "spread targets": grow("Spreads", {"Attribute": "${meta.rack}", "Weight": 80, "SpreadTarget": TARGETS}, False),
+    "constant spreads": lambda s, job, group, task: group.update(Spreads=(group.get("Spreads") or []) + [
+        {"Attribute": a, "Weight": s.pick(30, 70), "SpreadTarget": s.pick([], [{"Value": v, "Percent": 60}])}
+        for a, v in s.rng.sample([("1", "1"), ("r1", "r1"), ("all", "r1")], 2)]),
+    "groups differ in network": lambda s, job, group, task: differ_in_network(s, job),
     "network host": network("host"), "network bridge": network("bridge"), "network none": network("none"),
     "static port": network(static=[8080, 9100]), "dynamic port": network(dynamic=True),
     "port that may collide": network(static=[9100, 8080], free=True),
@@ -509,6 +541,23 @@ SETTERS = {
         s.pick("${meta.rack}", "${meta.rack}", "${attr.value}", "${meta.none}"), "distinct_property", s.pick("2", "2", "", "3", "x", str(2**64))),
         False)(s, job, group, task),
 }
+
+
+def differ_in_network(s, job):
+    """One group has a network and the other none, or both have different ones."""
+    groups = job["TaskGroups"]
+    if len(groups) == 1:
+        groups.append(dict(copy.deepcopy(groups[0]), Name="g2"))
+    for g in groups:
+        g.pop("Networks", None)
+    g = s.rng.choice(groups)
+    in_turn = "escaped constraint" in s.wanted
+    g["Networks"] = [{"Mode": "bridge" if in_turn else s.pick("bridge", "bridge", "none", "host")}]
+    for each in groups if in_turn else []:
+        each["Count"] = max(each["Count"], 1)
+    if s.chance(0.3) and not in_turn:
+        groups[1 - groups.index(g)]["Networks"] = [{"Mode": g["Networks"][0]["Mode"], "DynamicPorts": [
+            {"Label": "one", "Value": 0, "To": 0, "HostNetwork": s.pick("default", "public")}]}]
 
 
 # --- the one thing that differs between two jobs -----------------------------------------------------------------------

@@ -61,7 +61,7 @@ class World:
         given = copy.deepcopy(vector)  # deciding may write into the state (R-RECON-154)
         scheduler = scheduler_of(given)
         answer = scheduler.run()
-        if planner == "partial" and not stays_in_rows(answer, scheduler.state, len(self.jobs)):
+        if planner == "partial" and not stays_in_rows(answer, scheduler.state, len(self.jobs), evaluation["Type"]):
             return self.decide(name, evaluation, "apply")
         vector["expect"] = tokens(answer)
         vector["jobs"] = scheduler.state.jobs  # with those that a commit wrote
@@ -93,16 +93,19 @@ class World:
             (self.blocked if e["Status"] == "blocked" else self.followups).append(e)
 
 
-def stays_in_rows(answer, state, jobs):
-    """Whether `berth conform` can replay a partial commit: it keeps rows, so a refused node must exist, and later plans must not
-    show what the first placed (its metrics are no row), nor put a job that the commit wrote into an allocation."""
+def stays_in_rows(answer, state, jobs, kind):
+    """Whether `berth conform` can replay a partial commit: it keeps rows, so a refused node must exist. Later plans must not show
+    what the first placed or, on the system stack, updated (R-SCHED-118), since its metrics are no row, nor put a job that the commit
+    wrote into an allocation."""
     attempts = answer["Attempts"]
     if len(attempts) < 2 or not attempts[0].get("RefusedNodes"):
         return True
     if any(n not in state.nodes for n in attempts[0]["RefusedNodes"]):
         return False
     first = {a["ID"] for a in attempts[0]["Plan"].get("NodeAllocation") or []}
-    return not any((a["ID"] in first and a["ID"].startswith("fresh-")) or a.get("Job", 0) >= jobs for attempt in attempts[1:]
+    if kind in ("service", "batch"):
+        first = {i for i in first if i.startswith("fresh-")}
+    return not any(a["ID"] in first or a.get("Job", 0) >= jobs for attempt in attempts[1:]
                    for key in ("NodeUpdate", "NodeAllocation") for a in attempt["Plan"].get(key) or [])
 
 
