@@ -14,8 +14,20 @@ void add(sim::Amounts& to, const sim::Amounts& what, std::int64_t sign) {
 }  // namespace
 
 void Quotas::wait(std::uint32_t space, double key, std::uint64_t number, const Job& job) {
-  waiting_count_ += spaces_[space].waiting.insert_or_assign({key, number}, job).second;
+  forget(job.eval.job);  // of an earlier version: the key may be another one
+  const Place place{key, number};
+  spaces_[space].waiting.emplace(place, job);
+  place_of_.emplace(job.eval.job, std::pair(space, place));
   changed();
+}
+
+bool Quotas::forget(tables::JobKeyRow job) {
+  const auto at = place_of_.find(job);
+  if (at == place_of_.end()) return false;
+  spaces_[at->second.first].waiting.erase(at->second.second);
+  place_of_.erase(at);
+  changed();
+  return true;
 }
 
 void Quotas::started(std::uint32_t space, tables::JobKeyRow job, tables::AllocRow alloc, const sim::Amounts& held) {
@@ -102,8 +114,8 @@ std::optional<Quotas::Start> Quotas::next_to_start(std::int64_t now_ns, std::uin
       }
       out.evicted = std::move(*evicted);
     }
+    place_of_.erase(out.eval.job);
     space.waiting.erase(next);
-    --waiting_count_;
     return out;
   }
 }

@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,12 +44,14 @@ class Quotas {
   Quotas(const strategy::Quotas& rule, const sim::Amounts& capacity, std::unique_ptr<Forecast> forecast)
       : rule_(rule), capacity_(capacity), forecast_(std::move(forecast)) {}
 
-  [[nodiscard]] bool empty() const { return waiting_count_ == 0; }
+  [[nodiscard]] bool empty() const { return place_of_.empty(); }
   [[nodiscard]] Forecast& forecast() { return *forecast_; }
   /// Namespaces are numbered from 0 without gaps. `share`: its quota, 0 to 1.
   void add_namespace(double share) { spaces_.push_back({.quota = share}); }
   /// Lets a job wait, or replaces it by its new version. The least (key, number) is first in its namespace.
   void wait(std::uint32_t space, double key, std::uint64_t number, const Job& job);
+  /// The job waits no longer. False: it did not wait.
+  bool forget(tables::JobKeyRow job);
   /// An allocation of a namespace's job starts or ends.
   void started(std::uint32_t space, tables::JobKeyRow job, tables::AllocRow alloc, const sim::Amounts& held);
   void ended(std::uint32_t space, tables::JobKeyRow job, tables::AllocRow alloc, const sim::Amounts& held);
@@ -88,7 +91,7 @@ class Quotas {
   std::vector<Space> spaces_;
   std::map<tables::JobKeyRow, Running> jobs_;
   std::uint64_t starts_ = 0;
-  std::size_t waiting_count_ = 0;
+  std::unordered_map<tables::JobKeyRow, std::pair<std::uint32_t, Place>> place_of_;  // of the jobs that wait
 
   // The pass.
   bool passing_ = false, borrowing_ = false;

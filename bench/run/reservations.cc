@@ -5,8 +5,20 @@
 namespace berth::run {
 
 void Reservations::wait(double key, std::uint64_t number, const Job& job) {
-  const auto [at, is_new] = waiting_.insert_or_assign({key, number}, job);
-  if (!is_new || (examined_ && at->first < *examined_)) changed();
+  const bool is_new = !forget(job.eval.job);  // the key may be another one
+  const Place place{key, number};
+  waiting_.emplace(place, job);
+  place_of_.emplace(job.eval.job, place);
+  if (!is_new || (examined_ && place < *examined_)) changed();
+}
+
+bool Reservations::forget(tables::JobKeyRow job) {
+  const auto at = place_of_.find(job);
+  if (at == place_of_.end()) return false;
+  waiting_.erase(at->second);
+  place_of_.erase(at);
+  changed();
+  return true;
 }
 
 std::optional<server::NewEval> Reservations::next_to_start(std::int64_t now_ns, std::uint64_t index) {
@@ -18,6 +30,7 @@ std::optional<server::NewEval> Reservations::next_to_start(std::int64_t now_ns, 
     const Job& job = at->second;
     if (starts_now(job)) {
       const server::NewEval eval = job.eval;
+      place_of_.erase(eval.job);
       waiting_.erase(at);
       return eval;
     }

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Reservations {
   [[nodiscard]] Forecast& forecast() { return *forecast_; }
   /// Lets a job wait, or replaces it by its new version. The least (key, number) is first in the order.
   void wait(double key, std::uint64_t number, const Job& job);
+  /// The job waits no longer. False: it did not wait.
+  bool forget(tables::JobKeyRow job);
   /// Capacity became free: the next call of next_to_start() begins another pass.
   void changed() { passing_ = false; }
   /// The evaluation of a job that may start now; it waits no longer. Call until there is none. `index`: of the run's
@@ -60,6 +63,7 @@ class Reservations {
   const std::uint32_t most_;
   const std::unique_ptr<Forecast> forecast_;
   std::map<Place, Job> waiting_;
+  std::unordered_map<tables::JobKeyRow, Place> place_of_;  // of the jobs that wait
 
   // The pass.
   bool passing_ = false;

@@ -212,6 +212,39 @@ TEST(Backfill, StartsJobsLikeTheAlgorithmsOfTheLiterature) {
   EXPECT_EQ(digests.size(), 5U) << "all cases decide differently";
 }
 
+/// Policies of a user whose key changes when a waiting job gets a new version with another run time.
+struct LongestReserved {
+  std::optional<std::uint32_t> reservations = 1;
+  [[nodiscard]] double key(const strategy::WaitingJob& job) const { return -static_cast<double>(job.run_time_ns); }
+};
+struct LongestInQuota {
+  strategy::NamespaceWeights weights;
+  strategy::Quotas quotas;
+  [[nodiscard]] double key(const strategy::WaitingJob& job) const { return -static_cast<double>(job.run_time_ns); }
+};
+
+/// Counts evaluations of jobs that had been started already: they change nothing.
+struct Idle final : server::Listener {
+  std::uint64_t count = 0;
+  void settled(server::Lane& lane) override { count += lane.placed == 0 && !lane.result.any_failed(); }
+};
+
+TEST(Backfill, AJobWhoseKeyChangesWithANewVersionWaitsOnce) {
+  strategy::queue_registry().add("longest-reserved", "descending run time", LongestReserved{});
+  strategy::queue_registry().add("longest-in-quota", "descending run time", LongestInQuota{});
+  for (const char* queue : {"longest-reserved", "longest-in-quota"}) {
+    std::string text = text_of(queue, 150) + "[arrivals]\nprocess = \"poisson\"\nrate_per_s = 0.2\n";
+    for (std::size_t at = 0; (at = text.find("run_time_s", at)) != std::string::npos; at += 40)
+      text.insert(at, "update_percent = 40\n");
+    Idle idle;
+    const auto result = run_workload(parsed(text), {.quiet = true, .beside = &idle});
+    ASSERT_TRUE(result) << result.error().line();
+    EXPECT_EQ(result->ended, "complete");
+    EXPECT_EQ(result->waits->never_placed, 0U) << queue;
+    EXPECT_EQ(idle.count, 0U) << queue;
+  }
+}
+
 TEST(Backfill, AJobThatFitsAtNoTimeDelaysNoOther) {
   std::string text = text_of("backfill:reservations=1000", 60);
   text.replace(text.find("count = [2, 4]"), 14, "count = [40, 50]");
