@@ -211,6 +211,18 @@ constexpr MetricOf<RunResult> kQueue[] = {
        return r.waits->with_deadline == 0 ? std::numeric_limits<double>::quiet_NaN()
                                           : 100 * r.waits->deadlines_met_share();
      }},
+    {{"gangs_started_percent", "gangs started %", 1, false, 1},
+     0,
+     [](auto& r) {
+       return r.waits->gangs == 0
+                  ? std::numeric_limits<double>::quiet_NaN()
+                  : 100 * static_cast<double>(r.waits->gangs_started) / static_cast<double>(r.waits->gangs);
+     }},
+    {{"gang_wait_mean_s", "gang wait s", -1, false, 2},
+     0,
+     [](auto& r) {
+       return r.waits->gangs_started == 0 ? std::numeric_limits<double>::quiet_NaN() : r.waits->gang_wait_s.mean;
+     }},
     {{"evaluations", "evaluations", -1, false, 0}, 0, [](auto& r) { return double(r.evaluations); }},
     {{"cpu_seconds", "cpu s", -1, true, 3}, 0, [](auto& r) { return r.cpu_s; }}};
 

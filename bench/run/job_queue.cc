@@ -179,6 +179,11 @@ std::optional<Quotas::Start> JobQueue::next_to_start(std::int64_t now_ns, std::u
 
 void JobQueue::evicted(tables::JobKeyRow job) { facts_.at(job).started = false, facts_.at(job).waits = true; }
 
+bool JobQueue::gave_up(tables::JobKeyRow job) {
+  facts_.at(job).waits = false;
+  return waiting_ ? waiting_->forget(job) : quotas_ && quotas_->forget(job);
+}
+
 void JobQueue::set_ready(tables::NodeRow node, bool ready) {
   if (!forecast()) return;
   forecast()->set_ready(node, ready);

@@ -48,6 +48,8 @@ class JobQueue final : public broker::QueueOrder {
   [[nodiscard]] std::vector<tables::AllocRow> running(tables::JobKeyRow job) const { return quotas_->running(job); }
   /// The allocations of the job have ended because it was evicted: it waits again, in its old place.
   void evicted(tables::JobKeyRow job);
+  /// The job, a gang whose time is over, was given up. True if it was held back.
+  bool gave_up(tables::JobKeyRow job);
   [[nodiscard]] bool holds_any() const { return (waiting_ && !waiting_->empty()) || (quotas_ && !quotas_->empty()); }
   /// A node joins (or, at the start of a run, has not joined yet).
   void set_ready(tables::NodeRow node, bool ready);

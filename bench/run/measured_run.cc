@@ -74,7 +74,7 @@ Result<RunParts> run_parts(const sim::Workload& workload, const OtherRuns& other
   if (!inputs) return tl::unexpected(inputs.error());
   std::vector<sim::JobArrival>& arrivals = inputs->jobs.arrivals;
   if (arrivals_max > 0 && arrivals.size() > arrivals_max) arrivals.resize(arrivals_max);
-  if (auto read = sim::read_deadlines(workload.path, inputs->jobs); !read) return tl::unexpected(read.error());
+  if (auto read = sim::read_meta(workload.path, inputs->jobs); !read) return tl::unexpected(read.error());
   RunParts out{std::move(*inputs), std::nullopt, nullptr};
   if (workload.strategy != "nomad") {
     auto fit = others.strategy(workload, out.inputs.cluster, out.inputs.jobs);

@@ -71,6 +71,9 @@ constexpr Measure kMeasures[] = {
     {"memory_share", "waiting/memory_share", "memory in use over time", "%", 0, quality},
     {"lost_s", "waiting/lost_s", "evicted work lost", "s", -1, quality},
     {"deadlines_met_share", "waiting/deadlines_met_share", "deadlines met", "%", 1, quality},
+    {"gangs_started", "waiting/gangs_started", "gangs started", "", 1, quality},
+    {"gangs_given_up", "waiting/gangs_given_up", "gangs given up", "", -1, quality},
+    {"gang_wait_s.mean", "waiting/gang_wait_s/mean", "gang wait mean", "s", -1, quality},
     // Counts of work: equal in every run of one build and workload with one worker.
     {"nodes_evaluated", "work/nodes_evaluated", "nodes evaluated", "", -1, counter, {}, 0, "kind"},
     {"nodes_scored", "work/nodes_scored", "nodes scored", "", -1, counter, {0}, 0, "kind"},

@@ -194,6 +194,12 @@ void Measuring::settled(server::Lane& lane) {
     observe(lane, book, work);
   }
   book.began_ns = -1;
+  if (lane.result.gang_over) {  // what is missing of it is what its evaluation before found to be missing
+    lane.scratch.source_counts = {};
+    digest_.begin_evaluation(lane.record->tag);
+    if (on_gave_up) on_gave_up(lane.record->job);
+    return;
+  }
   const bool unsupported = lane.result.status == sched::EvalStatus::failed && !lane.exhausted();
   if (!unsupported) add_work(result_.work);
   lane.scratch.source_counts = {};

@@ -35,6 +35,8 @@ class Measuring final : public server::Listener {
   void set_origin(std::int64_t ns) { origin_ns_ = ns; }
   /// Called with every commit.
   std::function<void(const server::Lane&)> on_commit;
+  /// Called when an evaluation gave a gang up because its time is over.
+  std::function<void(tables::JobKeyRow)> on_gave_up;
 
   // --- server::Listener ---
   void lane_made(server::Lane& lane) override;

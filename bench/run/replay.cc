@@ -65,6 +65,10 @@ Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<
     if (workload_.commits == sim::CommitOrder::free && measuring_.look_due(happened()))
       measuring_.look(happened());  // not excluded, because workers use the clock
   };
+  measuring_.on_gave_up = [this](tables::JobKeyRow job) {
+    if (queue_) queue_->gave_up(job);
+    if (waits_) waits_->gave_up(job);
+  };
   result_.nodes = inputs_.cluster.nodes.size();
   result_.load_allocs = inputs_.cluster.load.size();
   result_.templates = inputs_.jobs.templates.size();
@@ -255,7 +259,19 @@ Replay::Due Replay::due(bool idle) {
   if (!stopping_.empty()) out.release_ns = std::min(out.release_ns, stopping_.top().due_ns);
   if (more || waits || !idle || server_.delays())
     out.timer_ns = server_.next_deadline(placed_at_timer_ != result_.placed).value_or(kNever);
+  if (!limits_.empty()) out.timer_ns = std::min(out.timer_ns, limits_.top().due_ns);
   return out;
+}
+
+/// Gives up the gangs that are still held back when their time is over.
+void Replay::give_up_held_back(std::int64_t due_ns) {
+  for (; !limits_.empty() && limits_.top().due_ns <= due_ns; limits_.pop()) {
+    const tables::JobKeyRow job = limits_.top().job;
+    const tables::JobTable& jobs = server_.store().current().jobs;
+    const auto& gang = jobs.versions[jobs.keys[job].current]->gang;
+    const bool is_over = gang && gang->limit_ns <= due_ns && jobs.keys[job].alloc_head == tables::kNoRow;
+    if (is_over && queue_->gave_up(job) && waits_) waits_->gave_up(job);
+  }
 }
 
 void Replay::note_timer(std::int64_t due_ns) {
@@ -265,6 +281,7 @@ void Replay::note_timer(std::int64_t due_ns) {
 void Replay::happen(const Due& due) {
   const std::int64_t due_ns = due.next_ns();
   if (due.timer_ns == due_ns) {
+    give_up_held_back(due_ns);
     note_timer(due_ns);
     server_.advance();
   } else if (due.release_ns == due_ns) {
@@ -390,8 +407,9 @@ void Replay::arrive(std::size_t arrival) {
     arrival_of_[eval.job] = static_cast<std::uint32_t>(arrival);
   }
   if (waits_) waits_->arrived(store.current(), eval.job, inputs_.jobs, arrival);
-  if (queue_ && queue_->holds_back(store.current(), eval)) return;
-  evaluate(eval);
+  if (!queue_ || !queue_->holds_back(store.current(), eval)) return evaluate(eval);
+  const tables::CompiledJob& job = *store.current().jobs.versions[store.current().jobs.keys[eval.job].current];
+  if (job.gang && job.gang->limit_ns != INT64_MAX) limits_.push({job.gang->limit_ns, eval.job});
 }
 
 void Replay::evaluate(const server::NewEval& eval) {

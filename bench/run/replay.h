@@ -2,6 +2,7 @@
 //
 //   events     by due time; at equal times the server's timers, then ends of allocations and joins, then arrivals by
 //              number. With a queue policy, arrivals at one time are ready together
+//   gangs      one that a queue policy holds back is given up when its time is over, as the server gives up others
 //   ends       an allocation ends after its run time (departures); a stopped or evicted one after its tasks have been
 //              killed. There are no clients; an allocation holds its resources until its end
 //   in turn    the server's clock stays at the event's due time until all ready evaluations are processed. So the
@@ -53,6 +54,14 @@ class Replay {
       return due_ns != other.due_ns ? due_ns > other.due_ns : alloc > other.alloc;
     }
   };
+  /// The end of the time of a gang that the queue policy holds back.
+  struct Limit {
+    std::int64_t due_ns;
+    tables::JobKeyRow job;
+    bool operator>(const Limit& other) const {
+      return due_ns != other.due_ns ? due_ns > other.due_ns : job > other.job;
+    }
+  };
   /// The server's clock with free workers: the run's.
   struct RunTime final : server::Clock {
     explicit RunTime(const sim::RunClock& clock) : run(clock) {}
@@ -74,6 +83,7 @@ class Replay {
   void run_free(Progress& progress);
   [[nodiscard]] Due due(bool idle);
   void note_timer(std::int64_t due_ns);
+  void give_up_held_back(std::int64_t due_ns);
   void happen(const Due& due);
   void happen_together(Due due, std::int64_t now_ns);
   void announce();
@@ -111,6 +121,7 @@ class Replay {
   std::vector<std::uint32_t> arrival_of_;  // by JobKeyRow, with a queue policy: the last one
   std::priority_queue<Departure, std::vector<Departure>, std::greater<>> departures_;
   std::priority_queue<Stopping, std::vector<Stopping>, std::greater<>> stopping_;
+  std::priority_queue<Limit, std::vector<Limit>, std::greater<>> limits_;
   std::vector<tables::NodeRow> joining_;  // rows of nodes that join during the run, in order
   std::size_t next_join_ = 0;
   std::int64_t until_ns_ = INT64_MAX;  // later events are not handled

@@ -236,6 +236,10 @@ std::string waits_lines(const WaitResult& waits) {
   if (waits.with_deadline > 0)
     out += fmt::format("              {} of {} deadlines were met\n", grouped(waits.deadlines_met),
                        grouped(waits.with_deadline));
+  if (waits.gangs > 0)
+    out += fmt::format("              {} of {} gangs started, after {} on average, {} at most; {} were given up\n",
+                       grouped(waits.gangs_started), grouped(waits.gangs), seconds(waits.gang_wait_s.mean),
+                       seconds(waits.gang_wait_s.max), grouped(waits.gangs_given_up));
   if (waits.completed == 0) return out;
   out += line("completion", waits.completion_s, seconds) + "\n" + line("slowdown", waits.slowdown, factor) +
          fmt::format("\n              makespan {}; fairness over namespaces {:.3f}\n", seconds(waits.makespan_s),
@@ -259,6 +263,12 @@ json::Value waits_json(const WaitResult& waits) {
   if (waits.with_deadline > 0) {
     out.set("with_deadline", waits.with_deadline);
     out.set("deadlines_met_share", waits.deadlines_met_share());
+  }
+  if (waits.gangs > 0) {
+    out.set("gangs", waits.gangs);
+    out.set("gangs_started", waits.gangs_started);
+    out.set("gangs_given_up", waits.gangs_given_up);
+    out.set("gang_wait_s", spread(waits.gang_wait_s));
   }
   if (waits.completed == 0) return out;
   out.set("completion_s", spread(waits.completion_s));

@@ -90,7 +90,7 @@ sim::Amounts demand_of(const tables::CompiledJob& job) {
 
 WaitResult measure_waits(std::span<const JobTimes> jobs) {
   WaitResult out;
-  std::vector<double> waits, completions, slowdowns;
+  std::vector<double> waits, completions, slowdowns, gang_waits;
   struct MeanProgress {
     double sum = 0;
     std::uint64_t jobs = 0;
@@ -106,6 +106,8 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
       waits.push_back(in_seconds(job.placed_ns - job.arrived_ns));
     else
       ++out.never_placed;
+    out.gangs += job.gang, out.gangs_given_up += job.given_up;
+    if (job.gang && placed) gang_waits.push_back(waits.back());
     if (job.run_time_ns < 0) continue;
     MeanProgress& progress = by_namespace[job.space];
     ++progress.jobs;
@@ -121,6 +123,7 @@ WaitResult measure_waits(std::span<const JobTimes> jobs) {
     progress.sum += completion_ns == 0 ? 1 : static_cast<double>(job.run_time_ns) / static_cast<double>(completion_ns);
   }
   out.wait_s = spread_of(waits), out.completion_s = spread_of(completions), out.slowdown = spread_of(slowdowns);
+  out.gangs_started = gang_waits.size(), out.gang_wait_s = spread_of(gang_waits);
   if (out.completed > 0) out.makespan_s = in_seconds(last_ns - first_ns);
   std::vector<double> ratios = finish_time_ratios(jobs);
   out.finish_time_ratio = spread_of(ratios);
@@ -197,6 +200,7 @@ void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, con
     out.deadline_ns = after_ns > INT64_MAX - arrival.due_ns ? INT64_MAX : arrival.due_ns + after_ns;
   out.demand = dominant_share(demand_of(what), capacity_);
   out.space = state.jobs.keys[job].job_namespace;
+  out.gang = static_cast<bool>(what.gang);
   out.counts = std::any_of(what.groups.begin(), what.groups.end(), [](const auto& group) { return group.count > 0; });
 }
 

@@ -14,6 +14,9 @@
 //   ratio            the number of namespaces and jobs start in the order of arrival as they fit. A job that is larger
 //                    than that part runs longer by as much. Above 1: the namespace would be better off alone. Jobs
 //                    that never end are left out (Mahajan et al., Themis, NSDI 2020, with namespaces for applications)
+//   gangs            jobs that start whole or not at all (model/gang.h): how many started, how many were given up
+//   because
+//                    their time was over, and the waits of those that started
 //   lost         s   of allocations that were evicted, the time that they had run; a sum, not per job
 //   use          1   mean over the run's time of the share of cpu and of memory in use
 //
@@ -38,7 +41,7 @@ struct JobTimes {
   std::int64_t deadline_ns = -1;  ///< by which it should have ended; < 0: none
   double demand = 0;              ///< dominant share of the cluster that all its allocations hold together
   std::uint32_t space = 0;        ///< number of its namespace
-  bool counts = false, evicted = false;
+  bool counts = false, evicted = false, gang = false, given_up = false;
 };
 
 /// What all allocations of a job hold together. Reserved cores, whose cpu depends on the node, count as none.
@@ -55,6 +58,8 @@ struct WaitResult {
   double makespan_s = 0, fairness = 1;
   double lost_s = 0, cpu_share = 0, memory_share = 0;
   std::uint64_t with_deadline = 0, deadlines_met = 0;
+  std::uint64_t gangs = 0, gangs_started = 0, gangs_given_up = 0;
+  Spread gang_wait_s;
   [[nodiscard]] double deadlines_met_share() const {
     return with_deadline == 0 ? 1 : static_cast<double>(deadlines_met) / static_cast<double>(with_deadline);
   }
@@ -75,7 +80,7 @@ class JobWaits {
     JobTimes* const times = of(job);
     if (!times || times->placed_ns >= 0) return;
     if (run_time_ns >= 0) times->end_ns = std::max(times->end_ns, at_ns + run_time_ns);
-    if (whole) times->placed_ns = at_ns;
+    if (whole) times->placed_ns = at_ns, times->given_up = false;
   }
   /// Allocations start at `at_ns`, from row `first`, or one ends.
   void started(const tables::Snapshot& state, tables::AllocRow first, std::uint32_t count, std::int64_t at_ns);
@@ -85,6 +90,10 @@ class JobWaits {
   /// The job, whose allocations were all evicted, waits again.
   void waits_again(tables::JobKeyRow job) {
     if (JobTimes* const times = of(job)) times->evicted = false, times->placed_ns = times->end_ns = -1;
+  }
+  /// The job is a gang whose time is over.
+  void gave_up(tables::JobKeyRow job) {
+    if (JobTimes* const times = of(job)) times->given_up = true;
   }
   [[nodiscard]] WaitResult result() const;
 

@@ -268,7 +268,7 @@ Result<Plan, Error> Cluster::Impl::decide(const Asked& asked, server::Lane& lane
     out.updated_in_place += !update.dropped && update.kind == plan::PlannedUpdate::Kind::in_place;
   out.rows = std::make_shared<Plan::Rows>();
   out.rows->owner = &impl;
-  out.rows->all_at_once = job->spec->all_at_once;
+  out.rows->all_at_once = job->spec->all_at_once || job->gang;
   out.rows->plan = result.plan;
   for (plan::PlannedAlloc& alloc : out.rows->plan.allocs) alloc.metrics = {};
   if (result.plan.has_deployment)

@@ -41,6 +41,15 @@ PropertySet::PropertySet(const model::Constraint& constraint, std::uint32_t grou
       "failed to convert RTarget " + quoted + " to uint64: strconv.ParseUint: parsing " + quoted + ": " + count.problem;
 }
 
+PropertySet::PropertySet(const std::string& ltarget, std::uint32_t column, std::span<const std::uint32_t> codes)
+    : ltarget_(ltarget),
+      target_(match::parse_target(ltarget)),
+      group_(kWholeJob),
+      column_(column),
+      members_(1 + (codes.empty() ? 0 : *std::max_element(codes.begin(), codes.end()))) {
+  for (const std::uint32_t code : codes) members_[code] = 1;
+}
+
 void PropertySet::make_room(std::uint32_t code) {
   if (code < existing_.size()) return;
   existing_.resize(code + 1), proposed_.resize(code + 1), cleared_.resize(code + 1);
@@ -86,6 +95,7 @@ std::uint64_t PropertySet::used(std::uint32_t code) const {
 std::string PropertySet::reason(std::uint32_t code, std::string_view value) const {
   if (!error_.empty()) return error_;
   if (!is_counted(code)) return "missing property " + base::go_quote(ltarget_);
+  if (!members_.empty()) return "gang: " + ltarget_ + '=' + std::string(value) + " is not among its values";
   std::string out = "distinct_property: ";
   out += ltarget_;
   out += '=';

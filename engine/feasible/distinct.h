@@ -43,6 +43,8 @@ class PropertySet {
   /// `group` is the number of the task group whose allocations count, or kWholeJob (R-FEAS-1412). The allowed count is
   /// RTarget; if that is not a number, every node fails with error() (R-FEAS-1402).
   PropertySet(const model::Constraint& constraint, std::uint32_t group);
+  /// A set that counts nothing: a node passes if its value is one of `codes`, the topology of a gang (model/gang.h).
+  PropertySet(const std::string& ltarget, std::uint32_t column, std::span<const std::uint32_t> codes);
 
   [[nodiscard]] const match::Target& target() const { return target_; }
   [[nodiscard]] std::uint32_t group() const { return group_; }
@@ -65,6 +67,7 @@ class PropertySet {
   [[nodiscard]] std::uint64_t used(std::uint32_t code) const;
   /// True if a node with this value passes (R-FEAS-1410).
   [[nodiscard]] bool passes(std::uint32_t code) const {
+    if (!members_.empty()) return code < members_.size() && members_[code] != 0;
     return error_.empty() && is_counted(code) && used(code) < allowed_;
   }
   /// Reason why a node that does not pass is filtered. `value` is the text of `code`.
@@ -82,6 +85,7 @@ class PropertySet {
   std::uint64_t allowed_ = 1;
   std::string error_;
   std::vector<std::uint32_t> existing_, proposed_, cleared_;
+  std::vector<std::uint8_t> members_;   // by code: of a gang's topology; empty: not one
   std::vector<std::uint32_t> in_plan_;  // codes with a proposed or cleared count, each once
 };
 

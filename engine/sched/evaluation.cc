@@ -14,7 +14,7 @@ void EvalResult::clear() {
   state = nullptr;
   attempts = port_collision_events = 0;
   groups.clear();
-  has_queued = submitted = has_blocked = reblocked = false;
+  has_queued = submitted = has_blocked = reblocked = gang_over = false;
   plan.clear();
   deployment_id = blocked_id = next_eval = {};
   deployment_groups.clear();

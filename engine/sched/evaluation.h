@@ -89,6 +89,7 @@ struct EvalResult {
   bool has_blocked = false;  ///< a blocked evaluation was created, and the evaluation refers to it
   base::Uuid blocked_id;
   bool reblocked = false;  ///< the evaluation goes back to the blocked ones; no status update (R-SCHED-18)
+  bool gang_over = false;  ///< a gang's time was over (model/gang.h); the evaluation failed
   base::Uuid next_eval;    ///< the last follow-up created (R-SCHED-54); nil: none
 
   void clear();

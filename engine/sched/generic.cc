@@ -123,6 +123,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   given_.ids = &ids;
   given_.result = &result;
   written_followups_.clear();
+  gang_limited_ = false;
 
   const bool served = run_attempts(is_of_batch(eval.type) ? kBatchAttempts : kServiceAttempts, result,
                                    [&] { return attempt(planner); });
@@ -135,6 +136,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
         create_blocked(planner, result, result.blocked_id, "max-plan-attempts", "created due to placement conflicts");
     result.has_blocked = true;
     if (!error.empty()) result.status = EvalStatus::error, result.description = error;
+    if (error.empty() && !limit_gang(planner)) result.status = EvalStatus::error;
     return;
   }
   result.reblocked = eval.blocked && result.any_failed();  // R-SCHED-18
@@ -178,7 +180,7 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
   result.plan.job = key.current;
   reconciled_.followups.clear();
   stack_.start(*given_.state, result.plan);
-  if (fails_again()) return AttemptEnd::done;
+  if (gang_is_over() || fails_again()) return AttemptEnd::done;
   // Also if nothing is placed: a blocked evaluation records whether the job's constraints escape (R-FEAS-408).
   if (job_ && !job_->stopped) {
     const base::StageScope ordering(base::Stage::order);
@@ -187,7 +189,8 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
 
   const bool is_new = job_ && key.alloc_head == kNoRow && key.deployment_head == kNoRow;
   was_new_ = is_new;
-  const bool decided = is_new ? place_new() : reconcile_job();
+  const bool is_gang = job_ && job_->gang && !job_->stopped;
+  const bool decided = is_gang ? place_gang(is_new) : plan_missing(is_new);
   result.port_collision_events += stack_.port_collision_events();
   if (!decided) return AttemptEnd::error;
 
@@ -201,10 +204,11 @@ AttemptEnd GenericScheduler::attempt(Planner& planner) {  // R-SCHED-38
       if (!result.description.empty()) return AttemptEnd::error;
       result.has_blocked = true;
     }
+    if (!limit_gang(planner)) return AttemptEnd::error;
   }
   result.plan.drop_taken_back();
   if (result.plan.is_no_op() && !given_.eval->annotate) {  // R-SCHED-39
-    keep_failure();
+    if (!is_gang || is_new) keep_failure();
     return AttemptEnd::done;
   }
   if (given_.eval->wait_until.is_zero())  // R-SCHED-54

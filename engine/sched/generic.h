@@ -31,7 +31,9 @@ class GenericScheduler {
   /// snapshot's index.
   void set_order_index(std::uint64_t index) { stack_.set_order_index(index); }
   /// Appends the rows of the nodes whose use the last evaluation read; false if it may have read any node.
-  [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const { return was_new_ && stack_.rows_read(out); }
+  [[nodiscard]] bool rows_read(std::vector<tables::NodeRow>& out) const {
+    return was_new_ && !(job_ && job_->gang) && stack_.rows_read(out);
+  }
 
   /// Processes one evaluation on `snapshot`; plans and created evaluations go to `planner`. A refused plan is computed
   /// again on the state that the planner returned.
@@ -50,6 +52,8 @@ class GenericScheduler {
   bool fails_again();
   void keep_failure();
   [[nodiscard]] bool nothing_gets_due() const;
+  /// On false, `given_.result` holds an error.
+  bool plan_missing(bool is_new) { return is_new ? place_new() : reconcile_job(); }
   bool place_new();
   bool reconcile_job();
   void apply_result();
@@ -76,6 +80,14 @@ class GenericScheduler {
   [[nodiscard]] tables::VersionRow version_of(const tables::CompiledJob& job) const;
   bool use_version(const tables::CompiledJob& job, bool reload, std::size_t placements);
   bool failed_to_process();
+  // gang.cc
+  void begin_again();
+  [[nodiscard]] std::vector<std::uint32_t> values_in_use() const;
+  [[nodiscard]] std::vector<std::uint32_t> values_in_order();
+  bool place_gang(bool is_new);
+  bool place_within_values(bool is_new);
+  bool gang_is_over();
+  bool limit_gang(Planner& planner);
   void write_eligibility();
   [[nodiscard]] const model::Quirks& quirks() const { return scratch_.options.quirks; }
   [[nodiscard]] bool preempts(const tables::CompiledJob& job) const;
@@ -93,6 +105,8 @@ class GenericScheduler {
   // Current evaluation.
   Given given_;
   std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlive attempts
+  bool gang_limited_ = false;     // the evaluation at the gang's limit was created
+  model::Evaluation gang_limit_;  // this one
 
   // Current attempt.
   const tables::CompiledJob* job_ = nullptr;             // null: purged

@@ -131,7 +131,7 @@ model::Plan to_model(const Naming& naming, const EvalResult& result, const model
   const CompiledJob* job = job_of(naming, rows);
   if (job) {
     plan.job = stored_object(naming, *job);
-    plan.all_at_once = job->spec->all_at_once;
+    plan.all_at_once = job->spec->all_at_once || job->gang;
     plan.job_namespace = job->spec->namespace_;
     plan.job_id = job->spec->id;
   }

@@ -363,7 +363,8 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
     return false;
   }
   plan::CommitFacts facts;
-  lane.all_at_once = state.jobs.versions[key.current]->spec->all_at_once;
+  const tables::CompiledJob& job = *state.jobs.versions[key.current];
+  lane.all_at_once = job.spec->all_at_once || job.gang;
   facts.all_at_once = lane.all_at_once || only_whole;
   facts.only_whole = only_whole;
   commit(lane, facts);
@@ -421,6 +422,7 @@ void Server::settle(Lane& lane) {
     record.status = result.status == sched::EvalStatus::complete ? EvalState::complete : EvalState::failed;
     if (listener_) listener_->settled(lane);
     write_status(lane);
+    if (result.gang_over) cancel_blocked_of(record.job, result.description);
   }
   end(lane);
 }

@@ -240,6 +240,7 @@ class Server {
   void unblock_class(tables::Symbol node_class, std::uint64_t index);
   void release(Cause cause);
   void end_blocked_of(tables::JobKeyRow job);
+  void cancel_blocked_of(tables::JobKeyRow job, const std::string& why);
   void cancel_duplicates();
   void drop(EvalRecord& record);
   [[nodiscard]] bool tracks(const EvalRecord& record) const;

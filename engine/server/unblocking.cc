@@ -91,6 +91,16 @@ void Server::end_blocked_of(tables::JobKeyRow job) {
   for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
 }
 
+/// The job's gang was given up: cancels the blocked evaluation, for the same reason.
+void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
+  const auto at = tracker_.jobs().find(broker::JobKeyRow{job});
+  if (at == tracker_.jobs().end()) return;
+  EvalRecord& record = book_[at->second];
+  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns());
+  write_cancelled(record, why);
+  drop(record);
+}
+
 void Server::cancel_duplicates() {  // R-CTRL-807
   rows_scratch_.clear();
   tracker_.take_duplicates(rows_scratch_);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "berth/queue.h"
+#include "model/gang.h"
 #include "model/registration/validate_job.h"
 
 namespace berth::sim {
@@ -125,6 +126,11 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
   job.parameterized_job = kind.life.parameterized;
   if (kind.life.update) job.update = *kind.life.update;
   if (kind.deadline_s) job.meta[strategy::kDeadlineKey] = fmt::format("{}s", kind.deadline_s->draw(random));
+  if (kind.gang) {
+    job.meta[model::kGangKey] = "all";
+    if (!kind.gang->timeout.empty()) job.meta[model::kGangTimeoutKey] = kind.gang->timeout;
+    if (!kind.gang->topology.empty()) job.meta[model::kGangTopologyKey] = kind.gang->topology;
+  }
   return job;
 }
 

@@ -37,15 +37,21 @@ struct JobStream {
   std::vector<std::uint32_t> kind_of;  ///< by template, if there are kinds
   /// By template: the time from the arrival by which the job should have ended, 0: none. Empty: no job has one.
   std::vector<std::int64_t> deadline_ns;
+  std::vector<bool> gangs;  ///< by template (model/gang.h); empty: no job is one
+  [[nodiscard]] bool is_gang(const JobArrival& arrival) const {
+    return !gangs.empty() && gangs[arrival.template_index];
+  }
   [[nodiscard]] std::int64_t deadline_of(const JobArrival& arrival) const {
     return deadline_ns.empty() ? 0 : deadline_ns[arrival.template_index];
   }
 
-  /// The arriving job: a copy of the template with its own ID.
+  /// The arriving job: a copy of the template with its own ID. A gang has the time of its arrival, from which its
+  /// timeout counts.
   [[nodiscard]] std::shared_ptr<const model::Job> job(const JobArrival& arrival) const;
 };
 
-/// Reads the deadlines of the templates (strategy::kDeadlineKey). `path`: for errors.
-[[nodiscard]] Result<void> read_deadlines(const std::string& path, JobStream& jobs);
+/// Reads the keys of the templates' meta that are Berth's: deadlines (strategy::kDeadlineKey), gangs. `path`: for
+/// errors.
+[[nodiscard]] Result<void> read_meta(const std::string& path, JobStream& jobs);
 
 }  // namespace berth::sim

@@ -1,5 +1,7 @@
+#include <map>
 #include <set>
 
+#include "model/gang.h"
 #include "sim/job_generator.h"
 #include "sim/life_reader.h"
 #include "sim/workload_parts.h"
@@ -9,6 +11,21 @@ namespace berth::sim {
 namespace {
 
 constexpr std::int64_t kMaxJobs = 100'000'000;
+
+/// `gang`, `gang_timeout`, `gang_topology`: the keys of a job's meta.
+void read_gang(TomlSection& in, JobKindSpec& out) {
+  const JobKindSpec::GangSpec spec{in.text("gang_timeout", ""), in.text("gang_topology", "")};
+  const bool is_gang = in.boolean("gang", false);
+  if (is_gang) out.gang = spec;
+  std::map<std::string, std::string> meta;
+  if (is_gang) meta[model::kGangKey] = "all";
+  if (!spec.timeout.empty()) meta[model::kGangTimeoutKey] = spec.timeout;
+  if (!spec.topology.empty()) meta[model::kGangTopologyKey] = spec.topology;
+  if (!is_gang && !meta.empty())
+    in.fail(spec.timeout.empty() ? "gang_topology" : "gang_timeout", "the job is no gang", "add gang = true");
+  else if (const auto gang = model::parse_gang(meta, out.type); !gang)
+    in.fail("gang", gang.error().problem, gang.error().remedy);
+}
 
 /// Accepts only Nomad's operands (R-FEAS-601 to 607); others would silently filter every node.
 void check_operand(TomlSection& in, const std::string& operand, bool affinity) {
@@ -119,6 +136,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
   if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
   if (in.has("deadline_s")) out.deadline_s = in.quantity("deadline_s", 0, 1, kMaxAmount);
+  read_gang(in, out);
   out.fail_percent = in.integer("fail_percent", 0, 0, 100);
   if (out.fail_percent > 0 && !out.ends()) in.fail("fail_percent", "'fail_percent' needs 'run_time_s'", "add it");
   out.update_percent = in.integer("update_percent", 0, 0, 100);

@@ -118,6 +118,11 @@ struct JobKindSpec {
   std::vector<std::string> host_volumes;            ///< mounted by each allocation
   std::optional<Quantity> run_time_s, run_time_ms;  ///< at most one of them; none: never ends
   std::optional<Quantity> deadline_s;               ///< after the arrival, drawn per template
+  /// The job is a gang (model/gang.h): the texts of its meta; the last two may be empty.
+  struct GangSpec {
+    std::string timeout, topology;
+  };
+  std::optional<GangSpec> gang;
   std::int64_t fail_percent = 0;
   std::int64_t update_percent = 0;  ///< arrivals that are a new version of one of the kind's last jobs
   bool distinct_hosts = false;

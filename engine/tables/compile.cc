@@ -212,6 +212,19 @@ std::shared_ptr<const CompiledJob> StateStore::compile(const std::shared_ptr<con
   out->needs.add(Need::distinct_hosts, out->distinct_hosts);
   out->needs.add(Need::distinct_property, !out->distinct_properties.empty());
   out->needs.add(Need::spread, !out->spreads.empty());
+  out->gang = compile_gang(*job);
+  return out;
+}
+
+/// Null: the job is no gang, or an imported one whose keys registration would have refused.
+std::shared_ptr<const CompiledGang> StateStore::compile_gang(const model::Job& job) {
+  const auto rules = model::parse_gang(job.meta, job.type);
+  if (!rules || !*rules) return nullptr;
+  auto out = std::make_shared<CompiledGang>();
+  out->rules = **rules;
+  if (!out->rules.target.empty()) out->target = column_target(out->rules.target);
+  const std::int64_t timeout_ns = out->rules.timeout_ns;
+  if (timeout_ns > 0 && job.submit_time < INT64_MAX - timeout_ns) out->limit_ns = job.submit_time + timeout_ns;
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "match/operand.h"
 #include "match/target.h"
 #include "model/eval.h"
+#include "model/gang.h"
 #include "model/status.h"
 #include "model/volume.h"
 #include "tables/alloc_table.h"
@@ -107,6 +108,14 @@ struct CompiledGroup {
   Needs needs;  ///< its own; those of its job are in CompiledJob
 };
 
+/// The rules of a gang (model/gang.h).
+struct CompiledGang {
+  model::Gang rules;
+  ColumnTarget target;  ///< of the topology
+  /// Time from which it is given up, unless it has started: its registration and its timeout; INT64_MAX: never.
+  std::int64_t limit_ns = INT64_MAX;
+};
+
 struct CompiledJob {
   std::shared_ptr<const model::Job> spec;
   JobKeyRow key = kNoRow;
@@ -125,6 +134,7 @@ struct CompiledJob {
   Needs needs;                                                   ///< needs of every group
   /// Of the first group, those of the others follow: numbers like Ask::number, but of this version's groups alone.
   std::uint64_t group_number = 0;
+  std::shared_ptr<const CompiledGang> gang;  ///< null: not a gang
 
   /// Prefix of the names of its allocations: the job's Name for system and sysbatch, else its ID (R-MODEL-591, 592,
   /// R-SCHED-127).

@@ -55,6 +55,7 @@ enum class Need : std::uint8_t {
   ports_or_cores_held,  ///< by some allocation (NodeTable::port_or_core_allocs)
   invalid_nodes,        ///< the reserved ports of some node cannot be parsed
   classes_by_node,      ///< without the quirk verdicts_per_class
+  domain,               ///< nodes must have one of certain values of a gang's target
 };
 
 class Needs {
@@ -102,7 +103,7 @@ class Needs {
 [[nodiscard]] constexpr bool serves(Needs served, Needs needs) { return (needs - served).empty(); }
 
 /// Name of each need in output, by its number.
-inline constexpr std::array<const char*, static_cast<std::size_t>(Need::classes_by_node) + 1> kNeedNames = {
+inline constexpr std::array<const char*, static_cast<std::size_t>(Need::domain) + 1> kNeedNames = {
     "group network",
     "dynamic ports",
     "ports of several host networks",
@@ -144,6 +145,7 @@ inline constexpr std::array<const char*, static_cast<std::size_t>(Need::classes_
     "allocations with ports or cores",
     "nodes with invalid ports",
     "classes by node",
+    "topology of a gang",
 };
 
 }  // namespace berth::tables

@@ -388,6 +388,7 @@ class StateStore {
   void set_object(JobKeyRow key, std::shared_ptr<const model::Job> job);
   void keep_alias(VersionRow row, std::shared_ptr<const model::Job> job);
   void compile_group(const CompiledJob& job, const model::TaskGroup& spec, CompiledGroup& group);
+  [[nodiscard]] std::shared_ptr<const CompiledGang> compile_gang(const model::Job& job);
   [[nodiscard]] std::shared_ptr<const Ask> intern_ask(const CompiledGroup& group);
   void compile_tasks(const model::TaskGroup& spec, CompiledGroup& group);
   void compile_constraints(const std::vector<model::Constraint>& list, std::vector<ConstraintId>& ids, bool& escapes);

@@ -5,6 +5,7 @@
 #include "model/codec/api_defaults.h"
 #include "model/codec/api_keys.h"
 #include "model/codec/codec.h"
+#include "model/gang.h"
 #include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 
@@ -68,6 +69,8 @@ ErrorList validate_all(const Job& job, const RegistrationRequest& request) {
   errors.append(validate_limits(job, request.limits));
   first(validate_numa(job));
   first(validate_schedule(job));
+  if (const auto gang = parse_gang(job.meta, job.type); !gang)
+    first(gang.error().problem + ": " + gang.error().remedy);  // Berth's own
   return errors;
 }
 

@@ -67,9 +67,12 @@ bool DistinctCheck::passes(const Position& position, const GroupView& v) {  // R
     counts_.filter(position.node_class, kReasonDistinctHosts);
     return false;
   }
-  if (properties_.empty()) return true;
+  if (!has_properties()) return true;
   const feasible::PropertySet* failing =
-      properties_.first_failing(v.number, [&](const feasible::PropertySet& set) { return code_of(set, position.row); });
+      domain_ && !domain_->passes(code_of(*domain_, position.row)) ? &*domain_ : nullptr;
+  if (!failing)
+    failing = properties_.first_failing(v.number,
+                                        [&](const feasible::PropertySet& set) { return code_of(set, position.row); });
   if (!failing) return true;
   counts_.filter(position.node_class, reason_of(*failing, position.row));
   return false;
@@ -83,6 +86,7 @@ std::uint32_t DistinctCheck::reason_of(const feasible::PropertySet& failing, Nod
 
 void DistinctCheck::properties(const GroupView& v, std::vector<const feasible::PropertySet*>& out) const {
   out.clear();
+  if (domain_) out.push_back(&*domain_);
   properties_.each_of(v.number, [&](const feasible::PropertySet& set) { out.push_back(&set); });
 }
 
@@ -106,9 +110,13 @@ void DistinctCheck::count_existing(feasible::PropertySet& set) {  // R-FEAS-1405
 }
 
 std::uint32_t DistinctCheck::code_of(const feasible::PropertySet& set, NodeRow row) const {
-  if (!attempt_.snapshot->nodes.exists(row))
-    return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
-  switch (set.target().kind) {
+  return value_code(attempt_.snapshot->nodes, set.target(), set.column(), row);
+}
+
+std::uint32_t value_code(const tables::NodeTable& nodes, const match::Target& target, tables::ColumnId column,
+                         NodeRow row) {
+  if (!nodes.exists(row)) return feasible::PropertySet::kNoValue;  // R-FEAS-1406: a node that is gone
+  switch (target.kind) {
     case match::TargetKind::literal:
       return 0;
     case match::TargetKind::unresolved:
@@ -118,7 +126,7 @@ std::uint32_t DistinctCheck::code_of(const feasible::PropertySet& set, NodeRow r
     default:
       break;
   }
-  const std::uint32_t code = attempt_.snapshot->nodes.code(set.column(), row);
+  const std::uint32_t code = nodes.code(column, row);
   return code == 0 ? feasible::PropertySet::kNoValue : code;
 }
 

@@ -1,6 +1,10 @@
 // distinct_hosts and distinct_property (R-FEAS-1301 to 1314, 1401 to 1410). Each property has a count of the job's
-// allocations by value. It is set up at the first Select of a group and updated to the plan before each Select.
+// allocations by value. It is set up at the first Select of a group and updated to the plan before each Select. The
+// topology of a gang (model/gang.h) is one more property, which counts nothing.
 #pragma once
+
+#include <optional>
+#include <utility>
 
 #include "feasible/distinct.h"
 #include "sched/source/candidates.h"
@@ -9,6 +13,10 @@
 
 namespace berth::sched {
 
+/// Code of the node's value in the dictionary of the target, or PropertySet::kNoValue.
+[[nodiscard]] std::uint32_t value_code(const tables::NodeTable& nodes, const match::Target& target,
+                                       tables::ColumnId column, tables::NodeRow row);
+
 class DistinctCheck {
  public:
   DistinctCheck(Attempt& attempt, PlanEffects& effects, SelectCounts& counts)
@@ -16,8 +24,12 @@ class DistinctCheck {
 
   void start() {
     properties_.begin_attempt(0);
+    domain_.reset();
     counted_ = 0;
   }
+  /// From now on in this attempt, nodes must pass the set.
+  void keep_to(feasible::PropertySet domain) { domain_ = std::move(domain); }
+  [[nodiscard]] bool has_domain() const { return domain_.has_value(); }
   /// `counts`: add the version's job-level sets.
   void set_job(bool first, bool counts);
   /// Swaps the sets in use with those of another version.
@@ -29,7 +41,7 @@ class DistinctCheck {
   void begin_select(GroupView& view);
   /// True if any node is checked in this Select.
   [[nodiscard]] bool asks(const GroupView& view) const { return asks_hosts(view) || has_properties(); }
-  [[nodiscard]] bool has_properties() const { return !properties_.empty(); }
+  [[nodiscard]] bool has_properties() const { return !properties_.empty() || domain_; }
   [[nodiscard]] bool asks_hosts(const GroupView& view) const {
     return attempt_.job->distinct_hosts || view.group->distinct_hosts;
   }
@@ -56,6 +68,7 @@ class DistinctCheck {
   PlanEffects& effects_;
   SelectCounts& counts_;
   feasible::PropertySets properties_;
+  std::optional<feasible::PropertySet> domain_;
   std::size_t counted_ = 0;  // placements of the plan counted so far, while the plan has no other changes
 };
 

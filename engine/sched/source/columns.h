@@ -71,7 +71,8 @@ class Columns : Source {
                                  Need::mixed_kinds,
                                  Need::ports_or_cores_held,
                                  Need::invalid_nodes,
-                                 Need::classes_by_node};
+                                 Need::classes_by_node,
+                                 Need::domain};
   /// Fills the spread tables of the current Select; false: some score by value cannot be in a table.
   [[nodiscard]] bool fill_spread_tables();
   [[nodiscard]] std::optional<Found> select(GroupView& view);

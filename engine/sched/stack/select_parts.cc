@@ -43,6 +43,7 @@ void SelectParts::find_needs() {
   needs.add(Need::host_networks, !checks.network().ports.empty());
   needs.add(Need::plan_stops, !attempt.plan->stops.empty());
   needs.add(Need::plan_updates, !attempt.plan->updates.empty());
+  needs.add(Need::domain, checks.distinct.has_domain());
 }
 
 void SelectParts::preempt(const Selected& selected) {

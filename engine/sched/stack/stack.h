@@ -26,6 +26,9 @@ class GenericStack {
   [[nodiscard]] Result<void> set_nodes(const ReadyNodes& nodes, std::uint32_t base_set, std::string_view eval_id,
                                        std::size_t placements = 1);
 
+  /// From now on in this attempt, nodes must pass the set. Call between set_job() and the first Select.
+  void keep_to(feasible::PropertySet domain) { parts_.checks.distinct.keep_to(std::move(domain)); }
+
   /// One Select for the group at position `group` of the job's list.
   [[nodiscard]] std::optional<Selected> select(std::uint32_t group, const SelectOptions& options);
   /// One Select on the node `row` alone, which need not be a candidate (R-FEAS-213, R-SCHED-112). The candidates'
