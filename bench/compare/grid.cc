@@ -271,7 +271,7 @@ namespace {
 /// Queue policies need a replay in which jobs wait and end.
 std::optional<InputError> refused_queues(const sim::Workload& workload) {
   if (workload.life)
-    return InputError{workload.path, "life", "the evaluations of a life are served in Nomad's order",
+    return InputError{workload.path, "life", "how long jobs wait is measured in replays",
                       "compare queue policies on a workload without [life], e.g. waiting"};
   if (!workload.departures)
     return InputError{workload.path, "departures", "no allocation ends, so no job that waits is ever served",

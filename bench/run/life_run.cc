@@ -8,17 +8,19 @@
 #include <ctime>
 
 #include "run/interrupt.h"
+#include "run/life_order.h"
 #include "run/machine.h"
 
 namespace berth::run {
 
-LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan,
-                 std::optional<sim::FitStrategy> fit, Observer* observer, RunResult& result, server::Listener* beside)
+LifeRun::LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan plan, Observer* observer,
+                 RunResult& result, server::Listener* beside)
     : workload_(workload),
       life_(*workload.life),
-      inputs_(std::move(inputs)),
+      inputs_(std::move(parts.inputs)),
       plan_(std::move(plan)),
-      fit_(std::move(fit)),
+      fit_(std::move(parts.fit)),
+      queue_(std::move(parts.queue)),
       observer_(observer),
       result_(result),
       measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
@@ -36,8 +38,9 @@ LifeRun::LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePla
   result_.arrivals = inputs_.jobs.arrivals.size();
 }
 
-living::Config LifeRun::config() const {
+living::Config LifeRun::config() {
   living::Config out = life_config(workload_, inputs_);
+  if (queue_) out.server.queue = std::make_shared<LifeOrder>(std::move(queue_));
   out.tasks = player_.model();
 #ifndef NDEBUG
   out.check = inputs_.cluster.nodes.size() <= 60;

@@ -8,6 +8,7 @@
 
 #include "run/life_player.h"
 #include "run/life_watch.h"
+#include "run/measured_run.h"
 #include "run/progress.h"
 #include "run/runner.h"
 
@@ -15,12 +16,12 @@ namespace berth::run {
 
 class LifeRun final : private LifePlayer::Watch {
  public:
-  LifeRun(const sim::Workload& workload, sim::Inputs inputs, sim::LifePlan plan, std::optional<sim::FitStrategy> fit,
-          Observer* observer, RunResult& result, server::Listener* beside);
+  LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan plan, Observer* observer, RunResult& result,
+          server::Listener* beside);
   void run(const RunOptions& options);
 
  private:
-  [[nodiscard]] living::Config config() const;
+  [[nodiscard]] living::Config config();
   void load();
   void note_memory(std::size_t buckets);
   void joined() override { ++result_.joined; }
@@ -35,7 +36,8 @@ class LifeRun final : private LifePlayer::Watch {
   const sim::LifeSpec& life_;
   sim::Inputs inputs_;
   const sim::LifePlan plan_;
-  const std::optional<sim::FitStrategy> fit_;  // replaces Nomad's fit component
+  const std::optional<sim::FitStrategy> fit_;     // replaces Nomad's fit component
+  std::unique_ptr<strategy::QueuePolicy> queue_;  // null: Nomad's order; else moved to the server's configuration
   Observer* const observer_;
   RunResult& result_;
   sim::RunClock clock_{sim::Clock::skip};

@@ -62,10 +62,8 @@ std::optional<InputError> refused(const sim::Workload& workload) {
   };
   if (workload.cluster.source == sim::Source::nomad_grid)
     return refuse("every cell of nomad-grid is one evaluation of its own", "leave out the queue policy");
-  if (workload.life)
-    return refuse("the evaluations of a life are served in Nomad's order", "leave out the queue policy");
-  if (workload.workers > 1 || workload.commits != sim::CommitOrder::deterministic)
-    return refuse("a queue policy orders the evaluations of one worker", "use one worker, and leave out --order free");
+  if (workload.commits != sim::CommitOrder::deterministic)
+    return refuse("workers that commit in any order take evaluations as they come", "leave out --order free");
   return std::nullopt;
 }
 

@@ -387,6 +387,7 @@ server::NewEval Replay::registered(std::size_t arrival) {
 
 /// Lets threads decide the next arrivals ahead, including the present one.
 void Replay::announce() {
+  if (queue_ && queue_->needs_forecast()) return;  // when a job's evaluation comes is not known
   for (std::size_t next = std::max(next_registered_, next_arrival_ - 1);
        server_.wants_more() && next < inputs_.jobs.arrivals.size(); ++next) {
     // A new version is registered in its turn, because earlier evaluations of the job must not see it.

@@ -1,6 +1,7 @@
 #include "run/runner.h"
 
 #include "run/grid_run.h"
+#include "run/life_order.h"
 #include "run/life_run.h"
 #include "run/measured_run.h"
 #include "run/replay.h"
@@ -14,8 +15,10 @@ Result<void> run_life(const sim::Workload& workload, RunParts parts, const RunOp
                       RunResult& result) {
   auto plan = sim::plan_life(workload, parts.inputs.cluster, parts.inputs.jobs);
   if (!plan) return tl::unexpected(plan.error());
-  LifeRun life(workload, std::move(parts.inputs), std::move(*plan), std::move(parts.fit), options.observer, result,
-               options.beside);
+  if (parts.queue)
+    if (const auto why = LifeOrder::refused(*parts.queue))
+      return tl::unexpected(InputError{workload.path, "queue", why->first, why->second});
+  LifeRun life(workload, std::move(parts), std::move(*plan), options.observer, result, options.beside);
   meter.begin();
   life.run(options);
   meter.end();

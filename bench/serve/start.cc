@@ -10,12 +10,14 @@
 #include "dryrun/request.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "run/life_order.h"
 #include "run/life_player.h"
 #include "run/server_settings.h"
 #include "serve/workload_script.h"
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
+#include "sim/queue_policy.h"
 #include "tables/export.h"
 
 namespace berth::serve {
@@ -167,16 +169,30 @@ void add_namespaces(const sim::JobStream& jobs, model::ClusterState& state) {
       state.namespaces.push_back({.name = job->namespace_, .capabilities = {}, .extra = {}});
 }
 
+/// The workload's queue policy; null: Nomad's order.
+Result<std::shared_ptr<broker::QueueOrder>> served_order(const sim::Workload& workload, const sim::JobStream& jobs,
+                                                         bool free_order) {
+  const auto refuse = [&](const char* problem, const char* remedy) {
+    return tl::unexpected(InputError{workload.path, "queue", problem, remedy});
+  };
+  auto policy = sim::queue_policy(workload, jobs);
+  if (!policy) return tl::unexpected(policy.error());
+  if (!*policy) return nullptr;
+  if (free_order)
+    return refuse("workers that commit in any order take evaluations as they come", "leave out --order free");
+  if (const auto why = run::LifeOrder::refused(**policy)) return refuse(why->first, why->second);
+  return std::make_shared<run::LifeOrder>(std::move(*policy));
+}
+
 /// The cluster of a workload with its initial allocations; the script plays later events.
 Result<void> take_workload(const std::string& path, const StartOptions& options, Start& out,
                            std::shared_ptr<WorkloadScript>& script) {
   auto workload = sim::read_workload(path);
   if (!workload) return tl::unexpected(workload.error());
-  if (workload->queue != "priority")
-    return tl::unexpected(InputError{path, "queue", "a served cluster decides in Nomad's order",
-                                     "leave out the queue policy; berth run has it"});
   auto inputs = sim::make_inputs(*workload);
   if (!inputs) return tl::unexpected(inputs.error());
+  auto queue = served_order(*workload, inputs->jobs, options.free_order);
+  if (!queue) return tl::unexpected(queue.error());
   const bool lives = workload->life.has_value();
   if (lives) {
     out.config = run::life_config(*workload, *inputs);
@@ -190,6 +206,7 @@ Result<void> take_workload(const std::string& path, const StartOptions& options,
         run::configuration_of(*workload, out.state.scheduler_config.value_or(model::SchedulerConfiguration{}));
     out.config.server = run::server_settings(*workload);
   }
+  out.config.server.queue = std::move(*queue);
   for (model::Node& node : out.state.nodes) complete_node(node);
   add_namespaces(inputs->jobs, out.state);
   if (options.paused) return {};

@@ -22,6 +22,10 @@
 #include "base/heap.h"
 #include "broker/eval.h"
 
+namespace berth::tables {
+class StateStore;
+}
+
 namespace berth::broker {
 
 /// Position of an evaluation in the order.
@@ -35,6 +39,8 @@ struct Place {
 class QueueOrder {
  public:
   virtual ~QueueOrder() = default;
+  /// Called once, before place(), by the server that owns the state.
+  virtual void attach(const tables::StateStore&) {}
   /// Called whenever an evaluation becomes ready.
   [[nodiscard]] virtual Place place(const Eval& eval) = 0;
 };

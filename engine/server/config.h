@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "base/uuid.h"
@@ -42,6 +43,8 @@ struct Config {
   bool retain = false;
   /// `evals`, `jobs`: most that the server holds at a time; it sets `order` and `quirks` itself
   broker::Config broker;
+  /// Not with free workers: the order of ready evaluations; null: broker.queue, which is Nomad's order if it is null.
+  std::shared_ptr<broker::QueueOrder> queue;
   /// Plans that one evaluation may submit; then it is nacked (R-SCHED-5). Nomad would time out an evaluation whose
   /// plans are refused in part for ever (R-SCHED-10).
   std::uint32_t plans_max = UINT32_MAX;

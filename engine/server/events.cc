@@ -16,6 +16,7 @@ broker::Config broker_config(const Config& config) {
   broker::Config out = config.broker;
   out.order = config.execution == Execution::free ? broker::ReadyOrder::concurrent : broker::ReadyOrder::exact;
   out.quirks = config.options.quirks;
+  if (config.queue) out.queue = config.queue.get();
   return out;
 }
 
@@ -37,6 +38,7 @@ Server::Server(const Config& config, const Clock& clock, Listener* listener)
       applier_(store_, config.options.quirks),
       book_(config.broker.evals),
       next_failed_ns_(clock.now_ns() + kMinute) {
+  if (config_.queue) config_.queue->attach(store_);
   applier_.keep_records(log_);
   log_.keep_planned_jobs(config.keep_details);
   if (config.rejections) applier_.track_rejections(*config.rejections);

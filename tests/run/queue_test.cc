@@ -269,6 +269,22 @@ TEST(QueuePolicies, ShortestIsBestOnMeanWaitAndAnErrorCostsSome) {
   EXPECT_LT(guessed, fifo);
 }
 
+/// Threads decide ahead, and commit in turn: the order, and so the decisions, are those of one worker.
+TEST(QueuePolicies, SeveralWorkersDecideLikeOne) {
+  for (const std::string& arrivals : {kPoisson, kBacklog})
+    for (const char* queue :
+         {"fifo", "shortest", "fair-share:half_life=300", "deadline", "backfill", "quota:prod=0.5"}) {
+      std::set<std::string> digests;
+      for (const char* workers : {"", "workers = 3\n"}) {
+        const auto result = run_workload(parsed(workers + text_of(queue, arrivals)), {.quiet = true});
+        ASSERT_TRUE(result) << result.error().line();
+        EXPECT_EQ(result->placed, 250U);
+        digests.insert(result->decisions_digest);
+      }
+      EXPECT_EQ(digests.size(), 1U) << queue;
+    }
+}
+
 TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
   const auto refused_line = [](const std::string& text, auto&& change) {
     auto workload = sim::parse_workload(text, "waits.toml");
@@ -285,9 +301,8 @@ TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
             "waits.toml:4: queue policy 'fifoo': there is no such queue policy; did you mean 'fifo'? valid: " + valid);
   EXPECT_EQ(refused_line(text_of("fair-share:prd=2", kPoisson), unchanged),
             "waits.toml:queue: no job is in the namespace 'prd'; did you mean 'prod'? valid: dev, prod, research");
-  EXPECT_EQ(refused_line(text_of("fifo", kPoisson), [](sim::Workload& w) { w.workers = 2; }),
-            "waits.toml:queue: a queue policy orders the evaluations of one worker; use one worker, and leave out "
-            "--order free");
+  EXPECT_EQ(refused_line(text_of("fifo", kPoisson), [](sim::Workload& w) { w.commits = sim::CommitOrder::free; }),
+            "waits.toml:queue: workers that commit in any order take evaluations as they come; leave out --order free");
 }
 
 // Three namespaces; times in seconds.

@@ -150,7 +150,8 @@ expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label 
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --strategy best-fit
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --queue fifo
-expect 2 'queue: a queue policy orders the evaluations of one worker' quickstart --label smoke --queue fifo --workers 2
+expect 2 'queue: workers that commit in any order take evaluations as they come' quickstart --label smoke --queue fifo \
+  --workers 2 --order free
 expect 2 "there is no such queue policy; did you mean 'shortest'" quickstart --queue shortst
 expect 2 'nomad-grid is compared with what Nomad decided' nomad-grid --label smoke --strategy best-fit
 

@@ -1,0 +1,42 @@
+// The order of a queue policy (berth/queue.h) in a simulated cluster with [life] or in `berth serve`: everything that
+// the policy knows of a job is read from the state.
+//
+//   number     the order in which versions of jobs are first ready: a new version comes after the jobs that wait
+//   arrived    SubmitTime; the deadline, meta.berth_deadline, counts from it
+//   run time   meta.berth_run_time; without it, the job never ends
+//
+// Only policies that order by a key work here. Shares, quotas and reservations need the starts and ends of a replay.
+// Threads: the server's own; not with free workers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "berth/queue.h"
+#include "broker/broker.h"
+#include "tables/state.h"
+
+namespace berth::run {
+
+class LifeOrder final : public broker::QueueOrder {
+ public:
+  explicit LifeOrder(std::unique_ptr<strategy::QueuePolicy> policy) : policy_(std::move(policy)) {}
+  /// Why the policy cannot work here, and the remedy; none if it can.
+  [[nodiscard]] static std::optional<std::pair<const char*, const char*>> refused(const strategy::QueuePolicy& policy);
+
+  void attach(const tables::StateStore& store) override { store_ = &store; }
+  [[nodiscard]] broker::Place place(const broker::Eval& eval) override;
+
+ private:
+  struct Version {
+    std::uint64_t create_index, version, number;
+  };
+  const std::unique_ptr<strategy::QueuePolicy> policy_;
+  const tables::StateStore* store_ = nullptr;
+  std::unordered_map<tables::JobKeyRow, Version> versions_;  // the last one seen
+  std::uint64_t numbers_ = 0;
+};
+
+}  // namespace berth::run
