@@ -62,11 +62,16 @@ tables::AllocRow Forecast::insert(tables::NodeRow node, const std::shared_ptr<co
                                                              .client = tables::Client::running,
                                                              .shape = shape},
                                                             0);
+  changed(node);
   if (row >= end_ns_.size()) start_ns_.resize(row + std::size_t{1}), end_ns_.resize(row + std::size_t{1}, kEndless);
   return row;
 }
 
-void Forecast::remove(tables::AllocRow row) { server_.store().begin_commit().remove_alloc(row); }
+void Forecast::remove(tables::AllocRow row) {
+  const tables::NodeRow node = server_.store().current().allocs.node[row];
+  server_.store().begin_commit().remove_alloc(row);
+  changed(node);
+}
 
 void Forecast::started(const tables::Snapshot& state, tables::AllocRow alloc, std::int64_t at_ns, std::int64_t run_ns) {
   rewind();
@@ -103,6 +108,7 @@ void Forecast::expect_end(tables::AllocRow alloc, std::int64_t end_ns) {
 // ---------------------------------------------------------------- a trial
 
 void Forecast::rewind() {
+  room_.forget();
   for (const auto& [end_ns, row] : placed_) remove(row);
   placed_.clear();
   for (const tables::AllocRow row : over_) server_.store().set_client_status(row, tables::Client::running, 0);
@@ -140,6 +146,7 @@ void Forecast::advance(std::int64_t at_ns) {
   for (; next_ != running_.end() && next_->first <= at_ns; ++next_) {
     server_.store().set_client_status(next_->second, tables::Client::complete, 0);
     over_.push_back(next_->second);
+    changed(server_.store().current().allocs.node[next_->second]);
   }
   for (; !placed_.empty() && placed_.begin()->first <= at_ns; placed_.erase(placed_.begin()))
     remove(placed_.begin()->second);
@@ -148,7 +155,15 @@ void Forecast::advance(std::int64_t at_ns) {
 void Forecast::end(tables::AllocRow alloc) {
   over_.push_back(rows_.at(alloc));
   server_.store().set_client_status(over_.back(), tables::Client::complete, 0);
+  changed(server_.store().current().allocs.node[over_.back()]);
 }
+
+void Forecast::watch(tables::JobKeyRow job) {
+  const tables::Snapshot& state = server_.store().current();
+  room_.watch(state.nodes, *state.jobs.versions[state.jobs.keys[keys_.at(job)].current]);
+}
+
+void Forecast::changed(tables::NodeRow node) { room_.update(server_.store().current().nodes, node); }
 
 bool Forecast::place(server::NewEval eval, std::int64_t end_ns) {
   eval.job = keys_.at(eval.job);
@@ -158,8 +173,12 @@ bool Forecast::place(server::NewEval eval, std::int64_t end_ns) {
   const sched::EvalResult& result = lane_->result;
   if (result.status != sched::EvalStatus::complete || result.any_failed()) return false;
   const tables::CompiledJob& job = *state.jobs.versions[result.plan.job];
-  for (const plan::PlannedAlloc& alloc : result.plan.allocs)
-    placed_.emplace(end_ns, insert(alloc.node, alloc.shape ? alloc.shape : job.groups[alloc.group].shape));
+  last_placed_.clear();
+  for (const plan::PlannedAlloc& alloc : result.plan.allocs) {
+    const auto& shape = alloc.shape ? alloc.shape : job.groups[alloc.group].shape;
+    last_placed_.push_back({alloc.node, shape->cpu_mhz, shape->memory_mb, shape->disk_mb});
+    placed_.emplace(end_ns, insert(alloc.node, shape));
+  }
   return true;
 }
 

@@ -8,8 +8,9 @@
 // An allocation that outlives the end expected of it is expected to run twice as long as before. Allocations are those
 // of one stand-in job: jobs of which no allocation exists do not notice the difference. There is no preemption.
 //
-// Memory: that of a second cluster, and 48 bytes per allocation that runs. Cost: one decision per place(); 0.5 us per
-// allocation that a trial ends or takes back. Threads: the run's.
+// Memory: that of a second cluster, 48 bytes per allocation that runs, and 8 per node and group of a watched job. Cost:
+// one decision per place(); 0.5 us per allocation that a trial ends or takes back; watch() visits every node. Threads:
+// the run's.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "run/room.h"
 #include "server/server.h"
 #include "sim/fit_strategy.h"
 #include "sim/inputs.h"
@@ -50,14 +52,22 @@ class Forecast {
   void advance(std::int64_t at_ns);
   /// Ends an allocation of the run now. Not before advance() in the same trial.
   void end(tables::AllocRow alloc);
+  /// From now on in this trial, counts the room for the job.
+  void watch(tables::JobKeyRow job);
+  /// Of the watched job: if it does not suffice, place() would not find a node for each allocation. Costs nothing; a
+  /// decision is needed only where it suffices.
+  [[nodiscard]] const Room& room() const { return room_; }
   /// True if all allocations of the job find a node; they then stay until `end_ns`. `eval`: as in the run.
   bool place(server::NewEval eval, std::int64_t end_ns);
+  /// What the allocations of the last place() hold, if it returned true.
+  [[nodiscard]] const std::vector<Room::Use>& last_placed() const { return last_placed_; }
 
  private:
   using Ends = std::set<std::pair<std::int64_t, tables::AllocRow>>;
   void rewind();
   tables::AllocRow insert(tables::NodeRow node, const std::shared_ptr<const tables::ResourceShape>& shape);
   void remove(tables::AllocRow row);
+  void changed(tables::NodeRow node);
 
   server::ManualClock clock_;
   server::Server server_;
@@ -73,6 +83,8 @@ class Forecast {
   Ends::const_iterator next_;           // of running_: the first that has not ended
   std::vector<tables::AllocRow> over_;  // of running_, ended by the trial
   Ends placed_;                         // by the trial, and not ended
+  Room room_;
+  std::vector<Room::Use> last_placed_;
 };
 
 }  // namespace berth::run

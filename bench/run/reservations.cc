@@ -24,7 +24,7 @@ bool Reservations::forget(tables::JobKeyRow job) {
 std::optional<server::NewEval> Reservations::next_to_start(std::int64_t now_ns, std::uint64_t index) {
   now_ns_ = now_ns, index_ = index;
   if (forecast_->expect_longer(now_ns)) passing_ = false;
-  if (!passing_) passing_ = true, examined_.reset(), reserved_.clear();
+  if (!passing_) passing_ = true, examined_.reset(), reserved_.clear(), first_room_.reset();
   for (auto at = examined_ ? waiting_.upper_bound(*examined_) : waiting_.begin(); at != waiting_.end(); ++at) {
     examined_ = at->first;
     const Job& job = at->second;
@@ -54,14 +54,27 @@ bool Reservations::place(const Job& job, std::int64_t start_ns) {
 std::optional<std::int64_t> Reservations::first_delayed(std::size_t first) {
   for (std::size_t i = first; i < reserved_.size(); ++i) {
     forecast_->advance(reserved_[i].start_ns);
-    if (!place(*reserved_[i].job, reserved_[i].start_ns)) return reserved_[i].start_ns;
+    forecast_->watch(reserved_[i].job->eval.job);
+    if (!forecast_->room().suffices() || !place(*reserved_[i].job, reserved_[i].start_ns)) return reserved_[i].start_ns;
   }
   return std::nullopt;
 }
 
+/// True if the job has ended by then, as predicted, if it starts now.
+bool Reservations::ends_by(const Job& job, std::int64_t at_ns) const {
+  return job.predicted_ns >= 0 && job.predicted_ns <= at_ns - now_ns_;
+}
+
 bool Reservations::starts_now(const Job& job) {
   forecast_->begin(now_ns_, index_);
-  return place(job, now_ns_) && !first_delayed(0);
+  if (!place(job, now_ns_)) return false;
+  if (reserved_.empty() || ends_by(job, reserved_.front().start_ns)) return true;
+  const bool takes_room = first_room_ && !ends_by(job, first_start_ns_);
+  const std::vector<Room::Use> uses = forecast_->last_placed();
+  if (takes_room) first_room_->take(uses);
+  const bool starts = (!takes_room || first_room_->suffices()) && !first_delayed(0);
+  if (takes_room && !starts) first_room_->take(uses, -1);
+  return starts;
 }
 
 /// A new trial up to `at_ns`, with the jobs reserved until then. Returns their number.
@@ -78,6 +91,7 @@ std::size_t Reservations::forward(std::int64_t at_ns) {
 
 std::optional<std::int64_t> Reservations::earliest_start(const Job& job) {
   std::size_t next = forward(now_ns_);
+  forecast_->watch(job.eval.job);
   std::int64_t not_before_ns = now_ns_;
   while (true) {
     std::optional<std::int64_t> at_ns = forecast_->next_end();
@@ -86,12 +100,19 @@ std::optional<std::int64_t> Reservations::earliest_start(const Job& job) {
     forecast_->advance(*at_ns);
     for (; next < reserved_.size() && reserved_[next].start_ns <= *at_ns; ++next)
       static_cast<void>(place(*reserved_[next].job, reserved_[next].start_ns));
-    if (*at_ns < not_before_ns || !place(job, *at_ns)) continue;
+    if (*at_ns < not_before_ns || !forecast_->room().suffices()) continue;
+    std::optional<Room> room;
+    if (!first_room_) room = forecast_->room();
+    if (!place(job, *at_ns)) continue;
     const auto delayed_ns = first_delayed(next);
-    if (!delayed_ns) return at_ns;
+    if (!delayed_ns) {
+      if (room) first_room_ = std::move(room), first_start_ns_ = *at_ns;
+      return at_ns;
+    }
     // At any time before, it would run at that moment, too.
     not_before_ns = *delayed_ns;
     next = forward(*at_ns);
+    forecast_->watch(job.eval.job);
   }
 }
 

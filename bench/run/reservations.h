@@ -54,6 +54,7 @@ class Reservations {
     std::int64_t start_ns;
     const Job* job;
   };
+  [[nodiscard]] bool ends_by(const Job& job, std::int64_t at_ns) const;
   [[nodiscard]] bool starts_now(const Job& job);
   [[nodiscard]] std::optional<std::int64_t> earliest_start(const Job& job);
   bool place(const Job& job, std::int64_t start_ns);
@@ -71,6 +72,10 @@ class Reservations {
   std::uint64_t index_ = 0;
   std::optional<Place> examined_;   // the last one
   std::vector<Reserved> reserved_;  // by start, then in the order of the jobs
+  // Room for the first job reserved in this pass at its start, before it starts. A job that would take too much of it
+  // is known to delay it without a trial, which would cost the decisions after it what they share between them.
+  std::optional<Room> first_room_;
+  std::int64_t first_start_ns_ = 0;
 };
 
 }  // namespace berth::run
