@@ -4,14 +4,19 @@
 // what it plans is what the job would get with the constraint that nodes have one of these values.
 //
 //   1  the values that the job's allocations use now; a new gang uses none
-//   2  these and one more, for each value, in the order of the topology
+//   2  those of the allocations that stay, neither stopped nor replaced, and one more, for each value, in the order of
+//      the topology
 //   3  these and the 2, 3, ... values in which step 2 placed most, up to the most that the rules allow
 //
-// The first set in which all allocations find a node is taken. For a group alone it is found if there is one: what fits
-// in a set is at most the sum of what fits in each value, and that is how step 3 chooses. With several groups,
-// allocations are placed group by group, as ever, and step 3 does not try all sets: a set that would do may be missed.
+// The first set in which all allocations find a node is taken. If the job may preempt, all sets are tried without
+// eviction first. If there is none, the plan keeps only what no placement needs, such as the stops of lost allocations.
 //
-// Cost: an attempt per value, and per step of 3; for the order, one pass over the ready nodes.
+// For a group alone a set is found if there is one: what fits in a set is at most the sum of what fits in each value,
+// and that is how step 3 chooses. With several groups, allocations are placed group by group, as ever, and step 3 does
+// not try all sets: a set that would do may be missed.
+//
+// Cost: an attempt per value, of 1000 at most, and per step of 3, each until its first failed placement; for the order,
+// one pass over the ready nodes.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -28,6 +33,9 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 namespace {
+
+/// Most values that an evaluation tries one by one, the first in order: each costs an attempt.
+constexpr std::size_t kMostValues = 1000;
 
 /// Resources of the nodes of one value.
 struct Use {
@@ -55,15 +63,19 @@ void GenericScheduler::begin_again() {
   stack_.set_job(*job_, config_for(*job_));
 }
 
-/// The values of the nodes on which the job's allocations run, ascending.
-std::vector<std::uint32_t> GenericScheduler::values_in_use() const {
+/// The values of the nodes on which allocations of the job stay, ascending. `stopped`: allocations to leave out,
+/// sorted. `all`: also those of nodes that drain or are not ready, which they leave sooner or later.
+std::vector<std::uint32_t> GenericScheduler::values_in_use(std::span<const tables::AllocRow> stopped, bool all) const {
   const tables::Snapshot& state = *given_.state;
   std::vector<std::uint32_t> out;
   for (tables::AllocRow row = state.jobs.keys[job_->key].alloc_head; row != kNoRow;
        row = state.allocs.next_of_job[row]) {
     const NodeRow node = state.allocs.node[row];
     if (state.allocs.terminal(row) || node == kNoRow || !state.nodes.exists(node) ||
-        state.nodes.status(node) != tables::NodeStatus::ready)
+        std::binary_search(stopped.begin(), stopped.end(), row))
+      continue;
+    if (!all &&
+        (state.nodes.status(node) != tables::NodeStatus::ready || (state.nodes.state[node] & tables::kDraining)))
       continue;
     if (const std::uint32_t value = value_of(state.nodes, *job_->gang, node); value != PropertySet::kNoValue)
       out.push_back(value);
@@ -71,6 +83,17 @@ std::vector<std::uint32_t> GenericScheduler::values_in_use() const {
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+/// The values of the allocations that the last attempt neither stops nor replaces, ascending.
+std::vector<std::uint32_t> GenericScheduler::values_that_stay() const {
+  std::vector<tables::AllocRow> stopped;
+  for (const plan::PlannedStop& stop : given_.result->plan.stops)
+    if (!stop.evict && !stop.dropped) stopped.push_back(stop.alloc);
+  if (!was_new_)
+    for (const auto& replaced : reconciled_.destructive_update) stopped.push_back(allocs_.rows()[replaced.row]);
+  std::sort(stopped.begin(), stopped.end());
+  return values_in_use(stopped);
 }
 
 /// The values of the nodes that the job may use, in the order of the topology; equal shares by name.
@@ -87,13 +110,11 @@ std::vector<std::uint32_t> GenericScheduler::values_in_order() {
     use.cpu += static_cast<double>(capacity.cpu_mhz), use.cpu_used += static_cast<double>(used.cpu_mhz);
     use.memory += static_cast<double>(capacity.memory_mb), use.memory_used += static_cast<double>(used.memory_mb);
   }
-  const bool is_id = gang.target.target.kind == match::TargetKind::node_id;
   std::vector<std::tuple<double, std::string, std::uint32_t>> places;
   for (const auto& entry : uses) {
     const std::uint32_t value = entry.first;
     const double share = entry.second.share();
-    std::string name = is_id ? to_text(state.nodes.id(NodeRow{value}))
-                             : state.text(state.nodes.column(gang.target.column).value(value));
+    std::string name = state.text(state.nodes.column(gang.target.column).value(value));
     places.emplace_back(gang.rules.spread ? share : -share, std::move(name), value);
   }
   std::sort(places.begin(), places.end());
@@ -102,65 +123,127 @@ std::vector<std::uint32_t> GenericScheduler::values_in_order() {
   return out;
 }
 
-/// Plans all missing allocations of a gang, or nothing. On false, `result` holds an error.
+/// Plans all missing allocations of a gang, or none of them. On false, `result` holds an error.
 bool GenericScheduler::place_gang(bool is_new) {
   EvalResult& result = *given_.result;
   const bool done = job_->gang->rules.target.empty() ? plan_missing(is_new) : place_within_values(is_new);
   if (!done || !result.any_failed()) return done;
-  const tables::VersionRow version = result.plan.job;
-  result.plan.clear();
-  result.plan.job = version;
-  result.deployment_id = {};
-  result.deployment_groups.clear();
-  reconciled_.followups.clear();
+  if (is_new) {
+    const tables::VersionRow version = result.plan.job;
+    result.plan.clear();
+    result.plan.job = version;
+    result.deployment_id = {};
+    result.deployment_groups.clear();
+  } else {
+    drop_placements();
+  }
   return true;
 }
 
-/// Tries sets of values until one has room for all. On false, `result` holds an error.
-bool GenericScheduler::place_within_values(bool is_new) {
-  const CompiledGang& gang = *job_->gang;
-  const IdStream ids = *given_.ids;
-  const std::size_t followups = written_followups_.size();
-  bool again = false;
-  const auto plans = [&](std::span<const std::uint32_t> values) {
-    if (std::exchange(again, true)) {
-      *given_.ids = ids;
-      written_followups_.resize(followups);
-      begin_again();
+/// Leaves in the plan what it would be if no placement had found a node: allocations to be replaced run on, those that
+/// are lost, that migrate or of which there are too many are stopped.
+void GenericScheduler::drop_placements() {
+  PlanRows& plan = given_.result->plan;
+  std::vector<tables::AllocRow> kept;
+  const auto rows = allocs_.rows();
+  for (const auto& replaced : reconciled_.destructive_update) kept.push_back(rows[replaced.row]);
+  for (const auto& place : reconciled_.place)
+    if (place.reschedule && place.previous != kNoRow) {
+      mark_not_placed(place.previous);
+      kept.push_back(rows[place.previous]);
     }
-    stack_.keep_to(PropertySet(gang.rules.target, gang.target.column, values));
-    return plan_missing(is_new);
-  };
-  const auto is_whole = [&] { return !given_.result->any_failed(); };
+  std::sort(kept.begin(), kept.end());
+  std::erase_if(plan.stops, [&](const plan::PlannedStop& stop) {
+    return stop.evict || std::binary_search(kept.begin(), kept.end(), stop.alloc);
+  });
+  plan.allocs.clear();
+  plan.trackers.clear();
+  plan.task_states.clear();
+}
 
-  const std::vector<std::uint32_t> used = values_in_use();
-  std::vector<std::uint32_t> others = values_in_order();
-  std::erase_if(others, [&](std::uint32_t value) { return std::binary_search(used.begin(), used.end(), value); });
-  if (!used.empty() || others.empty()) {
-    if (!plans(used)) return false;
-    if (is_whole() || others.empty()) return true;
+/// Attempts of one evaluation, each with a set of values of its own.
+struct GenericScheduler::Sets {
+  GenericScheduler& scheduler;
+  bool is_new;
+  IdStream ids;           // at the first attempt
+  std::size_t followups;  // at the first attempt
+  std::vector<std::uint32_t> occupied = scheduler.values_in_use({}, true);
+  std::vector<std::uint32_t> order = scheduler.values_in_order();
+  bool again = false;
+
+  /// Makes an attempt. On false, the result holds an error.
+  bool plans(std::span<const std::uint32_t> values) {
+    if (std::exchange(again, true)) {
+      *scheduler.given_.ids = ids;
+      scheduler.written_followups_.resize(followups);
+      scheduler.begin_again();
+    }
+    // What is updated in place stays where it is, so only placements are kept to the set.
+    scheduler.gang_.values = occupied;
+    scheduler.gang_.values.insert(scheduler.gang_.values.end(), values.begin(), values.end());
+    scheduler.keep_to_values();
+    scheduler.gang_.values.assign(values.begin(), values.end());
+    return scheduler.plan_missing(is_new);
   }
-  if (used.size() >= gang.rules.values) return true;
+  [[nodiscard]] bool whole() const { return !scheduler.given_.result->any_failed(); }
+};
+
+/// From now on in this attempt, nodes must have one of the values.
+void GenericScheduler::keep_to_values() {
+  if (job_->gang && !job_->gang->rules.target.empty())
+    stack_.keep_to(PropertySet(job_->gang->rules.target, job_->gang->target.column, gang_.values));
+}
+
+/// Tries sets of values until one has room for all; first without eviction, then with. On false, `result` holds an
+/// error.
+bool GenericScheduler::place_within_values(bool is_new) {
+  Sets sets{*this, is_new, *given_.ids, written_followups_.size()};
+  const bool evicts = preempts(*job_);
+  gang_.keeps_others = evicts;
+  const bool done = try_sets(sets);
+  gang_.keeps_others = false;
+  return !done || sets.whole() || !evicts ? done : try_sets(sets);
+}
+
+/// On false, `result` holds an error.
+bool GenericScheduler::try_sets(Sets& sets) {
+  const std::size_t most = job_->gang->rules.values;
+  std::vector<std::uint32_t> used = values_in_use();
+  if (!used.empty() || sets.order.empty()) {
+    if (!sets.plans(used)) return false;
+    const std::vector<std::uint32_t> stay = values_that_stay();
+    if (sets.whole() && (used.size() <= most || stay.size() == used.size())) return true;
+    if (sets.whole() && !stay.empty()) {  // fewer values than an earlier version used
+      if (!sets.plans(stay)) return false;
+      if (sets.whole()) return true;
+    }
+    used = stay;
+  }
+  std::vector<std::uint32_t> others = sets.order;
+  std::erase_if(others, [&](std::uint32_t value) { return std::binary_search(used.begin(), used.end(), value); });
+  if (used.size() >= most || others.empty()) return true;
+  if (others.size() > kMostValues) others.resize(kMostValues);
 
   std::vector<std::uint32_t> values = used;
   values.push_back(0);
   std::vector<std::pair<std::size_t, std::uint32_t>> placed;  // allocations that found a node, value
   for (const std::uint32_t value : others) {
     values.back() = value;
-    if (!plans(values)) return false;
-    if (is_whole()) return true;
+    if (!sets.plans(values)) return false;
+    if (sets.whole()) return true;
     placed.emplace_back(given_.result->plan.allocs.size(), value);
   }
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   values.pop_back();
   std::size_t sum = 0;
-  for (std::size_t i = 0; i < placed.size() && values.size() < gang.rules.values; ++i) {
+  for (std::size_t i = 0; i < placed.size() && values.size() < most; ++i) {
     values.push_back(placed[i].second);
     sum += placed[i].first;
-    const bool too_few = is_new && job_->groups.size() == 1 && static_cast<std::int64_t>(sum) < job_->groups[0].count;
+    const bool too_few =
+        sets.is_new && job_->groups.size() == 1 && static_cast<std::int64_t>(sum) < job_->groups[0].count;
     if (i == 0 || too_few) continue;
-    if (!plans(values)) return false;
-    if (is_whole()) return true;
+    if (!sets.plans(values)) return false;
+    if (sets.whole()) return true;
   }
   return true;
 }
@@ -181,23 +264,23 @@ bool GenericScheduler::gang_is_over() {
 /// Creates the evaluation that ends the wait of a gang which has not started, once per evaluation that blocks. On
 /// false, `result` holds an error.
 bool GenericScheduler::limit_gang(Planner& planner) {
-  if (!job_ || !job_->gang || job_->gang->limit_ns == INT64_MAX || given_.eval->blocked || gang_limited_ ||
+  if (!job_ || !job_->gang || job_->gang->limit_ns == INT64_MAX || given_.eval->blocked || gang_.limited ||
       given_.state->jobs.keys[given_.eval->job].alloc_head != kNoRow)
     return true;
-  gang_limited_ = true;
-  gang_limit_ = {};
-  gang_limit_.namespace_ = job_->spec->namespace_;
-  gang_limit_.job_id = job_->spec->id;
-  gang_limit_.priority = given_.eval->priority;
-  gang_limit_.type = job_->spec->type;
-  gang_limit_.triggered_by = "queued-allocs";
-  gang_limit_.job_modify_index = job_->spec->modify_index;
-  gang_limit_.status = "pending";
-  gang_limit_.status_description = "created to end the wait of a gang";
-  gang_limit_.wait_until = base::Time{job_->gang->limit_ns};
+  gang_.limited = true;
+  gang_.limit = {};
+  gang_.limit.namespace_ = job_->spec->namespace_;
+  gang_.limit.job_id = job_->spec->id;
+  gang_.limit.priority = given_.eval->priority;
+  gang_.limit.type = job_->spec->type;
+  gang_.limit.triggered_by = "queued-allocs";
+  gang_.limit.job_modify_index = job_->spec->modify_index;
+  gang_.limit.status = "pending";
+  gang_.limit.status_description = "created to end the wait of a gang";
+  gang_.limit.wait_until = base::Time{job_->gang->limit_ns};
   CreatedEval created;
   created.id = given_.ids->next();
-  created.followup = &gang_limit_;
+  created.followup = &gang_.limit;
   const std::string error = planner.create(*given_.result, created);
   if (!error.empty()) given_.result->description = error;
   return error.empty();

@@ -123,7 +123,7 @@ void GenericScheduler::process(const Snapshot& snapshot, const EvalFacts& eval, 
   given_.ids = &ids;
   given_.result = &result;
   written_followups_.clear();
-  gang_limited_ = false;
+  gang_.limited = false;
 
   const bool served = run_attempts(is_of_batch(eval.type) ? kBatchAttempts : kServiceAttempts, result,
                                    [&] { return attempt(planner); });
@@ -284,6 +284,7 @@ bool GenericScheduler::place_new() {
   for (std::uint32_t g = 0; g < job.groups.size(); ++g) {
     GroupResult& group = result.groups[g];
     if (scratch_.passes_over(group.name)) continue;
+    if (job.gang && result.any_failed()) break;
     for (std::uint32_t i = 0; i < group.updates.place; ++i) {
       if (group.failed) {  // R-SCHED-63
         group.coalesce(job.groups[g].spec, static_cast<std::int64_t>(group.updates.place) - i);

@@ -74,18 +74,24 @@ class GenericScheduler {
   [[nodiscard]] tables::NodeRow preferred_node(const Missing& missing) const;
   void stop(std::uint32_t position, tables::Description description, std::optional<tables::Client> client = {},
             std::uint32_t followup = tables::kNoRow);
-  void mark_not_placed(const Missing& missing);
+  void mark_not_placed(std::uint32_t position);
   void note_replaced(std::uint32_t position);
   void take_over_tasks(const Missing& missing, PlannedAlloc& alloc);
   [[nodiscard]] tables::VersionRow version_of(const tables::CompiledJob& job) const;
   bool use_version(const tables::CompiledJob& job, bool reload, std::size_t placements);
   bool failed_to_process();
   // gang.cc
+  struct Sets;
   void begin_again();
-  [[nodiscard]] std::vector<std::uint32_t> values_in_use() const;
+  [[nodiscard]] std::vector<std::uint32_t> values_in_use(std::span<const tables::AllocRow> stopped = {},
+                                                         bool all = false) const;
+  [[nodiscard]] std::vector<std::uint32_t> values_that_stay() const;
   [[nodiscard]] std::vector<std::uint32_t> values_in_order();
   bool place_gang(bool is_new);
+  void drop_placements();
+  void keep_to_values();
   bool place_within_values(bool is_new);
+  bool try_sets(Sets& sets);
   bool gang_is_over();
   bool limit_gang(Planner& planner);
   void write_eligibility();
@@ -105,8 +111,12 @@ class GenericScheduler {
   // Current evaluation.
   Given given_;
   std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlive attempts
-  bool gang_limited_ = false;     // the evaluation at the gang's limit was created
-  model::Evaluation gang_limit_;  // this one
+  struct {                                                                  // of a gang
+    bool limited = false;                                                   // the evaluation at its limit was created
+    model::Evaluation limit;                                                // this one
+    bool keeps_others = false;                                              // without eviction
+    std::vector<std::uint32_t> values{};                                    // of its topology, of nodes for placements
+  } gang_;
 
   // Current attempt.
   const tables::CompiledJob* job_ = nullptr;             // null: purged

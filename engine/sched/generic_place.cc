@@ -51,6 +51,7 @@ struct GenericScheduler::Placing {
 };
 
 bool GenericScheduler::preempts(const CompiledJob& job) const {  // R-SCHED-98, R-PREEMPT-103
+  if (gang_.keeps_others) return false;
   const auto& config = given_.state->cold->scheduler_config;
   if (!config) return true;
   return job.type == model::JobType::batch ? config->preemption_config.batch_scheduler_enabled
@@ -68,6 +69,7 @@ std::uint32_t GenericScheduler::group_position(const CompiledJob& job, tables::S
 bool GenericScheduler::place_all() {
   PlanRows& plan = given_.result->plan;
   if (!use_version(*job_, true, reconciled_.destructive_update.size() + reconciled_.place.size())) return false;
+  keep_to_values();
   const base::StageScope placing(base::placing_stage());
   if (!deployment_is_active_ && !given_.result->deployment_id.is_nil()) {  // R-SCHED-59
     placing_deployment_ = static_cast<std::uint16_t>(plan.deployment_ids.size());
@@ -251,13 +253,14 @@ void GenericScheduler::add_placed(const Missing& missing, const Placing& placing
 bool GenericScheduler::place(const Missing& missing) {
   GroupResult& group = given_.result->groups[missing.group];
   if (scratch_.passes_over(group.name)) return true;
+  if (job_->gang && !group.failed && given_.result->any_failed()) return true;
   const Placing placing = placing_of(missing);
   const std::uint32_t position = group_position(*placing.version, group.name);
   const CompiledGroup& compiled = placing.version->groups[position];
   if (group.failed) {  // R-SCHED-63
     group.coalesce(compiled.spec);
     if (!quirks().coalesced_failure_unmarked && missing.reschedule && missing.previous != kNoRow)
-      mark_not_placed(missing);
+      mark_not_placed(missing.previous);
     return true;
   }
   const model::Job &theirs = *placing.version->spec, &ours = *job_->spec;
@@ -282,7 +285,7 @@ bool GenericScheduler::place(const Missing& missing) {
   if (!selected) {  // R-SCHED-66
     group.fail(metrics, compiled.spec);
     if (missing.destructive) stack_.pop_stop(allocs_.rows()[missing.previous]);
-    if (missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing);
+    if (missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing.previous);
   }
   return true;
 }
@@ -322,9 +325,9 @@ void GenericScheduler::note_replaced(std::uint32_t position) {
   if (plan::PlannedUpdate* update = stack_.update_of(row)) update->note = plan::PlannedUpdate::Note::ok;
 }
 
-void GenericScheduler::mark_not_placed(const Missing& missing) {  // R-SCHED-96
+void GenericScheduler::mark_not_placed(std::uint32_t position) {  // R-SCHED-96
   PlanRows& plan = given_.result->plan;
-  const tables::AllocRow row = allocs_.rows()[missing.previous];
+  const tables::AllocRow row = allocs_.rows()[position];
   stack_.pop_stop(row);
   if (plan::PlannedUpdate* update = stack_.update_of(row)) {
     update->note = plan::PlannedUpdate::Note::no_placement;

@@ -307,25 +307,180 @@ TEST(Gangs, StartWhenRoomComesAndAreGivenUpWhenTheirTimeIsOver) {
   }
 }
 
-/// A member that ends as failed is replaced, in the rack of the others and nowhere else.
-TEST(Gangs, KeepTheirRackWhenAMemberIsReplaced) {
+// ---------------------------------------------------------------- gangs that run
+
+model::Job service_of(const std::string& id, std::int64_t count, const std::string& topology = "same:meta.rack") {
+  model::Job job = sim::registered_job(id, "service", 50);
+  job.task_groups.push_back(sim::registered_group("service", "g0", count, "exec", 600, 10, 10));
+  job.meta = {{"berth_gang", "all"}, {"berth_gang_topology", topology}};
+  return job;
+}
+
+model::Job next_version(model::Job job) {
+  ++job.version;
+  job.job_modify_index = job.modify_index = job.version;
+  return job;
+}
+
+std::set<std::string> racks_of(const Cell& cell, const std::vector<tables::NodeRow>& nodes) {
+  std::set<std::string> out;
+  for (const tables::NodeRow node : nodes) out.insert(cell.rack(node));
+  return out;
+}
+
+const std::set<std::string> kFirstRack = {"r0"};
+
+TEST(Gangs, KeepTheirRackWhenTheirCountGrows) {
   Cell cell({}, 3, 9);
-  model::Job job = job_of("gang", {{2, 600}});
-  job.type = "service";
-  job.task_groups[0] = sim::registered_group("service", "g0", 2, "exec", 600, 10, 10);
-  job.meta = {{"berth_gang", "all"}, {"berth_gang_topology", "same:meta.rack"}};
+  model::Job job = service_of("gang", 2);
   const auto before = cell.place(job, 1);
   ASSERT_EQ(before.size(), 2U);
-  EXPECT_EQ(cell.rack(before[0]), "r0");
-  job.version = job.job_modify_index = job.modify_index = 1;
+  EXPECT_EQ(racks_of(cell, before), kFirstRack);
+  job = next_version(job);
   job.task_groups[0].count = 3;
   const auto after = cell.place(job, 2);
   ASSERT_EQ(after.size(), 3U);
-  for (const tables::NodeRow node : after) EXPECT_EQ(cell.rack(node), "r0");
-  job.version = job.job_modify_index = job.modify_index = 2;
+  EXPECT_EQ(racks_of(cell, after), kFirstRack);
+  job = next_version(job);
   job.task_groups[0].count = 4;  // a rack has three nodes
   EXPECT_EQ(cell.place(job, 3).size(), 3U);
   EXPECT_EQ(cell.server.blocked_count(), 1U);
+}
+
+/// A member that ends as failed is replaced, in the rack of the others and nowhere else.
+TEST(Gangs, KeepTheirRackWhenAMemberIsReplaced) {
+  for (const bool has_room : {true, false}) {
+    Cell cell({}, 3, 9);
+    const auto before = cell.place(service_of("gang", 2), 1);
+    ASSERT_EQ(before.size(), 2U);
+    if (!has_room) {
+      model::Job other = job_of("other", {{1, 900}});
+      other.constraints.push_back({"${meta.rack}", "r0", "="});
+      ASSERT_EQ(cell.place(other, 2).size(), 1U);
+    }
+    const tables::JobKeyRow gang = cell.server.store().job_key("default", "gang");
+    const tables::AllocRow failed = cell.server.store().current().jobs.keys[gang].alloc_head;
+    const tables::NodeRow node = cell.server.store().current().allocs.node[failed];
+    cell.server.end_allocs(failed, 1, tables::Client::failed);
+    ASSERT_TRUE(cell.server.evaluate({.id = {7, 9}, .job = gang, .tag = 9}));
+    cell.run_until(120 * kSecond);
+    const auto after = cell.nodes_of(gang);
+    ASSERT_EQ(after.size(), 2U);
+    EXPECT_EQ(racks_of(cell, after), kFirstRack);
+    EXPECT_EQ(std::count(after.begin(), after.end(), node), has_room ? 0 : 1) << "better a node where none failed";
+  }
+}
+
+void fill(Cell& cell, const std::string& rack, std::int64_t count, std::int64_t priority = 50) {
+  model::Job job = job_of("in-" + rack, {{count, 900}});
+  job.priority = priority;
+  job.constraints.push_back({"${meta.rack}", rack, "="});
+  ASSERT_EQ(cell.place(job, 100 + static_cast<std::uint64_t>(rack[1])).size(), static_cast<std::size_t>(count));
+}
+
+/// All of a rack drains: its gang moves to another, or ends there as Nomad's jobs do if there is no room.
+TEST(Gangs, LeaveARackThatDrains) {
+  for (const bool has_room : {true, false}) {
+    Cell cell({}, 2, 6);
+    const model::Job job = service_of("gang", 2);
+    ASSERT_EQ(racks_of(cell, cell.place(job, 1)), kFirstRack);
+    if (!has_room) fill(cell, "r1", 2);
+    const tables::Snapshot& state = cell.server.store().current();
+    const tables::JobKeyRow gang = cell.server.store().job_key("default", "gang");
+    fsm::TransitionEntry migrations;
+    for (tables::AllocRow row = state.jobs.keys[gang].alloc_head; row != tables::kNoRow;
+         row = state.allocs.next_of_job[row])
+      migrations.allocs.emplace_back(base::to_text(state.allocs.id[row]), model::DesiredTransition{.migrate = true});
+    for (tables::NodeRow node = 0; node < 6; ++node)
+      if (cell.rack(node) == "r0") cell.server.store().set_node_state(node, tables::NodeStatus::ready, false, true);
+    ASSERT_EQ(cell.server.write(std::move(migrations)), "");
+    ASSERT_TRUE(cell.server.evaluate({.id = {7, 9}, .job = gang, .tag = 9}));
+    while (cell.server.step()) {
+    }
+    const auto after = cell.nodes_of(gang);
+    EXPECT_EQ(after.size(), has_room ? 2U : 0U);
+    if (has_room) {
+      EXPECT_EQ(racks_of(cell, after), std::set<std::string>{"r1"});
+    }
+    EXPECT_EQ(cell.server.blocked_count(), has_room ? 0U : 1U);
+  }
+}
+
+/// A member on a node that is down is lost at once, also while its replacement finds no node.
+TEST(Gangs, LoseMembersBeforeTheirReplacementFits) {
+  Cell cell({}, 3, 9);
+  ASSERT_EQ(racks_of(cell, cell.place(service_of("gang", 2), 1)), kFirstRack);
+  fill(cell, "r0", 1);
+  const tables::Snapshot& state = cell.server.store().current();
+  const tables::JobKeyRow gang = cell.server.store().job_key("default", "gang");
+  const tables::AllocRow lost = state.jobs.keys[gang].alloc_head;
+  const tables::NodeRow node = state.allocs.node[lost];
+  cell.server.store().set_node_state(node, tables::NodeStatus::down, true, false);
+  ASSERT_TRUE(cell.server.evaluate({.id = {7, 9}, .job = gang, .tag = 9}));
+  while (cell.server.step()) {
+  }
+  EXPECT_EQ(cell.server.store().current().allocs.client[lost], tables::Client::lost);
+  EXPECT_EQ(cell.nodes_of(gang).size(), 1U);
+  EXPECT_EQ(cell.server.blocked_count(), 1U);
+  cell.server.node_ready(node);
+  while (cell.server.step()) {
+  }
+  EXPECT_EQ(racks_of(cell, cell.nodes_of(gang)), kFirstRack);
+  EXPECT_EQ(cell.nodes_of(gang).size(), 2U);
+}
+
+/// A group that shrinks does not wait for another that grows.
+TEST(Gangs, StopWhatIsTooManyBeforeTheRestFits) {
+  Cell cell({}, 3, 9);
+  model::Job job = service_of("gang", 2);
+  job.task_groups.push_back(sim::registered_group("service", "g1", 1, "exec", 600, 10, 10));
+  ASSERT_EQ(racks_of(cell, cell.place(job, 1)), kFirstRack);
+  job = next_version(job);
+  job.task_groups[0].count = 1;
+  job.task_groups[1].count = 5;
+  EXPECT_EQ(cell.place(job, 2).size(), 2U);
+  EXPECT_EQ(cell.server.blocked_count(), 1U);
+}
+
+/// A new version that replaces all members keeps its topology, whatever the nodes of the earlier one.
+TEST(Gangs, GatherWithANewVersionThatReplacesAll) {
+  for (const char* topology : {"same:meta.rack", "at-most:2:meta.rack"}) {
+    Cell cell({}, 4, 12);
+    model::Job job = service_of("gang", 4);
+    job.meta.clear();
+    job.constraints.push_back({"${meta.rack}", "1", "distinct_property"});
+    ASSERT_EQ(racks_of(cell, cell.place(job, 1)).size(), 4U);
+    model::Job next = next_version(service_of("gang", std::string(topology) == "same:meta.rack" ? 3 : 4, topology));
+    next.task_groups[0] = sim::registered_group("service", "g0", next.task_groups[0].count, "exec", 700, 10, 10);
+    const auto after = cell.place(next, 2);
+    ASSERT_EQ(after.size(), static_cast<std::size_t>(next.task_groups[0].count));
+    EXPECT_EQ(racks_of(cell, after).size(), std::string(topology) == "same:meta.rack" ? 1U : 2U);
+  }
+}
+
+/// Nothing is evicted in the fullest rack while another has room.
+TEST(Gangs, EvictOnlyIfNoRackHasRoom) {
+  for (const bool has_room : {true, false}) {
+    Cell cell({}, 2, 6);
+    fill(cell, "r0", 3, 10);
+    if (!has_room) fill(cell, "r1", 3, 80);
+    model::Job job = service_of("gang", 2);
+    job.priority = 80;
+    const auto nodes = cell.place(job, 1);
+    ASSERT_EQ(nodes.size(), 2U);
+    EXPECT_EQ(racks_of(cell, nodes), std::set<std::string>{has_room ? "r1" : "r0"});
+    EXPECT_EQ(cell.nodes_of(cell.server.store().job_key("default", "in-r0")).size(), has_room ? 3U : 1U);
+  }
+}
+
+/// An evaluation tries the first 1000 values; the only free node is in the last one of `pack`, the first of `spread`.
+TEST(Gangs, TryALimitedNumberOfValues) {
+  for (const bool spread : {false, true}) {
+    Cell cell({}, 1001, 1001);
+    ASSERT_EQ(cell.place(job_of("all", {{1000, 900}}), 1).size(), 1000U);
+    const auto nodes = cell.place(service_of("gang", 1, spread ? "same:meta.rack:spread" : "same:meta.rack"), 2);
+    EXPECT_EQ(nodes.size(), spread ? 1U : 0U);
+  }
 }
 
 }  // namespace
