@@ -10,14 +10,15 @@ namespace berth::model {
 namespace {
 
 constexpr const char* kTopologyRemedy =
-    "write same:TARGET or at-most:NUMBER:TARGET, then :pack or :spread if wanted, e.g. same:meta.rack";
+    "write same:TARGET or at-most:NUMBER:TARGET, then :pack or :spread if wanted, with a target whose values nodes "
+    "share, e.g. same:meta.rack";
 
 /// True for the targets whose values nodes may share: those of constraints, without ${ and }.
 bool is_target(std::string_view text) {
+  if (text.starts_with("attr.unique.")) return false;
   for (const std::string_view prefix : {"meta.", "attr."})
     if (text.starts_with(prefix)) return text.size() > prefix.size();
-  for (const std::string_view known :
-       {"node.datacenter", "node.class", "node.pool", "node.unique.id", "node.unique.name"})
+  for (const std::string_view known : {"node.datacenter", "node.class", "node.pool"})
     if (text == known) return true;
   return false;
 }

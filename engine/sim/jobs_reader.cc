@@ -1,5 +1,6 @@
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "model/gang.h"
 #include "sim/job_generator.h"
@@ -17,14 +18,20 @@ void read_gang(TomlSection& in, JobKindSpec& out) {
   const JobKindSpec::GangSpec spec{in.text("gang_timeout", ""), in.text("gang_topology", "")};
   const bool is_gang = in.boolean("gang", false);
   if (is_gang) out.gang = spec;
+  if (!is_gang && !(spec.timeout + spec.topology).empty())
+    return in.fail(spec.timeout.empty() ? "gang_topology" : "gang_timeout", "the job is no gang", "add gang = true");
+  if (!is_gang) return;
   std::map<std::string, std::string> meta;
-  if (is_gang) meta[model::kGangKey] = "all";
-  if (!spec.timeout.empty()) meta[model::kGangTimeoutKey] = spec.timeout;
-  if (!spec.topology.empty()) meta[model::kGangTopologyKey] = spec.topology;
-  if (!is_gang && !meta.empty())
-    in.fail(spec.timeout.empty() ? "gang_topology" : "gang_timeout", "the job is no gang", "add gang = true");
-  else if (const auto gang = model::parse_gang(meta, out.type); !gang)
-    in.fail("gang", gang.error().problem, gang.error().remedy);
+  const std::tuple<const char*, const char*, std::string> keys[] = {
+      {"gang", model::kGangKey, "all"},
+      {"gang_timeout", model::kGangTimeoutKey, spec.timeout},
+      {"gang_topology", model::kGangTopologyKey, spec.topology}};
+  for (const auto& [own, key, text] : keys) {
+    if (text.empty()) continue;
+    meta[key] = text;
+    if (const auto gang = model::parse_gang(meta, out.type); !gang)
+      return in.fail(own, gang.error().problem, gang.error().remedy);
+  }
 }
 
 /// Accepts only Nomad's operands (R-FEAS-601 to 607); others would silently filter every node.

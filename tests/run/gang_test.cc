@@ -170,6 +170,22 @@ TEST(Gangs, AreHeldBackByPoliciesOnlyUntilTheirTimeIsOver) {
   }
 }
 
+/// Errors are at the line of the key that is wrong.
+TEST(Gangs, KeysOfAWorkloadFile) {
+  const std::string before =
+      "name = \"x\"\n[cluster]\nnodes = 1\n[[cluster.shapes]]\nname = \"s\"\n[jobs]\ncount = 1\n[[jobs.mix]]\n"
+      "name = \"j\"\ngang = true\n";
+  const std::pair<const char*, const char*> cases[] = {
+      {"gang_topology = \"same:rack\"\n", "x.toml:11: 'same:rack' cannot be berth_gang_topology"},
+      {"gang_timeout = \"soon\"\n", "x.toml:11: 'soon' cannot be berth_gang_timeout"},
+      {"type = \"system\"\n", "x.toml:10: berth_gang in the meta of a system job"}};
+  for (const auto& [line, problem] : cases) {
+    const auto workload = sim::parse_workload(before + line, "x.toml");
+    ASSERT_FALSE(workload);
+    EXPECT_TRUE(workload.error().line().starts_with(problem)) << workload.error().line();
+  }
+}
+
 // ---------------------------------------------------------------- one server
 
 /// A server with racks of nodes, of which jobs of our own take a part.
@@ -524,6 +540,10 @@ TEST(Gangs, KeysOfAJobsMeta) {
        "'near:meta.rack' cannot be berth_gang_topology in a job's meta"},
       {with({{"berth_gang_topology", "same:rack"}}), std::nullopt,
        "'same:rack' cannot be berth_gang_topology in a job's meta"},
+      {with({{"berth_gang_topology", "same:node.unique.id"}}), std::nullopt,
+       "'same:node.unique.id' cannot be berth_gang_topology in a job's meta"},
+      {with({{"berth_gang_topology", "same:${attr.unique.hostname}:spread"}}), std::nullopt,
+       "'same:${attr.unique.hostname}:spread' cannot be berth_gang_topology in a job's meta"},
       {with({{"berth_gang_topology", "at-most:0:meta.rack"}}), std::nullopt,
        "'at-most:0:meta.rack' cannot be berth_gang_topology in a job's meta"},
       {with({{"berth_gang_topology", "at-most:meta.rack"}}), std::nullopt,
