@@ -52,10 +52,10 @@ class Forecast {
   void advance(std::int64_t at_ns);
   /// Ends an allocation of the run now. Not before advance() in the same trial.
   void end(tables::AllocRow alloc);
-  /// From now on in this trial, counts the room for the job.
+  /// From now on in this trial, counts the room for the job: one pass over all nodes.
   void watch(tables::JobKeyRow job);
-  /// Of the watched job: if it does not suffice, place() would not find a node for each allocation. Costs nothing; a
-  /// decision is needed only where it suffices.
+  /// Of the watched job: if it does not suffice, place() would not find a node for each allocation. Kept up to date
+  /// with every change of a node, so that a decision is needed only where it suffices.
   [[nodiscard]] const Room& room() const { return room_; }
   /// True if all allocations of the job find a node; they then stay until `end_ns`. `eval`: as in the run.
   bool place(server::NewEval eval, std::int64_t end_ns);

@@ -165,7 +165,8 @@ bool JobQueue::holds_back(const tables::Snapshot& state, const server::NewEval& 
   if (facts.started || job.type == model::JobType::system || job.type == model::JobType::sysbatch) return false;
   const strategy::WaitingJob waiting = waiting_job(facts, static_cast<std::int32_t>(job.priority));
   if (waiting_)
-    waiting_->wait(key_of(waiting), facts.number, {eval, policy_->predicted_ns(waiting)});
+    waiting_->wait(key_of(waiting), facts.number,
+                   {eval, policy_->predicted_ns(waiting), job.gang ? job.gang->limit_ns : INT64_MAX});
   else
     quotas_->wait(line_of(state, eval.job), key_of(waiting), facts.number, {eval, demand_of(job)});
   return true;

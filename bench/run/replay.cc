@@ -259,6 +259,8 @@ Replay::Due Replay::due(bool idle) {
   if (!stopping_.empty()) out.release_ns = std::min(out.release_ns, stopping_.top().due_ns);
   if (more || waits || !idle || server_.delays())
     out.timer_ns = server_.next_deadline(placed_at_timer_ != result_.placed).value_or(kNever);
+  const auto& jobs = server_.store().current().jobs.keys;
+  while (!limits_.empty() && jobs[limits_.top().job].alloc_head != tables::kNoRow) limits_.pop();  // it has started
   if (!limits_.empty()) out.timer_ns = std::min(out.timer_ns, limits_.top().due_ns);
   return out;
 }

@@ -96,7 +96,7 @@ std::optional<std::int64_t> Reservations::earliest_start(const Job& job) {
   while (true) {
     std::optional<std::int64_t> at_ns = forecast_->next_end();
     if (next < reserved_.size()) at_ns = std::min(at_ns.value_or(INT64_MAX), reserved_[next].start_ns);
-    if (!at_ns) return std::nullopt;
+    if (!at_ns || *at_ns >= job.limit_ns) return std::nullopt;
     forecast_->advance(*at_ns);
     for (; next < reserved_.size() && reserved_[next].start_ns <= *at_ns; ++next)
       static_cast<void>(place(*reserved_[next].job, reserved_[next].start_ns));

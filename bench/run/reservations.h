@@ -6,7 +6,7 @@
 //     reserved for them.
 //   - Otherwise it gets a reservation, if fewer than `most` jobs have one: the earliest time, at which an allocation is
 //     expected to end or a reserved job to start, at which it would be placed whole with the same condition. A job that
-//     would fit at no time gets none and delays no other.
+//     would fit at no time, or only after its own limit, gets none and delays no other.
 //   - Otherwise it waits.
 //
 // What fits is decided by the engine's scheduler on a Forecast. Reservations are of times, not of nodes: a job is
@@ -31,7 +31,8 @@ class Reservations {
  public:
   struct Job {
     server::NewEval eval;
-    std::int64_t predicted_ns = -1;  ///< run time of its allocations; < 0: they never end
+    std::int64_t predicted_ns = -1;     ///< run time of its allocations; < 0: they never end
+    std::int64_t limit_ns = INT64_MAX;  ///< from then on it does not start (model/gang.h)
   };
 
   Reservations(std::uint32_t most, std::unique_ptr<Forecast> forecast) : most_(most), forecast_(std::move(forecast)) {}

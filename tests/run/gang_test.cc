@@ -170,6 +170,40 @@ TEST(Gangs, AreHeldBackByPoliciesOnlyUntilTheirTimeIsOver) {
   }
 }
 
+/// Jobs that run for long, and gangs that need all nodes and run for a second.
+std::string needing_all(const std::string& queue, const std::string& timeout) {
+  const auto kind = [](const std::string& name, const std::string& more) {
+    return "[[jobs.mix]]\nname = \"" + name + "\"\ntype = \"batch\"\ncpu_mhz = 600\nmemory_mb = 10\n" + more;
+  };
+  return "name = \"all\"\nseed = 4\ndepartures = true\nqueue = \"" + queue +
+         "\"\n[cluster]\nnodes = 12\n[[cluster.shapes]]\nname = \"std\"\ncores = 1\nmhz_per_core = 1000\n"
+         "memory_mb = 10000\ndisk_mb = 100000\n[jobs]\ncount = 20\n[arrivals]\nprocess = \"poisson\"\n"
+         "rate_per_s = 0.1\nclock = \"skip\"\n" +
+         kind("long", "run_time_s = 3000\n") +
+         kind("all", "count = 12\nrun_time_s = 1\ngang = true\ngang_timeout = \"" + timeout + "\"\n");
+}
+
+/// A reservation after a gang's own limit would delay others for nothing.
+TEST(Gangs, ReserveNothingAfterTheirLimit) {
+  std::set<double> waits;
+  for (const char* queue : {"backfill", "backfill:reservations=0"}) {
+    const auto result = run_workload(parsed(needing_all(queue, "20s")), {.quiet = true});
+    ASSERT_TRUE(result) << result.error().line();
+    EXPECT_GT(result->waits->gangs_given_up, 3U);
+    waits.insert(result->waits->wait_s.mean);
+  }
+  EXPECT_EQ(waits.size(), 1U);
+}
+
+/// A run does not go on for the limits of gangs that have started.
+TEST(Gangs, DoNotProlongARunOnceTheyHaveStarted) {
+  const auto result = run_workload(parsed(needing_all("backfill", "24h")), {.quiet = true});
+  ASSERT_TRUE(result) << result.error().line();
+  EXPECT_EQ(result->waits->gangs_started, result->waits->gangs);
+  EXPECT_GT(result->waits->gang_wait_s.max, 1000);
+  EXPECT_LT(result->virtual_s, 20'000);
+}
+
 /// Errors are at the line of the key that is wrong.
 TEST(Gangs, KeysOfAWorkloadFile) {
   const std::string before =
