@@ -40,7 +40,7 @@ LifeRun::LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan pl
 
 living::Config LifeRun::config() {
   living::Config out = life_config(workload_, inputs_);
-  if (queue_) out.server.queue = std::make_shared<LifeOrder>(std::move(queue_));
+  if (queue_) out.server.queue = std::make_shared<LifeOrder>(std::move(queue_), inputs_.jobs);
   out.tasks = player_.model();
 #ifndef NDEBUG
   out.check = inputs_.cluster.nodes.size() <= 60;

@@ -181,7 +181,7 @@ Result<std::shared_ptr<broker::QueueOrder>> served_order(const sim::Workload& wo
   if (free_order)
     return refuse("workers that commit in any order take evaluations as they come", "leave out --order free");
   if (const auto why = run::LifeOrder::refused(**policy)) return refuse(why->first, why->second);
-  return std::make_shared<run::LifeOrder>(std::move(*policy));
+  return std::make_shared<run::LifeOrder>(std::move(*policy), jobs);
 }
 
 /// The cluster of a workload with its initial allocations; the script plays later events.
