@@ -15,8 +15,7 @@
 //                    than that part runs longer by as much. Above 1: the namespace would be better off alone. Jobs
 //                    that never end are left out (Mahajan et al., Themis, NSDI 2020, with namespaces for applications)
 //   gangs            jobs that start whole or not at all (model/gang.h): how many started, how many were given up
-//   because
-//                    their time was over, and the waits of those that started
+//                    because their time was over, and the waits of those that started
 //   lost         s   of allocations that were evicted, the time that they had run; a sum, not per job
 //   use          1   mean over the run's time of the share of cpu and of memory in use
 //

@@ -10,14 +10,14 @@
 //
 // Where the rules hold:
 //
-//   scheduler   sched/gang.cc. A plan without a node for each missing allocation is not submitted; the evaluation then
+//   scheduler   sched/gang.cc. A plan without a node for each missing allocation places none; the evaluation then
 //               blocks as usual. A topology adds a check to the attempt, that a node's value is one of a set, as the
 //               constraint `meta.rack = r1` in the job would; sets are tried one after the other, each in an attempt of
 //               its own, until all allocations find a node
 //   applier     the plan is all-at-once (R-CTRL-618): a node that refuses its part refuses all of it
 //   time limit  the first evaluation that blocks creates one for the moment of the limit. From then on, evaluations of
-//   a
-//               gang of which no allocation was ever placed fail, with the reason
+//               a gang without any allocation fail, with the reason. Once all its allocations are garbage-collected, a
+//               gang that ran counts as one that never started
 //
 // A job without these keys is not affected.
 #pragma once
