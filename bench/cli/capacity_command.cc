@@ -133,7 +133,7 @@ class CapacityRun {
       if (auto taken = take({std::move(*loss)}); !taken) return report_error(taken.error(), 2);
       if (auto done = look("Without " + largest); !done) return report_error(done.error(), 2);
     }
-    return tell(*trend);
+    return print_trend(*trend);
   }
 
  private:
@@ -185,7 +185,7 @@ class CapacityRun {
     return std::optional(out);
   }
 
-  int tell(const std::optional<Trend>& trend) {
+  int print_trend(const std::optional<Trend>& trend) {
     json::Value document = json::Value::object();
     document.set("format", "berth-capacity"), document.set("version", kCapacityVersion);
     document.set("cluster", arguments_.cluster);

@@ -164,7 +164,7 @@ int run(const RunArguments& arguments) {
   if (recorder) options.observer = &*recorder;
   const auto shadow = make_shadow(run::server_settings(*workload), arguments.shadow);
   EvaluationLog evaluation_log(arguments.log.json, shadow.get());
-  options.beside = logs ? &evaluation_log : static_cast<server::Listener*>(shadow.get());
+  options.extra_listener = logs ? &evaluation_log : static_cast<server::Listener*>(shadow.get());
   const auto slowed = slowed_stage(arguments.slowdown, options.observer);
   if (slowed) options.observer = slowed.get();
 

@@ -12,11 +12,11 @@ namespace berth::compare {
 using TableRows = std::vector<std::vector<std::string>>;
 
 /// Rows and columns with a head, columns padded to their widest cell, the first left-aligned. If the table is wider
-/// than `width`, the remaining columns follow in further blocks that repeat the first column; a column too wide for that
-/// is alone in its block, its texts broken at spaces. 0: never broken.
+/// than `width`, the remaining columns follow in further blocks that repeat the first column; a column too wide for
+/// that is alone in its block, its texts broken at spaces. 0: never broken.
 [[nodiscard]] std::string text_table(const TableRows& rows, std::size_t width = 0);
-/// `first`, then `text` in lines of at most `width` columns, broken at spaces, the later ones indented by `first`'s width.
-/// 0: one line.
+/// `first`, then `text` in lines of at most `width` columns, broken at spaces, the later ones indented by `first`'s
+/// width. 0: one line.
 [[nodiscard]] std::string wrapped_text(const std::string& first, const std::string& text, std::size_t width);
 [[nodiscard]] std::string markdown_table(const TableRows& rows);
 

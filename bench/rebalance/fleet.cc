@@ -154,7 +154,7 @@ Fleet read_fleet(const tables::Snapshot& state, bool move_batch, AllocRow known)
       Load load;
       load.row = row, load.base_set = facts.base_set;
       load.asked = {group.has_cores ? shape.cpu_mhz : group.cpu_mhz, group.memory_mb, group.disk_mb};
-      load.least = {group.has_cores ? group.cpu_beside_cores_mhz : group.cpu_mhz, group.memory_mb, group.disk_mb};
+      load.least = {group.has_cores ? group.cpu_without_cores_mhz : group.cpu_mhz, group.memory_mb, group.disk_mb};
       for (std::size_t r = 0; r < kResources; ++r) {
         load.least[r] = std::min(load.least[r], held[r]);
         machine.held[r] += load.least[r];

@@ -45,7 +45,7 @@ std::string explanation_text(const Explanation& first) {
 }
 
 /// "3 d 04:05:06" or "04:05:06.789".
-std::string clock_words(double seconds) {
+std::string clock_text(double seconds) {
   const auto ms = static_cast<std::int64_t>(seconds * 1000 + 0.5);
   const std::int64_t whole = ms / 1000, days = whole / 86'400;
   std::string out = days > 0 ? fmt::format("{} d ", days) : "";
@@ -113,7 +113,7 @@ std::string to_text(const LifeReport& report, const OtherSettings& settings) {
     const auto share = [](double Fill::*member) {
       return [member](const Fill& fill) { return fmt::format("{:.1f}", 100 * fill.*member); };
     };
-    rows.push_back({clock_words(moment.after_s), both(number(&Fill::allocs)), both(number(&Fill::used_nodes)),
+    rows.push_back({clock_text(moment.after_s), both(number(&Fill::allocs)), both(number(&Fill::used_nodes)),
                     both(share(&Fill::cpu)), both(share(&Fill::memory)), both(number(&Fill::blocked)),
                     moment.nomad ? std::to_string(moment.same) : "?",
                     moment.nomad ? std::to_string(moment.elsewhere) : "?",

@@ -11,8 +11,8 @@
 
 namespace berth::run {
 
-using sim::Deed;
 using sim::Happening;
+using sim::LifeAction;
 using tables::kNoRow;
 using tables::NodeRow;
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kNamespace = "default";
 
-std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
+std::string seconds_text(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
 
 }  // namespace
 
@@ -136,10 +136,10 @@ void LifePlayer::happen(const Happening& happening) {
   if (!life_.steps[happening.step].node_of.empty() && nodes.empty()) error = "it has no such allocation then";
   if (watch_) watch_->happened(happening, nodes, words);
   if (error.empty()) {
-    switch (happening.deed) {
-      case Deed::gc:
-      case Deed::leader_change:
-      case Deed::configure:
+    switch (happening.action) {
+      case LifeAction::gc:
+      case LifeAction::leader_change:
+      case LifeAction::configure:
         error = to_cluster(happening);
         break;
       default:
@@ -151,8 +151,8 @@ void LifePlayer::happen(const Happening& happening) {
 
 std::string LifePlayer::to_cluster(const Happening& happening) {
   const sim::LifeStep& step = life_.steps[happening.step];
-  if (happening.deed == Deed::gc) return cluster_->apply(living::CollectGarbage{}).error;
-  if (happening.deed == Deed::leader_change) return cluster_->apply(living::LeaderChange{}).error;
+  if (happening.action == LifeAction::gc) return cluster_->apply(living::CollectGarbage{}).error;
+  if (happening.action == LifeAction::leader_change) return cluster_->apply(living::LeaderChange{}).error;
   model::SchedulerConfiguration config = cluster_->state().cold->scheduler_config.value_or(configuration_of(workload_));
   if (!step.algorithm.empty()) config.scheduler_algorithm = step.algorithm;
   model::PreemptionConfig& preemption = config.preemption_config;
@@ -174,31 +174,31 @@ std::string LifePlayer::to_nodes(const Happening& happening, std::span<const Nod
     }
     const std::string id = base::to_text(cluster_->state().nodes.id(node));
     fsm::Answer answer;
-    switch (happening.deed) {
-      case Deed::unreachable:
+    switch (happening.action) {
+      case LifeAction::unreachable:
         answer = cluster_->apply(living::NodeUnreachable{id});
         break;
-      case Deed::reachable:
+      case LifeAction::reachable:
         answer = cluster_->apply(living::NodeReachable{id});
         break;
-      case Deed::client_restart:
+      case LifeAction::client_restart:
         answer = cluster_->apply(living::ClientRestart{
             id, happening.length_ns, happening.machine_lost ? client::Recovery::none : client::Recovery::by_model});
         break;
-      case Deed::deregister:
+      case LifeAction::deregister:
         answer = cluster_->apply(living::NodeDeregister{{id}});
         break;
-      case Deed::eligibility:
-        answer = cluster_->apply(living::NodeEligibility{id, step.deed != Deed::eligibility || step.eligible});
+      case LifeAction::eligibility:
+        answer = cluster_->apply(living::NodeEligibility{id, step.action != LifeAction::eligibility || step.eligible});
         break;
-      case Deed::drain:
+      case LifeAction::drain:
         answer = cluster_->apply(living::NodeDrain{.node_id = id,
                                                    .clear = step.clear,
                                                    .deadline = step.deadline_ns,
                                                    .ignore_system_jobs = step.ignore_system_jobs,
                                                    .mark_eligible = step.clear && step.eligible});
         break;
-      case Deed::report_lag:
+      case LifeAction::report_lag:
         answer = cluster_->apply(living::ReportLag{id, happening.length_ns});
         break;
       default:
@@ -231,7 +231,7 @@ std::shared_ptr<const model::Job> LifePlayer::updated(const model::Job& form, co
 }
 
 /// Applies an operation to the newest deployment of a job.
-fsm::Answer LifePlayer::to_deployment(const std::string& job, Deed deed) {
+fsm::Answer LifePlayer::to_deployment(const std::string& job, LifeAction action) {
   using Kind = living::DeploymentOp::Kind;
   const tables::JobKeyRow key = cluster_->server().store().find_job_key(kNamespace, job);
   const tables::DeploymentRow deployment =
@@ -239,10 +239,10 @@ fsm::Answer LifePlayer::to_deployment(const std::string& job, Deed deed) {
   fsm::Answer none;
   none.error = "it has no deployment";
   if (deployment == kNoRow) return none;
-  const Kind kind = deed == Deed::promote ? Kind::promote
-                    : deed == Deed::fail  ? Kind::fail
-                    : deed == Deed::pause ? Kind::pause
-                                          : Kind::resume;
+  const Kind kind = action == LifeAction::promote ? Kind::promote
+                    : action == LifeAction::fail  ? Kind::fail
+                    : action == LifeAction::pause ? Kind::pause
+                                                  : Kind::resume;
   return cluster_->apply(
       living::DeploymentOp{.deployment_id = base::to_text(cluster_->state().deployments.id[deployment]), .kind = kind});
 }
@@ -250,44 +250,44 @@ fsm::Answer LifePlayer::to_deployment(const std::string& job, Deed deed) {
 std::string LifePlayer::to_jobs(const Happening& happening) {
   const sim::LifeStep& step = life_.steps[happening.step];
   std::string error;
-  if (happening.deed == Deed::task_failures)
+  if (happening.action == LifeAction::task_failures)
     return tasks_.fail(happening.jobs, cluster_->now() + happening.length_ns, step.fail_percent, step.fail_after_ns),
            "";
   for (const std::uint32_t arrival : happening.jobs) {
     const auto form = inputs_.jobs.job(inputs_.jobs.arrivals[arrival]);
     const std::string& id = form->id;
     fsm::Answer answer;
-    switch (happening.deed) {
-      case Deed::register_job:
+    switch (happening.action) {
+      case LifeAction::register_job:
         answer = cluster_->apply(living::JobRegister{.job = form});
         break;
-      case Deed::update:
+      case LifeAction::update:
         answer = cluster_->apply(living::JobRegister{.job = updated(*form, step)});
         break;
-      case Deed::scale: {
-        const bool by_curve = step.deed == Deed::scale_curve;
+      case LifeAction::scale: {
+        const bool by_curve = step.action == LifeAction::scale_curve;
         const auto count = by_curve
                                ? std::llround(static_cast<double>(form->task_groups.front().count) * happening.factor)
                                : step.count;
         answer = cluster_->apply(living::JobScale{kNamespace, id, step.group, count});
         break;
       }
-      case Deed::stop:
+      case LifeAction::stop:
         answer = cluster_->apply(living::JobDeregister{.name_space = kNamespace, .job_id = id, .purge = step.purge});
         break;
-      case Deed::evaluate:
+      case LifeAction::evaluate:
         answer = cluster_->apply(living::JobEvaluate{kNamespace, id, step.force_reschedule});
         break;
-      case Deed::dispatch: {
+      case LifeAction::dispatch: {
         living::JobDispatch dispatch;
         dispatch.name_space = kNamespace, dispatch.job_id = id;
         answer = cluster_->apply(dispatch);
         break;
       }
-      case Deed::force_periodic:
+      case LifeAction::force_periodic:
         answer = cluster_->apply(living::PeriodicForce{kNamespace, id});
         break;
-      case Deed::alloc_stop: {
+      case LifeAction::alloc_stop: {
         const tables::AllocRow alloc = alloc_of(id, step.group, step.index);
         if (alloc == kNoRow)
           answer.error = "it has no such allocation then";
@@ -297,7 +297,7 @@ std::string LifePlayer::to_jobs(const Happening& happening) {
         break;
       }
       default:
-        answer = to_deployment(id, happening.deed);
+        answer = to_deployment(id, happening.action);
     }
     if (!answer.error.empty()) error = id + ": " + answer.error;
   }
@@ -307,9 +307,9 @@ std::string LifePlayer::to_jobs(const Happening& happening) {
 /// "drain of node-3, deadline 60 s".
 std::string LifePlayer::words_of(const Happening& happening, std::span<const NodeRow> nodes) const {
   const sim::LifeStep& step = life_.steps[happening.step];
-  std::string out = sim::to_text(happening.deed);
-  if (step.deed != happening.deed) out = fmt::format("{} ({})", sim::to_text(step.deed), out);
-  if (happening.deed == Deed::drain && step.clear) out += " ended";
+  std::string out = sim::to_text(happening.action);
+  if (step.action != happening.action) out = fmt::format("{} ({})", sim::to_text(step.action), out);
+  if (happening.action == LifeAction::drain && step.clear) out += " ended";
   if (nodes.size() > 3) {
     out += fmt::format(" of {} nodes", nodes.size());
   } else {
@@ -324,26 +324,26 @@ std::string LifePlayer::words_of(const Happening& happening, std::span<const Nod
     out += fmt::format(" of {} jobs of kind {}", happening.jobs.size(), step.kind);
   else if (!happening.jobs.empty())
     out += " of " + inputs_.jobs.job(inputs_.jobs.arrivals[happening.jobs.front()])->id;
-  switch (happening.deed) {
-    case Deed::drain:
+  switch (happening.action) {
+    case LifeAction::drain:
       if (!step.clear && step.deadline_ns != 0)
-        out += step.deadline_ns < 0 ? ", at once" : ", deadline " + seconds_words(step.deadline_ns);
+        out += step.deadline_ns < 0 ? ", at once" : ", deadline " + seconds_text(step.deadline_ns);
       break;
-    case Deed::client_restart:
-      out += fmt::format(", back after {}{}", seconds_words(happening.length_ns),
+    case LifeAction::client_restart:
+      out += fmt::format(", back after {}{}", seconds_text(happening.length_ns),
                          happening.machine_lost ? " without its tasks" : "");
       break;
-    case Deed::eligibility:
-      out += step.deed != Deed::eligibility || step.eligible ? ": eligible" : ": ineligible";
+    case LifeAction::eligibility:
+      out += step.action != LifeAction::eligibility || step.eligible ? ": eligible" : ": ineligible";
       break;
-    case Deed::scale:
+    case LifeAction::scale:
       if (step.count >= 0) out += fmt::format(" to {}", step.count);
       break;
-    case Deed::alloc_stop:
+    case LifeAction::alloc_stop:
       out += fmt::format("[{}]", step.index);
       break;
-    case Deed::report_lag:
-      out += happening.length_ns > 0 ? ", late by " + seconds_words(happening.length_ns) : ", in time again";
+    case LifeAction::report_lag:
+      out += happening.length_ns > 0 ? ", late by " + seconds_text(happening.length_ns) : ", in time again";
       break;
     default:
       break;

@@ -62,7 +62,7 @@ class LifePlayer {
   [[nodiscard]] tables::AllocRow alloc_of(const std::string& job, const std::string& group, std::int64_t index);
   [[nodiscard]] std::shared_ptr<const model::Job> current(const std::string& id);
   [[nodiscard]] std::shared_ptr<const model::Job> updated(const model::Job& form, const sim::LifeStep& step);
-  [[nodiscard]] fsm::Answer to_deployment(const std::string& job, sim::Deed deed);
+  [[nodiscard]] fsm::Answer to_deployment(const std::string& job, sim::LifeAction action);
   [[nodiscard]] std::string words_of(const sim::Happening& happening, std::span<const tables::NodeRow> nodes) const;
 
   const sim::Workload& workload_;

@@ -16,7 +16,7 @@ constexpr std::size_t kPoints = 360;  // of a series in JSON
 double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
 /// "1:02:03.4", to a tenth of a second.
-std::string clock_words(double at_s) {
+std::string clock_text(double at_s) {
   const auto tenths = static_cast<std::int64_t>(std::llround(at_s * 10));
   const std::int64_t s = tenths / 10;
   return fmt::format("{}:{:02}:{:02}.{}", s / 3600, s / 60 % 60, s % 60, tenths % 10);
@@ -58,7 +58,7 @@ void fault_rows(const LifeResult& life, std::string& out) {
       return fault->recovered == 0 ? std::string("-") : time_words(recovery.percentile(percent));
     };
     out += fmt::format("  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", fault->what.substr(0, 40),
-                       clock_words(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(50), time(99),
+                       clock_text(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(50), time(99),
                        time(100), grouped(fault->away));
   }
   if (left > 0) out += fmt::format("  and {} that recovered sooner\n", grouped(left));
@@ -203,14 +203,14 @@ std::string life_text(const LifeResult& life) {
     out += "\n  the story\n";
     double before = -1;
     for (const StoryLine& line : life.story) {
-      out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_words(line.at_s), line.who,
+      out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_text(line.at_s), line.who,
                          line.who.empty() ? "" : " ", line.what, where_words(line.where));
       before = line.at_s;
     }
     if (life.story_cut) out += "               and so on\n";
   }
-  out += fmt::format("\n  lived       {} of {}: {} events, {} faults", clock_words(life.reached_s),
-                     clock_words(life.duration_s), grouped(life.events), grouped(life.faults.size()));
+  out += fmt::format("\n  lived       {} of {}: {} events, {} faults", clock_text(life.reached_s),
+                     clock_text(life.duration_s), grouped(life.events), grouped(life.faults.size()));
   out += life.refused_count > 0 ? fmt::format("; {} events refused\n", grouped(life.refused_count)) : "\n";
   for (const std::string& line : life.refused) out += fmt::format("    refused   {}\n", line);
   out += fmt::format("  allocations {} placed, {} done, {} failed, {} lost, {} evicted\n", grouped(life.allocs),
@@ -236,7 +236,7 @@ std::string life_text(const LifeResult& life) {
                      [](const Storm& a, const Storm& b) { return a.evaluations > b.evaluations; });
     storms.resize(std::min<std::size_t>(storms.size(), 5));
     for (const Storm& storm : storms)
-      out += fmt::format("    {:>9} {} evaluations in {:.0f} s, {:.0f} times the usual{}\n", clock_words(storm.from_s),
+      out += fmt::format("    {:>9} {} evaluations in {:.0f} s, {:.0f} times the usual{}\n", clock_text(storm.from_s),
                          grouped(storm.evaluations), storm.until_s - storm.from_s, storm.times_base,
                          storm.after.empty() ? "" : ", after " + storm.after);
   }

@@ -14,7 +14,7 @@
 namespace berth::run {
 
 LifeRun::LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan plan, Observer* observer,
-                 RunResult& result, server::Listener* beside)
+                 RunResult& result, server::Listener* extra_listener)
     : workload_(workload),
       life_(*workload.life),
       inputs_(std::move(parts.inputs)),
@@ -23,7 +23,7 @@ LifeRun::LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan pl
       queue_(std::move(parts.queue)),
       observer_(observer),
       result_(result),
-      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, extra_listener),
       watch_(workload, inputs_, plan_, measuring_, clock_, result.life.emplace()),
       player_(workload, inputs_, plan_),
       cluster_(config(), &watch_) {

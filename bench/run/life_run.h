@@ -17,7 +17,7 @@ namespace berth::run {
 class LifeRun final : private LifePlayer::Watch {
  public:
   LifeRun(const sim::Workload& workload, RunParts parts, sim::LifePlan plan, Observer* observer, RunResult& result,
-          server::Listener* beside);
+          server::Listener* extra_listener);
   void run(const RunOptions& options);
 
  private:

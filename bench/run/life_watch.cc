@@ -55,7 +55,7 @@ LifeWatch::LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, c
       result_(result),
       start_ns_(workload.life->start_unix_ns),
       bucket_ns_(bucket_of(workload.life->duration_ns)),
-      tells_(inputs.cluster.nodes.size() <= kStoryNodes),
+      records_events_(inputs.cluster.nodes.size() <= kStoryNodes),
       flowed_to_(start_ns_) {
   const std::size_t buckets = bucket_at(start_ns_ + workload.life->duration_ns) + 1;
   result_.duration_s = static_cast<double>(workload.life->duration_ns) / 1e9;
@@ -79,7 +79,7 @@ LifeWatch::LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, c
   for (std::size_t f = 0; f < plan.faults.size(); ++f) {
     const sim::PlannedFault& planned = plan.faults[f];
     FaultResult& fault = result_.faults[f];
-    fault.what = sim::to_text(workload.life->steps[planned.step].deed);
+    fault.what = sim::to_text(workload.life->steps[planned.step].action);
     fault.at_s = static_cast<double>(planned.at_ns) / 1e9;
     if (planned.until_ns != sim::kForGood) fault.until_s = static_cast<double>(planned.until_ns) / 1e9;
     fault.nodes = planned.nodes;
@@ -260,7 +260,7 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
     result_.evicted += desired == Desired::evict && change.desired_before != desired;
   }
   follow_hit(row, now_seen.counted, completes || change.removed);
-  if (tells_ && !change.removed) tell_alloc(change);
+  if (records_events_ && !change.removed) record_alloc(change);
 }
 
 // ---------------------------------------------------------------- faults
@@ -281,7 +281,7 @@ void LifeWatch::hit(NodeRow node, const sim::Happening& happening) {
     hits_[row] = {happening.fault, now(), happening.machine_lost, name_of(row)};
     hit_names_[name_of(row)] = row;
     ++fault.hit;
-    if (happening.machine_lost && happening.deed == sim::Deed::client_restart)
+    if (happening.machine_lost && happening.action == sim::LifeAction::client_restart)
       returns_.emplace(now() + happening.length_ns, row);
   });
 }
@@ -331,7 +331,7 @@ void LifeWatch::tick() {
 void LifeWatch::happened(const sim::Happening& happening, std::span<const NodeRow> nodes, const std::string& words) {
   ++result_.events;
   causes_.emplace_back(now(), words);
-  if (tells_) tell("", "EVENT " + words);
+  if (records_events_) record_event("", "EVENT " + words);
   if (!happening.begins || happening.fault == sim::kNoFault) return;
   FaultResult& fault = result_.faults[happening.fault];
   if (nodes.size() <= 3 && plan_.faults[happening.fault].nodes <= 3) fault.what = words;
@@ -342,7 +342,7 @@ void LifeWatch::happened(const sim::Happening& happening, std::span<const NodeRo
 void LifeWatch::refused(const std::string& words, const std::string& error) {
   ++result_.refused_count;
   if (result_.refused.size() < 20) result_.refused.push_back(words + ": " + error);
-  if (tells_) tell("", "  refused: " + error);
+  if (records_events_) record_event("", "  refused: " + error);
 }
 
 // ---------------------------------------------------------------- evaluations
@@ -373,9 +373,9 @@ void LifeWatch::applied(server::Lane& lane) {
   measuring_.applied(lane);
   const std::size_t bucket = std::min(bucket_at(now()), result_.placed.size() - 1);
   result_.placed[bucket] += lane.applied.committed;
-  if (tells_ && lane.applied.refused > 0)
-    tell(state().text(state().jobs.keys[lane.record->job].job_id),
-         fmt::format("{} placements of its plan are refused", lane.applied.refused));
+  if (records_events_ && lane.applied.refused > 0)
+    record_event(state().text(state().jobs.keys[lane.record->job].job_id),
+                 fmt::format("{} placements of its plan are refused", lane.applied.refused));
 }
 
 void LifeWatch::evaluation_decided(const living::DecidedEval& eval) {
@@ -387,11 +387,11 @@ void LifeWatch::evaluation_decided(const living::DecidedEval& eval) {
     cost_ = &costs_[{what, std::bit_floor<std::uint64_t>(eval.lane.placed)}];
     ++(hour == 0 ? cost_->first : cost_->last);
   }
-  if (!tells_) return;
+  if (!records_events_) return;
   for (const sched::GroupResult& group : eval.lane.result.groups)
     if (group.failed)
-      tell(state().text(state().jobs.keys[eval.lane.record->job].job_id),
-           fmt::format("no room for {} (evaluation after {})", 1 + group.failure.coalesced, eval.trigger));
+      record_event(state().text(state().jobs.keys[eval.lane.record->job].job_id),
+                   fmt::format("no room for {} (evaluation after {})", 1 + group.failure.coalesced, eval.trigger));
 }
 
 void LifeWatch::evaluation_over() {
@@ -406,32 +406,32 @@ void LifeWatch::deployment_ended(const model::Deployment& deployment) {
     result_.deployments.push_back({deployment.job_id, deployment.status, deployment.status_description,
                                    deployment.job_version, seconds(deployment.create_time),
                                    static_cast<double>(now() - deployment.create_time) / 1e9});
-  if (tells_)
-    tell(deployment.job_id, fmt::format("deployment of version {} ends: {} ({})", deployment.job_version,
-                                        deployment.status, deployment.status_description));
+  if (records_events_)
+    record_event(deployment.job_id, fmt::format("deployment of version {} ends: {} ({})", deployment.job_version,
+                                                deployment.status, deployment.status_description));
 }
 
 void LifeWatch::drain_ended(const living::DrainEnd& drain) {
   ++(drain.completed ? result_.drains_completed : result_.drains_ended);
   result_.drain_ns.record(now() - drain.began_at);
   if (result_.drains.size() < kListed)
-    result_.drains.push_back({node_words(drain.node), seconds(drain.began_at),
+    result_.drains.push_back({node_text(drain.node), seconds(drain.began_at),
                               static_cast<double>(now() - drain.began_at) / 1e9, drain.completed});
-  if (tells_)
-    tell("",
-         fmt::format("the drain of {} is {} after {:.1f} s", node_words(drain.node),
-                     drain.completed ? "complete" : "called off", static_cast<double>(now() - drain.began_at) / 1e9));
+  if (records_events_)
+    record_event("", fmt::format("the drain of {} is {} after {:.1f} s", node_text(drain.node),
+                                 drain.completed ? "complete" : "called off",
+                                 static_cast<double>(now() - drain.began_at) / 1e9));
 }
 
 // ---------------------------------------------------------------- log of events
 
-std::string LifeWatch::node_words(NodeRow row) const {
+std::string LifeWatch::node_text(NodeRow row) const {
   if (row == kNoRow || !state().nodes.exists(row)) return "a node that is gone";
   const std::string* name = state().value_text(tables::kNameColumn, row);
   return name ? *name : base::to_text(state().nodes.id(row));
 }
 
-std::string LifeWatch::alloc_words(AllocRow row) const {
+std::string LifeWatch::alloc_text(AllocRow row) const {
   const tables::Snapshot& s = state();
   const std::string job = s.text(s.jobs.keys[s.allocs.job_key[row]].job_id);
   const JobRow& info = jobs_[s.allocs.job_key[row]];
@@ -441,7 +441,7 @@ std::string LifeWatch::alloc_words(AllocRow row) const {
                        : fmt::format("{}.{}[{}]", job, group, s.allocs.name_index[row]);
 }
 
-void LifeWatch::tell(const std::string& who, std::string what, const std::string& where) {
+void LifeWatch::record_event(const std::string& who, std::string what, const std::string& where) {
   const double at = seconds(now());
   if (!result_.story.empty()) {
     StoryLine& last = result_.story.back();
@@ -458,19 +458,18 @@ void LifeWatch::tell(const std::string& who, std::string what, const std::string
   if (!where.empty()) result_.story.back().where.push_back(where);
 }
 
-void LifeWatch::tell_alloc(const living::AllocChange& change) {
+void LifeWatch::record_alloc(const living::AllocChange& change) {
   const AllocRow row = change.row;
   const tables::AllocTable& allocs = state().allocs;
-  const std::string who = alloc_words(row), where = node_words(allocs.node[row]);
+  const std::string who = alloc_text(row), where = node_text(allocs.node[row]);
   const auto& object = allocs.cold[row];
   if (change.is_new) {
     const AllocRow before = previous_of(row);
     const std::string canary = state().is_canary(row) ? " as a canary" : "";
     if (before != kNoRow && allocs.exists(before))
-      return tell(who,
-                  fmt::format("is placed{} in place of the one on {}, on", canary, node_words(allocs.node[before])),
-                  where);
-    return tell(who, "is placed" + canary + " on", where);
+      return record_event(
+          who, fmt::format("is placed{} in place of the one on {}, on", canary, node_text(allocs.node[before])), where);
+    return record_event(who, "is placed" + canary + " on", where);
   }
   if (allocs.desired[row] != change.desired_before) {
     std::string why = object ? object->desired_description : std::string(to_text(allocs.links[row].description));
@@ -478,35 +477,36 @@ void LifeWatch::tell_alloc(const living::AllocChange& change) {
       why = "is to run again on";
     } else if (allocs.desired[row] == Desired::evict) {
       const AllocRow by = allocs.relations[row].preempted_by;
-      why = by != kNoRow && allocs.exists(by) ? "is to give way to " + alloc_words(by) + ", on" : "is to give way, on";
+      why = by != kNoRow && allocs.exists(by) ? "is to give way to " + alloc_text(by) + ", on" : "is to give way, on";
     } else {
       why = fmt::format("is to stop{}{}, on", why.empty() ? "" : ": ", why);
     }
-    tell(who, std::move(why), where);
+    record_event(who, std::move(why), where);
   }
   if (allocs.client[row] == change.client_before) return;
   switch (allocs.client[row]) {
     case Client::pending:
-      return tell(who, "waits to start again on", where);
+      return record_event(who, "waits to start again on", where);
     case Client::running:
-      return tell(who, change.client_before == Client::unknown ? "is found running again on" : "runs on", where);
+      return record_event(who, change.client_before == Client::unknown ? "is found running again on" : "runs on",
+                          where);
     case Client::complete:
-      return tell(who, allocs.desired[row] == Desired::run ? "is done on" : "has stopped on", where);
+      return record_event(who, allocs.desired[row] == Desired::run ? "is done on" : "has stopped on", where);
     case Client::failed:
-      return tell(who, "has failed on", where);
+      return record_event(who, "has failed on", where);
     case Client::lost:
-      return tell(who, "is lost on", where);
+      return record_event(who, "is lost on", where);
     case Client::unknown:
-      return tell(who, "is unknown: its client is disconnected,", where);
+      return record_event(who, "is unknown: its client is disconnected,", where);
   }
 }
 
 void LifeWatch::node_changed(const living::NodeChange& change) {
-  if (!tells_ || change.removed) return;
+  if (!records_events_ || change.removed) return;
   const tables::NodeStatus status = state().nodes.status(change.row);
-  const std::string node = node_words(change.row);
-  if (change.is_new) return tell("", "joins:", node);
-  if (status != change.status_before) tell("", fmt::format("now {}:", tables::to_text(status)), node);
+  const std::string node = node_text(change.row);
+  if (change.is_new) return record_event("", "joins:", node);
+  if (status != change.status_before) record_event("", fmt::format("now {}:", tables::to_text(status)), node);
 }
 
 // ---------------------------------------------------------------- the end

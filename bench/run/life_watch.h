@@ -105,10 +105,10 @@ class LifeWatch final : public living::Listener {
   }
   void follow_hit(tables::AllocRow row, bool runs, bool ended);
   [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
-  void tell(const std::string& who, std::string what, const std::string& where = "");
-  [[nodiscard]] std::string alloc_words(tables::AllocRow row) const;
-  [[nodiscard]] std::string node_words(tables::NodeRow row) const;
-  void tell_alloc(const living::AllocChange& change);
+  void record_event(const std::string& who, std::string what, const std::string& where = "");
+  [[nodiscard]] std::string alloc_text(tables::AllocRow row) const;
+  [[nodiscard]] std::string node_text(tables::NodeRow row) const;
+  void record_alloc(const living::AllocChange& change);
   void find_storms();
   /// 0: the first hour, 1: the last one; -1: neither.
   [[nodiscard]] int compared_hour() const;
@@ -120,7 +120,7 @@ class LifeWatch final : public living::Listener {
   LifeResult& result_;
   living::Cluster* cluster_ = nullptr;
   const std::int64_t start_ns_, bucket_ns_;
-  const bool tells_;                                      // small enough for a log of events
+  const bool records_events_;                             // small enough for a log of events
   std::unordered_map<std::string, std::uint32_t> kinds_;  // by job ID
   base::Chunked<Seen> allocs_;
   std::vector<JobRow> jobs_;

@@ -121,7 +121,7 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
         return tl::unexpected(done.error());
     } else {
       Replay replay(result.workload, std::move(parts->inputs), std::move(parts->fit), std::move(parts->queue),
-                    options.observer, result, options.beside);
+                    options.observer, result, options.extra_listener);
       meter.begin();
       replay.run(options);
       meter.end();

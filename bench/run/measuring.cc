@@ -46,12 +46,13 @@ std::uint64_t failed_count(const sched::GroupResult& group) {
 }  // namespace
 
 Measuring::Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit,
-                     Observer* observer, const sim::RunClock& clock, RunResult& result, server::Listener* beside)
+                     Observer* observer, const sim::RunClock& clock, RunResult& result,
+                     server::Listener* extra_listener)
     : workload_(workload),
       inputs_(inputs),
       fit_(fit),
       observer_(observer),
-      beside_(beside),
+      extra_listener_(extra_listener),
       clock_(clock),
       result_(result) {
   if (!workload.life) result_.kinds = KindTimes(inputs.jobs);
@@ -90,7 +91,7 @@ void Measuring::lane_made(server::Lane& lane) {
   books_.push_back(std::make_unique<Book>());
   if (fit_) lane.scratch.strategy_fit.use(fit_->ranker->fit(), fit_->models, fit_->device_shares);
   if (observer_) lane.stages = books_.back()->stages = observer_->new_clock();
-  if (beside_) beside_->lane_made(lane);
+  if (extra_listener_) extra_listener_->lane_made(lane);
 }
 
 void Measuring::attempt(server::Lane& lane) {
@@ -100,7 +101,7 @@ void Measuring::attempt(server::Lane& lane) {
   if (book.began_ns < 0) book.began_ns = book.started_ns;
   if (observer_ && lane.stages)
     lane.stages->set_detailed(observer_->detailed(number_of(lane, result_.evaluations + 1), lane.record->round));
-  if (beside_) beside_->attempt(lane);
+  if (extra_listener_) extra_listener_->attempt(lane);
 }
 
 // ---------------------------------------------------------------- a plan
@@ -168,7 +169,7 @@ void Measuring::measure_commit(const server::Lane& lane, Book& book) {
 /// Records latency, failures and work of a finished evaluation.
 void Measuring::settled(server::Lane& lane) {
   const base::StageScope booking(base::Stage::harness);
-  if (beside_) beside_->settled(lane);
+  if (extra_listener_) extra_listener_->settled(lane);
   Book& book = *books_[lane.number];
   ++result_.evaluations;
   const std::uint64_t snapshots = std::exchange(book.snapshots, 0);

@@ -25,9 +25,9 @@ namespace berth::run {
 
 class Measuring final : public server::Listener {
  public:
-  /// `fit`: replaces Nomad's fit component; null: Nomad's. `clock` is the run's. `beside`: see RunOptions.
+  /// `fit`: replaces Nomad's fit component; null: Nomad's. `clock` is the run's. `extra_listener`: see RunOptions.
   Measuring(const sim::Workload& workload, const sim::Inputs& inputs, const sim::FitStrategy* fit, Observer* observer,
-            const sim::RunClock& clock, RunResult& result, server::Listener* beside = nullptr);
+            const sim::RunClock& clock, RunResult& result, server::Listener* extra_listener = nullptr);
   /// The cluster is loaded: samples it from now on.
   void watch(const tables::StateStore& store, std::size_t things);
   void keep_hdr_log() { hdr_log_.emplace(hdr_log_of(workload_)); }
@@ -44,7 +44,7 @@ class Measuring final : public server::Listener {
   void waiting(server::Lane& lane) override { books_[lane.number]->started_ns = clock_.now_ns(); }
   void decided(server::Lane& lane) override {
     books_[lane.number]->decided_ns = clock_.now_ns();
-    if (beside_) beside_->decided(lane);
+    if (extra_listener_) extra_listener_->decided(lane);
   }
   void applying(server::Lane& lane) override;
   void applied(server::Lane& lane) override;
@@ -115,7 +115,7 @@ class Measuring final : public server::Listener {
   const sim::Inputs& inputs_;
   const sim::FitStrategy* const fit_;
   Observer* const observer_;
-  server::Listener* const beside_;
+  server::Listener* const extra_listener_;
   const sim::RunClock& clock_;
   RunResult& result_;
   const tables::StateStore* store_ = nullptr;

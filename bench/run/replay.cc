@@ -36,13 +36,13 @@ std::int64_t kill_time_of(const model::TaskGroup& group) {
 
 Replay::Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
                std::unique_ptr<strategy::QueuePolicy> queue, Observer* observer, RunResult& result,
-               server::Listener* beside)
+               server::Listener* extra_listener)
     : workload_(workload),
       inputs_(std::move(inputs)),
       fit_(std::move(fit)),
       observer_(observer),
       result_(result),
-      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, beside),
+      measuring_(workload, inputs_, fit_ ? &*fit_ : nullptr, observer, clock_, result, extra_listener),
       queue_(queue ? std::make_unique<JobQueue>(std::move(queue), inputs_.jobs) : nullptr),
       server_(server_config(),
               workload.commits == sim::CommitOrder::free ? static_cast<const server::Clock&>(run_time_) : event_time_,

@@ -29,7 +29,7 @@ class Replay {
   /// `queue`: null for Nomad's order.
   Replay(const sim::Workload& workload, sim::Inputs inputs, std::optional<sim::FitStrategy> fit,
          std::unique_ptr<strategy::QueuePolicy> queue, Observer* observer, RunResult& result,
-         server::Listener* beside = nullptr);
+         server::Listener* extra_listener = nullptr);
 
   void run(const RunOptions& options);
   /// Like run(), up to the events due at `ns`. Returns the cluster at that time.

@@ -18,7 +18,7 @@ Result<void> run_life(const sim::Workload& workload, RunParts parts, const RunOp
   if (parts.queue)
     if (const auto why = LifeOrder::refused(*parts.queue))
       return tl::unexpected(InputError{workload.path, "queue", why->first, why->second});
-  LifeRun life(workload, std::move(parts), std::move(*plan), options.observer, result, options.beside);
+  LifeRun life(workload, std::move(parts), std::move(*plan), options.observer, result, options.extra_listener);
   meter.begin();
   life.run(options);
   meter.end();

@@ -19,7 +19,7 @@ struct RunOptions {
   Observer* observer = nullptr;  ///< may be null
   /// Another listener of lanes, attempts, decisions and ends of evaluations, such as a Shadow; may be null. Not for
   /// nomad-grid.
-  server::Listener* beside = nullptr;
+  server::Listener* extra_listener = nullptr;
   std::size_t arrivals_max = 0;  ///< most jobs to play; 0: all
 };
 

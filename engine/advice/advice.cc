@@ -263,7 +263,7 @@ class Namer {
     filters_ = &filters;
     if (!whole_) whole_ = dry_run_.decide(order_);
     if (!take(*whole_, group, most)) return;
-    dry_run_.pass_over(all_beside(group, *registration_.job));
+    dry_run_.pass_over(all_groups_except(group, *registration_.job));
     bool unnamed = take(dry_run_.decide(order_), group, most);
     dry_run_.pass_over({});
     if (!unnamed) return;

@@ -501,7 +501,7 @@ model::Registration only(const model::Registration& registration, const std::str
   return out;
 }
 
-std::vector<std::string> all_beside(const std::string& group, const model::Job& job) {
+std::vector<std::string> all_groups_except(const std::string& group, const model::Job& job) {
   std::vector<std::string> out;
   for (const model::TaskGroup& other : job.task_groups)
     if (other.name != group) out.push_back(other.name);
@@ -533,7 +533,7 @@ std::vector<NodeObstacles> find_obstacles(Loaded& loaded, const model::Registrat
     for (auto& [form, of] : forms) {
       model::Registration edited = registration;
       edited.job = of.front()->job;
-      ask(loaded.about(edited, all_beside(group, *edited.job), plain), of, group, question.order);
+      ask(loaded.about(edited, all_groups_except(group, *edited.job), plain), of, group, question.order);
       // Another group's update in place may have left the verdict on the class: then retries without these groups.
       std::erase_if(of, [](const Peeled* peeled) { return peeled->reason != kClassIneligible; });
       if (!of.empty()) ask(loaded.about(only(edited, group), {}, plain), of, group, question.order);

@@ -52,7 +52,7 @@ inline constexpr const char* kClassIneligible = "computed class ineligible";
 [[nodiscard]] model::SchedulerConfiguration without_preemption(std::optional<model::SchedulerConfiguration> config);
 /// The job with only one group.
 [[nodiscard]] model::Registration only(const model::Registration& registration, const std::string& group);
-[[nodiscard]] std::vector<std::string> all_beside(const std::string& group, const model::Job& job);
+[[nodiscard]] std::vector<std::string> all_groups_except(const std::string& group, const model::Job& job);
 
 /// "" for a ready node, else why it is not ready: "ineligible", "down", "draining".
 [[nodiscard]] std::string unreadiness_of(const model::Node& node);

@@ -13,7 +13,7 @@ using tables::StoredEvalRow;
 
 /// Prefetches the rows of an allocation that will be removed soon.
 void StateLog::ask_for(tables::AllocRow row) const {
-  tables::ask_for_rows(store_, row, kNoRow);
+  tables::prefetch_rows(store_, row, kNoRow);
   store_.current().allocs.next_of_job.prefetch(row);
   base::prefetch(&store_.history()->allocs[row]);
 }
@@ -28,7 +28,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   const std::size_t count = entry.allocs.size();
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 2 * kAhead < count) ask_for(entry.allocs[i + 2 * kAhead]);
-    if (i + kAhead < count) store_.ask_to_remove(entry.allocs[i + kAhead]);
+    if (i + kAhead < count) store_.prefetch_removal(entry.allocs[i + kAhead]);
     release_csi_claims(change.commit, entry.allocs[i]);
     change.commit.remove_alloc(entry.allocs[i]);
   }

@@ -14,7 +14,7 @@ struct StateLog::Change {
   const std::uint64_t index = commit.index();
 
   ~Change() {
-    if (log) log->tell(*this);
+    if (log) log->notify(*this);
   }
   template <class Rows, class Row>
   void note(Rows EntryRows::*rows, Row&& row) const {

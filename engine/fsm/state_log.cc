@@ -227,7 +227,7 @@ model::ClusterState StateLog::state() const {
 
 // ---------------------------------------------------------------- storing
 
-void StateLog::tell(const Change& change) {
+void StateLog::notify(const Change& change) {
   if (change.kind == EntryKind::part || !entry_listener_) return;  // without a listener no rows are noted
   if (change.kind != EntryKind::silent) entry_listener_->entry_applied(change.kind, change.index, entry_rows_);
   entry_rows_.clear();

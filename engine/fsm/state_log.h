@@ -201,7 +201,7 @@ class StateLog {
 
  private:
   struct Change;  // one entry while it is applied
-  void tell(const Change& change);
+  void notify(const Change& change);
 
   JobRecord& record_of(tables::JobKeyRow key) {
     if (key < records_.size())

@@ -107,9 +107,9 @@ class Listeners final : public living::Listener {
   }
 
  private:
-  template <class Tell>
-  void each(Tell tell) {
-    for (living::Listener* to : all_) tell(*to);
+  template <class Call>
+  void each(Call call) {
+    for (living::Listener* to : all_) call(*to);
   }
   std::vector<living::Listener*> all_;
 };

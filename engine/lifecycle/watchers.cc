@@ -15,7 +15,7 @@ Watchers::Watchers(fsm::StateLog& log, const std::function<std::string()>& next_
 }
 
 void Watchers::become_leader(std::int64_t now, Outbox& out) {
-  tell(now);
+  pass_on_changes(now);
   leads_ = true;
   nodes_.become_leader(now);
   deployments_.become_leader();
@@ -31,7 +31,7 @@ std::int64_t Watchers::next_deadline() const {
                    periodic_.next_deadline(), garbage_.next_deadline()});
 }
 
-void Watchers::tell(std::int64_t now) {
+void Watchers::pass_on_changes(std::int64_t now) {
   if (changes_.empty()) return;
   if (leads_) {
     deployments_.changed(changes_);
@@ -40,11 +40,11 @@ void Watchers::tell(std::int64_t now) {
   }
   if (follower_) follower_(changes_);
   changes_.clear();
-  log_.store().let_go();  // no thread waits at this point
+  log_.store().destroy_removed();  // no thread waits at this point
 }
 
 void Watchers::advance(std::int64_t now, Outbox& out) {
-  for (tell(now); next_deadline() <= now; tell(now)) {
+  for (pass_on_changes(now); next_deadline() <= now; pass_on_changes(now)) {
     if (nodes_.next_deadline() <= now)
       nodes_.advance(now, out);
     else if (deployments_.next_deadline() <= now)

@@ -45,7 +45,7 @@ class Watchers {
   /// Sets a further listener for rows that commits wrote. It is called with each batch, after the watchers.
   void set_follower(std::function<void(const tables::Changes&)> follower) { follower_ = std::move(follower); }
   /// Passes on the rows that commits wrote since the last call; advance() does so by itself.
-  void tell(std::int64_t now);
+  void pass_on_changes(std::int64_t now);
 
   [[nodiscard]] Nodes& nodes() { return nodes_; }
   [[nodiscard]] DeploymentWatcher& deployments() { return deployments_; }

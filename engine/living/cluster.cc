@@ -74,7 +74,7 @@ Cluster::Cluster(Config config, Listener* listener)
   watchers_ = std::make_unique<lifecycle::Watchers>(server_->log(), next_id, config_.watchers);
   watchers_->set_follower([this](const tables::Changes& changes) {
     recorder_->changed(changes);
-    tell_clients(changes);
+    notify_clients(changes);
   });
   clients_ = std::make_unique<client::Clients>(clients_config(config_, outcomes_));
 }

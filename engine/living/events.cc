@@ -122,7 +122,7 @@ fsm::Answer Cluster::happen(const JobStability& event) {
 fsm::Answer Cluster::happen(const JobDispatch& event) { return server_->requests().dispatch_job(event, now()); }
 
 fsm::Answer Cluster::happen(const PeriodicForce& event) {
-  watchers_->tell(now());  // the job may have been registered at this instant
+  watchers_->pass_on_changes(now());  // the job may have been registered at this instant
   return watchers_->periodic().force(event.name_space, event.job_id, now());
 }
 
@@ -155,7 +155,7 @@ fsm::Answer Cluster::happen(const EvalDelete& event) {
 }
 
 fsm::Answer Cluster::happen(const DeploymentOp& event) {
-  watchers_->tell(now());
+  watchers_->pass_on_changes(now());
   lifecycle::DeploymentWatcher& deployments = watchers_->deployments();
   switch (event.kind) {
     case DeploymentOp::Kind::promote:

@@ -27,7 +27,7 @@ void Cluster::exchange() {
   sent_.clear();
   clients_->advance(now(), sent_);
   for (const client::Expected& next : sent_.expected) {
-    tables::ask_for_rows(server_->store(), next.alloc, next.node);
+    tables::prefetch_rows(server_->store(), next.alloc, next.node);
     recorder_->expected(next.alloc);
   }
   for (const NodeRow node : sent_.registrations) answer_registration(node);
@@ -125,12 +125,12 @@ void Cluster::take_reports(const client::Outbox::Request& request) {
 
 void Cluster::flush_reports() {
   batch_due_ = lifecycle::kNever;
-  watchers_->tell(now());
+  watchers_->pass_on_changes(now());
   write_logs();
   server_->requests().write_reports(batch_, now(), flushed_);
   take(flushed_);
   by_clients_ = true;
-  watchers_->tell(now());
+  watchers_->pass_on_changes(now());
   by_clients_ = false;
   answer_senders(flushed_.error.empty());
 }
@@ -157,7 +157,7 @@ void Cluster::answer_senders(bool ok) {
 }
 
 /// Notifies clients of changed allocations, as a server's long polls do.
-void Cluster::tell_clients(const tables::Changes& changes) {
+void Cluster::notify_clients(const tables::Changes& changes) {
   const tables::AllocTable& allocs = state().allocs;
   if (!by_clients_ && changes.allocs.size() > 1)
     for (const AllocRow row : changes.allocs)

@@ -157,7 +157,7 @@ class Cluster {
   void answer_senders(bool ok);
   [[nodiscard]] std::int64_t next_request() const;
   void greet_returning();
-  void tell_clients(const tables::Changes& changes);
+  void notify_clients(const tables::Changes& changes);
 
   Config config_;
   server::ManualClock clock_;

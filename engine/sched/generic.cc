@@ -467,19 +467,21 @@ void GenericScheduler::apply_updates() {
     out.followup = followup_of(followup);
     return &out;
   };
-  const auto tell = [&] { stack_.updated(static_cast<std::uint32_t>(plan.updates.size() - 1)); };
+  const auto notify_stack = [&] { stack_.updated(static_cast<std::uint32_t>(plan.updates.size() - 1)); };
   using Kind = plan::PlannedUpdate::Kind;
-  for (const auto& update : r.disconnect_updates) update_row(update.row, Kind::unknown, update.followup), tell();
+  for (const auto& update : r.disconnect_updates)
+    update_row(update.row, Kind::unknown, update.followup), notify_stack();
   for (const auto& update : r.reconnect_updates)
-    update_row(update.row, Kind::reconnects, reconcile::kNoFollowup), tell();
+    update_row(update.row, Kind::reconnects, reconcile::kNoFollowup), notify_stack();
   for (std::size_t i = 0; i < r.inplace_update.size(); ++i) {
     plan::PlannedUpdate* out = update_row(r.inplace_update[i], Kind::in_place, reconcile::kNoFollowup);
     out->held = in_place_[i].first;
     out->shape = std::move(in_place_[i].second);
     out->to_deployment = !is_of(out->alloc, facts[r.inplace_update[i]].alloc, result.deployment_id);  // R-SCHED-48
-    tell();
+    notify_stack();
   }
-  for (const auto& update : r.attribute_updates) update_row(update.row, Kind::annotated, update.followup), tell();
+  for (const auto& update : r.attribute_updates)
+    update_row(update.row, Kind::annotated, update.followup), notify_stack();
 }
 
 }  // namespace berth::sched

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kLater = INT64_MAX;
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;  // limit of a plan: about 4,000,000 events
 
-std::string seconds_words(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
+std::string seconds_text(std::int64_t ns) { return fmt::format("{} s", static_cast<double>(ns) / 1e9); }
 
 /// Position of each kind's first template.
 std::vector<std::uint32_t> first_templates(const JobsSpec& spec) {
@@ -87,7 +87,7 @@ class Planner {
     std::int64_t count = 0;
     std::int64_t set_at = -1;
     std::uint32_t set_line = 0;
-    Deed set = Deed::gc;
+    LifeAction set = LifeAction::gc;
     std::int64_t ordered_at = -1;  ///< when its deployment was last promoted, failed, paused or resumed
     std::uint32_t ordered_line = 0;
   };
@@ -225,23 +225,22 @@ class Planner {
     NodeState& node = nodes_[n];
     const std::string name = cluster_.node_name(n);
     if (node.joins_ns > at)
-      fail(step.line, fmt::format("node '{}' joins at {} only", name, seconds_words(node.joins_ns)),
+      fail(step.line, fmt::format("node '{}' joins at {} only", name, seconds_text(node.joins_ns)),
            "let it come later");
     else if (node.gone)
       fail(step.line, fmt::format("node '{}' was deregistered before", name), "remove it here or there");
     else if (disturbs && (node.unreachable || node.away_until > at))
-      fail(step.line, fmt::format("node '{}' is away at {} already", name, seconds_words(at)),
+      fail(step.line, fmt::format("node '{}' is away at {} already", name, seconds_text(at)),
            "name another node or another time");
-    else if (step.deed == Deed::reachable && !node.unreachable)
-      fail(step.line, fmt::format("node '{}' is not unreachable at {}", name, seconds_words(at)),
+    else if (step.action == LifeAction::reachable && !node.unreachable)
+      fail(step.line, fmt::format("node '{}' is not unreachable at {}", name, seconds_text(at)),
            "let an event 'unreachable' come before");
-    else if (step.deed == Deed::drain && step.clear && !node.drained)
-      fail(step.line, fmt::format("node '{}' is not drained at {}", name, seconds_words(at)),
-           "let a drain come before");
-    const bool goes = step.deed == Deed::deregister;
-    if ((goes || step.deed == Deed::drain || step.deed == Deed::eligibility) && node.set_at == at)
+    else if (step.action == LifeAction::drain && step.clear && !node.drained)
+      fail(step.line, fmt::format("node '{}' is not drained at {}", name, seconds_text(at)), "let a drain come before");
+    const bool goes = step.action == LifeAction::deregister;
+    if ((goes || step.action == LifeAction::drain || step.action == LifeAction::eligibility) && node.set_at == at)
       contradicts(step, node.set_line, "node");
-    if ((goes || step.deed == Deed::unreachable || step.deed == Deed::reachable) && node.link_at == at)
+    if ((goes || step.action == LifeAction::unreachable || step.action == LifeAction::reachable) && node.link_at == at)
       contradicts(step, node.link_line, "node");
     return !error_;
   }
@@ -272,12 +271,12 @@ class Planner {
     JobState& job = found->second;
     const std::int64_t due = jobs_.arrivals[job.arrival].due_ns;
     if (due > at)
-      fail(step.line, fmt::format("job '{}' is registered at {} only", name, seconds_words(due)), "let it come later");
-    else if (job.stopped && step.deed != Deed::register_job)
-      fail(step.line, fmt::format("job '{}' is stopped at {}", name, seconds_words(at)),
+      fail(step.line, fmt::format("job '{}' is registered at {} only", name, seconds_text(due)), "let it come later");
+    else if (job.stopped && step.action != LifeAction::register_job)
+      fail(step.line, fmt::format("job '{}' is stopped at {}", name, seconds_text(at)),
            "let an event 'register' come before");
-    else if (!job.stopped && step.deed == Deed::register_job)
-      fail(step.line, fmt::format("job '{}' is registered at {} already", name, seconds_words(at)),
+    else if (!job.stopped && step.action == LifeAction::register_job)
+      fail(step.line, fmt::format("job '{}' is registered at {} already", name, seconds_text(at)),
            "do = \"update\" changes it");
     return error_ ? nullptr : &job;
   }
@@ -289,47 +288,48 @@ class Planner {
     const auto needs = [&](bool has, const char* what) {
       if (!has) fail(step.line, fmt::format("job '{}' has no '{}'", form.id, what), "add it to its kind");
     };
-    switch (step.deed) {
-      case Deed::dispatch:
+    switch (step.action) {
+      case LifeAction::dispatch:
         needs(form.parameterized_job.has_value(), "parameterized");
         break;
-      case Deed::force_periodic:
+      case LifeAction::force_periodic:
         needs(form.periodic.has_value(), "periodic");
         break;
-      case Deed::promote:
+      case LifeAction::promote:
         needs(job.canaries, "canary");
         break;
-      case Deed::fail:
-      case Deed::pause:
-      case Deed::resume:
+      case LifeAction::fail:
+      case LifeAction::pause:
+      case LifeAction::resume:
         needs(form.task_groups.front().update.has_value(), "update");
         break;
-      case Deed::scale:
-      case Deed::alloc_stop:
+      case LifeAction::scale:
+      case LifeAction::alloc_stop:
         if (!group_of(job, step.group)) return no_group(step.line, form.id, step.group);
-        if (step.deed == Deed::scale && per_node)
+        if (step.action == LifeAction::scale && per_node)
           fail(step.line, fmt::format("job '{}' runs once on every node", form.id), "scale a service or batch job");
-        if (step.deed == Deed::alloc_stop && !per_node && step.index >= job.count)
+        if (step.action == LifeAction::alloc_stop && !per_node && step.index >= job.count)
           fail(step.line, fmt::format("job '{}' has no allocation {}", form.id, step.index), "count from 0");
         break;
       default:
         break;
     }
-    if (step.deed == Deed::update && step.count >= 0 && per_node)
+    if (step.action == LifeAction::update && step.count >= 0 && per_node)
       fail(step.line, fmt::format("job '{}' runs once on every node", form.id), "remove 'count'");
-    if (job.set_at == at && job.set != Deed::gc &&
-        (job.set == step.deed || step.deed == Deed::stop || job.set == Deed::stop))
+    if (job.set_at == at && job.set != LifeAction::gc &&
+        (job.set == step.action || step.action == LifeAction::stop || job.set == LifeAction::stop))
       contradicts(step, job.set_line, "job");
-    const bool orders =
-        step.deed == Deed::promote || step.deed == Deed::fail || step.deed == Deed::pause || step.deed == Deed::resume;
-    if ((orders || step.deed == Deed::stop) && job.ordered_at == at) contradicts(step, job.ordered_line, "job");
+    const bool orders = step.action == LifeAction::promote || step.action == LifeAction::fail ||
+                        step.action == LifeAction::pause || step.action == LifeAction::resume;
+    if ((orders || step.action == LifeAction::stop) && job.ordered_at == at) contradicts(step, job.ordered_line, "job");
     if (orders) job.ordered_at = at, job.ordered_line = step.line;
-    if (step.deed == Deed::scale || step.deed == Deed::stop || step.deed == Deed::update)
-      job.set_at = at, job.set_line = step.line, job.set = step.deed;
-    if (step.deed == Deed::stop) job.stopped = true;
-    if (step.deed == Deed::register_job) job.stopped = false;
-    if ((step.deed == Deed::scale || step.deed == Deed::update) && step.count >= 0) job.count = step.count;
-    if (step.deed == Deed::update && step.canary >= 0) job.canaries = step.canary > 0;
+    if (step.action == LifeAction::scale || step.action == LifeAction::stop || step.action == LifeAction::update)
+      job.set_at = at, job.set_line = step.line, job.set = step.action;
+    if (step.action == LifeAction::stop) job.stopped = true;
+    if (step.action == LifeAction::register_job) job.stopped = false;
+    if ((step.action == LifeAction::scale || step.action == LifeAction::update) && step.count >= 0)
+      job.count = step.count;
+    if (step.action == LifeAction::update && step.canary >= 0) job.canaries = step.canary > 0;
   }
 
   std::vector<std::uint32_t> jobs_of(const LifeStep& step, std::int64_t at) {
@@ -347,28 +347,28 @@ class Planner {
       fail(step.line, fmt::format("there is no kind of job '{}'", step.kind.substr(0, 60)), "name one of [[jobs.mix]]");
       return out;
     }
-    if (step.deed == Deed::dispatch && !kind->life.parameterized)
+    if (step.action == LifeAction::dispatch && !kind->life.parameterized)
       fail(step.line, fmt::format("kind '{}' has no 'parameterized'", kind->name), "add it");
-    if (step.deed == Deed::stop || step.deed == Deed::scale)
+    if (step.action == LifeAction::stop || step.action == LifeAction::scale)
       if (kind->life.named) fail(step.line, fmt::format("'{}' is one job", kind->name), "write job instead of kind");
     for (const std::uint32_t a : of_kind_[static_cast<std::size_t>(kind - kinds.begin())])
       if (jobs_.arrivals[a].due_ns <= at && !stopped_.count(a)) out.push_back(a);
     draw(out, static_cast<std::size_t>(std::ceil(static_cast<double>(out.size()) * step.percent / 100)));
     std::sort(out.begin(), out.end());
-    if (step.deed == Deed::stop) stopped_.insert(out.begin(), out.end());
+    if (step.action == LifeAction::stop) stopped_.insert(out.begin(), out.end());
     return out;
   }
 
   // ---------------------------------------------------------------- happenings
 
-  Happening& add(std::int64_t at, Deed deed, std::uint32_t step, std::uint32_t fault,
+  Happening& add(std::int64_t at, LifeAction action, std::uint32_t step, std::uint32_t fault,
                  std::vector<std::uint32_t> nodes) {
     bytes_ += sizeof(Happening) + nodes.size() * sizeof(nodes[0]);
     if (bytes_ > kMostBytes)
       fail(life_.steps[step].line, "with this, events and faults take more than 512 MiB",
            "let it happen less often, or to fewer nodes");
     Happening& h = out_.happenings.emplace_back();
-    h.at_ns = at, h.deed = deed, h.step = step, h.fault = fault, h.nodes = std::move(nodes);
+    h.at_ns = at, h.action = action, h.step = step, h.fault = fault, h.nodes = std::move(nodes);
     return h;
   }
 
@@ -389,25 +389,25 @@ class Planner {
 
   void happen(std::int64_t at, std::uint32_t s) {
     const LifeStep& step = life_.steps[s];
-    switch (step.deed) {
-      case Deed::configure:
+    switch (step.action) {
+      case LifeAction::configure:
         check_configuration(step, at);
         [[fallthrough]];
-      case Deed::gc:
-      case Deed::leader_change:
-        add(at, step.deed, s, kNoFault, {});
+      case LifeAction::gc:
+      case LifeAction::leader_change:
+        add(at, step.action, s, kNoFault, {});
         return;
-      case Deed::unreachable:
-      case Deed::reachable:
-      case Deed::client_restart:
-      case Deed::deregister:
-      case Deed::eligibility:
-      case Deed::drain:
-      case Deed::loss:
-      case Deed::partition:
-      case Deed::rolling_reboot:
-      case Deed::flapping:
-      case Deed::slow_clients:
+      case LifeAction::unreachable:
+      case LifeAction::reachable:
+      case LifeAction::client_restart:
+      case LifeAction::deregister:
+      case LifeAction::eligibility:
+      case LifeAction::drain:
+      case LifeAction::loss:
+      case LifeAction::partition:
+      case LifeAction::rolling_reboot:
+      case LifeAction::flapping:
+      case LifeAction::slow_clients:
         return happen_to_nodes(at, s, step);
       default:
         break;
@@ -415,17 +415,17 @@ class Planner {
     const auto jobs = jobs_of(step, at);
     if (error_) return;
     const std::uint32_t fault =
-        step.fault && step.deed == Deed::task_failures ? new_fault(at, s, 0, jobs.size()) : kNoFault;
-    if (step.deed == Deed::scale_curve) {
+        step.fault && step.action == LifeAction::task_failures ? new_fault(at, s, 0, jobs.size()) : kNoFault;
+    if (step.action == LifeAction::scale_curve) {
       for (const auto& [after, factor] : step.curve) {
-        Happening& h = add(at + after, Deed::scale, s, kNoFault, {});
+        Happening& h = add(at + after, LifeAction::scale, s, kNoFault, {});
         h.jobs = jobs, h.factor = factor;
       }
       return;
     }
-    Happening& h = add(at, step.deed, s, fault, {});
+    Happening& h = add(at, step.action, s, fault, {});
     h.jobs = jobs;
-    if (step.deed == Deed::task_failures)
+    if (step.action == LifeAction::task_failures)
       out_.faults.back().until_ns = at + (h.length_ns = step.for_s->draw(random_) * 1'000'000'000);
   }
 
@@ -444,11 +444,11 @@ class Planner {
     bool is_fault = false;
     std::uint32_t fault = kNoFault;
   };
-  Happening& add(const Hit& hit, std::int64_t at, Deed deed) {
-    return add(at, deed, hit.step_index, hit.fault, hit.nodes);
+  Happening& add(const Hit& hit, std::int64_t at, LifeAction action) {
+    return add(at, action, hit.step_index, hit.fault, hit.nodes);
   }
-  Happening& add_first(const Hit& hit, Deed deed) {
-    Happening& h = add(hit, hit.at, deed);
+  Happening& add_first(const Hit& hit, LifeAction action) {
+    Happening& h = add(hit, hit.at, action);
     h.begins = hit.is_fault;
     return h;
   }
@@ -458,35 +458,35 @@ class Planner {
   }
 
   void happen_to_nodes(std::int64_t at, std::uint32_t s, const LifeStep& step) {
-    const bool sets = step.deed == Deed::drain || step.deed == Deed::eligibility;
-    const bool disturbs = !sets && step.deed != Deed::deregister && step.deed != Deed::reachable;
+    const bool sets = step.action == LifeAction::drain || step.action == LifeAction::eligibility;
+    const bool disturbs = !sets && step.action != LifeAction::deregister && step.action != LifeAction::reachable;
     if (!step.node_of.empty() && !job_of(step, step.node_of, at)) return;
     Hit hit{.at = at, .step_index = s, .step = step, .nodes = nodes_of(step, at, disturbs)};
     if (error_) return;
     if (step.for_s) hit.for_ns = step.for_s->draw(random_) * 1'000'000'000;
     if (hit.for_ns != kForGood) hit.until = at + hit.for_ns;
-    hit.is_fault = step.fault || step.deed == Deed::unreachable || step.deed == Deed::client_restart ||
-                   step.deed == Deed::deregister || (step.deed == Deed::drain && !step.clear);
+    hit.is_fault = step.fault || step.action == LifeAction::unreachable || step.action == LifeAction::client_restart ||
+                   step.action == LifeAction::deregister || (step.action == LifeAction::drain && !step.clear);
     if (hit.is_fault) hit.fault = new_fault(at, s, step.node_of.empty() ? hit.nodes.size() : 1, 0);
     if (sets)
       for (const std::uint32_t n : hit.nodes) {
         nodes_[n].set_at = at, nodes_[n].set_line = step.line;
-        if (step.deed == Deed::drain) nodes_[n].drained = !step.clear;
+        if (step.action == LifeAction::drain) nodes_[n].drained = !step.clear;
       }
-    switch (step.deed) {
-      case Deed::loss:
+    switch (step.action) {
+      case LifeAction::loss:
         return lose(hit);
-      case Deed::partition:
-        add_first(hit, Deed::unreachable);
-        add(hit, hit.until, Deed::reachable);
+      case LifeAction::partition:
+        add_first(hit, LifeAction::unreachable);
+        add(hit, hit.until, LifeAction::reachable);
         return keep_away(hit, hit.until), end_fault(hit, hit.until);
-      case Deed::flapping:
+      case LifeAction::flapping:
         return flap(hit);
-      case Deed::rolling_reboot:
+      case LifeAction::rolling_reboot:
         return reboot_in_batches(hit);
-      case Deed::slow_clients:
-        add_first(hit, Deed::report_lag).length_ns = step.lag_ns;
-        add(hit, hit.until, Deed::report_lag).length_ns = 0;
+      case LifeAction::slow_clients:
+        add_first(hit, LifeAction::report_lag).length_ns = step.lag_ns;
+        add(hit, hit.until, LifeAction::report_lag).length_ns = 0;
         return end_fault(hit, hit.until);
       default:
         happen_once(hit);
@@ -495,25 +495,25 @@ class Planner {
 
   /// Steps that are one event on the nodes, or one that ends by itself.
   void happen_once(const Hit& hit) {
-    Happening& h = add_first(hit, hit.step.deed);
-    switch (hit.step.deed) {
-      case Deed::client_restart: {
+    Happening& h = add_first(hit, hit.step.action);
+    switch (hit.step.action) {
+      case LifeAction::client_restart: {
         const std::int64_t back = hit.at + hit.step.down_ns;
         h.length_ns = hit.step.down_ns, h.machine_lost = !hit.step.recovered;
         keep_away(hit, back), end_fault(hit, back);
         break;
       }
-      case Deed::unreachable:
-      case Deed::reachable:
+      case LifeAction::unreachable:
+      case LifeAction::reachable:
         for (const std::uint32_t n : hit.nodes) {
-          nodes_[n].unreachable = hit.step.deed == Deed::unreachable;
+          nodes_[n].unreachable = hit.step.action == LifeAction::unreachable;
           nodes_[n].link_at = hit.at, nodes_[n].link_line = hit.step.line;
         }
         break;
-      case Deed::drain:
-        if (hit.for_ns != kForGood) add(hit, hit.until, Deed::eligibility);
+      case LifeAction::drain:
+        if (hit.for_ns != kForGood) add(hit, hit.until, LifeAction::eligibility);
         break;
-      case Deed::deregister:
+      case LifeAction::deregister:
         h.machine_lost = true;
         for (const std::uint32_t n : hit.nodes) nodes_[n].gone = true;
         break;
@@ -524,7 +524,7 @@ class Planner {
 
   void lose(const Hit& hit) {
     const bool for_good = hit.for_ns == kForGood;
-    Happening& h = add_first(hit, for_good ? Deed::unreachable : Deed::client_restart);
+    Happening& h = add_first(hit, for_good ? LifeAction::unreachable : LifeAction::client_restart);
     h.machine_lost = true, h.length_ns = hit.for_ns;
     keep_away(hit, hit.until);
     if (!for_good) end_fault(hit, hit.until);
@@ -535,8 +535,8 @@ class Planner {
     std::int64_t t = hit.at;
     const std::int64_t round = hit.step.down_ns + hit.step.up_ns;
     for (; t < std::min(hit.until, life_.duration_ns + 1) && !error_; t += round) {
-      add(hit, t, Deed::unreachable).begins = std::exchange(begins, false);
-      add(hit, t + hit.step.down_ns, Deed::reachable);
+      add(hit, t, LifeAction::unreachable).begins = std::exchange(begins, false);
+      add(hit, t + hit.step.down_ns, LifeAction::reachable);
     }
     if (t < hit.until) t += (hit.until - t + round - 1) / round * round;  // after the end of the simulation
     keep_away(hit, t), end_fault(hit, t - hit.step.up_ns);
@@ -551,12 +551,12 @@ class Planner {
       const std::vector<std::uint32_t> batch(hit.nodes.begin() + static_cast<long>(begin),
                                              hit.nodes.begin() + static_cast<long>(end));
       if (step.deadline_ns > 0) {
-        add(t, Deed::drain, hit.step_index, hit.fault, batch).begins = true;
+        add(t, LifeAction::drain, hit.step_index, hit.fault, batch).begins = true;
         t += step.deadline_ns;
       }
-      Happening& h = add(t, Deed::client_restart, hit.step_index, hit.fault, batch);
+      Happening& h = add(t, LifeAction::client_restart, hit.step_index, hit.fault, batch);
       h.length_ns = step.down_ns, h.machine_lost = true, h.begins = step.deadline_ns == 0;
-      if (step.deadline_ns > 0) add(t + step.down_ns, Deed::eligibility, hit.step_index, hit.fault, batch);
+      if (step.deadline_ns > 0) add(t + step.down_ns, LifeAction::eligibility, hit.step_index, hit.fault, batch);
       t += step.down_ns + step.pause_ns;
     }
     keep_away(hit, t), end_fault(hit, t - step.pause_ns);

@@ -18,8 +18,8 @@ inline constexpr std::uint32_t kNoFault = ~0u;
 
 struct Happening {
   std::int64_t at_ns = 0;
-  Deed deed = Deed::gc;    ///< an event, never a fault
-  std::uint32_t step = 0;  ///< in LifeSpec::steps: its details
+  LifeAction action = LifeAction::gc;  ///< an event, never a fault
+  std::uint32_t step = 0;              ///< in LifeSpec::steps: its details
   std::uint32_t fault = kNoFault;
   bool begins = false;        ///< the fault hits what now runs on its nodes
   bool machine_lost = false;  ///< client_restart, unreachable: all tasks on the node end

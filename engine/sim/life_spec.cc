@@ -14,41 +14,41 @@ constexpr double kLatestStart = 4'102'444'800;  // 2100-01-01, so that the end a
 constexpr std::int64_t kMostTimes = 1'000'000;  // of all events and faults
 
 enum Section : unsigned { kEvents = 1, kFaults = 2, kInner = 0 };
-struct DeedRow {
-  Deed deed;
+struct ActionRow {
+  LifeAction action;
   const char* word;
   unsigned sections;
 };
-constexpr DeedRow kDeeds[] = {
-    {Deed::unreachable, "unreachable", kEvents},
-    {Deed::reachable, "reachable", kEvents},
-    {Deed::client_restart, "client-restart", kEvents},
-    {Deed::deregister, "deregister", kEvents},
-    {Deed::eligibility, "eligibility", kEvents},
-    {Deed::drain, "drain", kEvents | kFaults},
-    {Deed::register_job, "register", kEvents},
-    {Deed::update, "update", kEvents},
-    {Deed::scale, "scale", kEvents},
-    {Deed::stop, "stop", kEvents},
-    {Deed::evaluate, "evaluate", kEvents},
-    {Deed::dispatch, "dispatch", kEvents},
-    {Deed::force_periodic, "force-periodic", kEvents},
-    {Deed::alloc_stop, "alloc-stop", kEvents},
-    {Deed::promote, "promote", kEvents},
-    {Deed::fail, "fail", kEvents},
-    {Deed::pause, "pause", kEvents},
-    {Deed::resume, "resume", kEvents},
-    {Deed::configure, "configure", kEvents},
-    {Deed::gc, "gc", kEvents},
-    {Deed::leader_change, "leader-change", kEvents},
-    {Deed::report_lag, "report-lag", kInner},
-    {Deed::task_failures, "task-failures", kFaults},
-    {Deed::loss, "loss", kFaults},
-    {Deed::partition, "partition", kFaults},
-    {Deed::rolling_reboot, "rolling-reboot", kFaults},
-    {Deed::flapping, "flapping", kFaults},
-    {Deed::slow_clients, "slow-clients", kFaults},
-    {Deed::scale_curve, "scale-curve", kFaults},
+constexpr ActionRow kActions[] = {
+    {LifeAction::unreachable, "unreachable", kEvents},
+    {LifeAction::reachable, "reachable", kEvents},
+    {LifeAction::client_restart, "client-restart", kEvents},
+    {LifeAction::deregister, "deregister", kEvents},
+    {LifeAction::eligibility, "eligibility", kEvents},
+    {LifeAction::drain, "drain", kEvents | kFaults},
+    {LifeAction::register_job, "register", kEvents},
+    {LifeAction::update, "update", kEvents},
+    {LifeAction::scale, "scale", kEvents},
+    {LifeAction::stop, "stop", kEvents},
+    {LifeAction::evaluate, "evaluate", kEvents},
+    {LifeAction::dispatch, "dispatch", kEvents},
+    {LifeAction::force_periodic, "force-periodic", kEvents},
+    {LifeAction::alloc_stop, "alloc-stop", kEvents},
+    {LifeAction::promote, "promote", kEvents},
+    {LifeAction::fail, "fail", kEvents},
+    {LifeAction::pause, "pause", kEvents},
+    {LifeAction::resume, "resume", kEvents},
+    {LifeAction::configure, "configure", kEvents},
+    {LifeAction::gc, "gc", kEvents},
+    {LifeAction::leader_change, "leader-change", kEvents},
+    {LifeAction::report_lag, "report-lag", kInner},
+    {LifeAction::task_failures, "task-failures", kFaults},
+    {LifeAction::loss, "loss", kFaults},
+    {LifeAction::partition, "partition", kFaults},
+    {LifeAction::rolling_reboot, "rolling-reboot", kFaults},
+    {LifeAction::flapping, "flapping", kFaults},
+    {LifeAction::slow_clients, "slow-clients", kFaults},
+    {LifeAction::scale_curve, "scale-curve", kFaults},
 };
 
 std::int64_t ns_of(double seconds) { return std::llround(seconds * 1e9); }
@@ -118,31 +118,31 @@ void read_for(TomlSection& in, LifeStep& step, bool needed) {
 }
 
 void read_how_to_jobs(TomlSection& in, LifeStep& step) {
-  switch (step.deed) {
-    case Deed::update:
+  switch (step.action) {
+    case LifeAction::update:
       step.count = in.integer("count", -1, 0, 1'000'000);
       step.cpu_mhz = in.integer("cpu_mhz", 0, 1, kMaxAmount);
       step.memory_mb = in.integer("memory_mb", 0, 10, kMaxAmount);
       step.canary = in.integer("canary", -1, 0, 1'000'000);
       step.health = word(in, "health", {"never", "unhealthy"});
       break;
-    case Deed::scale:
+    case LifeAction::scale:
       step.group = in.text("group", step.group);
       step.count = in.integer("count", -1, 0, 50'000);
       if (!in.has("count")) in.fail("", "'count' is missing", "write count = 10");
       break;
-    case Deed::stop:
+    case LifeAction::stop:
       step.purge = in.boolean("purge", false);
       break;
-    case Deed::evaluate:
+    case LifeAction::evaluate:
       step.force_reschedule = in.boolean("force_reschedule", false);
       break;
-    case Deed::alloc_stop:
+    case LifeAction::alloc_stop:
       step.group = in.text("group", step.group);
       step.index = in.integer("index", 0, 0, 1'000'000);
       if (in.has("reschedule")) step.reschedule = in.boolean("reschedule", true);
       break;
-    case Deed::scale_curve:
+    case LifeAction::scale_curve:
       step.curve = curve_of(in, "curve", 1000);
       if (step.curve.empty()) in.fail("", "'curve' is missing", "write curve = [[0, 1.0], [3600, 2.0]]");
       break;
@@ -152,29 +152,29 @@ void read_how_to_jobs(TomlSection& in, LifeStep& step) {
 }
 
 void read_how_it_fails(TomlSection& in, LifeStep& step) {
-  switch (step.deed) {
-    case Deed::task_failures:
+  switch (step.action) {
+    case LifeAction::task_failures:
       step.fail_percent = in.number("fail_percent", 100, 0, 100);
       step.fail_after_ns = seconds(in, "after_s", 0);
       read_for(in, step, true);
       break;
-    case Deed::loss:
+    case LifeAction::loss:
       read_for(in, step, false);
       break;
-    case Deed::partition:
+    case LifeAction::partition:
       read_for(in, step, true);
       break;
-    case Deed::slow_clients:
+    case LifeAction::slow_clients:
       step.lag_ns = seconds(in, "lag_s", 5'000'000'000, 1e-3);
       read_for(in, step, true);
       break;
-    case Deed::rolling_reboot:
+    case LifeAction::rolling_reboot:
       step.batch = in.integer("batch", 1, 1, 10'000'000);
       step.pause_ns = seconds(in, "pause_s", 60'000'000'000);
       step.down_ns = seconds(in, "down_s", 60'000'000'000, 1e-3);
       step.deadline_ns = seconds(in, "drain_s", 0);
       break;
-    case Deed::flapping:
+    case LifeAction::flapping:
       step.down_ns = seconds(in, "down_s", 60'000'000'000, 1e-3);
       step.up_ns = seconds(in, "up_s", 60'000'000'000, 1e-3);
       read_for(in, step, true);
@@ -186,16 +186,16 @@ void read_how_it_fails(TomlSection& in, LifeStep& step) {
 
 /// Reads the keys of a step other than its time and its targets.
 void read_how(TomlSection& in, LifeStep& step) {
-  switch (step.deed) {
-    case Deed::client_restart:
+  switch (step.action) {
+    case LifeAction::client_restart:
       step.down_ns = seconds(in, "down_s", 0);
       step.recovered = in.boolean("recovered", true);
       break;
-    case Deed::eligibility:
+    case LifeAction::eligibility:
       step.eligible = in.boolean("eligible", false);
       if (!in.has("eligible")) in.fail("", "'eligible' is missing", "write eligible = true or false");
       break;
-    case Deed::drain:
+    case LifeAction::drain:
       step.clear = in.boolean("clear", false);
       if (step.clear) {
         step.eligible = in.boolean("mark_eligible", false);
@@ -205,7 +205,7 @@ void read_how(TomlSection& in, LifeStep& step) {
       step.ignore_system_jobs = in.boolean("ignore_system_jobs", false);
       read_for(in, step, false);
       break;
-    case Deed::configure: {
+    case LifeAction::configure: {
       step.algorithm = word(in, "algorithm", {"binpack", "spread"});
       const auto flag = [&](const char* key, std::optional<bool>& value) {
         if (in.has(key)) value = in.boolean(key, false);
@@ -226,33 +226,33 @@ LifeStep read_step(TomlReader& reader, const toml::table* table, Section section
   LifeStep step;
   step.fault = section == kFaults;
   step.line = static_cast<std::uint32_t>(in.line());
-  std::vector<std::pair<const char*, Deed>> deeds;
-  for (const DeedRow& row : kDeeds)
-    if (row.sections & section) deeds.emplace_back(row.word, row.deed);
+  std::vector<std::pair<const char*, LifeAction>> actions;
+  for (const ActionRow& row : kActions)
+    if (row.sections & section) actions.emplace_back(row.word, row.action);
   if (!in.has("do")) in.fail("", "it is not said what happens", "write do = \"...\"; bench/macro/README.md lists them");
-  step.deed = in.choice("do", Deed::gc, deeds);
+  step.action = in.choice("do", LifeAction::gc, actions);
   read_when(in, step, duration_ns);
-  switch (step.deed) {
-    case Deed::gc:
-    case Deed::leader_change:
-    case Deed::configure:
+  switch (step.action) {
+    case LifeAction::gc:
+    case LifeAction::leader_change:
+    case LifeAction::configure:
       break;
-    case Deed::update:
-    case Deed::scale:
-    case Deed::stop:
-    case Deed::evaluate:
-    case Deed::dispatch:
-    case Deed::task_failures:
-    case Deed::scale_curve:
+    case LifeAction::update:
+    case LifeAction::scale:
+    case LifeAction::stop:
+    case LifeAction::evaluate:
+    case LifeAction::dispatch:
+    case LifeAction::task_failures:
+    case LifeAction::scale_curve:
       read_job(in, step, true);
       break;
-    case Deed::register_job:
-    case Deed::force_periodic:
-    case Deed::alloc_stop:
-    case Deed::promote:
-    case Deed::fail:
-    case Deed::pause:
-    case Deed::resume:
+    case LifeAction::register_job:
+    case LifeAction::force_periodic:
+    case LifeAction::alloc_stop:
+    case LifeAction::promote:
+    case LifeAction::fail:
+    case LifeAction::pause:
+    case LifeAction::resume:
       read_job(in, step, false);
       break;
     default:
@@ -288,9 +288,9 @@ TaskTrace read_task(TomlReader& reader, const toml::table* table) {
 
 }  // namespace
 
-const char* to_text(Deed deed) {
-  for (const DeedRow& row : kDeeds)
-    if (row.deed == deed) return row.word;
+const char* to_text(LifeAction action) {
+  for (const ActionRow& row : kActions)
+    if (row.action == action) return row.word;
   return "?";
 }
 

@@ -17,8 +17,8 @@
 
 namespace berth::sim {
 
-/// Kind of a step. A fault consists of the events listed above it.
-enum class Deed : std::uint8_t {
+/// What a step does. A fault consists of the events listed above it.
+enum class LifeAction : std::uint8_t {
   // events: one row of R-CTRL-E2 to E19 each
   unreachable,
   reachable,
@@ -52,13 +52,13 @@ enum class Deed : std::uint8_t {
   slow_clients,
   scale_curve,
 };
-[[nodiscard]] const char* to_text(Deed);
+[[nodiscard]] const char* to_text(LifeAction);
 
 inline constexpr std::int64_t kForGood = -1;
 
 /// One table of [[events]] or [[faults]]. Times and lengths in ns.
 struct LifeStep {
-  Deed deed = Deed::gc;
+  LifeAction action = LifeAction::gc;
   bool fault = false;
   std::uint32_t line = 0;
 

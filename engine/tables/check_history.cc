@@ -55,7 +55,7 @@ std::vector<std::string> StateStore::check_history() {
     same("chained allocations", eval, chained[eval], of_evals[eval]);
   }
   std::vector<char> seen(current_.allocs.size());
-  for (const RowLists* lists : {&is.fresh, &is.told, &is.waiting, &is.free})
+  for (const RowLists* lists : {&is.removed, &is.reported, &is.waiting, &is.free})
     for (const AllocRow row : lists->allocs) {
       if (seen[row]++) problems.push_back(fmt::format("history: alloc row {} is to be used again twice", row));
       if (lists == &is.free && (current_.allocs.exists(row) || is.allocs[row].links != 0))

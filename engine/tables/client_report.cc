@@ -2,7 +2,7 @@
 
 namespace berth::tables {
 
-void ask_for_rows(const StateStore& store, AllocRow row, NodeRow node) {
+void prefetch_rows(const StateStore& store, AllocRow row, NodeRow node) {
   const Snapshot& state = store.current();
   const AllocTable& a = state.allocs;
   if (row >= a.size()) return;

@@ -20,7 +20,7 @@ struct ClientReport {
 // lines are prefetched in steps, each after the lines of the previous step have arrived. Nothing is changed.
 
 /// Prefetches what depends on the row numbers alone; `node` kNoRow: unknown. Call when a client is about to report.
-void ask_for_rows(const StateStore& store, AllocRow row, NodeRow node);
+void prefetch_rows(const StateStore& store, AllocRow row, NodeRow node);
 /// Prefetches what these rows refer to. Call when the report is received, before it is written with its batch.
 void ask_for_neighbours(const StateStore& store, const ClientReport& report);
 

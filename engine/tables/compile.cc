@@ -329,7 +329,7 @@ void StateStore::compile_tasks(const model::TaskGroup& spec, CompiledGroup& grou
     model::AllocatedResources others = *plain;
     for (std::size_t i = 0; i < spec.tasks.size(); ++i)
       if (group.tasks[i].cores > 0) others.tasks[spec.tasks[i].name].cpu.cpu_shares = 0;
-    group.cpu_beside_cores_mhz = model::flatten(others).cpu_mhz;
+    group.cpu_without_cores_mhz = model::flatten(others).cpu_mhz;
   }
   if (!may_hold_more) return;
   auto oversubscribed = std::make_shared<model::AllocatedResources>(*plain);

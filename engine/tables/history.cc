@@ -201,12 +201,12 @@ void StateStore::drop_shape(ShapeId shape) {
 RowLists& StateStore::removed_rows() {
   History& h = *history_;
   const std::uint64_t round = changes_ ? changes_->rounds : 0;
-  if (round != h.fresh_round) h.told.take(h.fresh);
-  h.fresh_round = round;
-  return h.fresh;
+  if (round != h.removed_round) h.reported.take(h.removed);
+  h.removed_round = round;
+  return h.removed;
 }
 
-void StateStore::ask_to_remove(AllocRow row) const {
+void StateStore::prefetch_removal(AllocRow row) const {
   const AllocTable& a = current_.allocs;
   const History::Alloc& own = history_->allocs[row];
   alloc_rows_.ask_for(row);
@@ -254,16 +254,16 @@ void StateStore::settle() {
 /// Starts the wait for snapshots and holds; true if none are left.
 bool StateStore::collect_waiting() {
   History& h = *history_;
-  if (!h.fresh.empty() && (!changes_ || changes_->rounds > h.fresh_round)) h.told.take(h.fresh);
-  if (!h.waiting.empty() || h.told.empty()) return false;
-  h.waiting.take(h.told);
+  if (!h.removed.empty() && (!changes_ || changes_->rounds > h.removed_round)) h.reported.take(h.removed);
+  if (!h.waiting.empty() || h.reported.empty()) return false;
+  h.waiting.take(h.reported);
   h.holders = current_.hold;
   current_.hold = std::make_shared<const int>(0);
   return h.holders.expired();
 }
 
-void StateStore::let_go() {
-  if (!history_ || (history_->fresh.versions.empty() && history_->told.versions.empty())) return;
+void StateStore::destroy_removed() {
+  if (!history_ || (history_->removed.versions.empty() && history_->reported.versions.empty())) return;
   const std::lock_guard lock(mutex_);
   published_.reset();
   if (collect_waiting()) drop_versions();

@@ -75,10 +75,10 @@ struct History {
   std::vector<ShapeId> free_shapes;
 
   // Rows to be reused, by the condition that they wait for.
-  RowLists fresh, told, waiting, free;  // free.allocs: descending
-  bool dropped = false;                 // the objects of versions in `waiting` are destroyed
-  std::uint64_t fresh_round = 0;        // round of Changes in which the newest of `fresh` was removed
-  std::weak_ptr<const int> holders;     // of rows in `waiting`
+  RowLists removed, reported, waiting, free;  // free.allocs: descending
+  bool dropped = false;                       // the objects of versions in `waiting` are destroyed
+  std::uint64_t removed_round = 0;            // round of Changes in which the newest of `removed` was removed
+  std::weak_ptr<const int> holders;           // of rows in `waiting`
 };
 
 }  // namespace berth::tables

@@ -100,8 +100,8 @@ struct CompiledGroup {
        has_csi_volumes = false, claims_alone = false;
   /// The resources of a placement without ports, devices or cores: flattened, and the shared shape.
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
-  std::uint64_t cores = 0;                ///< sum over all tasks
-  std::int64_t cpu_beside_cores_mhz = 0;  ///< sum over the tasks without cores; the others get their cores' speed
+  std::uint64_t cores = 0;                 ///< sum over all tasks
+  std::int64_t cpu_without_cores_mhz = 0;  ///< sum over the tasks without cores; the others get their cores' speed
   std::shared_ptr<const ResourceShape> shape, shape_oversubscribed;  ///< memory_max only with oversubscription
   ShapeId shape_id = 0, shape_oversubscribed_id = 0;
   std::vector<CompiledTask> tasks;

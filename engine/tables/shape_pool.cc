@@ -14,7 +14,7 @@ struct ShapePool::Returned {
   static void delete_all(Held* held) {
     while (held) delete std::exchange(held, held->next);
   }
-  void let_go() {
+  void destroy_removed() {
     if (owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     delete_all(head.load(std::memory_order_acquire));
     delete this;
@@ -23,7 +23,7 @@ struct ShapePool::Returned {
     held.next = head.load(std::memory_order_relaxed);
     while (!head.compare_exchange_weak(held.next, &held, std::memory_order_release, std::memory_order_relaxed)) {
     }
-    let_go();
+    destroy_removed();
   }
 };
 
@@ -58,7 +58,7 @@ ShapePool::ShapePool() : returned_(new Returned) {}
 
 ShapePool::~ShapePool() {
   for (Held* const held : free_) Returned::delete_all(held);
-  returned_->let_go();
+  returned_->destroy_removed();
 }
 
 void ShapePool::take_returned() {

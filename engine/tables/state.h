@@ -238,9 +238,9 @@ class StateStore {
   [[nodiscard]] std::vector<std::string> check_history();
   /// Destroys removed versions now if nothing holds them, instead of at the next commit with changes. Does not change
   /// when rows are reused.
-  void let_go();
-  /// Prefetches, after ask_for_rows(), what removing the row touches next. Requires a history.
-  void ask_to_remove(AllocRow row) const;
+  void destroy_removed();
+  /// Prefetches, after prefetch_rows(), what removing the row touches next. Requires a history.
+  void prefetch_removal(AllocRow row) const;
   /// While `on`, the evaluation's row is not reused. If the evaluation is removed meanwhile, the row keeps its contents
   /// except for the job. Without a history only the server removes evaluations.
   void hold_eval(StoredEvalRow row, bool on);

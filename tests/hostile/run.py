@@ -5,10 +5,10 @@
 
 A row is `CODE | MESSAGE | COMMAND`. MESSAGE is a regular expression, searched in standard error and then in standard
 output. COMMAND is a line for bash, run in an empty folder of its own; $F is the folder of fixtures, `edit` changes JSON
-(below), `interrupt` sends a signal, `fake` is a stand-in for the program that the gate measures. `{a;b;c}` in a command stands for several rows, one
-per choice; {1}, {2} in the message are what was chosen. A `!` after the code leaves the row out under a sanitizer, which
-needs more memory than the row allows. Programs start slowly there: every row is run with all commands of a choice, but of
-other choices with one, another one in each row.
+(below), `interrupt` sends a signal, `fake` is a stand-in for the program that the gate measures. `{a;b;c}` in a command
+stands for several rows, one per choice; {1}, {2} in the message are what was chosen. A `!` after the code leaves the
+row out under a sanitizer, which needs more memory than the row allows. Programs start slowly there: every row is run with
+all commands of a choice, but of other choices with one, another one in each row.
 
 Beside code and message each row must hold this: no crash and no report of a sanitizer, an error in one line, no half
 written file (*.part*) left, the fixtures unchanged, an end within a minute."""
@@ -56,7 +56,7 @@ def rows(text, sanitized):
 
 
 def edit(arguments):
-    """edit FILE POINTER JSON: the document with that value there; - as JSON removes it, + at the end of a pointer appends."""
+    """edit FILE POINTER JSON: the document with that value there; - as JSON removes it, + at the pointer's end appends."""
     path, pointer, text = arguments
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
@@ -76,9 +76,10 @@ def edit(arguments):
 
 def interrupt(arguments):
     """interrupt SIGNAL SECONDS COMMAND...: sends the signal so many seconds after the command is ready for it, however
-    slowly it starts; exits as it does."""
+    slowly it starts (within half a minute); exits as it does."""
     process = subprocess.Popen(arguments[2:])
-    while process.poll() is None:
+    limit = time.monotonic() + TIMEOUT_S / 2
+    while process.poll() is None and time.monotonic() < limit:
         with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
             caught = re.search(r"^SigCgt:\s*(\w+)", file.read(), re.M)
         if caught and int(caught.group(1), 16) >> (signal.SIGTERM - 1) & 1:

@@ -231,7 +231,7 @@ TEST(GarbageOracle, RowsOfJobsThatCameAndWentStayFew) {
     fsm::Hooks hooks;
     ASSERT_EQ(cluster.log().apply(cluster.log().next_index(), {eval}, hooks), "");
     if (n > kAtOnce) cluster.watchers().garbage().run(GcKind::jobs, {kAtOnce * kAnHour, kAtOnce * kAnHour}, now, out);
-    cluster.watchers().tell(now);
+    cluster.watchers().pass_on_changes(now);
     out.clear();
   }
   const tables::Snapshot& now = cluster.store().current();

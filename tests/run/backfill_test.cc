@@ -195,7 +195,7 @@ TEST(Backfill, StartsJobsLikeTheAlgorithmsOfTheLiterature) {
         Case{"backfill:reservations=1000", conservative}, Case{"backfill:reservations=1000:error=0.7", conservative}}) {
     const sim::Workload workload = parsed(text_of(one.queue, 220) + poisson);
     Starts starts;
-    const auto result = run_workload(workload, {.quiet = true, .beside = &starts});
+    const auto result = run_workload(workload, {.quiet = true, .extra_listener = &starts});
     ASSERT_TRUE(result) << result.error().line();
     EXPECT_EQ(result->ended, "complete");
     EXPECT_EQ(result->waits->never_placed, 0U);
@@ -237,7 +237,7 @@ TEST(Backfill, AJobWhoseKeyChangesWithANewVersionWaitsOnce) {
     for (std::size_t at = 0; (at = text.find("run_time_s", at)) != std::string::npos; at += 40)
       text.insert(at, "update_percent = 40\n");
     Idle idle;
-    const auto result = run_workload(parsed(text), {.quiet = true, .beside = &idle});
+    const auto result = run_workload(parsed(text), {.quiet = true, .extra_listener = &idle});
     ASSERT_TRUE(result) << result.error().line();
     EXPECT_EQ(result->ended, "complete");
     EXPECT_EQ(result->waits->never_placed, 0U) << queue;

@@ -129,7 +129,7 @@ TEST(Gangs, StartWholeIffASetOfRacksHasRoom) {
   for (const char* queue : {"priority", "fifo", "shortest"}) {
     const sim::Workload workload = parsed(text_of(queue));
     Oracle oracle;
-    const auto result = run_workload(workload, {.quiet = true, .beside = &oracle});
+    const auto result = run_workload(workload, {.quiet = true, .extra_listener = &oracle});
     ASSERT_TRUE(result) << result.error().line();
     EXPECT_EQ(result->ended, "complete");
     for (const char* kind : {"same", "apart", "two", "any"}) {
@@ -160,7 +160,7 @@ TEST(Gangs, DecisionsAreThoseOfOneWorker) {
 TEST(Gangs, AreHeldBackByPoliciesOnlyUntilTheirTimeIsOver) {
   for (const char* queue : {"backfill", "backfill:reservations=0", "quota:default=0.5"}) {
     Oracle oracle;
-    const auto result = run_workload(parsed(text_of(queue)), {.quiet = true, .beside = &oracle});
+    const auto result = run_workload(parsed(text_of(queue)), {.quiet = true, .extra_listener = &oracle});
     ASSERT_TRUE(result) << result.error().line();
     EXPECT_EQ(result->ended, "complete");
     EXPECT_EQ(result->retries, 0U);

@@ -51,7 +51,7 @@ std::string order_of(const std::string& queue, int workers = 1) {
   const auto workload = sim::parse_workload(text_of(queue, workers), "order.toml");
   EXPECT_TRUE(workload) << workload.error().line();
   Order order;
-  const auto result = run_workload(*workload, {.quiet = true, .beside = &order});
+  const auto result = run_workload(*workload, {.quiet = true, .extra_listener = &order});
   return result ? order.names : result.error().line();
 }
 

@@ -220,7 +220,7 @@ TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
     for (const PolicyCase& policy : policies()) {
       const sim::Workload workload = parsed(text_of(policy.queue, arrivals));
       Starts starts;
-      const auto result = run_workload(workload, {.quiet = true, .beside = &starts});
+      const auto result = run_workload(workload, {.quiet = true, .extra_listener = &starts});
       ASSERT_TRUE(result) << result.error().line();
       EXPECT_EQ(result->ended, "complete");
       EXPECT_EQ(result->placed, 250U);
@@ -384,7 +384,7 @@ struct Allocations final : server::Listener {
 TEST(Waits, UseOverTimeIsThatOfTheAllocations) {
   const sim::Workload workload = parsed(text_of("fifo", kPoisson));
   Allocations allocations;
-  const auto result = run_workload(workload, {.quiet = true, .beside = &allocations});
+  const auto result = run_workload(workload, {.quiet = true, .extra_listener = &allocations});
   ASSERT_TRUE(result) << result.error().line();
   const auto arrivals = sim::generate_inputs(workload).jobs.arrivals;
   std::int64_t last_ns = 0;  // the last start: then no job waits, and the run ends
@@ -417,7 +417,7 @@ TEST(Waits, LostWorkIsWhatEvictedAllocationsHadRun) {
   std::string text = text_of("fifo", kPoisson);
   text += "[preemption]\nbatch = true\nservice = true\n";
   Evictions evictions;
-  const auto result = run_workload(parsed(text), {.quiet = true, .beside = &evictions});
+  const auto result = run_workload(parsed(text), {.quiet = true, .extra_listener = &evictions});
   ASSERT_TRUE(result) << result.error().line();
   EXPECT_GT(evictions.lost_ns, 60 * kSecond);
   EXPECT_DOUBLE_EQ(result->waits->lost_s, static_cast<double>(evictions.lost_ns) / 1e9);
@@ -437,7 +437,7 @@ TEST(Waits, OfAJobThatGetsANewVersionCountFromItsFirstArrival) {
     text.insert(at, "update_percent = 40\n");
   const sim::Workload workload = parsed(text);
   WholeJobs whole;
-  const auto result = run_workload(workload, {.quiet = true, .beside = &whole});
+  const auto result = run_workload(workload, {.quiet = true, .extra_listener = &whole});
   ASSERT_TRUE(result) << result.error().line();
   ASSERT_EQ(result->ended, "complete");
   const std::vector<sim::JobArrival> arrivals = sim::generate_inputs(workload).jobs.arrivals;

@@ -184,7 +184,7 @@ TEST(Quotas, AWholeReplayServesJobsLikeTheRules) {
                           Case{"quota:prod=0.5:dev=0.25:borrow=0", {shares, 0, true}, false}}) {
     const sim::Workload workload = parsed(text_of(one.queue));
     Starts starts;
-    const auto result = run_workload(workload, {.quiet = true, .beside = &starts});
+    const auto result = run_workload(workload, {.quiet = true, .extra_listener = &starts});
     ASSERT_TRUE(result) << result.error().line();
     const World wanted = simulate(workload, one.rules);
     for (std::size_t i = 0; i < std::min(wanted.started.size(), starts.started.size()); ++i)

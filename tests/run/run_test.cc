@@ -62,14 +62,15 @@ std::string with_top(const std::string& keys) {
   return text.insert(text.find("[cluster]"), keys + "\n");
 }
 
-RunResult run_smoke(const char* name, const sched::EnabledSources& sources, server::Listener* beside = nullptr) {
+RunResult run_smoke(const char* name, const sched::EnabledSources& sources,
+                    server::Listener* extra_listener = nullptr) {
   const auto path = sim::find_workload(name);
   EXPECT_TRUE(path);
   auto workload = sim::read_workload(*path, "smoke");
   EXPECT_TRUE(workload) << workload.error().line();
   workload->sources = sources;
   RunOptions options{.quiet = true};
-  options.beside = beside;
+  options.extra_listener = extra_listener;
   auto result = run_workload(*workload, options);
   EXPECT_TRUE(result) << result.error().line();
   return std::move(*result);
@@ -550,7 +551,7 @@ TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
     workload->workers = workers;
     RunOptions options{.quiet = true};
     SlowAttempts slow;
-    if (workers > 3) options.beside = &slow;
+    if (workers > 3) options.extra_listener = &slow;
     const auto result = run_workload(*workload, options);
     ASSERT_TRUE(result) << result.error().line();
     EXPECT_EQ(result->parallel.lost, 0);  // no cancelled evaluations either

@@ -259,10 +259,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "[[faults]]\ntimes = 1000\ndo = \"flapping\"\npercent = 100\ndown_s = 0.001\nup_s = "
                 "0.001\nfor_s = 1000000000",
                 "more than 512 MiB"},
-        BadLife{"NoDeed", "[[events]]\nat_s = 1\n", "not said what happens"},
-        BadLife{"UnknownDeed", "[[events]]\nat_s = 1\ndo = \"explode\"", "'do' is 'explode'"},
+        BadLife{"NoAction", "[[events]]\nat_s = 1\n", "not said what happens"},
+        BadLife{"UnknownAction", "[[events]]\nat_s = 1\ndo = \"explode\"", "'do' is 'explode'"},
         BadLife{"FaultAsEvent", "[[events]]\nat_s = 1\ndo = \"loss\"\nsome = 1", "'do' is 'loss'"},
-        BadLife{"InnerDeed", "[[faults]]\nat_s = 1\ndo = \"report-lag\"\nsome = 1", "'do' is 'report-lag'"},
+        BadLife{"InnerAction", "[[faults]]\nat_s = 1\ndo = \"report-lag\"\nsome = 1", "'do' is 'report-lag'"},
         BadLife{"NoTime", "[[events]]\ndo = \"gc\"", "when it happens"},
         BadLife{"TwoTimes", "[[events]]\nat_s = 1\nevery_s = 2\ndo = \"gc\"", "more than one of 'at_s'"},
         BadLife{"AfterTheEnd", "[[events]]\nat_s = 601\ndo = \"gc\"", "'at_s' is 601"},

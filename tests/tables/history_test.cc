@@ -143,7 +143,7 @@ TEST(History, RowsStayFewHoweverManyCameAndWent) {
     churn.go(false);
     if (churn.lives.size() > kAtOnce) churn.go(true);
     churn.changes.clear();
-    if (i % 2 == 0) churn.store.let_go();
+    if (i % 2 == 0) churn.store.destroy_removed();
     if (i % 100 == 0) {
       ASSERT_EQ(churn.store.check_history(), std::vector<std::string>());
       ASSERT_EQ(check_tables(churn.store), std::vector<std::string>());
@@ -212,7 +212,7 @@ TEST(History, SnapshotsShowWhatTheyShowed) {
       if (random() % 2) churn.go(false);
       if (churn.lives.size() > 8) churn.go(true);
       if (random() % 3 == 0) churn.changes.clear();
-      if (random() % 2) churn.store.let_go();
+      if (random() % 2) churn.store.destroy_removed();
       if (random() % 8 == 0) {
         const SnapshotRef snapshot = churn.store.snapshot();
         held.emplace_back(snapshot, shown(snapshot));
@@ -254,10 +254,10 @@ TEST(History, VersionsGoAtOnceUnlessSomebodyHoldsThem) {
     RowHold hold;
     if (held) hold = churn.store.hold_rows();
     churn.go(true);
-    churn.store.let_go();
+    churn.store.destroy_removed();
     EXPECT_NE(churn.store.current().jobs.versions[row], nullptr) << "nobody was told";
     churn.changes.clear();
-    churn.store.let_go();
+    churn.store.destroy_removed();
     EXPECT_EQ(churn.store.current().jobs.versions[row] == nullptr, !held);
     EXPECT_EQ(churn.store.check_history(), std::vector<std::string>());
   }

@@ -94,7 +94,7 @@ void LifeLedger::note(tables::JobKeyRow job, const std::string& type, const plan
   for (const plan::PlannedAlloc& alloc : plan.allocs)
     if (alloc.previous != kNoRow && !alloc.keeps_name) renamed.insert(job);
   if (const tables::VersionRow current = after.jobs.keys[job].current;
-      current != kNoRow && after.jobs.versions[current]->type != model::parse_job_type(type))
+      !plan.allocs.empty() && current != kNoRow && after.jobs.versions[current]->type != model::parse_job_type(type))
     renamed.insert(job);
   if (applied.refresh_index != 0) refused.insert(job), once_refused.insert(job);
   exceptions.note(plan, after);

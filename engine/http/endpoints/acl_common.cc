@@ -49,7 +49,7 @@ void acl_written(Simulation& simulation, StoreTable table, std::uint64_t index, 
   simulation.stores().touch(table, index);
   std::vector<StoreEvent> events;
   events.push_back(std::move(event));
-  simulation.stores().tell(index, type, std::move(events));
+  simulation.stores().publish(index, type, std::move(events));
 }
 
 void send_values(Simulation& simulation, const Request& request, Reply& reply, std::vector<json::Value> values,

@@ -8,7 +8,7 @@ void Stores::variable_written(const Variable& variable, std::uint64_t index, boo
   touch(StoreTable::variables, index);
   StoreEvent event{"Variable", variable.path, variable.name_space, {}, json::Value::object()};
   event.payload.set("Metadata", variable_json(variable, false, true)), event.payload.set("Deleted", deleted);
-  tell(index, "VariableUpdated", {std::move(event)});
+  publish(index, "VariableUpdated", {std::move(event)});
 }
 
 void Stores::run_due(std::int64_t now, const std::function<std::uint64_t()>& next_index) {
@@ -35,7 +35,7 @@ void Stores::collect(std::int64_t now, const std::function<std::uint64_t()>& nex
     payload.set("ACLToken", std::move(shown));
     events.push_back({"ACLToken", token->accessor, "", {}, std::move(payload)});
   }
-  tell(index, "ACLTokenDeleted", std::move(events));
+  publish(index, "ACLTokenDeleted", std::move(events));
 }
 
 std::function<json::Value()> Stores::copy() const {

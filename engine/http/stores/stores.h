@@ -3,7 +3,7 @@
 //
 //   index       every write uses one index of the cluster's log (R-STORE-48), drawn with Simulation::take_index()
 //   tables      touch() records that a write changed a table, so that long polls on it are checked (R-API-50)
-//   events      tell() passes writes to the event stream
+//   events      publish() passes writes to the event stream
 //   memory      has_room() must be checked before a growing write: all stores together have at most `bytes_most`
 // Threads: the simulation's.
 #pragma once
@@ -41,7 +41,7 @@ class Stores {
   using Listener = std::function<void(std::uint64_t index, const char* type, std::vector<StoreEvent> events)>;
   void listen(Listener listener) { listener_ = std::move(listener); }
   /// `type`: of the entry; a string literal.
-  void tell(std::uint64_t index, const char* type, std::vector<StoreEvent> events) const {
+  void publish(std::uint64_t index, const char* type, std::vector<StoreEvent> events) const {
     if (listener_) listener_(index, type, std::move(events));
   }
   /// A variable was written or deleted (R-STORE-49).

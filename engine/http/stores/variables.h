@@ -87,11 +87,11 @@ class Variables {
   /// Time of the next timer.
   [[nodiscard]] std::int64_t next_due() const { return timers_.empty() ? kNever : timers_.begin()->at; }
   /// Ends the timers due at `now`, one lock after the other; those of variables without a lock by now write nothing.
-  /// `next_index` draws the index of an entry, and `tell` receives what it wrote.
-  template <class NextIndex, class Tell>
-  void run_due(std::int64_t now, NextIndex next_index, Tell tell) {
+  /// `next_index` draws the index of an entry, and `publish` receives what it wrote.
+  template <class NextIndex, class Publish>
+  void run_due(std::int64_t now, NextIndex next_index, Publish publish) {
     while (next_due() <= now)
-      if (const VariableRef held = end_timer()) tell(write_unlocked(*held, next_index()));
+      if (const VariableRef held = end_timer()) publish(write_unlocked(*held, next_index()));
   }
 
   /// Assigns all variables to another root key, without changing indexes.

@@ -68,10 +68,10 @@ class Connection::Answering final : public Exchange {
   void answer(Head head, std::string body) override {
     const std::size_t bytes = body.size();
     auto piece = std::make_shared<Piece>(Piece{std::move(body), nullptr, 0, Charge(budget_, bytes)});
-    tell([head = std::move(head), piece](Connection& to) { to.answer(head, std::move(*piece)); });
+    post([head = std::move(head), piece](Connection& to) { to.answer(head, std::move(*piece)); });
   }
   void begin(Head head, std::function<void()> wants_more) override {
-    tell([head = std::move(head), wants_more = std::move(wants_more)](Connection& to) mutable {
+    post([head = std::move(head), wants_more = std::move(wants_more)](Connection& to) mutable {
       to.begin(head, std::move(wants_more));
     });
   }
@@ -85,16 +85,16 @@ class Connection::Answering final : public Exchange {
     send(std::make_shared<Piece>(Piece{"", std::move(text), bytes, {}}));
   }
   void finish() override {
-    tell([](Connection& to) { to.finish(); });
+    post([](Connection& to) { to.finish(); });
   }
   void close_websocket(std::uint16_t code, std::string reason) override {
-    tell([code, reason = std::move(reason)](Connection& to) { to.close_websocket(code, reason); });
+    post([code, reason = std::move(reason)](Connection& to) { to.close_websocket(code, reason); });
   }
   void watch() override {
-    tell([](Connection& to) { to.watch(); });
+    post([](Connection& to) { to.watch(); });
   }
   void abort() override {
-    tell([](Connection& to) { to.close(); });
+    post([](Connection& to) { to.close(); });
   }
 
   void sent(std::size_t bytes) { queued_.fetch_sub(bytes, std::memory_order_acq_rel); }
@@ -107,10 +107,10 @@ class Connection::Answering final : public Exchange {
  private:
   void send(std::shared_ptr<Piece> piece) {
     queued_.fetch_add(piece->raw, std::memory_order_acq_rel);
-    tell([piece = std::move(piece)](Connection& to) { to.write(std::move(*piece)); });
+    post([piece = std::move(piece)](Connection& to) { to.write(std::move(*piece)); });
   }
   template <class What>
-  void tell(What what) {
+  void post(What what) {
     asio::post(executor_, [self = shared_from_this(), this, what = std::move(what)]() mutable {
       if (const auto connection = connection_) what(*connection);
     });

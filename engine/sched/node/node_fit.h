@@ -23,7 +23,7 @@ class NodeFit : public FitParts {
   void decide_evicting(tables::NodeRow row, const GroupView& view, Cell& cell);
   /// True if amounts alone do not decide the group's fit on most nodes.
   [[nodiscard]] bool is_expensive(const tables::CompiledGroup& group) const {
-    return !tables::serves(kPorts, needs_of(group)) && !cores_tell(*this, group);
+    return !tables::serves(kPorts, needs_of(group)) && !cores_decide(*this, group);
   }
   [[nodiscard]] PortFit::ByProfile ports_by_profile(const tables::CompiledGroup& group) {
     return attempt.by_amounts() && !is_expensive(group) ? ports.by_profile(group) : PortFit::ByProfile{};

@@ -19,7 +19,7 @@ PlainFit fit_with_cores(const tables::NodeCapacity& capacity, const tables::Node
   if (offer.too_few) return PlainFit{{}, kDimensionCores};
   base::wrap_add_to(
       with.cpu_mhz,
-      base::wrap_sub(base::wrap_add(group.cpu_beside_cores_mhz, static_cast<std::int64_t>(offer.mhz)), group.cpu_mhz));
+      base::wrap_sub(base::wrap_add(group.cpu_without_cores_mhz, static_cast<std::int64_t>(offer.mhz)), group.cpu_mhz));
   PlainFit fit = plain_fit(capacity, use, with, group);
   // R-RANK-535: checked after cpu and before memory.
   if (offer.exceeds && fit.dimension != kDimensionMaxAllocs && fit.dimension != kDimensionCpu)
@@ -51,7 +51,7 @@ std::optional<CoreTable::Gift> free_cores(const tables::Snapshot& state, NodeRow
   return table.give(taken, count);
 }
 
-bool cores_tell(const FitParts& parts, const CompiledGroup& group) {
+bool cores_decide(const FitParts& parts, const CompiledGroup& group) {
   return group.has_cores && tables::serves(kFreeCores, parts.needs_of(group)) && parts.attempt.by_amounts() &&
          !parts.scratch.strategy_fit;
 }
@@ -84,7 +84,7 @@ std::optional<PlainFit> fit_untouched_by_cores(FitParts& parts, NodeRow row, con
 }
 
 bool decide_by_free_cores(FitParts& parts, NodeRow row, const GroupView& v, Cell& cell) {
-  if (!cores_tell(parts, *v.group)) return false;
+  if (!cores_decide(parts, *v.group)) return false;
   const std::optional<PlainFit> fit = fit_by_cores(parts, row, *v.group);
   if (fit) parts.decide_by(*fit, row, *v.group, nullptr, cell);
   return fit.has_value();

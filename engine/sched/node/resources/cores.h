@@ -13,7 +13,7 @@ namespace berth::sched {
                                                                 std::uint64_t count,
                                                                 std::span<const std::uint16_t> more = {});
 /// True if the free cores can decide the fit of such a group.
-[[nodiscard]] bool cores_tell(const FitParts& parts, const tables::CompiledGroup& group);
+[[nodiscard]] bool cores_decide(const FitParts& parts, const tables::CompiledGroup& group);
 /// The fit by amounts of a group that requests cores, with the speed of the cores that it would get on the node; an
 /// option needs nothing else of them. nullopt: an option has to be built.
 [[nodiscard]] std::optional<PlainFit> fit_by_cores(FitParts& parts, tables::NodeRow row,
