@@ -13,7 +13,6 @@ namespace {
 bool is_multiregion(const model::Job& job) { return !job.multiregion->is_null(); }
 
 /// Order K (R-RECON-7).
-/// Order K (R-RECON-7).
 bool before(const AllocFacts& a, const AllocFacts& b) {
   return a.name_index != b.name_index ? a.name_index < b.name_index : a.alloc.id_before(b.alloc);
 }

@@ -397,6 +397,13 @@ TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
   EXPECT_FALSE(early.fits(0));
 }
 
+/// An allocation of a random test, by its row.
+struct Held {
+  tables::NodeRow node;
+  std::shared_ptr<const tables::ResourceShape> shape;
+  bool live = true;
+};
+
 /// Updates in place: the columns decide where they can, with the same verdicts as the rules (R-CTRL-611 to 613).
 TEST_F(Apply, AgreesWithTheRulesOnUpdates) {
   constexpr tables::NodeRow kNodes = 6;
@@ -407,11 +414,6 @@ TEST_F(Apply, AgreesWithTheRulesOnUpdates) {
     auto resources = std::make_shared<model::AllocatedResources>();
     resources->tasks["t"].cpu.cpu_shares = 50 + static_cast<std::int64_t>(random() % 200);
     return tables::make_shape(resources);
-  };
-  struct Held {
-    tables::NodeRow node;
-    std::shared_ptr<const tables::ResourceShape> shape;
-    bool live = true;
   };
   std::vector<Held> held;
   network::NetworkIndex index;
@@ -498,11 +500,6 @@ TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
     for (const model::Node& node : nodes) store_.begin_commit().upsert_node(node);
     plan_.job = job_ = store_.upsert_job(job_of("a"), true);
     store_.set_index(10);
-    struct Held {
-      tables::NodeRow node;
-      std::shared_ptr<const tables::ResourceShape> shape;
-      bool live = true;
-    };
     std::vector<Held> held;
     network::NetworkIndex index;
     for (int step = 0; step < 60; ++step) {
