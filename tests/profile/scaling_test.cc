@@ -106,7 +106,7 @@ TEST(Scaling, MeasuresBothNumbersOfWorkersAndPredictsTheRest) {
   ASSERT_EQ(scaling->model.size(), 4U);
   EXPECT_EQ(scaling->model[3].workers, 64);
   EXPECT_EQ(scaling->model[3].measured_s, 0);
-  EXPECT_LE(scaling->model[3].busy, 1);
+  EXPECT_LE(scaling->model[3].busy, 1 + 1e-9);  // a product of a rate and a time, each rounded
   // A plan writes its allocations and the use of their nodes; its evaluation's status is written afterwards.
   EXPECT_GT(scaling->counted, 0U);
   EXPECT_GT(scaling->by_plans.allocs.lines, scaling->counted);
