@@ -3,6 +3,7 @@
 // tables compared with tables loaded again). Also simulations of whole clusters with clients and watchers. `berth
 // conform --seed N` prints those of a seed, event by event; `--lives 10000` runs more of them.
 #include "conform/life/cluster_life.h"
+#include "conform/life/life_part.h"
 
 #include <gtest/gtest.h>
 
@@ -93,6 +94,37 @@ TEST(Lives, FindAStaleFactThatIsPlanted) {
   EXPECT_GE(of_servers, 5U);
   EXPECT_GE(of_clusters, 5U);
 }
+
+/// The same, but only after a node went down, left or was drained.
+void plant_after_a_change_of_nodes(server::Server& server) {
+  const tables::NodeTable& nodes = server.store().current().nodes;
+  for (tables::NodeRow row = 0; row < nodes.size(); ++row)
+    if (!nodes.exists(row) || !nodes.ready(row)) return plant_stale_verdicts(server);
+}
+
+TEST(Lives, ShrinkToTheSmallestPartThatBreaksAnInvariant) {
+  const LifeKind kinds[] = {run_life, [](const LifeOptions& options) { return run_cluster_life(options); }};
+  for (const LifeKind& run : kinds) {
+    LifeOptions options{.steps = 14, .before_evaluation = plant_after_a_change_of_nodes};
+    LifeReport whole;
+    for (options.seed = 0; whole.problems.empty() || whole.steps < 8;) {  // one that breaks late
+      ASSERT_LT(++options.seed, 50U);
+      whole = run(options);
+    }
+    const SmallestLife smallest = smallest_life(run, options, whole);
+    const std::vector<int>& steps = *smallest.options.only_steps;
+    EXPECT_LE(steps.size(), 4U);
+    EXPECT_LE(smallest.options.only_nodes->size(), 3U);
+    EXPECT_EQ(smallest.report.problems, run(smallest.options).problems);
+    EXPECT_NE(to_text(smallest, "server", whole).find("  broken: " + smallest.report.problems.front()),
+              std::string::npos);
+    for (std::size_t i = 0; steps.size() > 1 && i < steps.size(); ++i) {
+      LifeOptions smaller = smallest.options;
+      smaller.only_steps->erase(smaller.only_steps->begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_EQ(run(smaller).problems, std::vector<std::string>()) << "step " << steps[i] << " can be left out";
+    }
+  }
+}
 #endif
 
 TEST(Lives, DoNotDependOnTheSources) {
@@ -111,6 +143,21 @@ TEST(Lives, DoNotDependOnTheSources) {
     for (const std::string& problem : life.problems) ADD_FAILURE() << problem;
     EXPECT_EQ(life.events, by_all);
     EXPECT_EQ(run_cluster_life(options).digest, digest);
+  }
+}
+
+TEST(Lives, StepsThatAreLeftDrawTheSame) {
+  for (const std::uint64_t seed : {11, 12, 13}) {
+    LifeOptions options{.seed = seed};
+    const std::vector<std::string> whole = run_life(options).events, of_cluster = run_cluster_life(options).events;
+    options.only_steps = steps_of(options);
+    EXPECT_EQ(run_life(options).events, whole);
+    EXPECT_EQ(run_cluster_life(options).events, of_cluster);
+    // Without the last step, all before it is the same.
+    options.only_steps->pop_back();
+    const std::vector<std::string> shorter = run_life(options).events;
+    ASSERT_LE(shorter.size(), whole.size());
+    EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), whole.begin())) << "seed " << seed;
   }
 }
 

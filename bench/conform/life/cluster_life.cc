@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conform/life/life_draw.h"
+#include "conform/life/life_part.h"
 #include "conform/life/life_queue.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
@@ -49,16 +50,17 @@ living::Config config_of(const LifeOptions& options, bool object_reports) {
 
 class ClusterLife final : public living::Listener {
  public:
-  ClusterLife(const LifeOptions& options, bool object_reports)
-      : steps_(options.steps),
-        max_evaluations_(options.max_evaluations),
-        before_evaluation_(options.before_evaluation),
+  ClusterLife(const LifeOptions& options, StepDraws draws, bool object_reports)
+      : options_(options),
+        step_draws_(std::move(draws)),
         draw_(options.seed, "cluster life"),
         cluster_(config_of(options, object_reports), this),
         ways_(options.seed, cluster_.server(),
               [this](std::string text) { report_.problems.push_back(std::move(text)); }) {
     model::ClusterState state = draw_cluster(draw_);
+    report_.nodes = state.nodes.size();
     large_ = state.nodes.size() >= 20;
+    leave_out_nodes(options_, state.nodes);
     for (model::Node& node : state.nodes) machines_.push_back(std::move(node));
     state.nodes.clear();
     cluster_.load(state);
@@ -67,7 +69,9 @@ class ClusterLife final : public living::Listener {
   }
 
   ClusterLifeReport run() {
-    for (int step = 0; step < steps_ && goes_on(); ++step) {
+    for (const int step : steps_of(options_)) {
+      if (!goes_on() || !step_draws_.begin(step, draw_)) break;
+      ++report_.steps;
       wait(static_cast<std::int64_t>(draw_.below(draw_.chance(8) ? 400'000 : 15'000)) * (kSecond / 1000));
       happen();
     }
@@ -78,6 +82,8 @@ class ClusterLife final : public living::Listener {
     report_.state = cluster_.server().log().state();
     return std::move(report_);
   }
+  /// After run().
+  [[nodiscard]] const StepDraws& step_draws() const { return step_draws_; }
 
  private:
   // --- events ---
@@ -108,7 +114,8 @@ class ClusterLife final : public living::Listener {
   }
   void wait(std::int64_t ns) {
     if (report_.cut) return;
-    report_.cut = !cluster_.run_until(cluster_.now() + ns, [this] { return report_.evaluations >= max_evaluations_; });
+    report_.cut =
+        !cluster_.run_until(cluster_.now() + ns, [this] { return report_.evaluations >= options_.max_evaluations; });
   }
   void settle();
   void attempt(server::Lane& lane) override;
@@ -127,9 +134,8 @@ class ClusterLife final : public living::Listener {
 
   ClusterLifeReport report_;
   LifeLedger ledger_;
-  int steps_;
-  std::uint64_t max_evaluations_;
-  std::function<void(server::Server&)> before_evaluation_;
+  LifeOptions options_;
+  StepDraws step_draws_;
   bool large_ = false;
   Draw draw_;
   std::vector<model::Node> machines_;  // present form, including removed ones
@@ -355,7 +361,7 @@ void ClusterLife::change_configuration() {
 void ClusterLife::attempt(server::Lane& lane) {
   if (lane.attempts > 1) return;
   ++report_.evaluations;
-  if (before_evaluation_) before_evaluation_(cluster_.server());
+  if (options_.before_evaluation) options_.before_evaluation(cluster_.server());
   ways_.check(cluster_.state(), lane.facts, stored_eval(cluster_.state(), *lane.record));
 }
 
@@ -384,7 +390,9 @@ void ClusterLife::settle() {
 }  // namespace
 
 ClusterLifeReport run_cluster_life(const LifeOptions& options, bool object_reports) {
-  return ClusterLife(options, object_reports).run();
+  return run_or_part(options, [&](const LifeOptions& of, StepDraws draws) {
+    return ClusterLife(of, std::move(draws), object_reports);
+  });
 }
 
 }  // namespace berth::conform

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conform/life/life_events.h"
+#include "conform/life/life_part.h"
 #include "conform/life/life_queue.h"
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
@@ -22,25 +23,31 @@ using tables::kNoRow;
 /// One simulation: draws events, lets the server work, and checks.
 class Life final : public LifeWatch {
  public:
-  explicit Life(const LifeOptions& options)
+  Life(const LifeOptions& options, StepDraws draws)
       : options_(options),
+        step_draws_(std::move(draws)),
         draw_(options.seed, "life"),
-        server_(draw_cluster(draw_), options, *this),
+        server_(first_cluster(), options, *this),
         events_(draw_, server_, *this),
         ways_(options.seed, server_.server(), [this](std::string text) { problem(std::move(text)); }) {
     tell(fmt::format("{} nodes", server_.state().nodes.size()));
   }
 
   LifeReport run() {
-    for (int step = 0; step < options_.steps && !has_problems(); ++step) {
+    for (const int step : steps_of(options_)) {
+      if (has_problems() || !step_draws_.begin(step, draw_)) break;
+      ++report_.steps;
       server_.wait(static_cast<std::int64_t>(1 + draw_.below(40)) * kSecond);
-      events_.happen();
+      events_.happen(step < 2);
       server_.evaluate_all();
       if (!has_problems()) report_.at_rest += check_rest(server_, ledger_, events_.any_job(), *this);
     }
     report_.twice = ways_.twice();
     return std::move(report_);
   }
+
+  /// After run().
+  [[nodiscard]] const StepDraws& step_draws() const { return step_draws_; }
 
   void tell(std::string event) override { report_.events.push_back(std::move(event)); }
   void problem(std::string text) override { report_.problems.push_back(std::move(text)); }
@@ -69,7 +76,15 @@ class Life final : public LifeWatch {
   void evaluated(const server::EvalRecord& eval) override { ledger_.settle(eval); }
 
  private:
+  model::ClusterState first_cluster() {
+    model::ClusterState state = draw_cluster(draw_);
+    report_.nodes = state.nodes.size();
+    leave_out_nodes(options_, state.nodes);
+    return state;
+  }
+
   LifeOptions options_;
+  StepDraws step_draws_;
   LifeReport report_;
   LifeLedger ledger_;
   model::ClusterState before_;  // state before the present commit; only for on_commit
@@ -111,6 +126,8 @@ void LifeReport::count(const plan::PlanRows& plan, const plan::ApplyResult& appl
   refused_plans += !applied.rejected_nodes.empty();
 }
 
-LifeReport run_life(const LifeOptions& options) { return Life(options).run(); }
+LifeReport run_life(const LifeOptions& options) {
+  return run_or_part(options, [](const LifeOptions& of, StepDraws draws) { return Life(of, std::move(draws)); });
+}
 
 }  // namespace berth::conform

@@ -9,11 +9,13 @@
 //   life_server.h   the server and its driver; life_queue.h: contents of its queues
 //   life_ways.h     the same evaluation in other ways
 //   life_rest.h     checks at rest; invariants are in living/invariants.h
+//   life_part.h     a simulation without some of its nodes and steps; the smallest part that breaks an invariant
 //   cluster_life.h  the other kind: with clients, drainer and deployment watcher
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,8 @@ struct CommittedPlan {
 struct LifeOptions {
   std::uint64_t seed = 1;
   int steps = 12;
+  /// Numbers of the steps and of the first nodes that are kept, ascending; the rest is left out. Unset: all.
+  std::optional<std::vector<int>> only_steps, only_nodes;
   /// A simulation of a whole cluster ends early after that many evaluations, because a system job whose tasks fail at
   /// once is replaced at every report, ten thousands of times.
   std::uint64_t max_evaluations = 2'000;
@@ -59,6 +63,8 @@ struct LifeReport {
                 deployments = 0;
   std::uint64_t at_rest = 0;          ///< jobs found at rest with complete counts
   std::uint64_t twice = 0;            ///< evaluations also decided on freshly loaded tables
+  std::uint64_t steps = 0;            ///< begun
+  std::uint64_t nodes = 0;            ///< of the first cluster, with those left out
   bool cut = false;                   ///< ended early, by LifeOptions::max_evaluations
   std::vector<std::string> events;    ///< one line each
   std::vector<std::string> problems;  ///< the simulation ends at the first step with problems

@@ -25,9 +25,9 @@ constexpr JobName kJobs[] = {
 
 }  // namespace
 
-void LifeEvents::happen() {
+void LifeEvents::happen(bool registers) {
   const std::uint64_t kind = draw_.below(100);
-  if (++happened_ <= 2 || kind < 22) return register_job();
+  if (registers || kind < 22) return register_job();
   if (kind < 25) return deregister_job();
   if (kind < 60) {
     for (NodeRow node = 0; node < server_.state().nodes.size(); ++node)

@@ -15,8 +15,8 @@ class LifeEvents {
  public:
   LifeEvents(Draw& draw, LifeServer& server, LifeWatch& watch) : draw_(draw), server_(server), watch_(watch) {}
 
-  /// Makes one event, or one per node's client. The first two are registrations.
-  void happen();
+  /// Makes one event, or one per node's client; `registers`: a registration.
+  void happen(bool registers);
   /// An event between a plan and its commit: one of its nodes goes down or leaves.
   void interfere(const sched::EvalResult& result);
   /// A stored job; null if there is none.
@@ -47,7 +47,7 @@ class LifeEvents {
   Draw& draw_;
   LifeServer& server_;
   LifeWatch& watch_;
-  std::uint64_t happened_ = 0, joined_ = 0;
+  std::uint64_t joined_ = 0;
   std::vector<model::Node> left_;  // nodes that have left and may return
 };
 
