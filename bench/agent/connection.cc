@@ -55,7 +55,7 @@ std::string remedy_for(CURLcode code) {
     case CURLE_SSL_CONNECT_ERROR:
       return "set NOMAD_CACERT, NOMAD_CLIENT_CERT and NOMAD_CLIENT_KEY as for the nomad command";
     default:
-      return "check NOMAD_ADDR";
+      return "check that this is the address of an agent of Nomad";
   }
 }
 
@@ -168,9 +168,9 @@ struct Connection::State {
     if (too_large)
       return tl::unexpected(InputError{settings.address, path, "answers more than " + io::size_words(io::read_limit()),
                                        "--max-input 4G allows more"});
-    return tl::unexpected(InputError{settings.address, path,
-                                     error[0] ? base::shown(error.data()) : std::string(curl_easy_strerror(code)),
-                                     remedy_for(code)});
+    return tl::unexpected(InputError{
+        settings.address, path, error[0] ? base::printable(error.data(), false) : std::string(curl_easy_strerror(code)),
+        remedy_for(code)});
   }
 
   template <class T>

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "base/text.h"
+#include "base/printable.h"
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "run/progress.h"
@@ -19,12 +19,14 @@ namespace {
 constexpr int kPageEntries = 1000;
 /// Most passes over the lists until nothing has changed. Each pass reads only what changed since the previous one.
 constexpr int kPassesMax = 6;
+constexpr const char* kCheckAgent = "check that this is an agent of Nomad";
 
 /// A list of the agent, and how to read the objects of its entries.
 struct List {
-  std::string path;  ///< with its query
-  const char* what;  ///< in messages
-  bool required;     ///< false: older servers may lack it
+  std::string path;      ///< with its query
+  const char* what;      ///< in messages
+  bool required;         ///< false: older servers may lack it
+  bool has_ids = false;  ///< each entry has an ID, by which the object is read
 };
 
 /// Reads one agent's cluster: stores the newest body of every answer by its path.
@@ -34,8 +36,8 @@ class Reading {
       : connection_(connection), options_(options), progress_("requests", 0, options.quiet) {}
 
   Result<void> read() {
-    static const List kNodes{"/v1/nodes", "nodes", true}, kJobs{"/v1/jobs?namespace=*", "jobs", true},
-        kAllocs{"/v1/allocations?namespace=*&task_states=false", "allocations", true};
+    static const List kNodes{"/v1/nodes", "nodes", true, true}, kJobs{"/v1/jobs?namespace=*", "jobs", true, true},
+        kAllocs{"/v1/allocations?namespace=*&task_states=false", "allocations", true, true};
     // Lists that contain full objects.
     static const std::vector<List> kWhole = {
         {"/v1/node/pools", "node pools", false},
@@ -44,9 +46,9 @@ class Reading {
         {"/v1/evaluations?namespace=*", "evaluations", true},
         {"/v1/deployments?namespace=*", "deployments", true},
         {"/v1/volumes/claims?namespace=*", "volume claims", false}};
-    static const List kHostVolumes{"/v1/volumes?type=host&namespace=*", "host volumes", false},
-        kCsiVolumes{"/v1/volumes?type=csi&namespace=*", "CSI volumes", false},
-        kPlugins{"/v1/plugins?type=csi", "CSI plugins", false};
+    static const List kHostVolumes{"/v1/volumes?type=host&namespace=*", "host volumes", false, true},
+        kCsiVolumes{"/v1/volumes?type=csi&namespace=*", "CSI volumes", false, true},
+        kPlugins{"/v1/plugins?type=csi", "CSI plugins", false, true};
 
     for (pass_ = 1; pass_ <= kPassesMax; ++pass_) {
       changed_ = 0;
@@ -119,7 +121,7 @@ class Reading {
           list)
         continue;  // entries of objects that were read in full
       const std::string name = connection_.address() + path;
-      auto answer = io::parse_json(body, name);
+      auto answer = parsed(body, path);
       if (!answer) return tl::unexpected(answer.error());
       if (auto done = importer.add_answer(path, std::move(*answer), name); !done) return done;
       body.clear(), body.shrink_to_fit();
@@ -147,11 +149,20 @@ class Reading {
   /// One line for an answer that is none.
   tl::unexpected<InputError> refused(const std::string& path, const Answer& answer) const {
     const std::string text = answer.body.substr(0, answer.body.find('\n')).substr(0, 200);
-    const bool denied = answer.status == 401 || answer.status == 403;
-    return error(path, fmt::format("answers {}{}{}", answer.status, text.empty() ? "" : ": ", base::shown(text)),
-                 denied
-                     ? "set NOMAD_TOKEN to a token that may read nodes, jobs, volumes and the scheduler configuration"
-                     : "check that this is an agent of Nomad, and its log");
+    const char* remedy = "check that this is an agent of Nomad, and its log";
+    if (answer.status == 401 || answer.status == 403)
+      remedy = "set NOMAD_TOKEN to a token that may read nodes, jobs, volumes and the scheduler configuration";
+    if (answer.status == 429) remedy = "--rate 10 sends fewer requests a second";
+    return error(path,
+                 fmt::format("answers {}{}{}", answer.status, text.empty() ? "" : ": ", base::printable(text, false)),
+                 remedy);
+  }
+
+  Result<json::Value> parsed(const std::string& body, const std::string& path) const {
+    auto value = io::parse_json(body, connection_.address());
+    if (value) return value;
+    const InputError& fault = value.error();
+    return error(path + (fault.place.empty() ? "" : ":" + fault.place), fault.problem, kCheckAgent);
   }
 
   Result<Answer> ask(const std::string& path) {
@@ -193,21 +204,23 @@ class Reading {
       }
       list_bytes += answer->body.size();
       if (list_bytes > io::read_limit()) return too_large(path);
-      auto page = io::parse_json(answer->body, connection_.address() + path);
+      auto page = parsed(answer->body, path);
       if (!page) return tl::unexpected(page.error());
       is_list = page->is_array();
       if (!is_list && !page->is_object() && !page->is_null())
-        return error(path, std::string("expected ") + list.what + ", got " + page->kind(),
-                     "check that this is an agent of Nomad");
+        return error(path, std::string("expected ") + list.what + ", got " + page->kind(), kCheckAgent);
       if (is_list)
-        for (json::Value& entry : page->items()) each(entry), all.push_back(std::move(entry));
+        for (json::Value& entry : page->items()) {
+          if (list.has_ids && !entry["ID"].is_string())
+            return error(path, std::string("lists ") + list.what + " without an ID", kCheckAgent);
+          each(entry), all.push_back(std::move(entry));
+        }
       else
         all.assign(1, std::move(*page));
       token = is_list ? std::move(answer->next_token) : "";
       if (!token.empty() && page->size() == 0)  // else a list without an end would take no memory
-        return error(path, "names a further page after an empty one", "check that this is an agent of Nomad");
-      if (!token.empty() && !tokens.insert(token).second)
-        return error(path, "names the same page twice", "check that this is an agent of Nomad");
+        return error(path, "names a further page after an empty one", kCheckAgent);
+      if (!token.empty() && !tokens.insert(token).second) return error(path, "names the same page twice", kCheckAgent);
     } while (!token.empty());
     std::string text = is_list ? json::to_text(json::Value(std::move(all))) : json::to_text(all[0]);
     const auto before = bodies_.find(list.path);
@@ -222,6 +235,9 @@ class Reading {
     if (!answer) return tl::unexpected(answer.error());
     if (answer->status == 404) {
       bodies_.erase(path);
+      // A node that is still listed is read again. Without it the cluster would look smaller than it is.
+      if (path.starts_with("/v1/node/") && std::count(path.begin(), path.end(), '/') == 3)
+        versions_.erase({"node", path.substr(9)});
       return {};
     }
     if (answer->status != 200) return refused(path, *answer);

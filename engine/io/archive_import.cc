@@ -5,7 +5,7 @@
 
 #include "io/cluster_parts.h"
 #include "io/files.h"
-#include "io/json_parse.h"
+#include "io/json_tree.h"
 #include "io/unpacked.h"
 
 namespace berth::io {
@@ -27,6 +27,18 @@ std::string without_capture(const std::string& path) {
 
 }  // namespace
 
+bool is_capture(const std::string& path) { return without_capture(path) != path; }
+
+bool begins_like_json(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  return begin != text.npos && (text[begin] == '{' || text[begin] == '[');
+}
+
+std::string others_note(const std::string& path, std::size_t count, const std::string& first) {
+  return path + ": " + std::to_string(count) + (count == 1 ? " file holds" : " files hold") +
+         " nothing of a cluster, such as " + shortened(first);
+}
+
 void keep_last_captures(std::vector<std::string>& files) {
   std::map<std::string, std::string> last;  // `files` ascend, so a later capture replaces an earlier one
   for (const std::string& file : files) last[without_capture(file)] = file;
@@ -43,13 +55,17 @@ Result<void> add_archive(const std::string& path, ExportCollector& collector, Wa
   std::map<std::string, std::pair<std::string, std::string>> texts;  // path without capture -> path, text
   std::uint64_t bytes = 0;
   std::size_t count = 0, others = 0;
+  std::string first_other;
+  const auto skip = [&](const std::string& name) {
+    if (others++ == 0) first_other = name;
+  };
   const std::string too_large = "unpacks to more than " + size_words(read_limit());
   while (const auto member = members.next()) {
     if (++count > kMembersMax) return refuse("has more than 1,000,000 members", "name a folder with the answers alone");
     bytes += member->is_file ? member->bytes : 0;
     if (bytes > read_limit()) return refuse(too_large, "--max-input 4G allows more, if the memory is there");
     if (!member->is_file || !member->name.ends_with(".json")) {
-      others += member->is_file;
+      if (member->is_file) skip(member->name);
       continue;
     }
     std::string text;
@@ -74,15 +90,24 @@ Result<void> add_archive(const std::string& path, ExportCollector& collector, Wa
       return refuse("cannot be read", "check the disk");
   }
   if (members.damaged()) return refuse("damaged tar archive", "fetch the file again");
+  const bool captured =
+      std::any_of(texts.begin(), texts.end(), [](const auto& t) { return t.first != t.second.first; });
   for (auto& [key, entry] : texts) {
-    const std::string name = path + ":" + shortened(entry.first, 200);
-    const auto document = parse_json(entry.second, name);
-    if (!document) return tl::unexpected(document.error());
-    if (auto done = collector.add(*document, name, true); !done) return done;
+    const auto& [member, text] = entry;
+    if (captured && key == member && !begins_like_json(text)) {  // what Consul, Vault or a licence answered
+      skip(member);
+      continue;
+    }
+    const std::string name = path + ":" + shortened(member, 200);
+    const std::size_t before = collector.objects();
+    auto done = each_json_document(text, name, [&](const JsonElement& document, std::size_t) {
+      return collector.add(to_value(document), name, true);
+    });
+    if (!done) return done;
+    if (collector.objects() == before) skip(member);
     entry.second.clear(), entry.second.shrink_to_fit();
   }
-  if (others > 0)
-    notes.push_back(path + ": " + std::to_string(others) + " files that are not JSON hold nothing of a cluster");
+  if (others > 0) notes.push_back(others_note(path, others, first_other));
   return {};
 }
 

@@ -85,6 +85,8 @@ class ExportCollector {
   /// over it (R-SNAP-70).
   [[nodiscard]] Result<void> add_record(ApiKind kind, const json::Value& object, bool is_version,
                                         const model::ReadOptions& options);
+  /// Number of objects added so far.
+  [[nodiscard]] std::size_t objects() const;
   /// Raises the index of the state to at least this one.
   void raise_index(std::uint64_t index);
   [[nodiscard]] Result<model::ClusterState> finish(const std::string& path, Warnings& warnings,
@@ -101,6 +103,12 @@ class ExportCollector {
 /// Drops from ascending `files` those that a debug archive repeats in a later capture: .../0000/nodes.json before
 /// .../0001/nodes.json.
 void keep_last_captures(std::vector<std::string>& files);
+/// True for a list of such a capture. Files beside the captures may hold what other programs answered.
+[[nodiscard]] bool is_capture(const std::string& path);
+/// True if the text begins with an object or a list.
+[[nodiscard]] bool begins_like_json(std::string_view text);
+/// Note on files of a folder or an archive from which nothing was taken.
+[[nodiscard]] std::string others_note(const std::string& path, std::size_t count, const std::string& first);
 
 /// True if `document` is an object {path: answer}.
 [[nodiscard]] bool is_export(const json::Value& document);

@@ -77,7 +77,8 @@ std::optional<Kind> kind_of_object(const json::Value& v, bool in_list) {
     return Kind::alloc_stub;
   }
   if (v.has("JobSummary")) return Kind::job_stub;
-  if (v["TaskGroups"].is_object() && v.has("JobID")) return Kind::deployment;
+  if (v["TaskGroups"].is_object() && v.has("JobID"))  // without an ID: the answer of /v1/job/ID/scale
+    return v.has("ID") ? std::optional(Kind::deployment) : std::nullopt;
   if (v.has("TaskGroups") || v["Job"].is_object()) return Kind::job;
   if (v.has("Attributes") && v.has("Drivers") && v.has("Meta")) return Kind::node;
   if (v.has("Address") && v.has("SchedulingEligibility")) return Kind::node_stub;
@@ -259,7 +260,7 @@ struct ExportCollector::Tables {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> stub_versions;  // alloc ID -> version, create index
   std::set<std::string> node_stubs, alloc_stubs;
   std::map<std::pair<std::string, std::string>, std::int64_t> job_stubs;  // -> running allocations, by its summary
-  bool has_allocs = false;  ///< an answer was a list of allocations, possibly empty
+  bool has_nodes = false, has_allocs = false;  ///< an answer was a list of them, possibly empty
   std::size_t without_job = 0, without_resources = 0, running_left_out = 0;  ///< list entries of allocations
   std::string first_without_job;
   std::vector<std::shared_ptr<Job>> new_jobs;
@@ -268,6 +269,7 @@ struct ExportCollector::Tables {
   std::set<JobKey> of_records;   ///< current jobs that came from a snapshot
   bool others_are_fine = false;  ///< no warning for documents that are no API objects
   bool recording = false;        ///< the current object is a record of a snapshot
+  std::size_t objects = 0;       ///< number of objects added
   std::uint64_t index = 0;
   Warnings warnings;
 
@@ -411,6 +413,7 @@ struct ExportCollector::Tables {
     if (kind == Kind::ignored || value.is_null()) return {};
     if (!value.is_object())
       return bad(options, std::string("expected an object, got ") + value.kind(), "correct the value");
+    ++objects;
     const auto index_of_answer = read_number(value, "Index", options);
     if (!index_of_answer) return tl::unexpected(index_of_answer.error());
     note(index_of_answer->value_or(0));
@@ -504,11 +507,17 @@ struct ExportCollector::Tables {
                     " nodes come only as list entries, without attributes and meta: add "
                     "/v1/node/ID of each, " +
                     first_poor + " is the first");
-    const bool any_full = std::any_of(nodes.entries.begin(), nodes.entries.end(),
-                                      [](const auto& entry) { return entry.second.rank != kStubRank; });
-    if (gone + poor > 0 && !any_full)
-      missing = Missing{"has nodes only as list entries, without what constraints ask for",
-                        std::string("fetch each: curl $NOMAD_ADDR/v1/node/ID") + kOrSnapshot};
+    const std::string remedy = std::string("fetch each: curl $NOMAD_ADDR/v1/node/ID") + kOrSnapshot;
+    const std::size_t whole = nodes.entries.size() - poor;
+    if (gone + poor > 0)
+      missing = Missing{
+          "has " +
+              (whole == 0 ? std::string("nodes")
+                          : std::to_string(gone + poor) + " of " + std::to_string(gone + poor + whole) + " nodes") +
+              " only as list entries, without what constraints ask for",
+          remedy};
+    else if (whole == 0 && !has_nodes && (!allocs.entries.empty() || !current.empty()))
+      missing = Missing{"has no nodes", remedy};
   }
 
   void name_job_stubs(const std::set<std::pair<std::string, std::string>>& have, Warnings& out) const {
@@ -552,15 +561,48 @@ struct ExportCollector::Tables {
       missing = Missing{std::to_string(running_left_out) + " allocations that run come only as list entries", remedy};
       return;
     }
-    if (!state.allocs.empty()) return;
+    std::set<std::pair<std::string, std::string>> live, deployed;
+    for (const Allocation& alloc : state.allocs)
+      if (!model::is_terminal(alloc)) live.emplace(alloc.namespace_, alloc.job_id);
+    for (const model::Deployment& deployment : state.deployments)
+      if (model::is_active_deployment(deployment.status)) deployed.emplace(deployment.namespace_, deployment.job_id);
     std::int64_t running = 0;
-    for (const auto& [name, count] : job_stubs) running += count;
+    for (const auto& [name, count] : job_stubs)
+      if (!live.contains(name)) running += count;
     if (running > 0)
-      missing = Missing{"has no allocations, although its jobs have " + std::to_string(running) + " that run", remedy};
+      missing =
+          Missing{state.allocs.empty()
+                      ? "has no allocations, although its jobs have " + std::to_string(running) + " that run"
+                      : "lacks " + std::to_string(running) + " allocations that run by the summaries of their jobs",
+                  remedy};
+    if (!state.allocs.empty()) return name_idle_jobs(state, live, deployed, out);
     const bool ran = std::any_of(state.nodes.begin(), state.nodes.end(),
                                  [](const model::Node& node) { return node.last_alloc_update_index > 0; });
     if (running == 0 && !has_allocs && ran && !missing)
       missing = Missing{"has no allocations, although its nodes have run some", remedy};
+  }
+
+  /// Warns of running jobs without allocations: those of some nodes may be missing. A job with an active deployment
+  /// runs, too (R-MODEL-278).
+  static void name_idle_jobs(const model::ClusterState& state,
+                             const std::set<std::pair<std::string, std::string>>& live,
+                             const std::set<std::pair<std::string, std::string>>& deployed, Warnings& out) {
+    std::size_t count = 0;
+    std::string first;
+    for (const JobPtr& job : state.jobs) {
+      const bool launches = model::is_periodic(*job) || model::is_parameterized(*job);
+      const std::pair name(job->namespace_, job->id);
+      if (job->status != "running" || job->type == "system" || launches || live.contains(name) ||
+          deployed.contains(name))
+        continue;
+      if (count++ == 0) first = shortened(job->id);
+    }
+    if (count > 0)
+      out.push_back(
+          std::to_string(count) + (count == 1 ? " job is" : " jobs are") +
+          " running, but without allocations and deployments here: add /v1/node/ID/allocations of each node and "
+          "/v1/deployments?namespace=*; " +
+          first + " is the first");
   }
 
   /// `value` without members that are views of other objects, which an answer adds.
@@ -596,6 +638,7 @@ struct ExportCollector::Tables {
   /// The same as add_answer() for a part of a parsed text.
   Result<void> add_tree(const JsonElement& answer, Kind kind, const model::ReadOptions& options) {
     if (!answer.is_array()) return add_answer(to_value(answer), kind, options);
+    has_nodes = has_nodes || kind == Kind::node_stub;
     has_allocs = has_allocs || kind == Kind::alloc_stub || kind == Kind::alloc;
     std::size_t i = 0;
     const simdjson::dom::array items = answer.get_array().value_unsafe();
@@ -626,6 +669,7 @@ struct ExportCollector::Tables {
       return add_object(value, *told, here);
     };
     if (!answer.is_array()) return each(answer, options, false);
+    has_nodes = has_nodes || kind == Kind::node_stub;
     has_allocs = has_allocs || kind == Kind::alloc_stub || kind == Kind::alloc;
     for (std::size_t i = 0; i < answer.items().size(); ++i) {
       model::ReadOptions here = options;
@@ -679,12 +723,14 @@ Result<void> ExportCollector::add_export(const JsonElement& document, const std:
 
 Result<void> ExportCollector::add_record(ApiKind kind, const json::Value& object, bool is_version,
                                          const model::ReadOptions& options) {
-  tables_->recording = tables_->has_allocs = true;
+  tables_->recording = tables_->has_nodes = tables_->has_allocs = true;
   auto done =
       kind == Kind::job ? tables_->add_job(object, options, !is_version) : tables_->add_object(object, kind, options);
   tables_->recording = false;
   return done;
 }
+
+std::size_t ExportCollector::objects() const { return tables_->objects; }
 
 void ExportCollector::raise_index(std::uint64_t index) { tables_->note(index); }
 

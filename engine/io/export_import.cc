@@ -109,12 +109,20 @@ struct Importer::State {
 
   Result<void> add(const std::string& path) {
     std::error_code error;
-    if (!fs::is_directory(path, error)) return add_file(path, path);
+    if (!fs::is_directory(path, error)) return add_file(path, path, Place::named);
     const auto files = files_of(path);
     if (!files) return tl::unexpected(files.error());
     single_ = false;
-    for (const std::string& file : *files)
-      if (auto done = add_file(file, path); !done) return done;
+    const bool captured = std::any_of(files->begin(), files->end(), is_capture);
+    std::size_t others = 0;
+    std::string first_other;
+    for (const std::string& file : *files) {
+      const std::size_t before = collector_.objects();
+      const Place place = captured && !is_capture(file) ? Place::beside_captures : Place::folder;
+      if (auto done = add_file(file, path, place); !done) return done;
+      if (!whole_ && collector_.objects() == before && others++ == 0) first_other = file;
+    }
+    if (others > 0) notes_.push_back(others_note(path, others, first_other));
     return {};
   }
 
@@ -138,7 +146,10 @@ struct Importer::State {
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
  private:
-  Result<void> add_file(const std::string& file, const std::string& source) {
+  /// Where a file is found. Of those in a folder, some may hold nothing of a cluster.
+  enum class Place : std::uint8_t { named, folder, beside_captures };
+
+  Result<void> add_file(const std::string& file, const std::string& source, Place place) {
     switch (kind_of_file(file)) {
       case FileKind::snapshot:
         has_snapshot_ = true;
@@ -151,14 +162,14 @@ struct Importer::State {
     }
     const auto text = read_file(file);
     if (!text) return tl::unexpected(text.error());
-    simdjson::dom::parser parser;
-    const auto document = parse_json_tree(parser, *text, file);
-    if (!document) return tl::unexpected(document.error());
-    auto done = is_export(*document)         ? add_export(*document, file, source)
-                : is_cluster_file(*document) ? add_cluster(*document, file, source)
-                                             : collector_.add(to_value(*document), file);
-    if (!done) return tl::unexpected(with_line(done.error(), *text));
-    return {};
+    if (place == Place::beside_captures && !begins_like_json(*text)) return {};
+    return each_json_document(*text, file, [&](const JsonElement& document, std::size_t begin) -> Result<void> {
+      auto done = is_export(document)         ? add_export(document, file, source)
+                  : is_cluster_file(document) ? add_cluster(document, file, source)
+                                              : collector_.add(to_value(document), file, place != Place::named);
+      if (!done) return tl::unexpected(with_line(done.error(), *text, begin));
+      return {};
+    });
   }
 
   Result<void> add_export(const JsonElement& document, const std::string& file, const std::string& source) {

@@ -48,7 +48,10 @@ class FaultFinder {
         next = value() ? (open_.back() == '{' ? Next::key_or_end : Next::value_or_end) : Next::after;
       }
     }
-    if (!fault_ && (skip_space(), !at_end())) fail("something follows the end of the document");
+    if (!fault_ && (skip_space(), !at_end())) {
+      fail("something follows the end of the document");
+      fault_->another_follows = true;
+    }
     return fault_;
   }
 
@@ -303,17 +306,18 @@ std::optional<std::size_t> find_pointer(std::string_view text, std::string_view 
   return at;
 }
 
-InputError with_line(InputError error, std::string_view text) {
+InputError with_line(InputError error, std::string_view text, std::size_t begin) {
   if (!error.place.starts_with('/')) return error;
+  const std::string_view document = text.substr(begin);
   std::string_view pointer = error.place;
   // A missing value has no place. Use that of its nearest enclosing value.
-  auto at = find_pointer(text, pointer);
+  auto at = find_pointer(document, pointer);
   while (!at && !pointer.empty()) {
     pointer = pointer.substr(0, pointer.rfind('/'));
-    at = find_pointer(text, pointer);
+    at = find_pointer(document, pointer);
   }
   if (pointer.empty() && error.place.find('/', 1) != std::string::npos) return error;  // no pointer into this text
-  const TextPlace place = place_at(text, at.value_or(0));
+  const TextPlace place = place_at(text, begin + at.value_or(0));
   error.place = std::to_string(place.line) + ":" + std::to_string(place.column) + ": " + error.place;
   return error;
 }

@@ -31,16 +31,17 @@ std::string remedy_for(simdjson::error_code code) {
   }
 }
 
-/// `place` is the position of the text in its file, such as a line number.
-InputError not_json(std::string_view text, std::string_view path, std::string_view place, simdjson::error_code code) {
+/// `place` is the position of the text in its file, such as a line number. The faulty document begins at `begin`.
+InputError not_json(std::string_view text, std::size_t begin, std::string_view path, std::string_view place,
+                    simdjson::error_code code) {
   if (looks_like_hcl(text))
     return {std::string(path), std::string(place), "is HCL, not JSON",
             "`nomad job run -output FILE.hcl > FILE.json` makes JSON of it"};
-  const auto fault = find_json_fault(text);
+  const auto fault = find_json_fault(text.substr(begin));
   if (!fault)  // simdjson's own message is all there is
     return {std::string(path), std::string(place), std::string("not JSON: ") + simdjson::error_message(code),
             remedy_for(code)};
-  const TextPlace at = place_at(text, fault->offset);
+  const TextPlace at = place_at(text, begin + fault->offset);
   std::string where(place);
   if (where.empty() || at.line > 1) where += (where.empty() ? "" : ":") + std::to_string(at.line);
   return {std::string(path), where + ":" + std::to_string(at.column), "not JSON: " + fault->problem, remedy_for(code)};
@@ -123,20 +124,32 @@ bool is_equal(const JsonElement& a, const JsonElement& b) {
   return true;
 }
 
-Result<JsonElement> parse_json_tree(simdjson::dom::parser& parser, std::string_view text, std::string_view path,
-                                    std::string_view place) {
+Result<void> each_json_document(std::string_view text, std::string_view path,
+                                const std::function<Result<void>(const JsonElement&, std::size_t)>& each) {
+  simdjson::dom::parser parser;
   JsonElement element;
-  const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
-  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // out of memory is no fault of the text
-  if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, path, place, code));
-  return element;
+  simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
+  if (code == simdjson::SUCCESS) return each(element, 0);  // nearly always the text is one document
+  std::size_t begin = 0;
+  do {
+    const auto fault = find_json_fault(text.substr(begin));
+    const std::size_t bytes = fault && fault->another_follows ? fault->offset : text.size() - begin;
+    code = parser.parse(text.data() + begin, bytes, true).get(element);
+    if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // out of memory is no fault of the text
+    if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, begin, path, "", code));
+    if (auto done = each(element, begin); !done) return done;
+    begin += bytes;
+  } while (begin < text.size());
+  return {};
 }
 
 Result<json::Value> parse_json(std::string_view text, std::string_view path, std::string_view place) {
   thread_local simdjson::dom::parser parser;
-  const auto element = parse_json_tree(parser, text, path, place);
-  if (!element) return tl::unexpected(element.error());
-  json::Value value = to_value(*element);
+  JsonElement element;
+  const simdjson::error_code code = parser.parse(text.data(), text.size(), true).get(element);
+  if (code == simdjson::MEMALLOC) throw std::bad_alloc();  // out of memory is no fault of the text
+  if (code != simdjson::SUCCESS) return tl::unexpected(not_json(text, 0, path, place, code));
+  json::Value value = to_value(element);
   if (parser.capacity() > kKeptTextBytes) parser = simdjson::dom::parser();
   return value;
 }

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <functional>
 #include <string_view>
 
 #include "base/json.h"
@@ -14,9 +15,12 @@ namespace berth::io {
 /// A part of the text. Valid as long as the parser, and until it parses again.
 using JsonElement = simdjson::dom::element;
 
-/// Parses like parse_json(), with the same errors.
-[[nodiscard]] Result<JsonElement> parse_json_tree(simdjson::dom::parser& parser, std::string_view text,
-                                                  std::string_view path = "-", std::string_view place = "");
+/// Parses a text of one document or of several, one after the other, as several answers in one file are. Passes each to
+/// `each`, with the offset of its first byte. Stops at the first error;
+/// errors are those of parse_json().
+[[nodiscard]] Result<void> each_json_document(
+    std::string_view text, std::string_view path,
+    const std::function<Result<void>(const JsonElement& document, std::size_t begin)>& each);
 
 [[nodiscard]] json::Value to_value(const JsonElement& element);
 /// The object without its members of this name.

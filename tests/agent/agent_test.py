@@ -216,6 +216,21 @@ with Agent(answers, {one: b"<html>"}) as agent:
     refused("no JSON", agent, r"%s:1:1: not JSON" % one)
 with Agent(answers, {one: b"[" * 100000}) as agent:
     refused("deep", agent, r"%s.*not JSON" % one)
+with Agent(answers, {one: b""}) as agent:
+    refused("empty", agent, r"%s:1:1: not JSON: the text is empty; check that this is an agent" % one)
+with Agent(answers, {one: 429}) as agent:
+    refused("too many", agent, r"%s: answers 429: it broke; --rate 10 sends fewer" % one)
+with Agent(answers, {one: 307}) as agent:
+    refused("redirect", agent, r"%s: answers 307: it broke; check that this is an agent of Nomad" % one)
+with Agent(answers, {"/v1/nodes": b"[1,2]"}) as agent:
+    refused("numbers", agent, r"/v1/nodes\?per_page=1000: lists nodes without an ID; check that this is an agent")
+with Agent(answers, {"/v1/jobs": b'[{"ID":null,"ModifyIndex":5}]'}) as agent:
+    refused("null", agent, r"lists jobs without an ID")
+# A node that is listed but cannot be read: without it the cluster would look smaller.
+with Agent(answers, {one: 404}) as agent:
+    refused("vanished", agent, r"changed in each of 6 passes")
+with Agent(answers, {one: lambda n: 404 if n < 3 else None}) as agent:
+    same("vanished twice", take(agent)[2])
 with Agent(answers, {"/v1/jobs": b'"text"'}) as agent:
     refused("a text", agent, "expected jobs, got a string")
 with Agent(answers, {"/v1/namespaces": "cut"}) as agent:

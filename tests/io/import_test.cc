@@ -141,7 +141,8 @@ TEST(Import, ReadsFoldersAndSingleAnswers) {  // R-MODEL-611, 615
   EXPECT_EQ(done->state.nodes.size(), 2u);
   EXPECT_EQ(done->state.allocs.size(), 1u);
   EXPECT_EQ(done->state.job_versions.size(), 2u);
-  EXPECT_EQ(done->warnings.size(), 2u);  // other.json, and pool batch that only a node names
+  EXPECT_EQ(done->warnings.size(), 1u);  // pool batch that only a node names
+  EXPECT_EQ(done->notes.size(), 1u);     // other.json
   const auto single = import_cluster((scratch.path / "n1.json").string());
   ASSERT_TRUE(single) << single.error().line();
   EXPECT_EQ(single->state.nodes.size(), 1u);
@@ -210,7 +211,7 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"no group", edited(alloc, {"TaskGroup"}, "gone"), false, "no group gone"},
       {"unknown node", edited(alloc, {"NodeID"}, lost), false,
        "its node 20000000-0000-4000-8000-000000000009 is not there"},
-      {"stub only", edited("/v1/nodes", {"0", "ID"}, only_listed), false, "000000000007 comes only as a list entry"},
+      {"stub only", edited("/v1/nodes", {"0", "ID"}, only_listed), true, "has 1 of 3 nodes only as list entries"},
       {"pending eval", edited("/v1/evaluations?namespace=*", {"0", "JobID"}, "gone"), false, ""},
       {"unknown status", edited(node, {"Status"}, "asleep"), false, "unknown status 'asleep'"},
       {"node twice", twice, false, "000000000001 is listed twice"},

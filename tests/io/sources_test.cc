@@ -77,6 +77,48 @@ TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
   EXPECT_EQ(unpacked->state.nodes[0].name, "later");
 }
 
+TEST_F(ImportSources, OtherFilesOfADebugArchiveAreCounted) {
+  const std::vector<std::pair<std::string, std::string>> members = {
+      {"d/cluster/eventstream.json", "{\"Index\":5,\"Events\":[]}\n{}\n"},
+      {"d/cluster/license.json", ""},
+      {"d/cluster/namespaces.json", R"([{"Name":"default","Description":"","Capabilities":null}])"},
+      {"d/cluster/regions.json", R"(["global"])"},
+      {"d/cluster/vault-sys-health.json", "Permission denied"},
+      {"d/interval/0000/allocations.json", text(kFirstAllocsPath)},
+      {"d/interval/0000/nodes.json", "[" + text(kFirstPath) + "]"}};
+  std::string archive;
+  for (const auto& [name, content] : members) archive += tar_member(name, content), file("folder/" + name, content);
+  for (const std::string& path : {file("d.tar.gz", gzip(archive + end)), (folder / "folder").string()}) {
+    SCOPED_TRACE(path);
+    const auto done = import_cluster(path);
+    ASSERT_TRUE(done) << done.error().line();
+    EXPECT_EQ(done->state.nodes.size(), 1u);
+    EXPECT_EQ(done->state.allocs.size(), 1u);
+    ASSERT_EQ(done->notes.size(), 1u);
+    EXPECT_NE(done->notes[0].find("4 files hold nothing of a cluster"), std::string::npos) << done->notes[0];
+  }
+  // A list that is not JSON is a fault, in a capture and in a folder without captures.
+  const std::string cut = archive + tar_member("d/interval/0000/jobs.json", "");
+  EXPECT_NE(refusal(import_cluster(file("cut.tar.gz", gzip(cut + end)))).find("jobs.json:1:1: not JSON"),
+            std::string::npos);
+  file("answers/node.json", text(kFirstPath)), file("answers/second.json", "Permission denied");
+  EXPECT_NE(refusal(import_cluster((folder / "answers").string())).find("second.json:1:1: not JSON"),
+            std::string::npos);
+}
+
+TEST_F(ImportSources, AFileMayHoldSeveralAnswers) {
+  const std::string two = text(kFirstPath) + "\n" + text(kSecondPath);
+  const auto done = import_cluster(file("two.json", two + text(kFirstAllocsPath) + "\n\n"));
+  ASSERT_TRUE(done) << done.error().line();
+  EXPECT_EQ(done->state.nodes.size(), 2u);
+  EXPECT_EQ(done->state.allocs.size(), 1u);
+  // Errors name the line of the file, not that of the answer.
+  EXPECT_NE(refusal(import_cluster(file("cut.json", two + "\n[{"))).find("cut.json:3:3: not JSON"), std::string::npos);
+  const std::string wrong = R"({"ID":"10000000-0000-4000-8000-000000000003","NodeResources":5})";
+  EXPECT_NE(refusal(import_cluster(file("wrong.json", two + "\n" + wrong))).find("wrong.json:3:62"), std::string::npos)
+      << refusal(import_cluster((folder / "wrong.json").string()));
+}
+
 TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
   const std::string archive =
                         tar_member("a/nodes.json", "[" + text(kFirstPath) + "]") + tar_member("a/b.json", "{}") + end,
@@ -161,6 +203,30 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
     ASSERT_TRUE(allowed) << allowed.error().line();
     EXPECT_EQ(allowed->state.nodes.size(), 1u);
   }
+  // A part of the nodes, or of the allocations.
+  json::Value jobless = all[kFirstAllocsPath];
+  for (json::Value& alloc : jobless.items()) alloc.set("JobID", "other"), alloc.find("Job")->set("ID", "other");
+  for (const auto& [document, problem] :
+       {std::pair{"[" + node + R"(,{"ID":"10000000-0000-4000-8000-000000000002","Address":"10.0.0.2",
+           "SchedulingEligibility":"eligible","NodeResources":{"Cpu":{"CpuShares":100}}}])",
+                  "has 1 of 2 nodes only as list entries"},
+        std::pair{text(kFirstAllocsPath), "has no nodes; fetch each: curl $NOMAD_ADDR/v1/node/ID"},
+        std::pair{"[" + text("/v1/job/web") + "]", "has no nodes"},
+        std::pair{"[" + node + "," + job + "]" + json::to_text(jobless),
+                  "lacks 3 allocations that run by the summaries of their jobs"}}) {
+    const std::string path = file("part.json", document), line = refusal(import_cluster(path));
+    EXPECT_NE(line.find(problem), line.npos) << line;
+    EXPECT_TRUE(import_cluster(path, {.allow_partial = true}));
+  }
+  json::Value idle = all["/v1/job/web"];
+  idle.set("Status", "running");
+  const auto warned = import_cluster(file("idle.json", node + json::to_text(idle) + json::to_text(jobless)));
+  ASSERT_TRUE(warned) << warned.error().line();
+  ASSERT_FALSE(warned->warnings.empty());
+  EXPECT_NE(warned->warnings[0].find("1 job is running, but without allocations"), std::string::npos);
+  // The answer about a job's scaling is no deployment, although it has its keys.
+  EXPECT_TRUE(
+      import_cluster(file("scale.json", node + R"({"JobID":"web","JobStopped":false,"TaskGroups":{"app":{}}})")));
   // An empty list means that no allocation runs.
   EXPECT_TRUE(
       import_cluster(file("whole.json", "{\"" + std::string(kFirstPath) + "\":" + busy + ",\"/v1/allocations\":[]}")));
