@@ -37,6 +37,10 @@ def spent():
     return t.children_user + t.children_system
 
 
+def make(build):
+    subprocess.run(["cmake", "--build", build, "--target", "berth_program"], check=True, stdout=subprocess.DEVNULL)
+
+
 def search(program, seed):
     """(evaluations until the first difference, or None; seconds of processor time, with those of minimising it)."""
     before = spent()
@@ -61,13 +65,14 @@ def main():
         try:
             with open(path, "w") as f:
                 f.write(source.replace(right, wrong))
-            subprocess.run(["cmake", "--build", build, "--target", "berth_program"], check=True, stdout=subprocess.DEVNULL)
+            make(build)
             after, seconds = search(os.path.join(build, "berth"), seed)
         finally:
             with open(path, "w") as f:
                 f.write(source)
         print(f"{name}: " + (f"found within {after} evaluations" if after else "NOT FOUND") + f", {seconds:.0f} s", flush=True)
         missed += not after
+    make(build)  # or the wrong program stays
     return 1 if missed else 0
 
 
