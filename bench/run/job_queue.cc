@@ -40,7 +40,7 @@ void JobQueue::arrived(const tables::Snapshot& state, tables::JobKeyRow job, std
     facts = {number_[arrival], now.due_ns, now.run_time_ns, INT64_MAX, true, facts.started};
   facts.run_time_ns = now.run_time_ns;
   if (const std::int64_t after_ns = jobs_.deadline_of(now); after_ns > 0)
-    facts.deadline_ns = after_ns > INT64_MAX - facts.arrived_ns ? INT64_MAX : facts.arrived_ns + after_ns;
+    facts.deadline_ns = sim::deadline_at(facts.arrived_ns, after_ns);
 }
 
 std::uint32_t JobQueue::line_of(const tables::Snapshot& state, tables::JobKeyRow job) {

@@ -2,35 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
-#include <map>
 
 #include "base/duration.h"
+#include "client/drivers.h"
 
 namespace berth::run {
 namespace {
 
-using Meta = std::map<std::string, std::string>;
-
-/// The time under `key` in the first meta that has the key; -1 without a usable one.
-std::int64_t time_in(std::initializer_list<const Meta*> metas, const char* key) {
-  for (const Meta* const meta : metas)
-    if (const auto found = meta->find(key); found != meta->end()) {
-      const auto time = base::parse_duration(found->second);
-      return time && *time >= 0 ? *time : -1;
-    }
-  return -1;
-}
-
 /// The longest run time that the job file states for a task; -1 if a task has none.
-std::int64_t stated_run_time(const model::Job& job) {
+std::int64_t longest_run_time(const model::Job& job) {
   std::int64_t longest_ns = -1;
   for (const model::TaskGroup& group : job.task_groups)
     for (const model::Task& task : group.tasks) {
-      const std::int64_t time_ns = time_in({&task.meta, &group.meta, &job.meta}, "berth_run_time");
-      if (time_ns < 0) return -1;
-      longest_ns = std::max(longest_ns, time_ns);
+      const auto time_ns = client::stated_run_time(job, group, task);
+      if (!time_ns) return -1;
+      longest_ns = std::max(longest_ns, *time_ns);
     }
   return longest_ns;
 }
@@ -66,9 +53,10 @@ broker::Place LifeOrder::place(const broker::Eval& eval) {
     waiting.arrived_ns = job->submit_time;
     const auto known_run = run_times_ns_.find(job->id);
     const bool ends = known_run != run_times_ns_.end() && known_run->second != sim::kNeverEnds;
-    waiting.run_time_ns = ends ? known_run->second : stated_run_time(*job);
-    if (const std::int64_t after_ns = time_in({&job->meta}, strategy::kDeadlineKey); after_ns > 0)
-      waiting.deadline_ns = after_ns > INT64_MAX - job->submit_time ? INT64_MAX : job->submit_time + after_ns;
+    waiting.run_time_ns = ends ? known_run->second : longest_run_time(*job);
+    if (const auto text = job->meta.find(strategy::kDeadlineKey); text != job->meta.end())
+      if (const auto after_ns = base::parse_duration(text->second); after_ns && *after_ns > 0)
+        waiting.deadline_ns = sim::deadline_at(job->submit_time, *after_ns);
   }
   const double key = policy_->key(waiting);
   return {.line = 0, .key = std::isnan(key) ? std::numeric_limits<double>::infinity() : key, .number = waiting.number};

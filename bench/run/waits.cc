@@ -197,7 +197,7 @@ void JobWaits::arrived(const tables::Snapshot& state, tables::JobKeyRow job, con
   JobTimes& out = jobs_[number];
   out.arrived_ns = arrival.due_ns, out.run_time_ns = arrival.run_time_ns;
   if (const std::int64_t after_ns = jobs.deadline_of(arrival); after_ns > 0)
-    out.deadline_ns = after_ns > INT64_MAX - arrival.due_ns ? INT64_MAX : arrival.due_ns + after_ns;
+    out.deadline_ns = sim::deadline_at(arrival.due_ns, after_ns);
   out.demand = dominant_share(demand_of(what), capacity_);
   out.space = state.jobs.keys[job].job_namespace;
   out.gang = static_cast<bool>(what.gang);

@@ -99,16 +99,16 @@ Outcome mock(const json::Value& config, const TaskStart& start, const DriverDefa
   return out;
 }
 
-/// The run time that the job file sets for simulations; nullopt if it sets none.
+}  // namespace
+
 std::optional<std::int64_t> stated_run_time(const model::Job& job, const model::TaskGroup& group, const Task& task) {
-  for (const auto* meta : {&task.meta, &group.meta, &job.meta}) {
-    const auto found = meta->find("berth_run_time");
-    if (found != meta->end()) return base::parse_duration(found->second);
-  }
+  for (const auto* meta : {&task.meta, &group.meta, &job.meta})
+    if (const auto found = meta->find("berth_run_time"); found != meta->end()) {
+      const auto time = base::parse_duration(found->second);
+      return time && *time >= 0 ? time : std::nullopt;
+    }
   return std::nullopt;
 }
-
-}  // namespace
 
 Outcome driver_outcome(const model::Job& job, const TaskStart& start, const DriverDefaults& defaults) {
   const model::TaskGroup& group = job.task_groups[start.group];
@@ -116,7 +116,7 @@ Outcome driver_outcome(const model::Job& job, const TaskStart& start, const Driv
   if (task.driver == "mock_driver") return mock(task.config, start, defaults);
   Outcome out;
   out.start_delay_ns = delay_of(start, defaults);
-  if (const auto stated = stated_run_time(job, group, task); stated && *stated >= 0) {
+  if (const auto stated = stated_run_time(job, group, task); stated) {
     out.run_ns = held_wait(*stated);
   } else if (is_of_batch(start.type)) {
     const auto position = static_cast<std::uint64_t>(start.group) << 48 | static_cast<std::uint64_t>(start.task) << 32;

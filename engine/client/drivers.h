@@ -5,6 +5,9 @@
 // system jobs run for ever, and those of batch jobs for a random time.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "client/task_model.h"
 #include "model/job.h"
 
@@ -16,6 +19,10 @@ struct DriverDefaults {
   std::int64_t batch_run_ns = 60 * base::kSecond;  ///< mean length of batch tasks without berth_run_time
   std::uint64_t seed = 1;
 };
+
+/// The task's `meta.berth_run_time`, in ns; nullopt without one, or if it is no duration.
+[[nodiscard]] std::optional<std::int64_t> stated_run_time(const model::Job& job, const model::TaskGroup& group,
+                                                          const model::Task& task);
 
 /// The outcome's texts belong to the job.
 [[nodiscard]] Outcome driver_outcome(const model::Job& job, const TaskStart& start, const DriverDefaults& defaults);

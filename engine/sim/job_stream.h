@@ -29,6 +29,11 @@ struct JobArrival {
   bool fails = false;         ///< its allocations end as failed, not complete
 };
 
+/// The time by which a job that arrived at `arrived_ns` should have ended, at most INT64_MAX.
+[[nodiscard]] constexpr std::int64_t deadline_at(std::int64_t arrived_ns, std::int64_t after_ns) {
+  return after_ns > INT64_MAX - arrived_ns ? INT64_MAX : arrived_ns + after_ns;
+}
+
 struct JobStream {
   std::vector<std::shared_ptr<const model::Job>> templates;
   std::vector<bool> single;  ///< per template: it is for one job, whose ID has no number
