@@ -13,7 +13,7 @@ cmake --install "$build" --prefix "$work/prefix" > "$work/log" 2>&1 || { tail -n
 python3 -m venv "$work/venv" 2> "$work/log" || { echo "no virtual environment: $(tail -n 1 "$work/log"); install python3-venv"; exit 77; }
 # Few modules of these packages are imported: compiling all of them to bytecode takes longer than the tests.
 install=(install --quiet --disable-pip-version-check --no-compile)
-if ! "$work/venv/bin/pip" "${install[@]}" "numpy>=1.22" "pytest>=7" pandas matplotlib nbclient ipykernel "gymnasium>=1.0" "optuna>=3" > "$work/log" 2>&1; then
+if ! "$work/venv/bin/pip" "${install[@]}" "numpy>=1.22" "pytest>=7" pandas "pyarrow>=18" matplotlib nbclient ipykernel "gymnasium>=1.0" "optuna>=3" > "$work/log" 2>&1; then
   tail -n 3 "$work/log"
   echo "the Python packages cannot be installed"
   exit 77

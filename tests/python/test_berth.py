@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import berth
+from berth.programs import _nanoseconds
 
 
 def cluster_of(count=10, **config):
@@ -125,6 +126,51 @@ def test_frames():
     frame = view.nodes.frame()
     assert isinstance(frame, pandas.DataFrame) and len(frame) == 4 and frame["name"].tolist()[0].startswith("node-")
     assert view.allocs.frame()["job"].tolist() == ["web", "web"]
+
+
+def test_arrow(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    cluster = berth.Cluster.from_workload("quickstart", "smoke")
+    cluster.register(berth.job("web", count=2))
+    plan = cluster.schedule("web")
+    placements = pyarrow.table(plan)
+    assert placements.column_names == list(plan.placements.dtype.names)
+    assert placements["node_name"].to_pylist() == plan.placements["node_name"].tolist()
+    assert placements["score"].to_pylist() == plan.placements["score"].tolist()
+    cluster.commit(plan)
+    cluster.remove_job("web")
+    view = cluster.view()
+    for table in (view.nodes, view.allocs):
+        read = pyarrow.table(table)  # by the PyCapsule interface
+        assert read.column_names == list(table) and read.num_rows == len(table) > 0
+        for name in table:
+            texts = name in ("job", *table._texts, "datacenter", "pool", "node_class", "group")
+            expected = [text or None for text in table.text(name)] if name == "job" else table.text(name).tolist() if texts else table[name].tolist()
+            values = read[name].to_pylist()
+            assert ([str(value) for value in values] == table.text("id").tolist()) if name == "id" else values == expected, name
+        memory = read["id"].chunk(0).storage.buffers()[1].address
+        assert memory == table["id"].ctypes.data, "IDs are not copied"
+        parquet.write_table(table.arrow(), tmp_path / "table.parquet")
+        assert parquet.read_table(tmp_path / "table.parquet").equals(table.arrow())
+    node = pyarrow.table(view.nodes)["cpu_used_mhz"].chunk(0).buffers()[1].address
+    assert node == view.nodes["cpu_used_mhz"].ctypes.data, "numbers are not copied"
+
+
+def test_evaluations():
+    pytest.importorskip("pyarrow")
+    table = berth.evaluations("quickstart", label="smoke", seed=1)
+    report = berth.run("quickstart", label="smoke", seeds=[1]).attrs["reports"][0]
+    assert table.num_rows == 100 and sum(table["placed"].to_pylist()) == report["placed"]
+    assert set(table["status"].to_pylist()) == {"complete"} and min(table["took_ns"].to_pylist()) > 0
+    assert table["ended"].to_pylist() == sorted(table["ended"].to_pylist())
+    with pytest.raises(berth.Error, match="no-such"):
+        berth.evaluations("no-such")
+
+
+@pytest.mark.parametrize("text, ns", [("20ns", 20), ("161.681µs", 161681), ("1.5ms", 1_500_000), ("1m2.5s", 62_500_000_000)])
+def test_durations_of_the_log(text, ns):
+    assert _nanoseconds(text) == ns
 
 
 # ---------------------------------------------------------------- strategies

@@ -55,6 +55,8 @@ class Plan:
     failures: list[dict[str, Any]]
     stops: list[dict[str, Any]]
     def explain(self) -> str: ...
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The placements, for programs that read Arrow. Needs pyarrow."""
     def __len__(self) -> int: ...
 
 class View:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,6 +55,11 @@ def main() -> None:
 
 
 def _call(arguments: Sequence[str]) -> dict:
+    return _call_logged(arguments)[0]
+
+
+def _call_logged(arguments: Sequence[str]) -> tuple[dict, str]:
+    """The report, and what the program wrote to standard error."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "result.json")
         done = subprocess.run(
@@ -62,7 +68,7 @@ def _call(arguments: Sequence[str]) -> dict:
             lines = (done.stderr.strip() or done.stdout.strip()).split("\n")
             raise Error(next((line for line in lines if line), f"berth ended with {done.returncode}"))
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            return json.load(file), done.stderr
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
@@ -113,6 +119,36 @@ def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **op
     frame = pandas.DataFrame(rows).set_index("seed")
     frame.attrs["reports"] = reports
     return frame
+
+
+_UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
+
+
+def _nanoseconds(text: str) -> int:
+    """A duration as Go prints it: "161.681µs" is 161681, "1m2.5s" is 62500000000."""
+    return round(sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text)))
+
+
+def evaluations(workload: str, *, label: str = "full", **options: Any):
+    """`berth run`: one row per evaluation as a pyarrow.Table, in the order in which they ended. Needs pyarrow.
+
+    Columns: ended (real time, ns), eval_id, type, namespace, job_id, triggered_by, status; attempts, placed, failed, refused (allocations);
+    sources (of candidates, with their number of placements), took_ns. `options` are options of the program, as for `run`. Raises berth.Error
+    with the program's line."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    arguments = ["run", workload, "--label", label, "--quiet", "--log-level", "info", "--log-json", *_flags(options)]
+    lines = [json.loads(line) for line in _call_logged(arguments)[1].splitlines() if line.startswith("{")]
+    texts = ["eval_id", "type", "namespace", "job_id", "triggered_by", "status"]
+    times = pyarrow.array([line["@timestamp"].rstrip("Z") for line in lines], pyarrow.string())
+    columns = {"ended": pc.assume_timezone(times.cast(pyarrow.timestamp("ns")), "UTC")}
+    columns |= {name: pyarrow.array([line[name] for line in lines], pyarrow.string()) for name in texts}
+    for name in ("attempts", "placed", "failed", "refused"):
+        columns[name] = pyarrow.array([int(line[name]) for line in lines], pyarrow.int64())
+    columns["sources"] = pyarrow.array([line["sources"] for line in lines], pyarrow.string())
+    columns["took_ns"] = pyarrow.array([_nanoseconds(line["took"]) for line in lines], pyarrow.int64())
+    return pyarrow.table(columns)
 
 
 def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):

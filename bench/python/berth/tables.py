@@ -10,6 +10,7 @@ import numpy as np
 NODE_STATUS = np.array(["initializing", "ready", "down", "disconnected"])
 DESIRED = np.array(["run", "stop", "evict"])
 CLIENT = np.array(["pending", "running", "complete", "failed", "lost", "unknown"])
+WORDS = ("datacenter", "pool", "node_class", "group")  # columns of texts that repeat
 
 
 class Table:
@@ -68,7 +69,7 @@ class Table:
             return np.array([str(uuid.UUID(bytes=bytes(value))) for value in values], dtype=object)
         if column in self._texts:
             return self._texts[column][values]
-        if column in ("datacenter", "pool", "node_class", "group"):
+        if column in WORDS:
             return self._words[values] if len(values) else np.array([], dtype=object)
         if column == "job":
             names = np.array([job for _, job in self.jobs] + [""], dtype=object)
@@ -79,9 +80,43 @@ class Table:
         """All columns as a pandas.DataFrame, indexed by ID, with words as texts. Needs pandas."""
         import pandas
 
-        named = ("datacenter", "pool", "node_class", "group", "job", *self._texts)
+        named = (*WORDS, "job", *self._texts)
         data = {name: self.text(name) if name in named else self[name] for name in self if name != "id"}
         return pandas.DataFrame(data, index=pandas.Index(self.text("id"), name="id"))
 
+    def arrow(self):
+        """All columns as a pyarrow.Table. Needs pyarrow.
+
+        Numbers and IDs (arrow.uuid) refer to the table's memory, without a copy. Words and statuses are dictionaries of texts, and jobs a
+        dictionary of their IDs, null where unknown."""
+        import pyarrow
+
+        def column(name: str):
+            values = self[name]
+            if name == "id":
+                ids = np.ascontiguousarray(values)
+                storage = pyarrow.FixedSizeBinaryArray.from_buffers(pyarrow.binary(16), len(self), [None, pyarrow.py_buffer(ids)])
+                return pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage)
+            if name == "job":
+                return pyarrow.DictionaryArray.from_arrays(pyarrow.array(values, mask=values < 0), [job for _, job in self.jobs])
+            words = self._texts.get(name, self._words if name in WORDS else None)
+            if words is None:
+                return pyarrow.array(values)
+            return pyarrow.DictionaryArray.from_arrays(pyarrow.array(values), pyarrow.array(words, pyarrow.string()))
+
+        return pyarrow.table({name: column(name) for name in self})
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """For programs that read Arrow: `polars.DataFrame(table)`, `duckdb.from_arrow(table)`. Needs pyarrow."""
+        return self.arrow().__arrow_c_stream__(requested_schema)
+
     def __repr__(self) -> str:
         return f"<berth.Table of {len(self)} rows: {', '.join(self)}>"
+
+
+def placements_stream(plan, requested_schema=None):
+    """The placements of a Plan for programs that read Arrow: `pyarrow.table(plan)`. Needs pyarrow."""
+    import pyarrow
+
+    rows = plan.placements
+    return pyarrow.table({name: pyarrow.array(rows[name]) for name in rows.dtype.names}).__arrow_c_stream__(requested_schema)
