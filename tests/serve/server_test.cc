@@ -362,6 +362,19 @@ TEST_F(ServerTest, DropsReadersOfEventsThatStall) {
   EXPECT_EQ(ended, 200);
 }
 
+TEST_F(ServerTest, CompletesStreamsWhenItEnds) {
+  Client client(service_->address());
+  client.ask("GET", "/v1/event/stream?topic=Job");
+  EXPECT_EQ(client.head().status, 200);
+  std::string text;
+  EXPECT_TRUE(client.chunk(text));
+  EXPECT_EQ(text, "{}\n");
+  service_->stop();
+  while (client.any(text)) {
+  }
+  EXPECT_EQ(text, "{}\n0\r\n\r\n");
+}
+
 TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {
   struct Slow final : living::Listener {
     void only_reads(bool on) override {

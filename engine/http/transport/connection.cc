@@ -141,6 +141,13 @@ void Connection::close() {
   if (exchange_) std::exchange(exchange_, nullptr)->end();
 }
 
+void Connection::close_at_end() {
+  const bool is_pushed = streaming_ && !wants_more_ && !finished_;
+  if (!is_pushed) return close();
+  keep_alive_ = false;
+  finish();
+}
+
 std::size_t Connection::droppable() const {
   if (dropped_) return 0;
   if (reading_body_) return charge_.bytes();

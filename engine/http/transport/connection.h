@@ -42,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// `full`: the server has reached its limit of connections; this one gets an error and ends.
   void start(bool full);
   void close();
+  /// The server ends: close(), but completes a stream without a planned end, such as that of events, before.
+  void close_at_end();
   /// Bytes that drop() would free; 0 while a request is being processed.
   [[nodiscard]] std::size_t droppable() const;
   [[nodiscard]] std::chrono::steady_clock::time_point last_progress() const { return progress_; }

@@ -20,6 +20,8 @@ namespace {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 
+constexpr std::chrono::milliseconds kEndMost{200};  // for clients to get the ends of streams when the server stops
+
 class AsioServer final : public Server, public Owner {
  public:
   AsioServer(const Limits& limits)
@@ -50,10 +52,15 @@ class AsioServer final : public Server, public Owner {
     asio::post(io_, [this] {
       boost::system::error_code ignored;
       acceptor_.close(ignored);
-      std::vector<std::shared_ptr<Connection>> all;  // copied, because close() may destroy one
-      for (Connection* connection : connections_) all.push_back(connection->shared_from_this());
-      for (const auto& connection : all) connection->close();
-      io_.stop();
+      ending_ = true;
+      end_all([](Connection& connection) { connection.close_at_end(); });
+      retry_.expires_after(kEndMost);
+      retry_.async_wait([this](boost::system::error_code stopped) {
+        if (stopped) return;
+        end_all([](Connection& connection) { connection.close(); });
+        io_.stop();
+      });
+      if (connections_.empty()) io_.stop();
     });
     thread_.join();
   }
@@ -99,9 +106,16 @@ class AsioServer final : public Server, public Owner {
   void closed(Connection* connection) override {
     connections_.erase(connection);
     count_.store(connections_.size(), std::memory_order_relaxed);
+    if (ending_ && connections_.empty()) io_.stop();
   }
 
  private:
+  template <class End>
+  void end_all(End end) {
+    std::vector<std::shared_ptr<Connection>> all;  // copied, because ending may destroy one
+    for (Connection* connection : connections_) all.push_back(connection->shared_from_this());
+    for (const auto& connection : all) end(*connection);
+  }
   void accept() {
     acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
@@ -129,6 +143,7 @@ class AsioServer final : public Server, public Owner {
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
   asio::steady_timer retry_;
+  bool ending_ = false;  // on the thread
   std::thread thread_;
 };
 
