@@ -213,7 +213,9 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "datacenter of the agent and of made-up nodes (default: dc1 for the agent; dc1, dc2 and dc3, "
                    "rack by rack, for nodes)")
       ->type_name("NAME");
-  command->add_option("--node-class", arguments->made_up.node_class, "class of made-up nodes (default: general)")
+  command
+      ->add_option("--node-class", arguments->made_up.node_class,
+                   "class of made-up nodes; none: no class (default: general)")
       ->type_name("NAME");
   command->add_option("--node-pool", arguments->made_up.node_pool, "pool of made-up nodes (default: default)")
       ->type_name("NAME");

@@ -320,7 +320,7 @@ bool has_node(const model::ClusterState& state, const std::string& name) {
 
 void apply_settings(const MadeUpSettings& settings, model::Node& node) {
   if (!settings.datacenter.empty()) node.datacenter = settings.datacenter;
-  if (!settings.node_class.empty()) node.node_class = settings.node_class;
+  if (!settings.node_class.empty()) node.node_class = settings.node_class == "none" ? "" : settings.node_class;
   if (!settings.node_pool.empty()) node.node_pool = settings.node_pool;
   for (const auto& [key, value] : settings.meta) node.meta[key] = value;
   node.computed_class = model::computed_class(node);

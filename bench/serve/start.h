@@ -15,7 +15,8 @@ namespace berth::serve {
 
 /// Settings of made-up nodes from an operator's client configuration; "": default.
 struct MadeUpSettings {
-  std::string datacenter, node_class, node_pool;
+  std::string datacenter, node_pool;
+  std::string node_class;                   ///< "none": no class, as of a client without the setting
   std::map<std::string, std::string> meta;  ///< added to theirs
 };
 

@@ -134,6 +134,12 @@ class AsNomadTest(unittest.TestCase):
         self.assertEqual([node["Name"] for node in self.get("/v1/nodes")], ["devel"])
         self.assertEqual(self.get("/v1/agent/self")["config"]["NodeName"], "devel")
 
+    def test_dev_has_a_client_whatever_the_files_say(self):
+        config = {"name": "devel", "log_level": "ERROR", "ports": {"http": self.port}, "client": {"enabled": False}}
+        self.start("-config", self.write("a.json", json.dumps(config)), "-dev", BERTH_SERVE_OPTIONS="--log-level warn")
+        (node,) = self.get("/v1/nodes")
+        self.assertEqual((node["Name"], node["NodeClass"]), ("devel", ""))
+
     def test_version(self):
         done = subprocess.run(["nomad", "version"], env=self.environment, capture_output=True, text=True, timeout=20, check=True)
         self.assertRegex(done.stdout, r"^Nomad v\d+\.\d+\.\d+-dev\n")
