@@ -25,7 +25,7 @@ constexpr Partly kPartly[] = {
     {"/v1/agent/join", kPut, "an address that is not this server's", "200, with `error`"},
     {"/v1/agent/monitor/export", kGet, "always: no log is kept",
      "501 `not available: the log of this server is not kept; use \"nomad monitor\"`"},
-    {"/v1/agent/pprof/*", kGet, "always, as by an agent without ACLs and debugging", "403 `Permission denied`"},
+    {"/v1/agent/pprof/*", kGet, "without access control, as by an agent without debugging", "403 `Permission denied`"},
     {"/v1/agent/servers", kGet, "without a local node", "501 `Invalid method`"},
     {"/v1/client/allocation/*/exec", kGet, "always: there are no processes",
      "websocket, closed with 1008 `not available: allocations of this cluster are simulated`"},

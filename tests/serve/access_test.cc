@@ -473,6 +473,21 @@ TEST_F(AccessTest, MethodsRulesAndOneTimeTokens) {  // R-STORE-111 to 118
   EXPECT_EQ(ask("PUT", "/v1/acl/token/onetime/exchange", exchange).status, 403);  // only once
 }
 
+TEST_F(AccessTest, ProfilesAreEmpty) {  // R-STORE-317
+  EXPECT_EQ(ask("GET", "/v1/agent/pprof/heap").status, 403);
+  for (const char* name : {"profile?seconds=1", "trace", "heap"}) {
+    const Answer answer = manage("GET", std::string("/v1/agent/pprof/") + name);
+    EXPECT_EQ(answer.status, 200) << name;
+    EXPECT_TRUE(answer.body.starts_with("\x1f\x8b")) << name;
+    EXPECT_EQ(answer.headers.at("content-type"), "application/octet-stream");
+  }
+  EXPECT_EQ(manage("GET", "/v1/agent/pprof/cmdline").body, "berth serve");
+  EXPECT_EQ(manage("GET", "/v1/agent/pprof/nope").status, 404);
+  const Answer other = manage("GET", "/v1/agent/pprof/heap?server_id=unknown.global");
+  EXPECT_EQ(other.status, 500);
+  EXPECT_EQ(other.body, "unknown Nomad server unknown.global");
+}
+
 TEST_F(AccessTest, KeysAreRotatedAndServed) {  // R-STORE-180 to 184, 189
   const auto keys = [&] { return read(manage("GET", "/v1/operator/keyring/keys")); };
   const json::Value first = keys();

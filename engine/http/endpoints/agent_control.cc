@@ -1,6 +1,7 @@
 // Operators' requests on an agent and on the servers' Raft cluster, which is one simulated server (R-STORE-310 to 324,
 // 330 to 342).
 #include <algorithm>
+#include <iterator>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -9,6 +10,7 @@
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
+#include "http/transport/gzip.h"
 
 namespace berth::http {
 
@@ -168,10 +170,25 @@ void export_monitor(Simulation&, const Request& request, Reply& reply) {  // R-S
   reply.fail(501, "not available: the log of this server is not kept; use `nomad monitor`");
 }
 
-void profile(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-317; without ACLs
-  (void)simulation;
-  if (request.captures[0].empty()) return reply.fail(404, "Invalid method");
-  reply.fail(403, "Permission denied");
+/// Profiles are empty, because the server is no Go process. Allowed with access control only, as without debugging.
+void profile(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-317
+  constexpr std::string_view kNames[] = {"profile", "trace", "heap",  "goroutine",
+                                         "allocs",  "block", "mutex", "threadcreate"};
+  const std::string& name = request.captures[0];
+  if (name.empty()) return reply.fail(404, "Invalid method");
+  if (!simulation.options().acl) return reply.fail(403, "Permission denied");
+  const std::string node = request.parameter("node_id"), server = request.parameter("server_id");
+  if (!server.empty() && !is_this_server(simulation, server)) return reply.fail(500, "unknown Nomad server " + server);
+  if (!node.empty() && !simulation.log().node(node)) return reply.fail(404, "Unknown node \"" + node + "\"");
+  const bool is_command_line = name == "cmdline";
+  if (!is_command_line && std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
+    return reply.fail(404, "Pprof profile not found profile: " + name);
+  reply.header("X-Content-Type-Options", "nosniff");
+  if (is_command_line || (!request.parameter("debug").empty() && request.parameter("debug") != "0"))
+    return reply.text(200, is_command_line ? "berth serve" : "");
+  reply.header("Content-Disposition", "attachment; filename=\"" + name + "\"");
+  reply.never_compress();
+  reply.text(200, transport::Gzip().pack("", true), "application/octet-stream");
 }
 
 // ---------------------------------------------------------------- Raft
