@@ -233,6 +233,9 @@ TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 7
   ASSERT_EQ(events.size(), 7U) << json::to_text(events);
   EXPECT_EQ(events[3]["DisplayMessage"].as_string(), "User requested task to restart");
   EXPECT_EQ(events[5]["DisplayMessage"].as_string(), "Task restarting in 0s");
+  const Answer signal = ask("PUT", "/v1/client/allocation/" + alloc + "/signal", R"({"Signal": "NONSENSE"})");
+  EXPECT_EQ((std::pair(signal.status, signal.body)), (std::pair(500, std::string("invalid signal \"NONSENSE\""))));
+  done("PUT", "/v1/client/allocation/" + alloc + "/signal", R"({"Signal": "SIGUSR1", "Task": "main"})");
   EXPECT_EQ(done("PUT", "/v1/allocation/" + alloc + "/stop")["EvalID"].as_string().size(), 36U);
 }
 

@@ -1,4 +1,5 @@
 // Requests that act on allocations and their tasks (R-API-360, 362, 705).
+#include "base/text.h"
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
@@ -37,12 +38,24 @@ void restart_alloc(Simulation& simulation, const Request& request, Reply& reply)
   answer_client(simulation.apply(living::AllocRestart{request.captures[0], *task, *all}), reply);
 }
 
+/// True if the allocation's client can send the signal, by the attribute of its node. Without the attribute: any.
+bool can_send(Simulation& simulation, tables::AllocRow row, const std::string& signal) {
+  const std::string id = simulation.log().stored_alloc(row).node_id;
+  const model::Node node = *simulation.log().node(id);
+  const auto signals = node.attributes.find("os.signals");
+  return signal.empty() || signals == node.attributes.end() ||
+         ("," + signals->second + ",").find("," + signal + ",") != std::string::npos;
+}
+
 void signal_alloc(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = object_body(request, "AllocSignalRequest", reply);
   if (!body) return;
   const Expected expected{*body, "AllocSignalRequest", reply};
   const auto task = expected.text("Task"), name = expected.text("Signal");
-  if (!task || !name || asked_alloc(simulation, request.captures[0], reply) == tables::kNoRow) return;
+  if (!task || !name) return;
+  const tables::AllocRow row = asked_alloc(simulation, request.captures[0], reply);
+  if (row == tables::kNoRow) return;
+  if (!can_send(simulation, row, *name)) return reply.fail("invalid signal " + base::go_quote(*name));
   answer_client(simulation.apply(living::AllocSignal{request.captures[0], *task, *name}), reply);
 }
 
