@@ -143,6 +143,35 @@ TEST(GoShape, NamesTheFieldAndItsType) {  // R-API-15; the first five are record
               unmarshal + one.text);
 }
 
+TEST(GoShape, ChecksNamespacesPoolsAccessControlAndVolumes) {  // R-API-15
+  struct Shape {
+    const char *type, *body, *text;
+  };
+  for (const Shape& one : std::initializer_list<Shape>{
+           {"Namespace", R"({"Capabilities": {"EnabledTaskDrivers": "docker"}})",
+            "string into Go struct field NamespaceCapabilities.Capabilities.EnabledTaskDrivers of type []string"},
+           {"NodePool", R"({"Meta": {"a": 5}})", "number into Go struct field NodePool.Meta of type string"},
+           {"Variable", R"({"Items": {"a": 5}})", "number into Go struct field Variable.Items of type string"},
+           {"ACLToken", R"({"Type": "client", "Roles": [{"ID": 5}]})",
+            "number into Go struct field ACLTokenRoleLink.Roles.ID of type string"},
+           {"ACLRole", R"({"Policies": [5]})",
+            "number into Go struct field ACLRole.Policies of type structs.ACLRolePolicyLink"},
+           {"ACLAuthMethod", R"({"Config": {"ClaimMappings": {"a": []}}})",
+            "array into Go struct field ACLAuthMethodConfig.Config.ClaimMappings of type string"},
+           {"HostVolumeCreateRequest", R"({"Volume": {"Parameters": {"a": 5}}})",
+            "number into Go struct field HostVolume.Volume.Parameters of type string"},
+           {"HostVolumeCreateRequest", R"({"Volume": {"Constraints": [5]}})",
+            "number into Go struct field HostVolume.Volume.Constraints of type structs.Constraint"},
+           {"CSIVolumeRegisterRequest", R"({"Volumes": 5})",
+            "number into Go struct field CSIVolumeRegisterRequest.Volumes of type []*structs.CSIVolume"},
+           {"CSIVolumeRegisterRequest", R"({"Volumes": [{"ID": "v", "Secrets": {"a": 5}}]})",
+            "number into Go struct field CSIVolume.Volumes.Secrets of type string"}})
+    EXPECT_EQ(problem_in(one.body, one.type), std::string("json: cannot unmarshal ") + one.text);
+  EXPECT_EQ(problem_in(R"({"NodeIdentityTTL": "1h", "Meta": null})", "NodePool"), "none");
+  EXPECT_EQ(problem_in(R"({"ExpirationTTL": 3600000000000, "CreateTime": "2026-11-22T01:00:00Z"})", "ACLToken"),
+            "none");
+}
+
 TEST(GoShape, AcceptsWhatFits) {
   EXPECT_EQ(problem_in(R"({"Job": {"Unknown": 1, "Meta": null, "Version": 18446744073709551615,
                                    "Affinities": [null, {"Weight": -128}], "Payload": "aGk="}})",
