@@ -83,7 +83,7 @@ std::vector<std::string> completion_words(const std::string& kind, const std::st
   if (kind == "queues")
     for (const strategy::QueueInfo* info : strategy::queue_registry().all()) out.push_back(info->name);
   if (kind == "workloads") {
-    out = {"nomad-others"};
+    out = {"nomad-others", "peers"};
     for (const std::string& path : sim::workload_files()) out.push_back(fs::path(path).stem().string());
   }
   if (kind == "labels")

@@ -15,6 +15,7 @@
 #include "run/export.h"
 #include "run/interrupt.h"
 #include "run/others_run.h"
+#include "run/peers.h"
 #include "run/report.h"
 #include "run/runner.h"
 #include "run/server_settings.h"
@@ -53,6 +54,8 @@ int list_workloads() {
   }
   print("{:<14} {}\n", "nomad-others",
         "Preemption, system jobs and one changing service job, next to Nomad's recorded times [smoke, full]");
+  print("{:<14} {}\n", "peers",
+        "the workloads in shapes of other schedulers' benchmarks, beside their published figures");
   return code;
 }
 
@@ -67,6 +70,44 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
         std::pair("--results", arguments.study.results)})
     out.output(option, path);
   return out;
+}
+
+/// Runs the workloads that have published figures of other schedulers.
+int run_peers(const RunArguments& arguments) {
+  const std::pair<const char*, bool> kGiven[] = {{"--option", !arguments.chosen.options.empty()},
+                                                 {"--strategy", !arguments.chosen.strategy.empty()},
+                                                 {"--queue", !arguments.chosen.queue.empty()},
+                                                 {"--label", arguments.chosen.label != "full"},
+                                                 {"--workers", arguments.workers.has_value()},
+                                                 {"--repeat or --vary", arguments.study.many()},
+                                                 {"--results", !arguments.study.results.empty()},
+                                                 {"--benchstat", !arguments.study.benchstat.empty()},
+                                                 {"--sources", !arguments.sources.empty()},
+                                                 {"--shadow", arguments.shadow > 0},
+                                                 {"--stages", arguments.stages},
+                                                 {"--html", !arguments.html.empty()},
+                                                 {"--csv", !arguments.csv.empty()},
+                                                 {"--hdr", !arguments.hdr.empty()},
+                                                 {"--hdr-log", !arguments.hdr_log.empty()},
+                                                 {"--prometheus", !arguments.prometheus.empty()},
+                                                 {"--google-benchmark", !arguments.google_benchmark.empty()},
+                                                 {"--data-items", !arguments.data_items.empty()}};
+  for (const auto& [option, given] : kGiven)
+    if (given)
+      return report_error({"berth run", option, "peers runs several workloads as they are",
+                           "leave it out, or run one of the workloads"},
+                          2);
+  if (auto fine = outputs_of(arguments, sim::workload_files()).check(); !fine) return report_error(fine.error(), 2);
+  run::RunOptions options;
+  options.quiet = arguments.quiet;
+  const run::InterruptGuard guard;
+  const auto cases = run::run_peers(options);
+  run::stopped();
+  if (!cases) return report_error(cases.error(), 2);
+  print("{}", run::to_table(*cases));
+  if (const int code = Outputs::write(arguments.json, json::to_text(run::to_json(*cases), 2) + "\n"); code != 0)
+    return code;
+  return run::interrupted() ? run::kInterrupted : 0;
 }
 
 /// Runs the timed cases of Nomad outside its grid. They are no workload file: each evaluation depends on the others.
@@ -133,6 +174,7 @@ int run(const RunArguments& arguments) {
   if (arguments.list) return list_workloads();
   if (auto fine = arguments.chosen.begin("berth run"); !fine) return report_error(fine.error(), 2);
   if (arguments.chosen.workload == "nomad-others") return run_others(arguments);
+  if (arguments.chosen.workload == "peers") return run_peers(arguments);
   if (arguments.study.many()) return run_many(arguments);
   if (arguments.study.warm_ups)
     return report_error({"berth run", "--warm-up", "goes with --repeat or --vary", "add one of them"}, 2);

@@ -9,9 +9,7 @@ namespace {
 
 std::int64_t to_ns(double ns) { return static_cast<std::int64_t>(std::llround(std::min(ns, kLatestNs))); }
 
-}  // namespace
-
-void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed) {
+void set_process_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed) {
   switch (spec.process) {
     case Process::backlog:
       for (JobArrival& arrival : stream.arrivals) arrival.due_ns = 0;
@@ -39,6 +37,17 @@ void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t see
       }
       return;
     }
+  }
+}
+
+}  // namespace
+
+void set_due_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t seed) {
+  set_process_times(stream, spec, seed);
+  if (stream.from_ns.empty()) return;
+  for (JobArrival& arrival : stream.arrivals) {
+    const std::int64_t due_ns = arrival.due_ns + stream.from_ns[stream.kind_of[arrival.template_index]];
+    arrival.due_ns = std::min(due_ns, static_cast<std::int64_t>(kLatestNs));
   }
 }
 

@@ -218,22 +218,31 @@ JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
     out.kind_of.insert(out.kind_of.end(), static_cast<std::size_t>(kind.templates),
                        static_cast<std::uint32_t>(out.kinds.size()));
     out.kinds.push_back(kind.name);
+    if (kind.from_s > 0) {
+      out.from_ns.resize(spec.kinds.size());
+      out.from_ns[out.kinds.size() - 1] = static_cast<std::int64_t>(kind.from_s * 1e9);
+    }
   }
   for (const JobKindSpec& kind : spec.kinds)
     out.single.insert(out.single.end(), static_cast<std::size_t>(kind.templates), kind.life.named);
-  if (spec.count == 0) return out;
-  const Quantity pick = Quantity::choices(index, weights);
-  out.arrivals.resize(static_cast<std::size_t>(spec.count));
-  for (std::size_t number = 0; number < out.arrivals.size(); ++number) {
-    const auto k = static_cast<std::size_t>(pick.draw(arrivals));
+  std::int64_t total = spec.count;
+  for (const JobKindSpec& kind : spec.kinds) total += kind.jobs;
+  out.arrivals.reserve(static_cast<std::size_t>(total));
+  const auto add_arrival = [&](std::size_t k) {
     const JobKindSpec& kind = spec.kinds[k];
-    JobArrival& arrival = out.arrivals[number];
-    arrival.number = static_cast<std::uint32_t>(number);
+    JobArrival& arrival = out.arrivals.emplace_back();
+    arrival.number = static_cast<std::uint32_t>(out.arrivals.size() - 1);
     arrival.template_index = static_cast<std::uint32_t>(
         first[k] + static_cast<std::int64_t>(arrivals.below(static_cast<std::uint64_t>(kind.templates))));
     if (kind.ends()) arrival.run_time_ns = kind.draw_run_ns(arrivals);
     arrival.fails = hit(arrivals, kind.fail_percent);
+  };
+  if (spec.count > 0) {
+    const Quantity pick = Quantity::choices(index, weights);
+    for (std::int64_t i = 0; i < spec.count; ++i) add_arrival(static_cast<std::size_t>(pick.draw(arrivals)));
   }
+  for (std::size_t k = 0; k < spec.kinds.size(); ++k)
+    for (std::int64_t i = 0; i < spec.kinds[k].jobs; ++i) add_arrival(k);
   draw_updates(spec, out, seed);
   return out;
 }

@@ -40,6 +40,7 @@ struct JobStream {
   std::vector<JobArrival> arrivals;
   std::vector<std::string> kinds;      ///< names of the kinds of a mix; empty: not a mix
   std::vector<std::uint32_t> kind_of;  ///< by template, if there are kinds
+  std::vector<std::int64_t> from_ns;   ///< by kind: added to due times; empty: nothing
   /// By template: the time from the arrival by which the job should have ended, 0: none. Empty: no job has one.
   std::vector<std::int64_t> deadline_ns;
   std::vector<bool> gangs;  ///< by template (model/gang.h); empty: no job is one

@@ -126,6 +126,13 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   out.driver = in.text("driver", "exec");
   check_name(in, "driver", out.driver);
   out.weight = in.number("weight", 1, 0, 1e9);
+  out.jobs = in.integer("jobs", 0, 1, kMaxJobs);
+  if (out.jobs > 0 && in.has("weight")) in.fail("weight", "'weight' beside 'jobs'", "keep one");
+  if (out.jobs > 0) out.weight = 0;
+  out.from_s = in.number("from_s", 0, 0, 1e9);
+  for (const char* key : {"jobs", "from_s"})
+    if (lives && in.has(key))
+      in.fail(key, fmt::format("'{}' beside a [life]", key), "use 'rate', or 'named' and 'at_s'");
   out.templates = in.integer("templates", out.templates, 1, 1'000'000);
   out.priority = in.quantity("priority", out.priority, 1, 100);
   out.count = in.quantity("count", out.count, 0, 1'000'000);
@@ -207,9 +214,10 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
   if (out.source == Source::nomad_grid) refuse(in, {"count"}, why);
   if (out.source != Source::files && out.source != Source::trace) refuse(in, {"file"}, why);
   if (out.source != Source::openb) refuse(in, {"list"}, why);
-  // `count` does not cover named jobs and those that arrive by a curve.
-  const bool counted = std::any_of(out.kinds.begin(), out.kinds.end(),
-                                   [](const JobKindSpec& kind) { return !kind.life.named && kind.life.rate.empty(); });
+  // `count` does not cover named jobs, those that arrive by a curve, and kinds with a number of their own.
+  const bool counted = std::any_of(out.kinds.begin(), out.kinds.end(), [](const JobKindSpec& kind) {
+    return !kind.life.named && kind.life.rate.empty() && kind.jobs == 0;
+  });
   if (((out.source == Source::mix && (counted || out.kinds.empty())) || out.source == Source::openb_like) &&
       out.count == 0)
     in.fail("", "[jobs] has no 'count'", "write e.g. count = 1000");
@@ -217,7 +225,9 @@ JobsSpec read_jobs(TomlReader& reader, const toml::table* table, std::size_t lin
     if (out.kinds.empty()) in.fail("", "[jobs] has no kinds of jobs", "write [[jobs.mix]] tables");
     if (!counted && out.count > 0) in.fail("count", "no kind of job is counted by 'count'", "remove it");
     double sum = 0;
-    for (const JobKindSpec& kind : out.kinds) sum += kind.weight;
+    std::int64_t jobs = out.count;
+    for (const JobKindSpec& kind : out.kinds) sum += kind.weight, jobs += kind.jobs;
+    if (jobs > kMaxJobs) in.fail("mix", fmt::format("{} jobs in all", jobs), fmt::format("keep to {}", kMaxJobs));
     if (sum == 0 && counted) in.fail("mix", "the weights of the kinds add up to 0", "raise one");
     std::set<std::string_view> names;
     for (const JobKindSpec& kind : out.kinds)

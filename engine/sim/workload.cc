@@ -151,6 +151,21 @@ void read_options(TomlReader& reader, const toml::table* options, model::Options
   }
 }
 
+std::optional<PeerFigure> read_peer(TomlReader& reader, const toml::table* table, std::size_t line) {
+  if (!table) return std::nullopt;
+  TomlSection in(reader, table, "[peer]", line);
+  PeerFigure out;
+  out.system = in.text("system", "");
+  out.source = in.text("source", "");
+  out.note = in.text("note", "");
+  out.value = in.number("value", 0, 1e-9, 1e12);
+  out.is_rate = in.choice("unit", false, {{"s", false}, {"placements/s", true}});
+  for (const char* key : {"system", "source", "value"})
+    if (!in.has(key)) in.fail("", fmt::format("[peer] has no '{}'", key), "bench/macro/README.md lists its keys");
+  in.finish();
+  return out;
+}
+
 /// Reports settings that contradict each other.
 void check_together(TomlSection& in, const Workload& out) {
   const bool grid_cluster = out.cluster.source == Source::nomad_grid, grid_jobs = out.jobs.source == Source::nomad_grid;
@@ -280,6 +295,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     out.grid.repetitions = part.integer("repetitions", out.grid.repetitions, 1, 1000);
     part.finish();
   }
+  out.peer = read_peer(reader, in.table("peer"), in.line("peer"));
   if (lives) out.life = read_life(reader, in);
   for (const char* key : {"events", "faults", "tasks"})
     if (!lives && in.has(key)) in.fail(key, fmt::format("[[{}]] need a [life]", key), "write [life] duration_s = ...");

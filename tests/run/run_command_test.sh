@@ -150,6 +150,15 @@ expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label 
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --strategy best-fit
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --queue fifo
+expect 2 'peers runs several workloads as they are; leave it out' peers --label smoke
+expect 2 'peers runs several workloads as they are; leave it out' peers --csv "$scratch/none.csv"
+mkdir -p "$scratch/peers/bench/macro" # in a folder of its own, whose workload has the published figure of 5,000 s
+{ small_workload 3; printf '[peer]\nsystem = "Slow"\nvalue = 5000\nsource = "a page"\nnote = "made up"\n'; } > "$scratch/peers/bench/macro/quickstart.toml"
+program=$(realpath "$berth")
+(cd "$scratch/peers" && "$program" run peers --quiet --json peers.json > table) || broken "berth run peers failed with $?"
+grep -Eq '^small full +50 +60 +60 +0 +Slow +5000 s +[0-9]+ ms +[0-9,]+$' "$scratch/peers/table" || broken "berth run peers printed $(cat "$scratch/peers/table")"
+grep -q '^Slow: a page; made up$' "$scratch/peers/table" || broken "berth run peers names no source"
+grep -q '"published": 5000' "$scratch/peers/peers.json" || broken "peers.json has no published figure"
 expect 2 'queue: workers that commit in any order take evaluations as they come' quickstart --label smoke --queue fifo \
   --workers 2 --order free
 expect 2 "there is no such queue policy; did you mean 'shortest'" quickstart --queue shortst

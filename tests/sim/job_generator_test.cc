@@ -74,6 +74,26 @@ TEST(JobGenerator, DrawsWhatTheKindsSay) {
   EXPECT_EQ(job->name, job->id);
 }
 
+TEST(JobGenerator, ANumberOfJobsIsExactAndBesideTheCount) {
+  JobsSpec spec = mix(300);
+  spec.kinds[1].weight = 0, spec.kinds[1].jobs = 40, spec.kinds[1].from_s = 2.5;
+  JobStream stream = generate_jobs(spec, 1);
+  ASSERT_EQ(stream.arrivals.size(), 340U);
+  std::set<std::uint32_t> numbers;
+  std::vector<std::size_t> of_kind(2);
+  for (const JobArrival& arrival : stream.arrivals)
+    numbers.insert(arrival.number), ++of_kind[stream.kind_of[arrival.template_index]];
+  EXPECT_EQ(numbers.size(), 340U);
+  EXPECT_EQ(of_kind, (std::vector<std::size_t>{300, 40}));
+  for (const Process process : {Process::backlog, Process::fixed}) {
+    set_due_times(stream, {.process = process, .rate_per_s = 1000}, 1);
+    for (const JobArrival& arrival : stream.arrivals) {
+      const std::int64_t own = process == Process::fixed ? arrival.number * std::int64_t{1'000'000} : 0;
+      EXPECT_EQ(arrival.due_ns - own, stream.kind_of[arrival.template_index] == 1 ? 2'500'000'000 : 0);
+    }
+  }
+}
+
 TEST(JobGenerator, AsksBeyondFigures) {
   JobsSpec spec = mix(1);
   JobKindSpec& web = spec.kinds[0];

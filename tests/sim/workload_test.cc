@@ -167,6 +167,13 @@ TEST_P(BadWorkloads, NameLineProblemAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadWorkloads,
     ::testing::Values(
+        BadWorkload{"JobsBesideWeight", "run_time_s = 60", "weight = 2\njobs = 5", "weight = 2",
+                    "'weight' beside 'jobs'"},
+        BadWorkload{"PeerWithoutSource", "[limits]", "[peer]\nsystem = \"x\"\nvalue = 1\n[limits]", "[peer]",
+                    "[peer] has no 'source'"},
+        BadWorkload{"PeerOfAnotherUnit", "[limits]",
+                    "[peer]\nsystem = \"x\"\nvalue = 1\nsource = \"y\"\nunit = \"ms\"\n[limits]",
+                    "unit =", "'unit' is 'ms'"},
         BadWorkload{"UnknownTopKey", "workers = 2", "worker = 2", "worker = 2", "unknown key 'worker'"},
         BadWorkload{"UnknownClusterKey", "racks = 10", "rack = 10", "rack = 10", "unknown key 'rack' in [cluster]"},
         BadWorkload{"UnknownShapeKey", "cores = 8", "core = 8", "core = 8", "unknown key 'core' in [[cluster.shapes]]"},
