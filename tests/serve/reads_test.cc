@@ -65,6 +65,17 @@ TEST_F(ReadsTest, FiltersListsAndSaysWhatIsWrongWithAFilter) {  // R-API-75 to 7
     EXPECT_EQ(ids(get("/v1/allocations?filter=" + filter)),
               ids(get("/v1/allocations?filter=not%20(not%20(" + filter + "))")))
         << filter;  // found by their columns, and by their objects
+  const json::Value alloc = get("/v1/allocations")[1];
+  for (const char* member :
+       {"ID", "Name", "Namespace", "EvalID", "NodeID", "NodeName", "JobID", "TaskGroup", "CreateIndex", "ModifyIndex",
+        "DesiredStatus", "ClientStatus", "CreateTime", "ModifyTime"}) {
+    const json::Value& value = alloc[member];
+    const std::string test = std::string(member) + "%20%3D%3D%20%22" +
+                             (value.is_string() ? value.as_string() : json::to_text(value)) + "%22";
+    const std::string of_columns = ids(get("/v1/allocations?filter=" + test));
+    EXPECT_NE(of_columns.find(alloc["ID"].as_string()), std::string::npos) << test;
+    EXPECT_EQ(of_columns, ids(get("/v1/allocations?filter=" + test + "%20and%20Job.ID%20is%20not%20empty"))) << test;
+  }
   EXPECT_EQ(get("/v1/evaluations?filter=TriggeredBy%20%3D%3D%20%22job-register%22").size(), 4U);
   EXPECT_EQ(get("/v1/evaluations/count?filter=JobID%20%3D%3D%20cherry")["Count"].as_int(), 1);
   Answer answer = client_->get("/v1/jobs?filter=bad%20%3D%20");

@@ -14,8 +14,8 @@ using fsm::Table;
 using tables::AllocRow;
 using tables::kNoRow;
 
-/// Allocations of one job or node, if the filter begins with that. A filter reads an allocation's whole object, so rows
-/// of others are left out before: of 200,000 allocations, those of one job took 1,600 ms, and take 20.
+/// Allocations of one job or node, if the filter begins with that. Rows of others are left out without an object: of
+/// 200,000 allocations, those of one job took 1,600 ms, and take 20.
 struct OfOne {
   std::optional<std::string> job_id;
   std::optional<base::Uuid> node_id;
@@ -34,6 +34,23 @@ struct OfOne {
     return !node_id || node == kNoRow || state.nodes.id(node) == *node_id;
   }
 };
+
+/// Members of an allocation that tables::write_plain() writes, and the node's name.
+constexpr std::string_view kPlainMembers[] = {
+    "ID",        "Name",        "Namespace",   "EvalID",        "NodeID",       "NodeName",   "JobID",
+    "TaskGroup", "CreateIndex", "ModifyIndex", "DesiredStatus", "ClientStatus", "CreateTime", "ModifyTime"};
+
+/// Applies a filter to a row. Most filters read few members, so the whole object, with metrics, resources and events,
+/// is made only for the others.
+tl::expected<bool, std::string> passes_row(const tables::Snapshot& state, AllocRow row, const Filter& filter) {
+  if (state.allocs.cold[row] || !filter.reads_only(kPlainMembers)) return filter.matches(tables::to_alloc(state, row));
+  thread_local model::Allocation plain;  // reuses its memory
+  tables::write_plain(state, row, plain);
+  const tables::NodeRow node = state.allocs.node[row];
+  const std::string* name = node == kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
+  plain.node_name = name ? *name : "";
+  return filter.matches(plain);
+}
 
 void list_allocations(Simulation& simulation, const Request& request, Reply& reply) {
   const auto resources = bool_parameter(request, "resources", reply);
@@ -73,7 +90,7 @@ void list_allocations(Simulation& simulation, const Request& request, Reply& rep
                    : creation_token(state->allocs.create_index[row], state->allocs.id[row]);
     };
     list.passes = [state](std::uint32_t row, const Filter& filter) {
-      return filter.matches(tables::to_alloc(*state, AllocRow(row)));
+      return passes_row(*state, AllocRow(row), filter);
     };
     return list;
   });

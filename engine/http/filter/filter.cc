@@ -1,5 +1,7 @@
 #include "http/filter/filter.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "http/filter/parser.h"
 
@@ -213,6 +215,15 @@ const std::string* Filter::first_equal(std::string_view member) const {
       first->kind == Expression::Kind::match && first->match == MatchKind::equal && !first->negated;
   const std::vector<std::string>& selected = first->selector.parts;
   return is_equality && selected.size() == 1 && selected.front() == member ? &first->value : nullptr;
+}
+
+bool Filter::reads_only(std::span<const std::string_view> members) const {
+  const auto only = [&](const auto& self, const Expression& part) -> bool {
+    const std::vector<std::string>& selected = part.selector.parts;
+    if (!selected.empty() && std::find(members.begin(), members.end(), selected.front()) == members.end()) return false;
+    return std::all_of(part.parts.begin(), part.parts.end(), [&](const Expression& one) { return self(self, one); });
+  };
+  return only(only, *root_);
 }
 
 tl::expected<bool, std::string> Filter::ask(const Field& object) const {

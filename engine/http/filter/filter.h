@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -50,6 +51,8 @@ class Filter {
   /// `x` if the filter is `member == x` or begins with `member == x and`: objects with another value do not pass, and
   /// give no error. Null: the filter begins with something else.
   [[nodiscard]] const std::string* first_equal(std::string_view member) const;
+  /// True if the filter reads no other members of an object than these.
+  [[nodiscard]] bool reads_only(std::span<const std::string_view> members) const;
 
  private:
   explicit Filter(Expression root) : root_(std::make_shared<const Expression>(std::move(root))) {}
