@@ -233,10 +233,20 @@ TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 7
   ASSERT_EQ(events.size(), 7U) << json::to_text(events);
   EXPECT_EQ(events[3]["DisplayMessage"].as_string(), "User requested task to restart");
   EXPECT_EQ(events[5]["DisplayMessage"].as_string(), "Task restarting in 0s");
-  const Answer signal = ask("PUT", "/v1/client/allocation/" + alloc + "/signal", R"({"Signal": "NONSENSE"})");
-  EXPECT_EQ((std::pair(signal.status, signal.body)), (std::pair(500, std::string("invalid signal \"NONSENSE\""))));
+  done("PUT", "/v1/client/allocation/" + alloc + "/signal", R"({"Signal": "NONSENSE"})");  // to the mock driver
   done("PUT", "/v1/client/allocation/" + alloc + "/signal", R"({"Signal": "SIGUSR1", "Task": "main"})");
   EXPECT_EQ(done("PUT", "/v1/allocation/" + alloc + "/stop")["EvalID"].as_string().size(), 36U);
+}
+
+TEST_F(WritesTest, SignalsOfProgramsAreThoseOfTheirNode) {
+  std::string docker = job_text("prog", 1, 10);
+  docker.replace(docker.find("mock_driver"), 11, "docker");
+  done("PUT", "/v1/jobs", R"({"Job": )" + docker + "}");
+  const std::string target = "/v1/client/allocation/" + running("prog", 1).at(0)["ID"].as_string() + "/signal";
+  const Answer answer = ask("PUT", target, R"({"Signal": "NONSENSE"})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body, "invalid signal \"NONSENSE\"");
+  done("PUT", target, R"({"Signal": "SIGUSR1", "Task": "main"})");
 }
 
 TEST_F(WritesTest, RunningAllocationsRegisterTheirServices) {  // R-API-249

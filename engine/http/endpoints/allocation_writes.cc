@@ -1,4 +1,6 @@
 // Requests that act on allocations and their tasks (R-API-360, 362, 705).
+#include <algorithm>
+
 #include "base/text.h"
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
@@ -38,12 +40,20 @@ void restart_alloc(Simulation& simulation, const Request& request, Reply& reply)
   answer_client(simulation.apply(living::AllocRestart{request.captures[0], *task, *all}), reply);
 }
 
-/// True if the allocation's client can send the signal, by the attribute of its node. Without the attribute: any.
-bool can_send(Simulation& simulation, tables::AllocRow row, const std::string& signal) {
-  const std::string id = simulation.log().stored_alloc(row).node_id;
-  const model::Node node = *simulation.log().node(id);
+/// True if a task is a real program, whose signals are those of its node, not one of the mock driver, which takes any.
+bool has_program(const model::Allocation& alloc, const std::string& task) {
+  const model::TaskGroup* group = alloc.job ? alloc.job->group(alloc.task_group) : nullptr;
+  return group && std::any_of(group->tasks.begin(), group->tasks.end(), [&](const model::Task& one) {
+           return (task.empty() || one.name == task) && one.driver != "mock_driver";
+         });
+}
+
+/// True if the signal can be sent, by the attribute of the allocation's node. Without the attribute: any signal.
+bool can_send(Simulation& simulation, tables::AllocRow row, const std::string& task, const std::string& signal) {
+  const model::Allocation alloc = simulation.log().stored_alloc(row);
+  const model::Node node = *simulation.log().node(alloc.node_id);
   const auto signals = node.attributes.find("os.signals");
-  return signal.empty() || signals == node.attributes.end() ||
+  return signal.empty() || signals == node.attributes.end() || !has_program(alloc, task) ||
          ("," + signals->second + ",").find("," + signal + ",") != std::string::npos;
 }
 
@@ -55,7 +65,7 @@ void signal_alloc(Simulation& simulation, const Request& request, Reply& reply) 
   if (!task || !name) return;
   const tables::AllocRow row = asked_alloc(simulation, request.captures[0], reply);
   if (row == tables::kNoRow) return;
-  if (!can_send(simulation, row, *name)) return reply.fail("invalid signal " + base::go_quote(*name));
+  if (!can_send(simulation, row, *task, *name)) return reply.fail("invalid signal " + base::go_quote(*name));
   answer_client(simulation.apply(living::AllocSignal{request.captures[0], *task, *name}), reply);
 }
 
