@@ -42,7 +42,8 @@ void EvaluationLog::settled(server::Lane& lane) {
   using std::chrono::duration_cast, std::chrono::nanoseconds;
   const auto took = std::chrono::steady_clock::now() - began_[lane.number];
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const base::LogLine line{base::LogLevel::info, duration_cast<nanoseconds>(now).count(), "worker",
+  const base::LogLine line{base::LogLevel::info,
+                           cluster_time_ ? lane.facts.now_ns : duration_cast<nanoseconds>(now).count(), "worker",
                            server::kEvalMessage,
                            server::eval_fields(lane, lane.result.state->symbols->text(lane.record->trigger),
                                                duration_cast<nanoseconds>(took).count())};

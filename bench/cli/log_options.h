@@ -27,10 +27,12 @@ void add_log(CLI::App& command, LogArguments& arguments, const std::string& what
 /// Writes a line to stderr.
 void print_log(std::string_view line);
 
-/// Writes a line per evaluation of a run, with the real time. Calls are forwarded to `next`, which may be null.
+/// Writes a line per evaluation of a run, with the real time or that of its cluster. Calls are forwarded to `next`,
+/// which may be null.
 class EvaluationLog final : public server::Listener {
  public:
-  EvaluationLog(bool json, server::Listener* next) : json_(json), next_(next) {}
+  EvaluationLog(bool json, bool cluster_time, server::Listener* next)
+      : json_(json), cluster_time_(cluster_time), next_(next) {}
   void lane_made(server::Lane& lane) override;
   void attempt(server::Lane& lane) override;
   void decided(server::Lane& lane) override {
@@ -39,7 +41,7 @@ class EvaluationLog final : public server::Listener {
   void settled(server::Lane& lane) override;
 
  private:
-  const bool json_;
+  const bool json_, cluster_time_;
   server::Listener* const next_;
   std::deque<std::chrono::steady_clock::time_point> began_;  // by the lane's number
 };

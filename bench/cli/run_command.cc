@@ -205,7 +205,11 @@ int run(const RunArguments& arguments) {
   if (arguments.stages) recorder.emplace(profile::calibrate(), profile::RecorderOptions{.detail_every = 1});
   if (recorder) options.observer = &*recorder;
   const auto shadow = make_shadow(run::server_settings(*workload), arguments.shadow);
-  EvaluationLog evaluation_log(arguments.log.json, shadow.get());
+  EvaluationLog evaluation_log(arguments.log.json, workload->life.has_value(), shadow.get());
+  if (*level)
+    options.log = [json = arguments.log.json, least = **level](const base::LogLine& line) {
+      if (line.level >= least) print_log(json ? line.json() : line.text());
+    };
   options.extra_listener = logs ? &evaluation_log : static_cast<server::Listener*>(shadow.get());
   const auto slowed = slowed_stage(arguments.slowdown, options.observer);
   if (slowed) options.observer = slowed.get();
@@ -290,7 +294,9 @@ void add_run(CLI::App& app, int& exit_code) {
   add_slowdown(*command, arguments->slowdown);
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
-  add_log(*command, arguments->log, "a line per evaluation is at info");
+  add_log(*command, arguments->log,
+          "a line per evaluation is at info, as are those of the allocations, nodes, deployments and drains of a "
+          "simulated cluster");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
   command->add_flag("--quiet", arguments->quiet, "no progress");
   command->footer(

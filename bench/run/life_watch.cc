@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "lifecycle/alloc_facts.h"
+#include "living/log_lines.h"
 #include "tables/export.h"
 
 namespace berth::run {
@@ -202,6 +203,8 @@ void LifeWatch::alloc_expected(AllocRow row) {
 }
 
 void LifeWatch::alloc_changed(const living::AllocChange& change) {
+  if (log_)
+    if (const auto line = living::log_line(state(), now(), change)) log_(*line);
   const AllocRow row = change.row;
   if (change.is_new) seen(row) = {.job = state().allocs.job_key[row]};
   const JobKeyRow key = seen(row).job;
@@ -401,6 +404,7 @@ void LifeWatch::evaluation_over() {
 }
 
 void LifeWatch::deployment_ended(const model::Deployment& deployment) {
+  if (log_) log_(living::log_line(now(), deployment));
   count(result_.deployments_by_status, deployment.status);
   if (result_.deployments.size() < kListed)
     result_.deployments.push_back({deployment.job_id, deployment.status, deployment.status_description,
@@ -412,6 +416,7 @@ void LifeWatch::deployment_ended(const model::Deployment& deployment) {
 }
 
 void LifeWatch::drain_ended(const living::DrainEnd& drain) {
+  if (log_) log_(living::log_line(state(), now(), drain));
   ++(drain.completed ? result_.drains_completed : result_.drains_ended);
   result_.drain_ns.record(now() - drain.began_at);
   if (result_.drains.size() < kListed)
@@ -502,6 +507,8 @@ void LifeWatch::record_alloc(const living::AllocChange& change) {
 }
 
 void LifeWatch::node_changed(const living::NodeChange& change) {
+  if (log_)
+    if (const auto line = living::log_line(state(), now(), change)) log_(*line);
   if (!records_events_ || change.removed) return;
   const tables::NodeStatus status = state().nodes.status(change.row);
   const std::string node = node_text(change.row);

@@ -12,11 +12,13 @@
 
 #include <tsl/robin_map.h>
 
+#include <functional>
 #include <map>
 #include <unordered_map>
 
 #include "base/bit_hash.h"
 #include "base/chunked.h"
+#include "base/log_line.h"
 #include "living/living.h"
 #include "run/life_result.h"
 #include "run/measuring.h"
@@ -30,6 +32,8 @@ class LifeWatch final : public living::Listener {
   LifeWatch(const sim::Workload& workload, const sim::Inputs& inputs, const sim::LifePlan& plan, Measuring& measuring,
             sim::RunClock& clock, LifeResult& result);
   void bind(living::Cluster& cluster) { cluster_ = &cluster; }
+  /// RunOptions::log.
+  void log_to(std::function<void(const base::LogLine&)> log) { log_ = std::move(log); }
 
   // --- called by the driver ---
   /// An event on these nodes is about to happen. A fault hits what runs there now.
@@ -119,6 +123,7 @@ class LifeWatch final : public living::Listener {
   sim::RunClock& clock_;
   LifeResult& result_;
   living::Cluster* cluster_ = nullptr;
+  std::function<void(const base::LogLine&)> log_;
   const std::int64_t start_ns_, bucket_ns_;
   const bool records_events_;                             // small enough for a log of events
   std::unordered_map<std::string, std::uint32_t> kinds_;  // by job ID

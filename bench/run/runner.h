@@ -6,6 +6,9 @@
 // meanwhile has waited since its due time.
 #pragma once
 
+#include <functional>
+
+#include "base/log_line.h"
 #include "run/observer.h"
 #include "server/config.h"
 
@@ -20,6 +23,8 @@ struct RunOptions {
   /// Another listener of lanes, attempts, decisions and ends of evaluations, such as a Shadow; may be null. Not for
   /// nomad-grid.
   server::Listener* extra_listener = nullptr;
+  /// Receives a line per event of a simulated cluster (living/log_lines.h); empty: none is made.
+  std::function<void(const base::LogLine&)> log;
   std::size_t arrivals_max = 0;  ///< most jobs to play; 0: all
 };
 

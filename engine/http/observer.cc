@@ -1,7 +1,9 @@
 #include "http/observer.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "living/log_lines.h"
 #include "server/eval_line.h"
 
 namespace berth::http {
@@ -15,6 +17,15 @@ void AgentObserver::attach(Simulation& simulation) {
 
 std::string AgentObserver::node_text(tables::NodeRow node) const {
   return base::to_text(simulation_->state().nodes.id(node));
+}
+
+void AgentObserver::log(std::optional<base::LogLine> line) const {
+  if (!line || !logs(line->level)) return;
+  const auto is_node = [](const auto& field) { return field.first == "node_id"; };
+  const auto node = std::find_if(line->fields.begin(), line->fields.end(), is_node);
+  const std::string node_id = node == line->fields.end() ? "" : node->second;
+  simulation_->monitor_log().write(line->level, line->time_ns, line->module, line->message, std::move(line->fields),
+                                   node_id);
 }
 
 // ---------------------------------------------------------------- evaluations and plans: times of berth's own work
@@ -105,46 +116,22 @@ void AgentObserver::alloc_changed(const living::AllocChange& what) {
                                                {"task_group", std::string(state.text(allocs.group[what.row]))}});
     }
   }
-  if (!logs(LogLevel::info)) return;
-  const std::string node = allocs.node[what.row] == tables::kNoRow ? "" : node_text(allocs.node[what.row]);
-  const char* const message = what.is_new                                       ? "allocation placed"
-                              : client_changed                                  ? "allocation changed"
-                              : allocs.desired[what.row] != what.desired_before ? "allocation is to change"
-                                                                                : nullptr;
-  if (message)
-    log(LogLevel::info, "client.alloc_runner", message,
-        {{"alloc_id", base::to_text(allocs.id[what.row])},
-         {"node_id", node},
-         {"desired_status", tables::to_text(allocs.desired[what.row])},
-         {"client_status", tables::to_text(client)}},
-        node);
+  if (logs(LogLevel::info)) log(living::log_line(state, simulation_->now(), what));
 }
 
 void AgentObserver::node_changed(const living::NodeChange& what) {
-  if (!simulation_ || what.removed) return;
-  const tables::Snapshot& state = simulation_->state();
-  const tables::NodeStatus status = state.nodes.status(what.row);
-  if (what.is_new || status == what.status_before) return;
-  const bool missed = status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected;
-  if (missed) simulation_->telemetry().count("nomad.nomad.heartbeat.invalidate");
-  const LogLevel level = missed ? LogLevel::warn : LogLevel::info;
-  if (!logs(level)) return;
-  const std::string node = node_text(what.row);
-  log(level, "nomad.heartbeat", missed ? "node TTL expired" : "node status changed",
-      {{"node_id", node}, {"status", tables::to_text(status)}}, node);
+  if (!simulation_) return;
+  const auto line = living::log_line(simulation_->state(), simulation_->now(), what);
+  if (line && line->level == LogLevel::warn) simulation_->telemetry().count("nomad.nomad.heartbeat.invalidate");
+  log(line);
 }
 
 void AgentObserver::deployment_ended(const model::Deployment& what) {
-  if (simulation_ && logs(LogLevel::info))
-    log(LogLevel::info, "deployments_watcher", "deployment ended",
-        {{"deployment_id", what.id}, {"job_id", what.job_id}, {"status", what.status}});
+  if (simulation_) log(living::log_line(simulation_->now(), what));
 }
 
 void AgentObserver::drain_ended(const living::DrainEnd& what) {
-  if (!simulation_ || !logs(LogLevel::info)) return;
-  const std::string node = node_text(what.node);
-  log(LogLevel::info, "nomad.drain", what.completed ? "node drain complete" : "node drain ended", {{"node_id", node}},
-      node);
+  if (simulation_) log(living::log_line(simulation_->state(), simulation_->now(), what));
 }
 
 }  // namespace berth::http

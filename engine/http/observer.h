@@ -2,6 +2,9 @@
 // tasks (R-STORE-442, 446, 450 to 454).
 #pragma once
 
+#include <optional>
+
+#include "base/log_line.h"
 #include "http/simulation.h"
 
 namespace berth::http {
@@ -26,10 +29,11 @@ class AgentObserver final : public living::Listener {
 
  private:
   [[nodiscard]] bool logs(LogLevel level) const { return simulation_->monitor_log().wants(level); }
-  void log(LogLevel level, std::string_view module, std::string_view message, base::LogFields fields,
-           std::string_view node_id = {}) const {
-    simulation_->monitor_log().write(level, simulation_->now(), module, message, std::move(fields), node_id);
+  void log(LogLevel level, std::string_view module, std::string_view message, base::LogFields fields) const {
+    log(base::LogLine{level, simulation_->now(), module, message, std::move(fields)});
   }
+  /// Writes the line, for its node's log too if it names one.
+  void log(std::optional<base::LogLine> line) const;
   [[nodiscard]] std::string node_text(tables::NodeRow node) const;
 
   Simulation* simulation_ = nullptr;

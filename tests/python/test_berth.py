@@ -168,6 +168,17 @@ def test_evaluations():
         berth.evaluations("no-such")
 
 
+def test_events():
+    pytest.importorskip("pyarrow")
+    table = berth.events("recover-lost")
+    rows = table.to_pylist()
+    assert sorted({row["message"] for row in rows}) == ["allocation changed", "allocation placed", "evaluation processed", "node TTL expired"]
+    down = next(row for row in rows if row["message"] == "node TTL expired")
+    assert down["level"] == "warn" and down["status"] == "down" and down["job_id"] is None
+    assert sum(row["message"] == "allocation placed" for row in rows) == sum(berth.evaluations("recover-lost")["placed"].to_pylist())
+    assert table["time"].to_pylist() == sorted(table["time"].to_pylist())
+
+
 @pytest.mark.parametrize("text, ns", [("20ns", 20), ("161.681µs", 161681), ("1.5ms", 1_500_000), ("1m2.5s", 62_500_000_000)])
 def test_durations_of_the_log(text, ns):
     assert _nanoseconds(text) == ns

@@ -187,6 +187,16 @@ python3 -c 'import json, sys; assert all(json.loads(line)["status"] == "complete
   broken "--log-json does not write JSON"
 "$berth" run --quiet "$small" --log-level warn > /dev/null 2> "$scratch/log"
 [ ! -s "$scratch/log" ] || broken "--log-level warn writes of evaluations"
+"$berth" run recover-lost --quiet --log-level info > /dev/null 2> "$scratch/log"
+for message in 'evaluation processed' 'allocation placed' 'allocation changed' 'node TTL expired'; do
+  grep -q "^2026-01-01T00:0[0-9:.]*Z .*: $message: " "$scratch/log" || broken "the log of a simulated cluster lacks '$message' at its time"
+done
+"$berth" run recover-lost --quiet --log-level warn --log-json > /dev/null 2> "$scratch/log"
+[ "$(grep -c '"@message":"node TTL expired"' "$scratch/log")" -eq "$(wc -l < "$scratch/log")" ] || broken "--log-level warn writes $(cat "$scratch/log")"
+"$berth" run batch-drain --quiet --log-level info > /dev/null 2> "$scratch/log"
+grep -q 'nomad.drain: node drain complete: node_id=' "$scratch/log" || broken "no drain in the log"
+"$berth" run system-rolling --quiet --log-level info > /dev/null 2> "$scratch/log"
+grep -q 'deployment ended: .*status=successful' "$scratch/log" || broken "no deployment in the log"
 expect 2 "'loud' is no level; write trace" "$small" --log-level loud
 
 # Own traces.

@@ -15,13 +15,13 @@ engine are raised as `berth.Error` with its text.
 
 from ._berth import Cluster, Error, Job, LivingCluster, Plan, UnknownObject, View, __version__, strategies
 from .inputs import job, nodes
-from .programs import compare, evaluations, find_data, program, run
+from .programs import compare, evaluations, events, find_data, program, run
 from .search import Evaluation, evaluate
 from .tables import Table, placements_stream
 
 __all__ = [
     "Cluster", "Error", "Evaluation", "Job", "LivingCluster", "Plan", "Table", "UnknownObject", "View", "__version__", "compare", "evaluate",
-    "evaluations", "job", "nodes", "program", "run", "strategies",
+    "evaluations", "events", "job", "nodes", "program", "run", "strategies",
 ]
 
 View.nodes = property(Table.of_nodes, doc="Table of the nodes, ascending by ID; gathered once, then read-only arrays without a copy.")

@@ -129,25 +129,52 @@ def _nanoseconds(text: str) -> int:
     return round(sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text)))
 
 
-def evaluations(workload: str, *, label: str = "full", **options: Any):
-    """`berth run`: one row per evaluation as a pyarrow.Table, in the order in which they ended. Needs pyarrow.
+def _log_of(workload: str, label: str, options: dict[str, Any]) -> list[dict[str, str]]:
+    arguments = ["run", workload, "--label", label, "--quiet", "--log-level", "info", "--log-json", *_flags(options)]
+    return [json.loads(line) for line in _call_logged(arguments)[1].splitlines() if line.startswith("{")]
 
-    Columns: ended (real time, ns), eval_id, type, namespace, job_id, triggered_by, status; attempts, placed, failed, refused (allocations);
-    sources (of candidates, with their number of placements), took_ns. `options` are options of the program, as for `run`. Raises berth.Error
-    with the program's line."""
+
+def _times(lines: list[dict[str, str]]):
     import pyarrow
     import pyarrow.compute as pc
 
-    arguments = ["run", workload, "--label", label, "--quiet", "--log-level", "info", "--log-json", *_flags(options)]
-    lines = [json.loads(line) for line in _call_logged(arguments)[1].splitlines() if line.startswith("{")]
-    texts = ["eval_id", "type", "namespace", "job_id", "triggered_by", "status"]
     times = pyarrow.array([line["@timestamp"].rstrip("Z") for line in lines], pyarrow.string())
-    columns = {"ended": pc.assume_timezone(times.cast(pyarrow.timestamp("ns")), "UTC")}
-    columns |= {name: pyarrow.array([line[name] for line in lines], pyarrow.string()) for name in texts}
+    return pc.assume_timezone(times.cast(pyarrow.timestamp("ns")), "UTC")
+
+
+def evaluations(workload: str, *, label: str = "full", **options: Any):
+    """`berth run`: one row per evaluation as a pyarrow.Table, in the order in which they ended. Needs pyarrow.
+
+    Columns: ended (of a simulated cluster its time, else real time), eval_id, type, namespace, job_id, triggered_by, status; attempts,
+    placed, failed, refused (allocations); sources (of candidates, with their number of placements), took_ns. `options` are options of the
+    program, as for `run`. Raises berth.Error with the program's line."""
+    import pyarrow
+
+    lines = [line for line in _log_of(workload, label, options) if line["@message"] == "evaluation processed"]
+    columns = {"ended": _times(lines)}
+    for name in ("eval_id", "type", "namespace", "job_id", "triggered_by", "status"):
+        columns[name] = pyarrow.array([line[name] for line in lines], pyarrow.string())
     for name in ("attempts", "placed", "failed", "refused"):
         columns[name] = pyarrow.array([int(line[name]) for line in lines], pyarrow.int64())
     columns["sources"] = pyarrow.array([line["sources"] for line in lines], pyarrow.string())
     columns["took_ns"] = pyarrow.array([_nanoseconds(line["took"]) for line in lines], pyarrow.int64())
+    return pyarrow.table(columns)
+
+
+def events(workload: str, *, label: str = "full", **options: Any):
+    """`berth run` of a workload that simulates a cluster: what happened, one row per line of its log as a pyarrow.Table. Needs pyarrow.
+
+    Evaluations, allocations placed and changed, nodes, deployments that ended, drains. Columns: time (of the cluster), level, message, then
+    the members of the lines as texts (alloc_id, node_id, client_status, job_id, ...), null where a line has none. `options` and errors as
+    for `run`."""
+    import pyarrow
+
+    lines = _log_of(workload, label, options)
+    columns = {"time": _times(lines)}
+    for name in ("level", "message"):
+        columns[name] = pyarrow.array([line["@" + name] for line in lines], pyarrow.string())
+    for name in dict.fromkeys(name for line in lines for name in line if not name.startswith("@")):
+        columns[name] = pyarrow.array([line.get(name) for line in lines], pyarrow.string())
     return pyarrow.table(columns)
 
 
