@@ -195,7 +195,7 @@ done
 [ "$(grep -c '"@message":"node TTL expired"' "$scratch/log")" -eq "$(wc -l < "$scratch/log")" ] || broken "--log-level warn writes $(cat "$scratch/log")"
 "$berth" run batch-drain --quiet --log-level info > /dev/null 2> "$scratch/log"
 grep -q 'nomad.drain: node drain complete: node_id=' "$scratch/log" || broken "no drain in the log"
-"$berth" run system-rolling --quiet --log-level info > /dev/null 2> "$scratch/log"
+"$berth" run day --label smoke --quiet --log-level info > /dev/null 2> "$scratch/log"
 grep -q 'deployment ended: .*status=successful' "$scratch/log" || broken "no deployment in the log"
 expect 2 "'loud' is no level; write trace" "$small" --log-level loud
 
