@@ -21,14 +21,21 @@ void sort_by_id(const tables::Snapshot& state, std::span<AllocRow> rows) {
   std::sort(rows.begin(), rows.end(), [&](AllocRow a, AllocRow b) { return state.allocs.id[a] < state.allocs.id[b]; });
 }
 
-/// Checks one group; appends its migrated allocations to `migrated`.
-GroupDrain look_at_group(const tables::Snapshot& state, const model::TaskGroup& group, tables::JobKeyRow key,
+/// Checks one group of a job with the allocations `rows`; appends its migrated allocations to `migrated`.
+GroupDrain look_at_group(const tables::Snapshot& state, const model::TaskGroup& group, std::span<const AllocRow> rows,
                          bool batch, std::uint64_t last_handled, const model::Quirks& quirks,
                          std::vector<AllocRow>& migrated) {
   GroupDrain out;
   const tables::AllocTable& allocs = state.allocs;
   const std::size_t before = migrated.size();
-  for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = allocs.next_of_job[row]) {
+  constexpr std::size_t kAhead = 8;  // the rows of a large job are spread over all columns
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    if (at + kAhead < rows.size()) {
+      const AllocRow later = rows[at + kAhead];
+      allocs.node.prefetch(later), allocs.client.prefetch(later), allocs.group.prefetch(later);
+      allocs.desired.prefetch(later), allocs.links.prefetch(later);
+    }
+    const AllocRow row = rows[at];
     // Ended allocations on other nodes do not count; of batch jobs, no allocation on other nodes does.
     const bool ended = tables::client_terminal(allocs.client[row]), draining = is_on_draining_node(state, row);
     if ((!draining && (ended || batch)) || group_name(state, row) != group.name) continue;
@@ -54,10 +61,13 @@ void look_at_job(const tables::Snapshot& state, const model::Job& job, tables::J
                  std::uint64_t last_handled, const model::Quirks& quirks, JobDrain& out) {
   out.drain.clear(), out.migrated.clear(), out.done = true;
   const bool batch = job.type == "batch";
+  std::vector<AllocRow> rows;
+  for (AllocRow row = state.jobs.keys[key].alloc_head; row != tables::kNoRow; row = state.allocs.next_of_job[row])
+    rows.push_back(row);
   for (const model::TaskGroup& group : job.task_groups) {
     if (!group.migrate && !batch) continue;  // R-CTRL-1022
     const GroupDrain found =                 // R-CTRL-1023
-        look_at_group(state, group, key, batch, last_handled, quirks, out.migrated);
+        look_at_group(state, group, rows, batch, last_handled, quirks, out.migrated);
     if (found.work_remains) out.done = false;
     const std::int64_t max_parallel = group.migrate ? group.migrate->max_parallel : 0;
     const std::int64_t drained = std::min<std::int64_t>(static_cast<std::int64_t>(found.drainable.size()),
