@@ -85,13 +85,16 @@ void Applier::choose_evictions(Writing& w) {
   const PlanRows& plan = w.plan;
   const Snapshot& state = w.state;
   const Snapshot& view = w.facts.view ? *w.facts.view : state;
+  std::vector<NodeRow> nodes;  // ascending: where the plan places or stops
+  bool nodes_known = false;
   const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not checked
-    return !updates_on(node).empty() ||
-           std::any_of(plan.allocs.begin(), plan.allocs.end(),
-                       [&](const PlannedAlloc& alloc) { return alloc.node == node; }) ||
-           std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& other) {
-             return !other.evict && !other.dropped && node_of(other.alloc) == node;
-           });
+    if (!std::exchange(nodes_known, true)) {
+      for (const PlannedAlloc& alloc : plan.allocs) nodes.push_back(alloc.node);
+      for (const PlannedStop& stop : plan.stops)
+        if (!stop.evict && !stop.dropped) nodes.push_back(node_of(stop.alloc));
+      std::sort(nodes.begin(), nodes.end());
+    }
+    return !updates_on(node).empty() || std::binary_search(nodes.begin(), nodes.end(), node);
   };
   evictions_.clear();
   for (std::uint32_t i = 0; i < plan.stops.size(); ++i) {
@@ -107,12 +110,16 @@ void Applier::choose_evictions(Writing& w) {
     evictions_.push_back(i);
   }
   twice_.clear();
-  for (const std::uint32_t i : evictions_) {
-    const auto same = [&](const auto& entry) { return entry.alloc == plan.stops[i].alloc && !entry.dropped; };
-    if (std::any_of(plan.updates.begin(), plan.updates.end(), same) ||
-        std::any_of(plan.stops.begin(), plan.stops.end(), [&](const auto& s) { return !s.evict && same(s); }))
+  if (evictions_.empty()) return;
+  std::vector<AllocRow> others;  // ascending: what the plan updates or stops
+  for (const auto& update : plan.updates)
+    if (!update.dropped) others.push_back(update.alloc);
+  for (const PlannedStop& stop : plan.stops)
+    if (!stop.evict && !stop.dropped) others.push_back(stop.alloc);
+  std::sort(others.begin(), others.end());
+  for (const std::uint32_t i : evictions_)
+    if (std::binary_search(others.begin(), others.end(), plan.stops[i].alloc))
       twice_.push_back(w.commit.to_alloc(plan.stops[i].alloc));
-  }
 }
 
 void Applier::write(Writing& w) {
