@@ -65,6 +65,8 @@ run::AllocationCount count_allocations() {
   return out;
 }
 
+void give_back_freed_memory() { mi_collect(true); }
+
 }  // namespace berth::cli
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

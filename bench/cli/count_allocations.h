@@ -9,4 +9,7 @@ namespace berth::cli {
 /// Counts so far. Exact for threads that have ended or are blocked.
 [[nodiscard]] run::AllocationCount count_allocations();
 
+/// Gives memory that this thread has freed back to the system. Else mimalloc keeps much of what an import needed.
+void give_back_freed_memory();
+
 }  // namespace berth::cli

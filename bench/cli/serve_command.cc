@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/count_allocations.h"
 #include "cli/log_options.h"
 #include "cli/outputs.h"
 #include "cli/workload_arguments.h"
@@ -124,6 +125,7 @@ int serve(const ServeArguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   auto service = serve::make_service(options);
   if (!service) return report_error(service.error(), 2);
+  give_back_freed_memory();
   print_warnings((*service)->warnings());
   if (*level) (*service)->simulation().monitor_log().print(**level, arguments.log.json, print_log);
   const std::size_t nodes = (*service)->simulation().state().nodes.size();
