@@ -50,7 +50,8 @@ class Measuring final : public server::Listener {
   void applied(server::Lane& lane) override;
   void settled(server::Lane& lane) override;
   void failed(const server::EvalRecord&, std::string_view why) override {
-    ++result_.unsupported_reasons[std::string(why)];
+    // Placements that refused plans left out are counted at the end.
+    if (why != server::kPlansMaxReached) ++result_.unsupported_reasons[std::string(why)];
   }
 
   // --- the run's own events ---

@@ -26,6 +26,9 @@ enum class Execution : std::uint8_t {
   free,     ///< workers take evaluations as they come and submit plans: Nomad's optimistic concurrency
 };
 
+/// Why an evaluation is nacked that has submitted Config::plans_max plans.
+inline constexpr const char* kPlansMaxReached = "refused again and again";
+
 struct Config {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::nomad;
@@ -45,9 +48,10 @@ struct Config {
   broker::Config broker;
   /// Not with free workers: the order of ready evaluations; null: broker.queue, which is Nomad's order if it is null.
   std::shared_ptr<broker::QueueOrder> queue;
-  /// Plans that one evaluation may submit; then it is nacked (R-SCHED-5). Nomad would time out an evaluation whose
-  /// plans are refused in part for ever (R-SCHED-10).
-  std::uint32_t plans_max = UINT32_MAX;
+  /// Plans that one evaluation may submit; then it is nacked (R-SCHED-5) with kPlansMaxReached. Nomad has no limit:
+  /// plans that are refused in part for ever (R-SCHED-10) keep it busy until something else changes the cluster. On a
+  /// virtual clock nothing would.
+  std::uint32_t plans_max = 1'000;
   std::int64_t client_batch_ns = 50'000'000;  ///< client reports within this time are merged (R-CTRL-749)
   /// create evaluations for the jobs of evicted allocations (R-CTRL-627)
   bool evaluate_evicted = true;

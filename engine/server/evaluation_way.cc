@@ -328,7 +328,7 @@ bool Server::take_decision(const broker::Delivery& delivery) {
 sched::Submission Server::submit(Lane& lane) {
   sched::Submission out;
   if (++lane.plans > config_.plans_max) {
-    out.error = "refused again and again";
+    out.error = kPlansMaxReached;
     return out;
   }
   if (listener_) listener_->decided(lane);

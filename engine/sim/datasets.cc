@@ -80,6 +80,9 @@ Result<std::string> find_workload(const std::string& name) {
   if (bare)
     if (const auto found = find({}, {"bench/macro" / file, "workloads" / file}))
       return found->lexically_normal().string();
+  if (name.find("://") != std::string::npos)  // a run reads its cluster again and again, and must be repeatable
+    return tl::unexpected(InputError{name, "", "is an address, and a workload is a file",
+                                     "write the agent's cluster to one: berth import " + name + " -o cluster.json"});
   std::vector<std::string> names;
   for (const std::string& shipped : workload_files()) names.push_back(fs::path(shipped).stem().string());
   return tl::unexpected(

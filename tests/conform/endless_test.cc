@@ -38,7 +38,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   clock.set(eval->wait_until.ns + base::kSecond);
   server.advance();
   ASSERT_TRUE(server.step());
-  EXPECT_EQ(server.lane().result.description, "refused again and again");
+  EXPECT_EQ(server.lane().result.description, server::kPlansMaxReached);
   EXPECT_EQ(server.stats().errors, 1U);
   ASSERT_EQ(refusals.told.size(), config.plans_max);
   for (const std::string& refusal : refusals.told) EXPECT_EQ(refusal, "client-3: cpu");  // as in the server's log

@@ -171,6 +171,10 @@ grep -q '^  estimated   batch jobs: ' "$scratch/out" || broken "berth run $clust
 grep -q '"estimates": \[' "$scratch/cluster.json" || broken "the JSON does not say what was estimated"
 "$berth" run --quiet $cluster --vary algorithm=binpack,spread > "$scratch/out" ||
   broken "berth run $cluster --vary failed with $?"
+expect 2 'http://127.0.0.1:4646: is an address, and a workload is a file; .*berth import' http://127.0.0.1:4646
+# An evaluation whose plans are refused in part for ever (R-SCHED-10) ends, and the run goes on.
+timeout 60 "$berth" run --quiet tests/conform/endless-stage-09.json.gz > "$scratch/out" 2>&1 ||
+  broken "berth run on a cluster with an endless evaluation ends with $?: $(tail -n 3 "$scratch/out")"
 head -c 3000 $cluster > "$scratch/short.snap"
 expect 2 'short.snap: ' "$scratch/short.snap" --json "$scratch/none.json"
 echo '{"Nodes": []}' > "$scratch/empty.json"
