@@ -161,7 +161,10 @@ class CapacityRun {
   /// Growth since an older state of the cluster. `used`: by the state that was read, whose time is `now`.
   Result<std::optional<Trend>> find_trend(const whatif::Used& used, std::int64_t now) {
     if (arguments_.since.empty()) return std::optional<Trend>();
-    const auto older = serve::prepare({.source = arguments_.since, .seed = options_.seed(), .now_ns = clock_ns()});
+    const auto older = serve::prepare({.source = arguments_.since,
+                                       .source_options = arguments_.sources,
+                                       .seed = options_.seed(),
+                                       .now_ns = clock_ns()});
     if (!older) return tl::unexpected(older.error());
     const std::int64_t then = dryrun::newest_time(older->state).ns;
     if (then == 0 || now <= then)

@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "cli/job_file_options.h"
 #include "io/files.h"
 
 namespace berth::cli {
@@ -56,6 +57,7 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
   like_ = add("--like", "NODE", 1, "for the preceding --add: copies of this node");
   shape_ =
       add("--shape", "SHAPE", 1, "for the preceding --add: for example cpu=8000,memory=16384,disk=100000 (MHz, MiB)");
+  add_job_file_options(app, job_files_);
   app.add_option("--step-file", file_, "further steps, one a line, as the options without dashes")->type_name("FILE");
   app.add_option("--deadline", deadline_, "of drains: a duration, none or force")
       ->type_name("TIME")
@@ -127,7 +129,7 @@ Result<whatif::Settings> StepOptions::settings() const {
   if (!delay) return fail("--start-delay", start_delay_, "write for example 10s");
   if (!most) return fail("--step-time", step_time_, "write 1s or more, for example 4h");
   out.drain_deadline_ns = *deadline, out.start_delay_ns = *delay, out.step_most_ns = *most;
-  out.at_once = at_once_;
+  out.at_once = at_once_, out.job_files = job_files_;
   if (prices_.empty()) return out;
   auto prices = read_prices(prices_);
   if (!prices) return tl::unexpected(prices.error());

@@ -36,6 +36,7 @@ class StepOptions {
   std::map<const CLI::Option*, whatif::Change> changes_;
   const CLI::Option *like_ = nullptr, *shape_ = nullptr;
   std::string file_, deadline_ = "1h", start_delay_ = "1s", step_time_ = "4h", prices_;
+  dryrun::JobFileOptions job_files_;
   std::int64_t at_once_ = 1;
   std::uint64_t seed_ = 1;
 };

@@ -42,7 +42,7 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
   print_notes(start->notes);
 
   whatif::WhatIf cluster(std::move(*start), *settings);
-  print("{}: {}\n", arguments.cluster, whatif::to_text(cluster.packing()));
+  std::string text = fmt::format("{}: {}\n", arguments.cluster, whatif::to_text(cluster.packing()));
   json::Value document = json::Value::object();
   document.set("format", "berth-whatif"), document.set("version", kWhatIfVersion);
   document.set("cluster", arguments.cluster), document.set("start", whatif::to_json(cluster.packing()));
@@ -58,9 +58,11 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
                            fmt::format("'{}': {}", base::shown(step.words), report.error()), ""},
                           2);
     for (const whatif::Waiting& one : report->waiting) no_place = no_place || !one.before;
-    print("\n{}", whatif::to_text(*report, at + 1, arguments.verbose));
+    text += "\n" + whatif::to_text(*report, at + 1, arguments.verbose);
     reports.push(whatif::to_json(*report));
   }
+  progress.finish();
+  print("{}", text);  // only now: a step that cannot be made leaves nothing written
   if (Outputs::write(arguments.json, json::to_text(document, 2) + "\n") != 0) return 1;
   return no_place ? kNoPlace : 0;
 }

@@ -9,8 +9,6 @@
 #include <thread>
 
 #include "base/text.h"
-#include "dryrun/job_document.h"
-#include "io/files.h"
 #include "io/json_parse.h"
 #include "model/flatten.h"
 #include "model/predicates.h"
@@ -133,15 +131,18 @@ std::string WhatIf::largest(const std::string& key) const {
 }
 
 Result<std::shared_ptr<const model::Job>, std::string> WhatIf::read_growing(const std::string& file) {
-  const auto text = io::read_file(file);
-  if (!text) return wrong(text.error().line());
-  const auto document = dryrun::job_document(*text, file);
+  const auto document = read_document(file);
   if (!document) return wrong(document.error());
-  auto job = read_job(file, document->value);
+  auto job = read_job(file, *document);
   if (job && (*job)->type != "service" && (*job)->type != "batch")
     return wrong(
         fmt::format("{}: a {} job runs once on each node; only service and batch jobs can grow", file, (*job)->type));
-  return job;
+  if (!job || (!model::is_periodic(**job) && !model::is_parameterized(**job))) return job;
+  // Such a job runs nothing itself. What can grow is one of the jobs that it launches.
+  model::Job launched = **job;
+  launched.id += model::is_periodic(launched) ? "/periodic" : "/dispatch";
+  launched.name = launched.id, launched.periodic.reset(), launched.parameterized_job.reset();
+  return std::make_shared<const model::Job>(std::move(launched));
 }
 
 Result<Growth, std::string> WhatIf::fill(const model::Job& job, std::size_t group) {

@@ -37,7 +37,8 @@ client::Outcome endless(const void* context, const client::TaskStart& start) {
 /// Why nodes do not fit a group, the most frequent reason first.
 std::string reasons_of(const model::AllocMetric& metric) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
-  for (const auto& [what, count] : metric.dimension_exhausted) parts.emplace_back(count, what + " exhausted");
+  for (const auto& [what, count] : metric.dimension_exhausted)
+    parts.emplace_back(count, what.starts_with("network: ") ? what : what + " exhausted");
   for (const auto& [what, count] : metric.constraint_filtered) parts.emplace_back(count, what);
   for (const std::string& what : metric.quota_exhausted) parts.emplace_back(1, what);
   if (metric.nodes_evaluated == 0) return "no node is a candidate";
@@ -45,7 +46,10 @@ std::string reasons_of(const model::AllocMetric& metric) {
   std::string out;
   for (const auto& [count, what] : parts)
     out += fmt::format("{}{} node{}: {}", out.empty() ? "" : "; ", count, count == 1 ? "" : "s", what);
-  return out;
+  std::string classes;
+  for (const auto& [name, count] : metric.class_exhausted)
+    classes += fmt::format("{}{} {}", classes.empty() ? "" : ", ", count, name);
+  return metric.class_exhausted.size() < 2 ? out : out + fmt::format(" (exhausted by node class: {})", classes);
 }
 
 living::Config config_of(living::Config config, const Settings& settings) {
@@ -93,9 +97,31 @@ bool WhatIf::is_of_system(JobKeyRow job) const {
 }
 
 std::string WhatIf::node_words(NodeRow node) const {
-  const auto found = machines_.find(base::to_text(state().nodes.id(node)));
-  return found == machines_.end() || found->second.name.empty() ? base::to_text(state().nodes.id(node))
-                                                                : found->second.name;
+  const std::string id = base::to_text(state().nodes.id(node));
+  if (const auto removed = removed_.find(id); removed != removed_.end()) return removed->second;
+  const auto found = machines_.find(id);
+  return found == machines_.end() || found->second.name.empty() ? id : found->second.name;
+}
+
+/// The nodes that a step names. A lost machine can only be removed.
+Result<std::vector<const model::Node*>, std::string> WhatIf::nodes_of(const Step& step) const {
+  std::vector<const model::Node*> nodes = nodes_of(step.nodes);
+  if (nodes.empty()) return wrong("matches no node");
+  if (step.change == Change::remove) return nodes;
+  std::erase_if(
+      nodes, [&](const model::Node* node) { return silent_.contains(cluster_->server().store().find_node(node->id)); });
+  if (nodes.empty()) return wrong("matches only nodes that an earlier step has lost");
+  return nodes;
+}
+
+Result<void, std::string> WhatIf::check_running(const JobName& name) const {
+  const auto job = cluster_->server().log().job(name.name_space, name.id);
+  if (!job)
+    return wrong(
+        fmt::format("there is no job '{}' in namespace '{}'", base::shown(name.id), base::shown(name.name_space)));
+  if (job->stop)
+    return wrong(fmt::format("job '{}' is stopped; a step with --register FILE starts it", base::shown(name.id)));
+  return {};
 }
 
 // ---------------------------------------------------------------- changes
@@ -188,12 +214,23 @@ Result<std::shared_ptr<const model::Job>, std::string> WhatIf::read_job(const st
   return registration->job;
 }
 
-Result<void, std::string> WhatIf::submit(const Step& step) {
-  const auto text = io::read_file(step.file);
+/// An error is the first diagnostic, and the number of others.
+Result<json::Value, std::string> WhatIf::read_document(const std::string& file) const {
+  const auto text = io::read_file(file);
   if (!text) return wrong(text.error().line());
-  const auto document = dryrun::job_document(*text, step.file);
+  auto document = dryrun::job_document(*text, file, settings_.job_files);
+  if (document) return std::move(document->value);
+  const std::string& errors = document.error();
+  const auto others = std::count(errors.begin(), errors.end(), '\n');
+  std::string first = errors.substr(0, errors.find('\n'));
+  if (others > 0) first += fmt::format(" (and {} more)", others);
+  return wrong(std::move(first));
+}
+
+Result<void, std::string> WhatIf::submit(const Step& step) {
+  const auto document = read_document(step.file);
   if (!document) return wrong(document.error());
-  auto job = read_job(step.file, document->value);
+  auto job = read_job(step.file, *document);
   if (!job) return wrong(job.error());
   living::JobRegister event;
   event.job = std::move(*job);
@@ -236,8 +273,9 @@ Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
   const bool names_nodes = step.change == Change::drain || step.change == Change::remove ||
                            step.change == Change::lose || step.change == Change::edit || step.change == Change::upgrade;
   if (names_nodes) {
-    nodes = nodes_of(step.nodes);
-    if (nodes.empty()) return wrong("matches no node");
+    auto named = nodes_of(step);
+    if (!named) return wrong(named.error());
+    nodes = std::move(*named);
     report.nodes = static_cast<std::int64_t>(nodes.size());
   }
   switch (step.change) {
@@ -258,15 +296,14 @@ Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
     case Change::strategy:
       return rank_by(step.value);
     case Change::scale: {
+      if (auto fine = check_running(step.job); !fine) return fine;
       living::JobScale event;
       event.name_space = step.job.name_space, event.job_id = step.job.id, event.group = step.group;
       event.count = step.count;
       return apply(event);
     }
     case Change::stop: {
-      if (!cluster_->server().log().job(step.job.name_space, step.job.id))
-        return wrong(fmt::format("there is no job '{}' in namespace '{}'", base::shown(step.job.id),
-                                 base::shown(step.job.name_space)));
+      if (auto fine = check_running(step.job); !fine) return fine;
       living::JobDeregister event;
       event.name_space = step.job.name_space, event.job_id = step.job.id;
       return apply(event);
@@ -288,7 +325,10 @@ Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
   }
   if (step.change == Change::lose) return {};
   if (auto done = apply(gone); !done) return done;
-  for (const std::string& id : gone.node_ids) machines_.erase(id);
+  for (const std::string& id : gone.node_ids) {
+    removed_[id] = machines_.at(id).name;
+    machines_.erase(id);
+  }
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "berth/strategy.h"
+#include "dryrun/job_document.h"
 #include "serve/start.h"
 #include "whatif/steps.h"
 #include "whatif/watch.h"
@@ -27,6 +28,7 @@ struct Settings {
   std::int64_t at_once = 1;                               ///< nodes upgraded at a time
   std::vector<std::pair<Selector, double>> prices;        ///< per hour; the first that matches a node counts
   std::string strategy;                                   ///< scores the fit of nodes; "": Nomad's
+  dryrun::JobFileOptions job_files;
 };
 
 /// An allocation placed in this step that has not ended at its end.
@@ -102,6 +104,7 @@ class WhatIf {
 
  private:
   [[nodiscard]] std::vector<const model::Node*> nodes_of(const Selector& selector) const;
+  [[nodiscard]] Result<std::vector<const model::Node*>, std::string> nodes_of(const Step& step) const;
   [[nodiscard]] std::string job_words(tables::JobKeyRow job) const;
   [[nodiscard]] std::string node_words(tables::NodeRow node) const;
   [[nodiscard]] bool is_of_system(tables::JobKeyRow job) const;
@@ -119,11 +122,14 @@ class WhatIf {
   [[nodiscard]] bool at_rest() const;
   void report_allocs(StepReport& report) const;
   void report_groups(const Step& step, StepReport& report) const;
+  Result<void, std::string> check_running(const JobName& job) const;
+  Result<json::Value, std::string> read_document(const std::string& file) const;
   Result<std::shared_ptr<const model::Job>, std::string> read_job(const std::string& file, const json::Value& document);
 
   Settings settings_;
   model::ClusterState context_;                  // for reading job files: namespaces, pools, configuration
   std::map<std::string, model::Node> machines_;  // by ID: as registered
+  std::map<std::string, std::string> removed_;   // names of removed machines, by ID
   std::uint64_t added_ = 0, seed_ = 1;
   Watch watch_;
   std::shared_ptr<const strategy::Ranker> ranker_;  // outlives the cluster, which calls its fit()

@@ -51,6 +51,7 @@ cat > "$scratch/job.json" <<'JSON'
  "Spreads": [{"Attribute": "${node.unique.id}", "Weight": 100}],
  "Tasks": [{"Name": "main", "Driver": "exec", "Config": {"command": "x"}, "Resources": {"CPU": 6000, "MemoryMB": 512}}]}]}}
 JSON
+sed 's/"web"/"big"/g; s/"exec"/"mock_driver"/; s/"Spreads":.*$//' "$scratch/job.json" > "$scratch/big.json"
 # 12 nodes of 10,000 MHz: one of 6,000 on each. Six more nodes of 20,000: three on each.
 expect 0 "$scratch/small.toml" "$scratch/job.json" --survive meta.rack --json "$scratch/report.json"
 says '^Now: 12 nodes'
@@ -75,6 +76,17 @@ says '^  present mix: 4[0-9] % more of all that runs \(2 allocations\); then web
 # What does not survive the loss.
 expect 3 "$scratch/small.toml" --register "$scratch/job.json" --survive meta.rack
 says '^  without a place: web app, 4 missing: 8 nodes: cpu exhausted$'
+
+# What can grow of a periodic job is what it launches, also where the job is already in the cluster.
+sed 's/"Type": "service",/"Type": "batch", "Periodic": {"Enabled": true, "SpecType": "cron", "Spec": "0 * * * *"},/' \
+  "$scratch/job.json" > "$scratch/nightly.json"
+expect 0 "$scratch/small.toml" "$scratch/nightly.json" --register "$scratch/nightly.json"
+says '^  web/periodic app: 12 allocations fit; then 12 nodes: cpu exhausted$'
+# What binds where: by node class, where they have several. And growth since an older state.
+expect 0 tests/diff/recorded/stage-04.snap --since tests/dryrun/recorded/stage-02.snap
+says '^Since tests/dryrun/recorded/stage-02.snap: 0.0031 days, cpu \+[0-9.]+ and memory \+[0-9.]+ points a day; the present mix fits for [0-9.]+ more days$'
+expect 0 tests/dryrun/recorded/stage-02.snap --register "$scratch/big.json" "$scratch/big.json"
+says 'big app: [0-9]+ allocations fit; then .*cpu exhausted \(exhausted by node class: [0-9]+ compute, 1 memory\)$'
 
 refuses "no node has 'meta.row'" "$scratch/small.toml" --survive meta.row
 refuses 'is no key of nodes' "$scratch/small.toml" --survive rack

@@ -19,6 +19,7 @@ refuses() { # PATTERN ARGUMENTS...
   local pattern=$1
   shift
   expect 2 "$@"
+  [ ! -s "$scratch/out" ] || broken "berth whatif $*: wrote a report in spite of bad input"
   [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth whatif $*: not one line on standard error: $(cat "$scratch/err")"
   grep -qE -- "$pattern" "$scratch/err" || broken "berth whatif $*: '$(cat "$scratch/err")' does not match '$pattern'"
 }
@@ -91,6 +92,47 @@ printf 'drain all\ndrian all\n' > "$scratch/steps"
 refuses "steps:2: there is no step 'drian'; did you mean 'drain'" "$scratch/small.toml" --step-file "$scratch/steps"
 refuses '--deadline' "$scratch/small.toml" --drain all --deadline soon
 refuses 'no job' "$scratch/small.toml" --stop web
+# Steps that contradict earlier ones.
+job=$scratch/job.json
+refuses "step 3: 'stop web': job 'web' is stopped" "$scratch/small.toml" --register "$job" --stop web --stop web
+refuses "step 3: 'scale web/app=3': job 'web' is stopped" "$scratch/small.toml" --register "$job" --stop web --scale web/app=3
+refuses "step 2: 'drain node-1': matches only nodes that an earlier step has lost" "$scratch/small.toml" --lose node-1 --drain node-1
+refuses "step 2: 'drain node-1': matches no node" "$scratch/small.toml" --remove node-1 --drain node-1
+expect 0 "$scratch/small.toml" --lose node-1 --remove node-1
+# An evaluation whose plans are refused in part for ever (R-SCHED-10) does not hold up the simulated cluster.
+expect 0 tests/conform/endless-stage-09.json.gz --stop web
+says '^Step 1: stop web$'
+# A removed machine keeps its name in the report.
+expect 3 "$scratch/small.toml" --register "$job" --remove node-1 --add 1 --like node-2
+says '^web +app\[[0-9]+\] +node-1 +new-1$|^web +app\[[0-9]+\] +new-1$'
+expect 0 tests/dryrun/recorded/stage-02.snap --remove client-1
+says '^web +web\[[0-9]\] +client-1 +client-2$'
+# A job file in HCL, with variables; of several faults the first is named.
+cat > "$scratch/job.hcl" <<'HCL'
+variable "count" {
+  type = number
+}
+job "api" {
+  datacenters = ["*"]
+  group "app" {
+    count = var.count
+    task "main" {
+      driver = "exec"
+      config {
+        command = "x"
+      }
+    }
+  }
+}
+HCL
+expect 0 "$scratch/small.toml" --register "$scratch/job.hcl" --var count=5
+says '^0 moved, 5 new'
+NOMAD_VAR_count=4 expect 0 "$scratch/small.toml" --register "$scratch/job.hcl"
+says '^0 moved, 4 new'
+refuses "job.hcl:.*Unset variable" "$scratch/small.toml" --register "$scratch/job.hcl"
+printf 'job "a" {\n  first = 1\n  second = 2\n  third = 3\n}\n' > "$scratch/faulty.hcl"
+refuses 'faulty.hcl:2,3-8: Unsupported argument.*\(and 2 more\)$' "$scratch/small.toml" --register "$scratch/faulty.hcl"
+
 # The scheduler finds room by eviction, the plan applier refuses (R-PREEMPT-202): nothing is placed, and the report says so.
 expect 3 tests/dryrun/small.json --register tests/dryrun/jobs/urgent.json
 says '^urgent +first +1 +this step +the plan applier refuses the plans$'

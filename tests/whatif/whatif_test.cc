@@ -212,7 +212,7 @@ TEST_F(WhatIfTest, OtherStepsDoWhatTheySay) {
 TEST_F(WhatIfTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(refusal(Change::drain, {"meta.rack=r9"}), "matches no node");
   EXPECT_NE(refusal(Change::stop, {"web"}).find("no job 'web'"), std::string::npos);
-  EXPECT_EQ(refusal(Change::scale, {"web/app=3"}), "job \"web\" not found");
+  EXPECT_EQ(refusal(Change::scale, {"web/app=3"}), "there is no job 'web' in namespace 'default'");
   EXPECT_NE(refusal(Change::submit, {"missing.json"}).find("missing.json"), std::string::npos);
 }
 
