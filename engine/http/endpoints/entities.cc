@@ -48,12 +48,14 @@ json::Value zero_of(char kind) {
 }
 
 /// A task event with all its keys and its text (R-API-355).
-json::Value event_json(const json::Value& event) {
-  json::Value out = json::Value::object();
+json::Value event_json(json::Value&& event) {
+  json::Object members;
+  members.reserve(std::size(kEventKeys));
   for (const auto& [key, kind] : kEventKeys) {
-    const json::Value* value = event.find(key);
-    out.set(key, value && !value->is_null() ? *value : zero_of(kind));
+    json::Value* value = event.find(key);
+    members.push_back({key, value && !value->is_null() ? std::move(*value) : zero_of(kind)});
   }
+  json::Value out(std::move(members));
   if (out["DisplayMessage"].as_string().empty()) out.set("DisplayMessage", display_message(out));
   return out;
 }
@@ -63,7 +65,7 @@ void fill_events(json::Value& task_states) {
   for (json::Member& task : task_states.members()) {
     json::Value* events = task.value.find("Events");
     if (!events || !events->is_array()) continue;
-    for (json::Value& event : events->items()) event = event_json(event);
+    for (json::Value& event : events->items()) event = event_json(std::move(event));
   }
 }
 
@@ -249,6 +251,7 @@ json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row, cons
   const model::Allocation& alloc = object_of(state, row, plain);
   const tables::AllocTable& allocs = state.allocs;
   json::Value out = json::Value::object();
+  out.members().reserve(28);  // as many as follow
   out.set("ID", alloc.id), out.set("EvalID", alloc.eval_id), out.set("Name", alloc.name);
   out.set("Namespace", alloc.namespace_), out.set("NodeID", alloc.node_id), out.set("NodeName", alloc.node_name);
   out.set("JobID", alloc.job_id), out.set("JobType", alloc.job ? alloc.job->type : "");
