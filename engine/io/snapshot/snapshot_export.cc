@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <new>
 #include <unordered_map>
 
@@ -88,22 +89,28 @@ class StateWriter {
   std::unordered_map<const model::Job*, std::string> jobs_;  ///< of allocations, as msgpack
 };
 
-/// A gzip stream without name and time (R-SNAP-1).
-class Gzip {
+/// A part of a gzip stream, compressed without the parts before it, so that they can be made later.
+class Part {
  public:
-  Gzip() {
-    if (deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+  Part() {
+    constexpr int kRawWindow = -15, kMemory = 8;
+    if (deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, kRawWindow, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
       throw std::bad_alloc();
   }
-  ~Gzip() { deflateEnd(&stream_); }
-  Gzip(const Gzip&) = delete;
-  Gzip& operator=(const Gzip&) = delete;
+  ~Part() { deflateEnd(&stream_); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
 
-  void add(std::string_view bytes) { deflate_all(bytes, Z_NO_FLUSH); }
-  [[nodiscard]] std::string finish() {
-    deflate_all({}, Z_FINISH);
-    return std::move(out_);
+  void add(std::string_view bytes) {
+    crc_ = crc32_z(crc_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+    bytes_ += bytes.size();
+    deflate_all(bytes, Z_NO_FLUSH);
   }
+  /// Nothing more will be added.
+  void end(bool is_last) { deflate_all({}, is_last ? Z_FINISH : Z_SYNC_FLUSH); }
+  [[nodiscard]] const std::string& packed() const { return packed_; }
+  [[nodiscard]] uLong crc() const { return crc_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
   void deflate_all(std::string_view bytes, int flush) {
@@ -112,14 +119,31 @@ class Gzip {
     do {
       stream_.next_out = piece_.data(), stream_.avail_out = static_cast<uInt>(piece_.size());
       deflate(&stream_, flush);
-      out_.append(reinterpret_cast<const char*>(piece_.data()), piece_.size() - stream_.avail_out);
+      packed_.append(reinterpret_cast<const char*>(piece_.data()), piece_.size() - stream_.avail_out);
     } while (stream_.avail_out == 0);
   }
 
   z_stream stream_{};
   std::array<Bytef, 64 << 10> piece_{};
-  std::string out_;
+  std::string packed_;
+  uLong crc_ = 0;
+  std::uint64_t bytes_ = 0;
 };
+
+/// One gzip stream of the parts, without name and time (R-SNAP-1).
+std::string gzip_of(std::initializer_list<const Part*> parts) {
+  std::string out("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // RFC 1952: deflate, fastest, Unix
+  uLong crc = 0;
+  std::uint64_t bytes = 0;
+  for (const Part* part : parts) {
+    out += part->packed();
+    crc = crc32_combine(crc, part->crc(), static_cast<z_off_t>(part->bytes()));
+    bytes += part->bytes();
+  }
+  for (const std::uint64_t number : {static_cast<std::uint64_t>(crc), bytes})
+    for (unsigned i = 0; i < 4; ++i) out += static_cast<char>(number >> (8 * i) & 0xff);
+  return out;
+}
 
 /// The header of a regular file in a ustar archive; sizes of 8 GiB and more are binary (R-SNAP-2).
 std::string tar_head(std::string_view name, std::uint64_t bytes) {
@@ -146,31 +170,31 @@ std::string padding(std::uint64_t bytes) {
   return std::string((kBlockBytes - bytes % kBlockBytes) % kBlockBytes, '\0');
 }
 
-void add_member(Gzip& out, std::string_view name, std::string_view text) {
+void add_member(Part& out, std::string_view name, std::string_view text) {
   out.add(tar_head(name, text.size())), out.add(text), out.add(padding(text.size()));
 }
 
 }  // namespace
 
 std::string snapshot_file(const model::ClusterState& state, const SnapshotHead& head) {
-  StateWriter writer(state, head);
   base::Sha256 sum, meta_sum;
-  std::uint64_t bytes = 0;
-  writer.write([&](std::string_view record) { sum.add(record), bytes += record.size(); });
+  Part body;
+  StateWriter(state, head).write([&](std::string_view record) { sum.add(record), body.add(record); });
+  const std::uint64_t bytes = body.bytes();
+  body.add(padding(bytes));
   const std::string meta =
       fmt::format(R"({{"Version":1,"ID":"1-{0}-{1}","Index":{0},"Term":1,"Peers":"","Configuration":{{"Servers":[]}},)"
                   R"("ConfigurationIndex":1,"Size":{2}}})"
                   "\n",
                   head.applied_index, head.now_ns / 1'000'000, bytes);
   meta_sum.add(meta);
-  Gzip out;
-  add_member(out, "meta.json", meta);
-  out.add(tar_head("state.bin", bytes));
-  writer.write([&](std::string_view record) { out.add(record); });
-  out.add(padding(bytes));
-  add_member(out, "SHA256SUMS", meta_sum.hex() + "  meta.json\n" + sum.hex() + "  state.bin\n");
-  out.add(std::string(2 * kBlockBytes, '\0'));
-  return out.finish();
+  Part front, rest;
+  add_member(front, "meta.json", meta);
+  front.add(tar_head("state.bin", bytes));
+  add_member(rest, "SHA256SUMS", meta_sum.hex() + "  meta.json\n" + sum.hex() + "  state.bin\n");
+  rest.add(std::string(2 * kBlockBytes, '\0'));
+  front.end(false), body.end(false), rest.end(true);
+  return gzip_of({&front, &body, &rest});
 }
 
 }  // namespace berth::io

@@ -19,7 +19,7 @@ struct SnapshotHead {
 
 /// The bytes of the file. It holds the objects of `state` and no secrets: no variables, keys, tokens or sources of
 /// jobs. Claims of sticky volumes are not part of a snapshot (R-SNAP-103). The packed file is in memory, state.bin is
-/// not: its records are made twice, first for its size and checksum.
+/// not: its records are packed as they are made, and its size and checksum, which stand before it, afterwards.
 [[nodiscard]] std::string snapshot_file(const model::ClusterState& state, const SnapshotHead& head);
 
 }  // namespace berth::io
