@@ -129,7 +129,7 @@ struct Table {
   /// True if an equally full answer differed.
   bool put(const std::string& key, int rank, T value) {
     if (rank == kOfRecord) {
-      entries.insert_or_assign(key, Entry{rank, std::move(value)});
+      entries.insert_or_assign(entries.end(), key, Entry{rank, std::move(value)});  // records ascend by ID
       return false;
     }
     const auto found = entries.find(key);
@@ -386,7 +386,8 @@ struct ExportCollector::Tables {
       rank = alloc.allocated_resources ? 2 : 3;
       const auto version = read_number(value, "JobVersion", options);
       if (!version) return tl::unexpected(version.error());
-      if (*version) stub_versions[alloc.id] = {**version, alloc.create_index};
+      if (*version)
+        stub_versions.insert_or_assign(stub_versions.end(), alloc.id, std::pair(**version, alloc.create_index));
       if (kind == Kind::alloc_stub) alloc_stubs.insert(alloc.id);
     }
     for (const char* key : {"JobVersion", "JobType"}) alloc.extra.erase(key);
