@@ -41,7 +41,7 @@ KNOWN = {
         "test_job.py::test_delete_job_with_invalid_purge_param_raises": "contacts no server; the library allows it",
     },
 }
-# They pass unless the agent starts within the second in which the test began.
+# Passes only if the node registers in a later second than that in which the test began.
 SOMETIMES = {"api": {"TestNodes_Info"}, "python-nomad": set()}
 # Without access control these fail, as with Nomad.
 NEEDS_ACL = re.compile(r"test_acl\.py::|test_base\.py::test_base_get_connnection_not_authorized"
