@@ -27,15 +27,15 @@ target_include_directories(berth_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOUR
                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(berth_library PUBLIC cxx_std_20)
 target_link_libraries(berth_library PUBLIC tl::expected
-                                    PRIVATE TBB::tbb fmt::fmt hwy::hwy OpenSSL::Crypto PkgConfig::mpfr PkgConfig::re2
-                                            PkgConfig::utf8proc PkgConfig::yaml crypt simdjson::simdjson
+                                    PRIVATE TBB::tbb fmt::fmt hwy::hwy OpenSSL::Crypto PkgConfig::b2 PkgConfig::mpfr PkgConfig::re2
+                                            PkgConfig::utf8proc PkgConfig::yaml cctz crypt simdjson::simdjson
                                             Snappy::snappy Threads::Threads tomlplusplus::tomlplusplus ZLIB::ZLIB)
 if(BERTH_SANITIZE)
   target_link_options(berth_library PRIVATE -fsanitize=${BERTH_SANITIZE})
 endif()
 # An archive hands on what it uses to whoever links it.
-set(BERTH_REQUIRES "tbb fmt libhwy libcrypto mpfr re2 libutf8proc simdjson snappy tomlplusplus yaml-0.1 zlib")
-set(BERTH_LIBS "-lberth -lstdc++ -lcrypt -lm")  # a C compiler links the C++ library only where it is named
+set(BERTH_REQUIRES "tbb fmt libhwy libcrypto libb2 mpfr re2 libutf8proc simdjson snappy tomlplusplus yaml-0.1 zlib")
+set(BERTH_LIBS "-lberth -lstdc++ -lcctz -lcrypt -lm")  # a C compiler links the C++ library only where it is named
 if(BERTH_SHARED)
   set(BERTH_REQUIRES "")
   set(BERTH_LIBS "-lberth")
@@ -138,7 +138,7 @@ set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "berth (= ${PROJECT_VERSION}), openmpi-bin"
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libberth-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libarchive13, libexpected-dev, libtbb-dev, libfmt-dev, libhwy-dev, libssl-dev, libmpfr-dev, libre2-dev, libsimdjson-dev, libsnappy-dev, libtomlplusplus-dev, libutf8proc-dev, libyaml-dev, zlib1g-dev")
+    "libarchive13, libexpected-dev, libtbb-dev, libb2-dev, libcctz-dev, libfmt-dev, libhwy-dev, libssl-dev, libmpfr-dev, libre2-dev, libsimdjson-dev, libsnappy-dev, libtomlplusplus-dev, libutf8proc-dev, libyaml-dev, zlib1g-dev")
 if(BERTH_SHARED)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libexpected-dev, libberth (= ${PROJECT_VERSION})")
 endif()

@@ -6,8 +6,10 @@
 // `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily` and `@hourly` abbreviate.
 #pragma once
 
+#include <cctz/time_zone.h>
+
 #include <bitset>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -35,20 +37,17 @@ struct Cron {
 /// The error is the bare reason, as registration prints it.
 [[nodiscard]] tl::expected<Cron, std::string> parse_cron(std::string_view text);
 
-/// Offsets from UTC over time, read from the system's time zone files (TZDIR, else /usr/share/zoneinfo).
+/// Offsets from UTC over time, read by cctz from the system's time zone files (TZDIR, else /usr/share/zoneinfo).
 class TimeZone {
  public:
-  /// Null when there is no such zone. "" and "UTC" are always known.
-  [[nodiscard]] static std::shared_ptr<const TimeZone> load(const std::string& name);
+  /// nullopt if there is no such zone. "" and "UTC" need no file.
+  [[nodiscard]] static std::optional<TimeZone> load(const std::string& name);
   /// Seconds to add to UTC at `utc_s` (Unix seconds) to get local time.
   [[nodiscard]] std::int64_t offset_s(std::int64_t utc_s) const;
 
  private:
-  struct Change {
-    std::int64_t at_s, offset_s;
-  };
-  std::vector<Change> changes_;  // ascending; the first entry holds from the beginning of time
-  std::string rule_;             // POSIX rule for the time after the last change; "" if there is none
+  explicit TimeZone(cctz::time_zone zone) : zone_(zone) {}
+  cctz::time_zone zone_;
 };
 
 [[nodiscard]] bool is_time_zone(const std::string& name);
