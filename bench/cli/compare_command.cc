@@ -21,7 +21,7 @@
 #include "io/files.h"
 #include "run/interrupt.h"
 #include "sim/datasets.h"
-#include "sim/fit_strategy.h"
+#include "sim/named_strategy.h"
 #include "strategy/expression.h"
 
 namespace berth::cli {
@@ -61,7 +61,7 @@ int list_strategies() {
   for (const strategy::ExpressionName& function : strategy::expression_functions())
     print("  {}  {}\n", function.name, function.meaning);
   print("\nFor --rebalance:\n");
-  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) list(info);
+  for (const packing::RebalanceInfo& info : packing::rebalance_rules()) list(info);
   print("\nFor --queue:\n");
   for (const strategy::QueueInfo* info : strategy::queue_registry().all()) {
     list(*info), list_parameters(info->parameters);
@@ -216,7 +216,7 @@ Result<void> run_list(const Arguments& arguments, const Experiment& with, const 
   if (!text) return tl::unexpected(text.error());
   auto tasks = sim::parse_openb_tasks(*text, list.path, false);
   if (!tasks) return tl::unexpected(tasks.error());
-  const auto input = sim::openb_input(with.nodes, with.nodes_path, std::move(*tasks));
+  const auto input = packing::openb_input(with.nodes, with.nodes_path, std::move(*tasks));
   if (!input) return tl::unexpected(input.error());
   const auto result = compare::run_experiment(*input, list.name,
                                               {.strategies = with.specs,

@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "model/options.h"
 #include "sim/datasets.h"
-#include "sim/fit_strategy.h"
+#include "sim/named_strategy.h"
 
 namespace berth::cli {
 

@@ -151,14 +151,14 @@ Result<CapacityResult> measure_capacities(const sim::Workload& workload, const S
     if (i == 0) out.nodes = problem.nodes.size();
     if (finished) return {};
     strategy::Fleet fleet{std::span<const strategy::Fleet::NodeSpec>{}};
-    const auto run = sim::replay_packing(problem, seed.context, seed.order, {.seed = out.seeds[at], .after = &fleet},
-                                         strategy::registry(), spec);
+    const auto run = packing::replay_packing(problem, seed.context, seed.order,
+                                             {.seed = out.seeds[at], .after = &fleet}, strategy::registry(), spec);
     if (!run) return tl::unexpected(run.error());
     cell.asked = run->asked, cell.placed = run->placed;
     if (options.task) cell.pooled = fits_pooled(fleet.free_total(), amounts_of(*options.task));
     const auto more =
-        sim::measure_capacity(problem, seed.context, std::move(fleet), options.task ? &*options.task : nullptr,
-                              out.seeds[at], strategy::registry(), spec);
+        packing::measure_capacity(problem, seed.context, std::move(fleet), options.task ? &*options.task : nullptr,
+                                  out.seeds[at], strategy::registry(), spec);
     if (!more) return tl::unexpected(more.error());
     cell.more = *more, cell.done = true;
     return kept->keep(what, out.seeds[at], cell_json(cell));

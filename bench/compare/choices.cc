@@ -23,7 +23,7 @@ Result<void> find_queue(const std::string& text, NamedStrategy& named) {
 
 Result<void> find_rebalance(const std::string& name, NamedStrategy& named) {
   std::vector<std::string> valid;
-  for (const sim::RebalanceInfo& info : sim::rebalance_rules()) {
+  for (const packing::RebalanceInfo& info : packing::rebalance_rules()) {
     if (info.name == name) named.rebalance = &info;
     valid.emplace_back(info.name);
   }
@@ -33,21 +33,21 @@ Result<void> find_rebalance(const std::string& name, NamedStrategy& named) {
                                    strategy::nearest_and_valid(name, valid)});
 }
 
-Result<sim::Eligibility> parse_eligibility(const std::string& option, const std::string& text) {
-  if (text == "nomad") return sim::Eligibility::nomad;
-  if (text == "kubernetes") return sim::Eligibility::kubernetes;
+Result<packing::Eligibility> parse_eligibility(const std::string& option, const std::string& text) {
+  if (text == "nomad") return packing::Eligibility::nomad;
+  if (text == "kubernetes") return packing::Eligibility::kubernetes;
   return tl::unexpected(InputError{option, "", fmt::format("there is no '{}'", base::shown(text.substr(0, 40))),
                                    "write nomad or kubernetes"});
 }
 
-Result<sim::Budgets> parse_budget(const std::string& option, const std::string& text) {
-  if (text == "none") return sim::Budgets{};
-  if (text == "migrate") return sim::Budgets{.by_migrate = true, .of_each = {}};
+Result<packing::Budgets> parse_budget(const std::string& option, const std::string& text) {
+  if (text == "none") return packing::Budgets{};
+  if (text == "migrate") return packing::Budgets{.by_migrate = true, .of_each = {}};
   const auto number = base::parse_int64(text);
   if (!number || *number < 0 || *number >= strategy::kNoBudget)
     return tl::unexpected(InputError{option, "", fmt::format("'{}' is no budget", base::shown(text.substr(0, 40))),
                                      "write none, migrate, or how many tasks of a group may be away at a time"});
-  return sim::Budgets{.by_migrate = false, .of_each = static_cast<std::int32_t>(*number)};
+  return packing::Budgets{.by_migrate = false, .of_each = static_cast<std::int32_t>(*number)};
 }
 
 }  // namespace berth::compare

@@ -14,8 +14,8 @@ namespace berth::compare {
 /// Stores the rebalancing rule in `named`.
 [[nodiscard]] Result<void> find_rebalance(const std::string& name, NamedStrategy& named);
 /// "nomad" or "kubernetes": which tasks may be evicted. Errors name `option`.
-[[nodiscard]] Result<sim::Eligibility> parse_eligibility(const std::string& option, const std::string& text);
+[[nodiscard]] Result<packing::Eligibility> parse_eligibility(const std::string& option, const std::string& text);
 /// "none", "migrate" or a number: the disruption budget of a group. Errors name `option`.
-[[nodiscard]] Result<sim::Budgets> parse_budget(const std::string& option, const std::string& text);
+[[nodiscard]] Result<packing::Budgets> parse_budget(const std::string& option, const std::string& text);
 
 }  // namespace berth::compare

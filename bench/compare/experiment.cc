@@ -63,7 +63,7 @@ const PublishedRow* find_row(const std::vector<PublishedRow>& rows, const std::s
 
 /// Column `percent` of a strategy for all seeds.
 std::vector<double> column_of(const ExperimentResult& result, std::size_t strategy, std::size_t percent,
-                              std::vector<double> sim::OpenbSeries::*series) {
+                              std::vector<double> packing::OpenbSeries::*series) {
   std::vector<double> out;
   for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
     const auto& values = result.run(strategy, seed).series.*series;
@@ -107,7 +107,7 @@ std::string from_published_name(const std::string& text) {
   return text;
 }
 
-Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::string list,
+Result<ExperimentResult> run_experiment(const packing::OpenbInput& input, std::string list,
                                         const ExperimentOptions& options) {
   ExperimentResult out;
   out.list = std::move(list), out.nodes = input.nodes.size(), out.tasks = input.tasks.size(), out.gpus = input.gpus;
@@ -116,9 +116,9 @@ Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::strin
   const std::size_t seeds = out.seeds.size(), total = out.strategies.size() * seeds;
   out.runs.resize(total);
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<sim::OpenbOrder> orders(seeds);
+  std::vector<packing::OpenbOrder> orders(seeds);
   const auto prepared = run_all(seeds, options.threads, "seeds", true, [&](std::size_t seed) -> Result<void> {
-    auto order = sim::openb_order(input, out.seeds[seed], options.tune_milli);
+    auto order = packing::openb_order(input, out.seeds[seed], options.tune_milli);
     if (!order) return tl::unexpected(order.error());
     orders[seed] = std::move(*order);
     return {};
@@ -126,8 +126,8 @@ Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::strin
   if (!prepared) return tl::unexpected(prepared.error());
   const auto done = run_all(*prepared == seeds ? total : 0, options.threads, "runs", options.quiet,
                             [&](std::size_t i) -> Result<void> {
-                              auto run = sim::openb_run(input, orders[i % seeds], out.seeds[i % seeds],
-                                                        strategy::registry(), options.strategies[i / seeds]);
+                              auto run = packing::openb_run(input, orders[i % seeds], out.seeds[i % seeds],
+                                                            strategy::registry(), options.strategies[i / seeds]);
                               if (!run) return tl::unexpected(run.error());
                               out.runs[i] = std::move(*run);
                               out.runs[i].strategy = out.strategies[i / seeds];
@@ -214,7 +214,7 @@ std::vector<Agreement> check_published(const ExperimentResult& result, const std
     std::vector<double> own_100, own_final, published_100, published_final;
     std::size_t ratio_rows = 0;
     for (std::size_t seed = 0; seed < result.seeds.size(); ++seed) {
-      const sim::OpenbRun& run = result.run(s, seed);
+      const packing::OpenbRun& run = result.run(s, seed);
       if (const char* known = known_digest(result.list, result.seeds[seed], result.strategies[s])) {
         ++a.digests;
         if (run.digest != known) a.digests_wrong.push_back(std::to_string(result.seeds[seed]));
@@ -258,13 +258,13 @@ std::vector<Agreement> check_published(const ExperimentResult& result, const std
 namespace {
 /// Mean and deviation of one strategy at one percentage.
 std::string cell_of(const ExperimentResult& result, std::size_t strategy, std::size_t percent,
-                    std::vector<double> sim::OpenbSeries::*series) {
+                    std::vector<double> packing::OpenbSeries::*series) {
   return plus_minus(summarise(column_of(result, strategy, percent, series)), 2);
 }
 }  // namespace
 
 std::string experiment_table(const ExperimentResult& result, std::size_t width) {
-  using Series = sim::OpenbSeries;
+  using Series = packing::OpenbSeries;
   TableRows rows = {{"strategy", "allocated 100", "allocated end", "fragments 50", "fragments 100", "decisions/s",
                      "p50 us", "p99 us"}};
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
@@ -317,7 +317,7 @@ json::Value experiment_json(const ExperimentResult& result) {
   json::Value out = json::Object{{"list", result.list},   {"nodes", result.nodes},     {"gpus", result.gpus},
                                  {"tasks", result.tasks}, {"partial", result.partial}, {"elapsed_s", result.elapsed_s}};
   json::Value runs = json::Value::array();
-  for (const sim::OpenbRun& run : result.runs) {
+  for (const packing::OpenbRun& run : result.runs) {
     if (run.digest.empty()) continue;
     json::Value one = json::Object{
         {"strategy", run.strategy}, {"seed", run.seed}, {"arrivals", run.arrivals}, {"placed", run.placed}};
@@ -354,7 +354,7 @@ std::string curves_csv(const ExperimentResult& result) {
   std::string out =
       "list,strategy,seed,arrived_percent,allocation_percent,fragment_amount_percent,fragment_ratio_percent\n";
   const auto cell = [](double value) { return std::isnan(value) ? std::string() : fmt::format("{}", value); };
-  for (const sim::OpenbRun& run : result.runs)
+  for (const packing::OpenbRun& run : result.runs)
     for (std::size_t percent = 0; percent < run.series.allocation.size(); ++percent)
       out += fmt::format("{},{},{},{},{},{},{}\n", result.list, csv_cell(run.strategy), run.seed, percent,
                          cell(run.series.allocation[percent]), cell(run.series.fragment_amount[percent]),
@@ -363,7 +363,7 @@ std::string curves_csv(const ExperimentResult& result) {
 }
 
 std::string experiment_markdown(const ExperimentResult& result, const std::vector<Agreement>& agreement) {
-  using Series = sim::OpenbSeries;
+  using Series = packing::OpenbSeries;
   TableRows rows = {{result.list, "allocated at 100 %", "at the end", "fragments at 50 %", "published rows equal"}};
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     std::string equal = "-";

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sim/openb_experiment.h"
+#include "packing/openb_experiment.h"
 
 namespace berth::compare {
 
@@ -26,17 +26,17 @@ struct ExperimentResult {
   std::int64_t gpus = 0;
   std::vector<std::string> strategies;
   std::vector<std::int64_t> seeds;
-  std::vector<sim::OpenbRun> runs;  ///< strategies x seeds
+  std::vector<packing::OpenbRun> runs;  ///< strategies x seeds
   double elapsed_s = 0;
   bool partial = false;  ///< interrupted: missing runs have no digest
 
-  [[nodiscard]] const sim::OpenbRun& run(std::size_t strategy, std::size_t seed) const {
+  [[nodiscard]] const packing::OpenbRun& run(std::size_t strategy, std::size_t seed) const {
     return runs[strategy * seeds.size() + seed];
   }
 };
 
 /// Runs all of them with oneTBB; the result does not depend on the number of threads.
-[[nodiscard]] Result<ExperimentResult> run_experiment(const sim::OpenbInput& input, std::string list,
+[[nodiscard]] Result<ExperimentResult> run_experiment(const packing::OpenbInput& input, std::string list,
                                                       const ExperimentOptions& options);
 
 /// A published row: per (list, policy, seed) the columns 0..130.

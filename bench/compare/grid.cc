@@ -192,20 +192,20 @@ Result<Measured> measured_or_error(const Result<Run>& run) {
 Kind preemption_kind(const sim::Workload& workload, const GridOptions& options) {
   std::string how =
       fmt::format("preemption: placed by {}; victims are {}", options.strategies.front().spec.text(),
-                  options.eligible == sim::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
-                                                              : "lower in priority");
+                  options.eligible == packing::Eligibility::nomad ? "at least 10 lower in priority and of other jobs"
+                                                                  : "lower in priority");
   if (options.budgets.of_each) how += fmt::format("; at most {} of a group away at a time", *options.budgets.of_each);
   if (options.budgets.by_migrate) how += "; as many of a group away at a time as its migrate block says";
   return {&preemption_metrics(), how,
           [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rule->text(), how); },
           [&workload, &options](const SeedInputs& in, const NamedStrategy& one) {
-            return measured_or_error(sim::replay_preemption(in.problem, in.context, in.order,
-                                                            {.seed = in.seed,
-                                                             .departures = workload.departures,
-                                                             .eligible = options.eligible,
-                                                             .budgets = options.budgets},
-                                                            strategy::registry(), one.spec,
-                                                            strategy::preemption_registry(), *one.rule));
+            return measured_or_error(packing::replay_preemption(in.problem, in.context, in.order,
+                                                                {.seed = in.seed,
+                                                                 .departures = workload.departures,
+                                                                 .eligible = options.eligible,
+                                                                 .budgets = options.budgets},
+                                                                strategy::registry(), one.spec,
+                                                                strategy::preemption_registry(), *one.rule));
           }};
 }
 Kind rebalance_kind(const GridOptions& options) {
@@ -214,15 +214,15 @@ Kind rebalance_kind(const GridOptions& options) {
   return {&rebalance_metrics(), how,
           [how](const NamedStrategy& one) { return fmt::format("{} {}", one.rebalance->name, how); },
           [&options](const SeedInputs& in, const NamedStrategy& one) {
-            return measured_or_error(sim::replay_rebalance(in.problem, in.context, in.order,
-                                                           {.seed = in.seed, .ratio = options.ratio},
-                                                           strategy::registry(), one.spec, one.rebalance->rule));
+            return measured_or_error(packing::replay_rebalance(in.problem, in.context, in.order,
+                                                               {.seed = in.seed, .ratio = options.ratio},
+                                                               strategy::registry(), one.spec, one.rebalance->rule));
           }};
 }
 Kind packing_kind(const sim::Workload& workload) {
   return {&packing_metrics(), "", [](const NamedStrategy& one) { return one.spec.text(); },
           [&workload](const SeedInputs& in, const NamedStrategy& one) {
-            return measured_or_error(sim::replay_packing(
+            return measured_or_error(packing::replay_packing(
                 in.problem, in.context, in.order, {.seed = in.seed, .departures = workload.departures, .moments = true},
                 strategy::registry(), one.spec));
           }};

@@ -20,8 +20,8 @@ namespace berth::compare {
 struct NamedStrategy {
   std::string name;             ///< in reports: the spec's text, or the name of a sum in the workload file
   strategy::StrategySpec spec;  ///< how tasks are placed
-  std::optional<strategy::StrategySpec> rule{};   ///< if set: preemption is compared
-  const sim::RebalanceInfo* rebalance = nullptr;  ///< if set: rebalancing is compared
+  std::optional<strategy::StrategySpec> rule{};       ///< if set: preemption is compared
+  const packing::RebalanceInfo* rebalance = nullptr;  ///< if set: rebalancing is compared
   std::optional<strategy::StrategySpec>
       queue{};  ///< if set: queue policies are compared, in replays by the workload's own strategy
 };
@@ -35,8 +35,8 @@ struct GridRun {
 struct GridOptions {
   std::vector<NamedStrategy> strategies;  ///< all with a rule of the same kind, or all without
   std::vector<std::int64_t> seeds;
-  sim::Eligibility eligible = sim::Eligibility::nomad;
-  sim::Budgets budgets{};
+  packing::Eligibility eligible = packing::Eligibility::nomad;
+  packing::Budgets budgets{};
   double ratio = 0.1;  ///< share of the placed tasks that rebalancing may move
   std::size_t threads = 0;
   std::string resume;  ///< file of finished runs; "" = none

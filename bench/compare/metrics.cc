@@ -5,9 +5,9 @@
 namespace berth::compare {
 namespace {
 
-using sim::PackingRun;
-using sim::PreemptionRun;
-using sim::RebalanceRun;
+using packing::PackingRun;
+using packing::PreemptionRun;
+using packing::RebalanceRun;
 using strategy::kCpu;
 using strategy::kDisk;
 using strategy::kGpu;
@@ -64,7 +64,7 @@ constexpr MetricOf<PackingRun> kPacking[] = {
     {{"latency_p99_ns", "p99 ns", -1, true, 0}, kShown, [](auto& r) { return double(r.latency.percentile(99)); }},
     {{"latency_p999_ns", "p99.9 ns", -1, true, 0}, 0, [](auto& r) { return double(r.latency.percentile(99.9)); }}};
 
-constexpr CurveOf<PackingRun, sim::PackingMoment> kPackingCurves[] = {
+constexpr CurveOf<PackingRun, packing::PackingMoment> kPackingCurves[] = {
     {{"placed_percent", "Placed", "%"}, [](auto& m) { return m.placed_percent; }},
     {{"cpu_percent", "Cpu in use", "%"}, [](auto& m) { return m.quality.used_percent[kCpu]; }},
     {{"memory_percent", "Memory in use", "%"}, [](auto& m) { return m.quality.used_percent[kMemory]; }},
@@ -110,7 +110,7 @@ constexpr MetricOf<PreemptionRun> kPreemption[] = {
     {{"look_p50_ns", "p50 ns", -1, true, 0}, kShown | kFront, [](auto& r) { return double(r.latency.percentile(50)); }},
     {{"look_p99_ns", "p99 ns", -1, true, 0}, kShown, [](auto& r) { return double(r.latency.percentile(99)); }}};
 
-constexpr CurveOf<PreemptionRun, sim::PreemptionMoment> kPreemptionCurves[] = {
+constexpr CurveOf<PreemptionRun, packing::PreemptionMoment> kPreemptionCurves[] = {
     {{"priority_running_percent", "Running, by priority", "%"}, [](auto& m) { return m.priority_running_percent; }},
     {{"victims", "Victims so far", ""}, [](auto& m) { return double(m.victims); }},
     {{"lost_cpu_ghz_h", "GHz h lost so far", ""}, [](auto& m) { return m.lost_cpu_ghz_h; }}};

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "packing/preemption_replay.h"
+#include "packing/rebalance.h"
+#include "packing/replay.h"
 #include "run/result.h"
-#include "sim/packing_replay.h"
-#include "sim/preemption_replay.h"
-#include "sim/rebalance.h"
 
 namespace berth::compare {
 
@@ -46,9 +46,9 @@ struct Measured {
   std::vector<std::vector<double>> curves;  ///< one per curve, as long as arrived_percent
   std::string digest;
 };
-[[nodiscard]] Measured measured(const sim::PackingRun& run);
-[[nodiscard]] Measured measured(const sim::PreemptionRun& run);
-[[nodiscard]] Measured measured(const sim::RebalanceRun& run);
+[[nodiscard]] Measured measured(const packing::PackingRun& run);
+[[nodiscard]] Measured measured(const packing::PreemptionRun& run);
+[[nodiscard]] Measured measured(const packing::RebalanceRun& run);
 [[nodiscard]] Measured measured(const run::RunResult& run);        ///< of a workload with [life]
 [[nodiscard]] Measured measured_queue(const run::RunResult& run);  ///< of a replay whose allocations end
 

@@ -87,7 +87,7 @@ struct ClassProblem {
   std::optional<sim::PackingProblem> problem;
   strategy::Context context;
   std::vector<std::uint32_t> nodes;
-  sim::NodeBound bound;
+  packing::NodeBound bound;
   std::atomic<std::size_t> left{0};  ///< remaining searches
 
   void make(const sim::Workload& workload, const std::string& node_class, std::int64_t seed,
@@ -101,7 +101,7 @@ struct ClassProblem {
     sort_offline(*problem, order);
     context = problem->context();
     nodes = sim::visiting_order(problem->nodes.size(), seed);
-    bound = sim::bound_nodes(*problem, nodes, departures);
+    bound = packing::bound_nodes(*problem, nodes, departures);
   }
   void search_ended() {
     if (--left == 0) problem.reset();
@@ -185,7 +185,7 @@ void sort_offline(sim::PackingProblem& problem, strategy::OfflineOrder order) {
 }
 
 Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem, const strategy::Context& context,
-                                         const std::vector<std::uint32_t>& nodes, const sim::NodeBound& bound,
+                                         const std::vector<std::uint32_t>& nodes, const packing::NodeBound& bound,
                                          bool departures, std::int64_t seed, const strategy::Registry& strategies,
                                          const strategy::StrategySpec& spec) {
   SmallestCluster out;
@@ -215,7 +215,7 @@ Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem, con
     ++out.probes;
     order.resize(n);
     for (std::uint64_t i = 0; i < n; ++i) order[i] = nodes[i % nodes.size()];
-    const auto run = sim::replay_packing(
+    const auto run = packing::replay_packing(
         problem, context, order, {.seed = seed, .departures = departures, .with_load = false, .stop_at_miss = true},
         strategies, spec);
     if (!run) {

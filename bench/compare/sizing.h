@@ -8,7 +8,7 @@
 
 #include "compare/grid.h"
 #include "compare/tables.h"
-#include "sim/packing_bounds.h"
+#include "packing/bounds.h"
 #include "strategy/classic.h"
 
 namespace berth::compare {
@@ -31,7 +31,7 @@ struct SizingOptions {
 struct CapacityCell {
   bool done = false;
   std::uint64_t asked = 0, placed = 0;  ///< of the workload itself
-  sim::CapacityRun more;
+  packing::CapacityRun more;
   std::uint64_t pooled = 0;  ///< would fit into one node with all free amounts: upper bound. Only with a task
 };
 struct CapacityResult {
@@ -64,8 +64,8 @@ struct SmallestCluster {
 [[nodiscard]] Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem,
                                                        const strategy::Context& context,
                                                        const std::vector<std::uint32_t>& nodes,
-                                                       const sim::NodeBound& bound, bool departures, std::int64_t seed,
-                                                       const strategy::Registry& strategies,
+                                                       const packing::NodeBound& bound, bool departures,
+                                                       std::int64_t seed, const strategy::Registry& strategies,
                                                        const strategy::StrategySpec& spec);
 
 /// The problem with only the nodes of one class ("" = all). The load becomes tasks that arrive first and never end.

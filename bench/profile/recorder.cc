@@ -4,7 +4,7 @@
 #include <chrono>
 #include <limits>
 
-#include "sim/random.h"
+#include "base/random.h"
 
 namespace berth::profile {
 
@@ -60,7 +60,7 @@ bool Recorder::detailed(std::uint64_t number, std::uint32_t round) {
   if (options_.only) return std::pair(number, round) == *options_.only;
   if (!options_.among.empty()) return options_.among.contains({number, round});
   // By number, not by a count, so that the same evaluations are detailed in every run.
-  return options_.detail_every <= 1 || sim::mix64(number * 0x9e3779b97f4a7c15ULL + round) % options_.detail_every == 0;
+  return options_.detail_every <= 1 || base::mix64(number * 0x9e3779b97f4a7c15ULL + round) % options_.detail_every == 0;
 }
 
 void Recorder::evaluation(const run::EvalRecord& r) {

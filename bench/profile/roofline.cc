@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/random.h"
 #include "run/progress.h"
-#include "sim/random.h"
 
 namespace berth::profile {
 namespace {
@@ -41,7 +41,7 @@ Roofline::Point measure_point(std::size_t bytes) {
   // One cycle through all lines in random order (Sattolo): word 0 of a line is the next line.
   std::vector<std::uint32_t> order(lines);
   std::iota(order.begin(), order.end(), 0U);
-  sim::Random random(1, "roofline");
+  base::Random random(1, "roofline");
   for (std::size_t i = lines - 1; i > 0; --i) std::swap(order[i], order[random.below(i)]);
   for (std::size_t i = 0; i < lines; ++i)
     memory[order[i]].words[0] = order[(i + 1) % lines], memory[order[i]].words[1] = i;

@@ -13,6 +13,7 @@
 #include "model/predicates.h"
 #include "record/past.h"
 #include "run/progress.h"
+#include "server/lane.h"
 #include "server/surroundings.h"
 #include "sim/imported.h"
 #include "tables/export.h"
@@ -297,7 +298,7 @@ class Life final : public Reader, public living::Listener {
     living::Config config;
     config.start_ns = now;
     config.tasks = {&times_, recorded_outcome, nullptr};
-    config.resume = true;  // tasks that run in the state go on
+    config.resume = true;  // tasks that run in the state keep running
     cluster_ = std::make_unique<living::Cluster>(config, this);
     cluster_->load(state);
     report_.berth = {};  // loading reports the recorded allocations as new
@@ -330,7 +331,7 @@ class Life final : public Reader, public living::Listener {
     past_.reset();
   }
 
-  /// Makes the strategy anew, because it compares with the nodes and jobs of the moment.
+  /// Makes the strategy again, because it compares with the nodes and jobs of the moment.
   void refresh_strategy() {
     stale_ = false;
     if (settings_.strategy.empty()) return;

@@ -13,6 +13,7 @@
 #include "record/past.h"
 #include "run/progress.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "server/surroundings.h"
 
 namespace berth::record {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "run/server_settings.h"
+#include "server/lane.h"
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
 #include "tables/commit.h"

@@ -20,9 +20,10 @@
 #include <vector>
 
 #include "run/room.h"
+#include "server/lane.h"
 #include "server/server.h"
-#include "sim/fit_strategy.h"
 #include "sim/inputs.h"
+#include "sim/named_strategy.h"
 
 namespace berth::run {
 

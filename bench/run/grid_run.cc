@@ -11,14 +11,15 @@
 #include <optional>
 #include <utility>
 
+#include "base/digest.h"
 #include "run/interrupt.h"
 #include "run/progress.h"
 #include "run/work.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "server/team.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
-#include "sim/digest.h"
 #include "sim/grid.h"
 #include "sim/job_generator.h"
 #include "sim/load_store.h"
@@ -138,7 +139,7 @@ class Bench {
     for (std::int64_t repetition = 0; repetition < workload.grid.repetitions; ++repetition) {
       // Another evaluation in between, so that no repetition finds the previous visiting order or cached answers.
       const std::string other =
-          base::to_text(sim::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
+          base::to_text(base::generated_id(sim::kEvalKind, 1'000'000U + static_cast<std::uint32_t>(repetition)));
       static_cast<void>(cell_->time(key, other, cell_->lane(), false));
       const std::uint64_t asked_before = cell_->lane().scratch.by_content.verdicts.evaluations();
       begin(cell, repetition);
@@ -227,7 +228,7 @@ class Bench {
   std::uint32_t nodes_ = 0, racks_ = 0;
 };
 
-void add(const Outcome& outcome, std::int64_t repetitions, sim::DecisionDigest& digest, RunResult& result) {
+void add(const Outcome& outcome, std::int64_t repetitions, base::DecisionDigest& digest, RunResult& result) {
   const auto placed = static_cast<std::size_t>(outcome.cell.placed);
   for (const std::int64_t ns : outcome.times_ns) {
     result.busy_s += static_cast<double>(ns) / 1e9;
@@ -295,7 +296,7 @@ Result<void> run_grid(const sim::Workload& workload, const RunOptions& options, 
   stopped();
   if (done < cells->size())
     result.partial = true, result.ended = interrupted() ? "interrupted" : "limit of evaluations";
-  sim::DecisionDigest digest;
+  base::DecisionDigest digest;
   for (const std::optional<Outcome>& outcome : outcomes)
     if (outcome) add(*outcome, workload.grid.repetitions, digest, result);
   progress.finish();

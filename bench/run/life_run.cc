@@ -10,6 +10,7 @@
 #include "run/interrupt.h"
 #include "run/life_order.h"
 #include "run/machine.h"
+#include "server/lane.h"
 
 namespace berth::run {
 

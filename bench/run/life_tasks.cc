@@ -8,7 +8,7 @@ client::CheckOutcome checks_of(const std::string& health) {
   return health == "unhealthy" ? client::CheckOutcome::unhealthy : client::CheckOutcome::automatic;
 }
 
-bool hit(sim::Random& random, double percent) { return random.unit() * 100 < percent; }
+bool hit(base::Random& random, double percent) { return random.unit() * 100 < percent; }
 
 }  // namespace
 
@@ -34,10 +34,10 @@ client::Outcome LifeTasks::of(const client::TaskStart& start) const {
   const bool ends = is_of_batch(start.type);
   auto found = natures_.find(job.id);
   if (found == natures_.end()) found = natures_.find(job.parent_id);
-  sim::Random random(workload_.seed ^ base::mix64((static_cast<std::uint64_t>(start.group) << 56) ^
-                                                  (static_cast<std::uint64_t>(start.task) << 48) ^
-                                                  (static_cast<std::uint64_t>(start.run) << 32) ^ start.name_index),
-                     job.id);
+  base::Random random(workload_.seed ^ base::mix64((static_cast<std::uint64_t>(start.group) << 56) ^
+                                                   (static_cast<std::uint64_t>(start.task) << 48) ^
+                                                   (static_cast<std::uint64_t>(start.run) << 32) ^ start.name_index),
+                      job.id);
   client::Outcome out;
   out.start_delay_ns = life.start_ms.draw(random) * 1'000'000;
   out.kill_ns = life.kill_ms.draw(random) * 1'000'000;

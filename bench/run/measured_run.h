@@ -9,8 +9,8 @@
 
 #include "berth/queue.h"
 #include "run/runner.h"
-#include "sim/fit_strategy.h"
 #include "sim/inputs.h"
+#include "sim/named_strategy.h"
 
 namespace berth::run {
 

@@ -7,6 +7,7 @@
 #include "base/build_info.h"
 #include "run/interrupt.h"
 #include "run/work.h"
+#include "server/lane.h"
 #include "sim/load_store.h"
 
 namespace berth::run {

@@ -11,15 +11,16 @@
 #include <optional>
 #include <string>
 
+#include "base/digest.h"
 #include "base/row_map.h"
 #include "run/cluster_samples.h"
 #include "run/hdr_log.h"
 #include "run/observer.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "sim/arrivals.h"
-#include "sim/digest.h"
-#include "sim/fit_strategy.h"
 #include "sim/inputs.h"
+#include "sim/named_strategy.h"
 
 namespace berth::run {
 
@@ -122,7 +123,7 @@ class Measuring final : public server::Listener {
   const tables::StateStore* store_ = nullptr;
   std::vector<std::unique_ptr<Book>> books_;  // by number of the lane
   base::StageClock::Counts before_{};         // on the applier's clock, at the start of a check
-  sim::DecisionDigest digest_;
+  base::DecisionDigest digest_;
   base::RowMap<tables::JobKeyRow, std::vector<Missing>> failing_;  // failures of a job's last evaluation
   struct Asked {
     std::uint64_t asked = 0, placed = 0;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "run/machine.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::run {

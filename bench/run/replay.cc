@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "run/interrupt.h"
 #include "run/server_settings.h"
 #include "sim/load_store.h"
-#include "sim/random.h"
 #include "tables/export.h"
 
 namespace berth::run {
@@ -265,7 +265,7 @@ Replay::Due Replay::due(bool idle) {
   return out;
 }
 
-/// Gives up the gangs that are still held back when their time is over.
+/// Fails the gangs that are still held back when their time is over.
 void Replay::give_up_held_back(std::int64_t due_ns) {
   for (; !limits_.empty() && limits_.top().due_ns <= due_ns; limits_.pop()) {
     const tables::JobKeyRow job = limits_.top().job;
@@ -381,7 +381,7 @@ server::NewEval Replay::registered(std::size_t arrival) {
     ++next_registered_;
   }
   const auto sequence = static_cast<std::uint32_t>(arrival + 1);
-  return {.id = sim::generated_id(sim::kEvalKind, sequence, sim::mix64(workload_.seed)),
+  return {.id = base::generated_id(sim::kEvalKind, sequence, base::mix64(workload_.seed)),
           .job = jobs_[arrival],
           .tag = sequence,
           .due_ns = inputs_.jobs.arrivals[arrival].due_ns};

@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "base/digest.h"
 #include "run/kind_report.h"
 #include "run/life_report.h"
 #include "run/machine.h"
 #include "run/measures.h"
 #include "run/progress.h"
-#include "sim/digest.h"
 
 namespace berth::run {
 
@@ -610,7 +610,7 @@ json::Value to_json(const RunResult& r) {
   out.set("peak_rss_bytes", r.peak_rss_bytes);
   out.set("table_bytes", r.table_bytes);
   out.set("decisions_digest", r.decisions_digest);
-  out.set("decisions_digest_version", sim::DecisionDigest::kVersion);
+  out.set("decisions_digest_version", base::DecisionDigest::kVersion);
   if (r.life) out.set("life", life_json(*r.life));
   if (r.nomad && r.nomad->decided_alike(r.decisions_digest)) {
     out.set("nomad", nomad_json(*r.nomad));

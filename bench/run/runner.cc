@@ -6,7 +6,7 @@
 #include "run/measured_run.h"
 #include "run/replay.h"
 #include "sim/load_store.h"
-#include "sim/queue_policy.h"
+#include "sim/named_strategy.h"
 
 namespace berth::run {
 namespace {

@@ -17,7 +17,7 @@
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
-#include "sim/queue_policy.h"
+#include "sim/named_strategy.h"
 #include "tables/export.h"
 
 namespace berth::serve {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "compare/choices.h"
-#include "sim/fit_strategy.h"
+#include "sim/named_strategy.h"
 
 namespace berth::study {
 namespace {

@@ -6,12 +6,12 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/random.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "io/files.h"
 #include "sim/cluster_path.h"
 #include "sim/datasets.h"
-#include "sim/random.h"
 #include "sim/toml_section.h"
 
 namespace berth::study {
@@ -97,7 +97,7 @@ std::vector<std::vector<sim::Change>> drawn(const std::vector<Factor>& factors, 
   double all = 1;
   for (const Factor& factor : factors) all *= static_cast<double>(factor.values.size());
   if (all <= static_cast<double>(count)) return crossed(factors);
-  sim::Random random(seed, "settings of a plan");
+  base::Random random(seed, "settings of a plan");
   std::set<std::vector<std::size_t>> seen;
   std::vector<std::vector<sim::Change>> out;
   while (out.size() < count) {

@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "server/lane.h"
 #include "server/surroundings.h"
 #include "tables/export.h"
 

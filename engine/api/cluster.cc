@@ -11,6 +11,7 @@
 #include "io/json_parse.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "server/team.h"
 #include "tables/export.h"
 

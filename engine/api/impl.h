@@ -6,6 +6,7 @@
 #include "berth/cluster.h"
 #include "berth/strategy.h"
 #include "model/cluster.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "server/surroundings.h"
 

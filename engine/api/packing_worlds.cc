@@ -1,10 +1,10 @@
 // Implements PackingWorlds of include/berth/packing.h. One fleet has the rows of all worlds, world by world, so that
-// their states are one array; an episode per world knows its tasks.
+// their states are one array; an episode per world has its tasks.
 #include <limits>
 
 #include "api/packing_trial.h"
 #include "base/assert.h"
-#include "sim/packing_episode.h"
+#include "packing/episode.h"
 
 namespace berth {
 namespace {
@@ -55,7 +55,7 @@ struct PackingWorlds::Impl {
 
   /// Goes to the next task that fits, and returns how many did not.
   std::int32_t advance(std::size_t world) {
-    sim::PackingEpisode& episode = episodes[world];
+    packing::PackingEpisode& episode = episodes[world];
     std::int32_t missed = 0;
     for (;;) {
       while (left_of_arrival[world] == 0) {
@@ -67,8 +67,8 @@ struct PackingWorlds::Impl {
         }
         left_of_arrival[world] = episode.arrival().count;
       }
-      if (sim::fill_mask(fleet, first_row(world), fleet.task_class(episode.arrival().task), episode.exclusion(),
-                         mask(world)))
+      if (packing::fill_mask(fleet, first_row(world), fleet.task_class(episode.arrival().task), episode.exclusion(),
+                             mask(world)))
         break;
       for (; left_of_arrival[world] > 0; --left_of_arrival[world]) episode.missed(), ++missed;
     }
@@ -79,7 +79,7 @@ struct PackingWorlds::Impl {
 
   std::int32_t step(std::size_t world, std::int64_t row) {
     if (ended[world] != 0) return 0;
-    sim::PackingEpisode& episode = episodes[world];
+    packing::PackingEpisode& episode = episodes[world];
     std::int32_t missed = 0;
     if (row >= 0 && static_cast<std::size_t>(row) < nodes && mask(world)[static_cast<std::size_t>(row)] != 0) {
       const strategy::ClassId id = episode.arrival().task;
@@ -98,7 +98,7 @@ struct PackingWorlds::Impl {
   std::shared_ptr<const PackingTrial::Prepared> trial;
   std::size_t nodes, device_stride = 0;
   strategy::Fleet fleet;
-  std::vector<sim::PackingEpisode> episodes;
+  std::vector<packing::PackingEpisode> episodes;
   std::vector<std::uint8_t> masks;
   std::vector<Task> tasks;
   std::vector<std::uint32_t> left_of_arrival;  ///< tasks, the current one included
@@ -132,7 +132,7 @@ std::span<const std::uint8_t> PackingWorlds::masks() const { return impl_->masks
 std::span<const PackingWorlds::Task> PackingWorlds::tasks() const { return impl_->tasks; }
 bool PackingWorlds::ended(std::size_t world) const { return impl_->ended[world] != 0; }
 PackingWorlds::Outcome PackingWorlds::outcome(std::size_t world) const {
-  const sim::PackingEpisode& episode = impl_->episodes[world];
+  const packing::PackingEpisode& episode = impl_->episodes[world];
   return {episode.asked_count(), episode.placed_count(), episode.digest()};
 }
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "api/impl.h"
+#include "server/lane.h"
 #include "server/surroundings.h"
 
 namespace berth {

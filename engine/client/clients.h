@@ -3,13 +3,13 @@
 // A client is a row, not a thread: it costs memory for what it holds, and time for events. An idle client has no events
 // but its heartbeat.
 //   rows         bytes  one per                       place                 read and written by
-//   ClientRow      152  node                          by node row           every event of the node
-//   AllocRun       144  allocation that is not over   free list             its tasks' events, reports, pulls
-//   TaskStatus      48  task of such an allocation    block of its alloc    reports; health
-//   TaskRun         72  task of such an allocation    block of its alloc    timers of the task
-//   HealthRow      ~120 allocation that is watched    free list             R-CTRL-1570 to 1576
+//   ClientRow      128  node                          by node row           every event of the node
+//   AllocRun       136  allocation that is not over   free list             its tasks' events, reports, pulls
+//   TaskStatus      40  task of such an allocation    block of its alloc    reports; health
+//   TaskRun         88  task of such an allocation    block of its alloc    timers of the task
+//   HealthRow      104  allocation that is watched    free list             R-CTRL-1570 to 1576
 //   GroupSpec        -  job version and group         free list             shared by its allocations
-//   timers          24  future event                  timer wheel           -
+//   timers          32  future event                  timer wheel           -
 // An event reads one row of a kind from end to end, so rows are stored whole instead of by column. An allocation is
 // over when its tasks are dead and the server has acknowledged that; then its rows are free for reuse. All memory is
 // reused: the steady state makes no heap allocation.
@@ -155,6 +155,7 @@ class Clients {
     bool awaits_registration = false, awaits_heartbeat = false, awaits_pull = false, awaits_report = false;
     bool retrying = false;  ///< the last report failed
   };
+  static_assert(sizeof(ClientRow) == 128);
 
   enum class Phase : std::uint8_t { free, blocked, running, done };
   enum class KillScope : std::uint8_t { none, tasks, all };  ///< all: poststop tasks included
@@ -189,6 +190,7 @@ class Clients {
     bool seen = false;               ///< listed in the complete answer being read
     bool added = false;              ///< false: the runner could not be built
   };
+  static_assert(sizeof(AllocRun) == 136 && sizeof(TaskStatus) == 40);
 
   enum class TaskPhase : std::uint8_t {
     idle,           ///< waits for its stage
@@ -217,11 +219,13 @@ class Clients {
     bool reattached = false;     ///< found again by a restarted process, which does not log its kill
     bool has_handle = false;     ///< the server has a handle: recover it before a first start (R-SEED-19)
   };
+  static_assert(sizeof(TaskRun) == 88);
 
   struct HealthRow {
     HealthTracker tracker;
     TimerId timer = kNoTimer;
   };
+  static_assert(sizeof(HealthRow) == 104);
 
   struct Wait {
     AllocRow upstream = 0;

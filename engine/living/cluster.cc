@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "living/living.h"
+#include "server/lane.h"
 #include "tables/task_log_read.h"
 
 namespace berth::living {

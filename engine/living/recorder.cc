@@ -1,5 +1,7 @@
 #include "living/recorder.h"
 
+#include "server/lane.h"
+
 #include <algorithm>
 
 namespace berth::living {

@@ -10,7 +10,6 @@
 #include "base/digest.h"
 #include "fsm/state_log.h"
 #include "living/listener.h"
-#include "server/lane.h"
 #include "tables/changes.h"
 
 namespace berth::living {

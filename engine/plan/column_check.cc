@@ -115,7 +115,7 @@ bool ColumnCheck::may_share(const Snapshot& state, const PlanRows& plan, NodeRow
   const tables::NodeSpec& spec = state.nodes.spec(node);
   const tables::HeldCores* const held_cores = state.nodes.held_cores(node);
   const tables::HeldDevices* const held_devices = state.nodes.held_devices(node);
-  if (held_cores && held_devices && spec.core_table.tells &&
+  if (held_cores && held_devices && spec.core_table.is_exact &&
       spec.devices.ids.size() <= 64 * held_devices->word.size()) {
     tables::HeldCores cores = *held_cores;
     tables::HeldDevices devices = *held_devices;

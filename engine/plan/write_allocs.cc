@@ -73,7 +73,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
   const tables::AllocTable& allocs = w.state.allocs;
   const AllocRow row = stop.alloc;
   ++w.result.stopped;
-  const bool tells = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
+  const bool sets_status = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
   if (log_) stop_changes_.push_back({row, allocs.client[row], false});
   if (stop.given != kNoRow) {
     edit_object(w.commit, row, w.facts, [&](model::Allocation& alloc) {
@@ -97,7 +97,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
     if (!stop.replaced || stop.keeps_description) links.description = stop.description;
     w.commit.set_links(row, links);
     w.commit.set_desired_status(row, tables::Desired::stop);
-    if (tells && !stop.replaced) w.commit.set_client_status(row, *stop.client);
+    if (sets_status && !stop.replaced) w.commit.set_client_status(row, *stop.client);
     w.commit.set_modified(row, w.facts.now_ns);
     return;
   }
@@ -112,7 +112,7 @@ void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 
     if (adds_states && stop.came_back) model::note_client_status(alloc, w.facts.now_ns);
     if (adds_states && stop.client)
       alloc.alloc_states.push_back({0, std::string(to_text(*stop.client)), base::Time{w.facts.now_ns}});
-    if (tells) alloc.client_status = to_text(*stop.client);
+    if (sets_status) alloc.client_status = to_text(*stop.client);
     if (stop.followup != kNoRow) alloc.followup_eval_id = base::to_text(w.plan.followups[stop.followup]);
   });
 }

@@ -15,11 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/plan_rows.h"
 #include "rank/order.h"
 #include "sched/failures.h"
-#include "sched/scratch.h"
 
 namespace berth::sched {
+
+using plan::PlannedAlloc;
+using plan::PlanRows;
+using plan::SelectMetrics;
 
 /// The fields of an evaluation that the scheduler reads.
 struct EvalFacts {

@@ -1,10 +1,11 @@
 #include "sched/to_model.h"
 
-#include "base/wrap_sums.h"
+#include "base/wrap.h"
 #include "model/codec/codec.h"
 #include "model/plan_predicates.h"
 #include "sched/node/component_table.h"
 #include "sched/planned.h"
+#include "sched/scratch.h"
 #include "tables/export.h"
 
 namespace berth::sched {

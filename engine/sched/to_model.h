@@ -6,6 +6,8 @@
 
 namespace berth::sched {
 
+struct Scratch;
+
 /// Input for converting rows to IDs and names.
 struct Naming {
   const tables::Snapshot& snapshot;

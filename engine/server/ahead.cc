@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/relax.h"
+#include "server/lane.h"
 #include "server/workers.h"
 
 namespace berth::server {

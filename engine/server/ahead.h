@@ -21,11 +21,13 @@
 #include <memory>
 #include <optional>
 
-#include "server/lane.h"
+#include "server/eval_book.h"
 #include "server/team.h"
 #include "tables/worker_view.h"
 
 namespace berth::server {
+
+struct Lane;
 
 /// Chooses between deciding ahead and in turn by the measured time per evaluation, so that several workers are never
 /// slower than one. The decisions are the same either way.

@@ -8,6 +8,7 @@
 #include "model/update/job_diff.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "tables/export.h"
 
 namespace berth::server {
@@ -41,7 +42,7 @@ Config config_of(const model::Options& options) {
   return out;
 }
 
-/// Records what becomes of a served evaluation.
+/// Records the outcome of a served evaluation.
 class Rehearsing final : public Listener {
  public:
   Rehearsing(std::uint64_t order, Rehearsal& out) : order_(order), out_(out) {}
@@ -246,6 +247,8 @@ Rehearsal DryRun::rehearse(std::uint64_t order, model::ClusterState* after) cons
   if (after) *after = tables::to_cluster(server.store().current());
   return out;
 }
+
+const model::Options& DryRun::options() const { return server_.lane().scratch.options; }
 
 void DryRun::pass_over(const std::vector<std::string>& groups) {
   auto& passed_over = server_.lane().scratch.passed_over;

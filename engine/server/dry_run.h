@@ -98,7 +98,7 @@ class DryRun {
   [[nodiscard]] const std::shared_ptr<const model::Job>& job() const { return job_; }        ///< as it would be stored
   [[nodiscard]] const std::shared_ptr<const model::Job>& stored() const { return stored_; }  ///< null: the job is new
   [[nodiscard]] bool changed() const { return changed_; }
-  [[nodiscard]] const model::Options& options() const { return server_.lane().scratch.options; }
+  [[nodiscard]] const model::Options& options() const;
 
  private:
   class Recorder;

@@ -13,6 +13,7 @@
 //     give_up()                        the delivery limit (R-SCHED-21, R-CTRL-341)
 #include "base/stages.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::server {

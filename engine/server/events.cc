@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "server/lane.h"
 #include "server/workers.h"
 
 namespace berth::server {

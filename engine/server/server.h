@@ -40,9 +40,11 @@
 
 #include "broker/blocked.h"
 #include "fsm/requests.h"
+#include "plan/apply.h"
+#include "plan/plan_queue.h"
+#include "sched/evaluation.h"
 #include "server/ahead.h"
 #include "server/config.h"
-#include "server/lane.h"
 
 namespace berth::server {
 

@@ -8,6 +8,7 @@
 #include "model/codec/codec.h"
 #include "sched/check_memory.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "tables/export.h"
 
 namespace berth::server {

@@ -13,9 +13,13 @@
 #include <mutex>
 #include <vector>
 
+#include "sched/evaluation.h"
 #include "server/config.h"
-#include "server/lane.h"
 #include "tables/state.h"
+
+namespace berth::sched {
+struct Scratch;
+}
 
 namespace berth::server {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/planned.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::server {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/relax.h"
+#include "server/lane.h"
 #include "server/workers.h"
 
 namespace berth::server {

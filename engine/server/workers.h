@@ -1,6 +1,7 @@
 // The free workers of a server; internal to this folder.
 #pragma once
 
+#include "server/lane.h"
 #include "server/server.h"
 #include "server/team.h"
 

@@ -19,7 +19,7 @@ void set_process_times(JobStream& stream, const ArrivalSpec& spec, std::uint64_t
         stream.arrivals[i].due_ns = to_ns(static_cast<double>(i) * 1e9 / spec.rate_per_s);
       return;
     case Process::poisson: {
-      Random random(seed, "arrivals");
+      base::Random random(seed, "arrivals");
       double due_ns = 0;
       for (JobArrival& arrival : stream.arrivals)
         arrival.due_ns = to_ns(due_ns += random.exponential(1e9 / spec.rate_per_s));

@@ -54,7 +54,7 @@ model::Node node_of(const ShapeSpec& shape, std::size_t variant) {
 
 /// Fills nodes with allocations until their share of cpu or memory is reached; draws per node, in order.
 void add_load(GeneratedCluster& out, const LoadSpec& spec, std::uint64_t seed) {
-  Random random(seed, "load");
+  base::Random random(seed, "load");
   struct Ask {
     std::int64_t cpu_mhz, memory_mb, disk_mb;
   };
@@ -154,16 +154,16 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
     if (shape.pool != "default" && pools.insert(shape.pool).second) out.pools.push_back({.name = shape.pool});
   }
   const Quantity pick = Quantity::choices(spec_index, weights);
-  Random random(seed, "nodes");
+  base::Random random(seed, "nodes");
   // Node IDs differ between seeds; seed 0 gives those of the recorded grid.
-  const std::uint64_t salt = seed == 0 ? 0 : mix64(seed);
+  const std::uint64_t salt = seed == 0 ? 0 : base::mix64(seed);
   out.nodes.resize(static_cast<std::size_t>(spec.nodes));
   for (std::size_t row = 0; row < out.nodes.size(); ++row) {
     const auto shape = static_cast<std::size_t>(pick.draw(random));
     const auto variant =
         static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(spec.shapes[shape].variants)));
     NodeRecord& record = out.nodes[row];
-    record.id = generated_id(kNodeKind, static_cast<std::uint32_t>(row), salt);
+    record.id = base::generated_id(kNodeKind, static_cast<std::uint32_t>(row), salt);
     record.shape = static_cast<std::uint32_t>(first_variant[shape] + variant);
     // A rack belongs to one datacenter.
     if (spec.racks > 0) record.rack = static_cast<std::uint32_t>(row % static_cast<std::size_t>(spec.racks));
@@ -191,7 +191,7 @@ GeneratedCluster grid_cluster(std::uint32_t nodes, std::uint32_t racks) {
   for (std::uint32_t rack = 0; rack < racks; ++rack) out.racks.push_back("r" + std::to_string(rack));
   out.nodes.resize(nodes);
   for (std::uint32_t i = 0; i < nodes; ++i)
-    out.nodes[i] = {.id = generated_id(kNodeKind, i), .shape = 0, .datacenter = i % 2, .rack = i % racks};
+    out.nodes[i] = {.id = base::generated_id(kNodeKind, i), .shape = 0, .datacenter = i % 2, .rack = i % racks};
   return out;
 }
 

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "base/uuid.h"
 #include "model/cluster.h"
-#include "sim/random.h"
 
 namespace berth::sim {
 

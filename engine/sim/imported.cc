@@ -257,7 +257,7 @@ class Estimate {
   const model::ClusterState& state_;
   const Workload& workload_;
   const std::string& path_;
-  Random random_;
+  base::Random random_;
   std::map<JobKey, Family> families_;
   std::set<JobKey> taken_;              // stems of IDs that end in a number
   std::vector<RunTime> all_run_times_;  // ascending

@@ -13,16 +13,16 @@ namespace {
 
 constexpr model::Duration kMinute = 60 * base::kSecond, kHour = 60 * kMinute;
 
-bool hit(Random& random, std::int64_t percent) {
+bool hit(base::Random& random, std::int64_t percent) {
   // Always one draw, so that changing a percentage does not change other draws.
   return static_cast<std::int64_t>(random.below(100)) < percent;
 }
 
-const std::string& draw_value(Random& random, const RuleSpec& rule) {
+const std::string& draw_value(base::Random& random, const RuleSpec& rule) {
   return rule.values[static_cast<std::size_t>(random.below(rule.values.size()))];
 }
 
-std::vector<model::Constraint> draw_constraints(Random& random, const std::vector<RuleSpec>& rules) {
+std::vector<model::Constraint> draw_constraints(base::Random& random, const std::vector<RuleSpec>& rules) {
   std::vector<model::Constraint> out;
   for (const RuleSpec& rule : rules) {
     const std::string& value = draw_value(random, rule);
@@ -31,7 +31,7 @@ std::vector<model::Constraint> draw_constraints(Random& random, const std::vecto
   return out;
 }
 
-std::vector<model::Affinity> draw_affinities(Random& random, const std::vector<RuleSpec>& rules) {
+std::vector<model::Affinity> draw_affinities(base::Random& random, const std::vector<RuleSpec>& rules) {
   std::vector<model::Affinity> out;
   for (const RuleSpec& rule : rules) {
     const std::string& value = draw_value(random, rule);
@@ -56,7 +56,7 @@ void add_life(const JobLife& life, model::TaskGroup& group) {
   }
 }
 
-void ask_ports(Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
+void ask_ports(base::Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
   const std::int64_t ports = kind.ports.draw(random), by_number = kind.static_port.draw(random);
   if (ports + by_number == 0) return;
   model::NetworkResource network;
@@ -69,7 +69,7 @@ void ask_ports(Random& random, const JobKindSpec& kind, model::TaskGroup& group)
 }
 
 /// Adds reserved cores, which run at the node's speed, and host volumes.
-void ask_beyond_figures(Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
+void ask_beyond_amounts(base::Random& random, const JobKindSpec& kind, model::TaskGroup& group) {
   if (const std::int64_t cores = kind.cores.draw(random); cores > 0) {
     group.tasks.front().resources->cores = cores;
     group.tasks.front().resources->cpu = 0;
@@ -78,7 +78,7 @@ void ask_beyond_figures(Random& random, const JobKindSpec& kind, model::TaskGrou
     group.volumes[volume] = model::VolumeRequest{.name = volume, .type = "host", .source = volume};
 }
 
-model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t index) {
+model::Job draw_template(base::Random& random, const JobKindSpec& kind, std::int64_t index) {
   model::Job job = registered_job(kind.life.named ? kind.name : fmt::format("{}-t{}", kind.name, index), kind.type,
                                   kind.priority.draw(random));
   job.datacenters = kind.datacenters;
@@ -101,7 +101,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
         registered_group(kind.type, "g" + std::to_string(g), per_node ? 1 : kind.count.draw(random), kind.driver,
                          kind.cpu_mhz.draw(random), kind.memory_mb.draw(random), kind.disk_mb.draw(random));
     ask_ports(random, kind, group);
-    ask_beyond_figures(random, kind, group);
+    ask_beyond_amounts(random, kind, group);
     for (const DeviceAskSpec& spec : kind.devices) {
       model::RequestedDevice ask{.name = spec.name,
                                  .count = static_cast<std::uint64_t>(spec.count.draw(random)),
@@ -137,7 +137,7 @@ model::Job draw_template(Random& random, const JobKindSpec& kind, std::int64_t i
 /// Turns some arrivals into new versions of recently arrived jobs of their kind.
 void draw_updates(const JobsSpec& spec, JobStream& stream, std::uint64_t seed) {
   constexpr std::size_t kLast = 32;
-  Random random(seed, "updates");
+  base::Random random(seed, "updates");
   std::vector<std::vector<std::uint32_t>> last(spec.kinds.size());  // arrivals of new jobs, by kind
   std::vector<std::uint32_t> versions(stream.arrivals.size(), 0);
   for (std::uint32_t number = 0; number < stream.arrivals.size(); ++number) {
@@ -206,7 +206,7 @@ model::TaskGroup registered_group(const std::string& type, const std::string& na
 
 JobStream generate_jobs(const JobsSpec& spec, std::uint64_t seed) {
   JobStream out;
-  Random templates(seed, "templates"), arrivals(seed, "jobs");
+  base::Random templates(seed, "templates"), arrivals(seed, "jobs");
   std::vector<std::int64_t> index, first;
   std::vector<double> weights;
   for (const JobKindSpec& kind : spec.kinds) {

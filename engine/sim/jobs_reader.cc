@@ -4,7 +4,6 @@
 
 #include "model/gang.h"
 #include "sim/job_generator.h"
-#include "sim/life_reader.h"
 #include "sim/workload_parts.h"
 #include "sim/workload_words.h"
 

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> first_templates(const JobsSpec& spec) {
 
 /// Times of a Poisson process whose rate is linear between the points of a curve, 0 before it and constant after it.
 template <class Happens>
-void arrive_by(const std::vector<std::pair<std::int64_t, double>>& curve, std::int64_t end_ns, Random& random,
+void arrive_by(const std::vector<std::pair<std::int64_t, double>>& curve, std::int64_t end_ns, base::Random& random,
                Happens&& happens) {
   double left = random.exponential(1);  // integral of the rate until the next arrival
   for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -566,7 +566,7 @@ class Planner {
   const LifeSpec& life_;
   const GeneratedCluster& cluster_;
   const JobStream& jobs_;
-  Random random_;
+  base::Random random_;
   LifePlan out_;
   std::size_t bytes_ = 0;  // of out_.happenings
   std::int64_t configured_at_ = -1;
@@ -589,7 +589,7 @@ Result<LifePlan> plan_life(const Workload& workload, const GeneratedCluster& clu
 
 void add_life_arrivals(JobStream& jobs, const Workload& workload) {
   const auto firsts = first_templates(workload.jobs);
-  Random random(workload.seed, "life arrivals");
+  base::Random random(workload.seed, "life arrivals");
   for (std::size_t k = 0; k < firsts.size(); ++k) {
     const JobKindSpec& kind = workload.jobs.kinds[k];
     const auto add = [&](std::int64_t due_ns) {

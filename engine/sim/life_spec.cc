@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sim/life_reader.h"
+#include "sim/workload_parts.h"
 
 namespace berth::sim {
 namespace {

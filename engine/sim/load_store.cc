@@ -68,7 +68,7 @@ void load_store(tables::StateStore& store, const GeneratedCluster& cluster) {
   for (const auto& job : cluster.load_jobs) jobs.push_back(store.upsert_job(job, true));
   for (std::size_t i = 0; i < cluster.load.size(); ++i) {
     const LoadRecord& record = cluster.load[i];
-    store.insert_plain({.id = generated_id(kLoadAllocKind, static_cast<std::uint32_t>(i)),
+    store.insert_plain({.id = base::generated_id(kLoadAllocKind, static_cast<std::uint32_t>(i)),
                         .node = tables::NodeRow(record.node),
                         .job = jobs[record.job],
                         .group = 0,

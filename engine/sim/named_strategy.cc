@@ -1,9 +1,13 @@
 #include "sim/named_strategy.h"
 
+#include <fmt/format.h>
+
+#include <set>
 #include <utility>
 
-#include "berth/queue.h"
+#include "base/text.h"
 #include "sim/kind_check.h"
+#include "sim/packing_problem.h"
 
 namespace berth::sim {
 namespace {
@@ -48,6 +52,31 @@ Result<Workload> read_workload(const std::string& path, const std::string& label
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,
                                 const std::vector<Change>& changes) {
   return with_valid_jobs(parse_workload(text, path, label, changes, kChecks));
+}
+
+Result<FitStrategy> fit_strategy(const Workload& workload, const GeneratedCluster& cluster, const JobStream& jobs) {
+  const auto spec = named_strategy(workload, workload.strategy);
+  if (!spec) return tl::unexpected(spec.error());
+  auto problem = packing_problem(cluster, jobs, workload.cluster.gpu_shares, workload.path);
+  if (!problem) return tl::unexpected(problem.error());
+  auto ranker = strategy::registry().make_fit(*spec, problem->context());
+  if (!ranker) return tl::unexpected(ranker.error());
+  return FitStrategy{std::move(*ranker), std::move(problem->models), workload.cluster.gpu_shares};
+}
+
+Result<std::unique_ptr<strategy::QueuePolicy>> queue_policy(const Workload& workload, const JobStream& jobs) {
+  const auto spec = strategy::queue_registry().parse(workload.queue);
+  if (!spec) return tl::unexpected(spec.error());
+  auto policy = strategy::queue_registry().make(*spec, workload.seed);
+  if (!policy || !*policy || !(*policy)->shares()) return policy;
+  std::set<std::string> names;
+  for (const auto& job : jobs.templates) names.insert(job->namespace_);
+  for (const auto& [name, weight] : *(*policy)->shares())
+    if (!names.contains(name))
+      return tl::unexpected(InputError{workload.path, "queue",
+                                       fmt::format("no job is in the namespace '{}'", base::shown(name.substr(0, 40))),
+                                       strategy::nearest_and_valid(name, {names.begin(), names.end()})});
+  return policy;
 }
 
 }  // namespace berth::sim

@@ -59,7 +59,7 @@ Result<GeneratedCluster> parse_node_list(std::string_view text, const std::strin
   GeneratedCluster out;
   out.datacenters = {"dc1"};
   std::map<ListedShape, std::uint32_t> shapes;
-  const std::uint64_t salt = mix64(seed ^ 0x6e6f6465ULL);
+  const std::uint64_t salt = base::mix64(seed ^ 0x6e6f6465ULL);
   while (rows.next()) {
     ListedShape shape;
     shape.cpu_mhz = rows.integer(cpu, 1, kMaxAmount), shape.memory_mb = rows.integer(memory, 1, kMaxAmount);
@@ -77,8 +77,8 @@ Result<GeneratedCluster> parse_node_list(std::string_view text, const std::strin
     const auto [at, fresh] = shapes.emplace(shape, static_cast<std::uint32_t>(out.shapes.size()));
     if (fresh) out.shapes.push_back(listed_node(shape));
     for (std::int64_t i = 0; i < nodes; ++i)
-      out.nodes.push_back(
-          {.id = generated_id(kNodeKind, static_cast<std::uint32_t>(out.nodes.size()), salt), .shape = at->second});
+      out.nodes.push_back({.id = base::generated_id(kNodeKind, static_cast<std::uint32_t>(out.nodes.size()), salt),
+                           .shape = at->second});
   }
   if (!rows.error() && out.nodes.empty()) rows.fail("", "holds no nodes", "write one row per kind below the header");
   if (rows.error()) return tl::unexpected(*rows.error());

@@ -166,13 +166,13 @@ GeneratedCluster openb_cluster(const std::vector<OpenbNode>& nodes, std::int64_t
   GeneratedCluster out;
   out.datacenters = {"dc1"};
   std::map<OpenbNode, std::uint32_t, ShapeLess> shapes;
-  const std::uint64_t salt = mix64(seed ^ 0x6f70656e62ULL);
+  const std::uint64_t salt = base::mix64(seed ^ 0x6f70656e62ULL);
   for (const OpenbNode& node : nodes) {
     const auto [known, fresh] = shapes.emplace(node, static_cast<std::uint32_t>(out.shapes.size()));
     if (fresh) out.shapes.push_back(node_of(node, gpu_shares));
     out.names.push_back(node.name);
     out.nodes.push_back(
-        {.id = generated_id(1, static_cast<std::uint32_t>(out.nodes.size()), salt), .shape = known->second});
+        {.id = base::generated_id(1, static_cast<std::uint32_t>(out.nodes.size()), salt), .shape = known->second});
   }
   return out;
 }
@@ -313,11 +313,11 @@ GeneratedCluster openb_like_cluster(const OpenbSummary& summary, std::int64_t no
     out.shapes.push_back(node_of(shape.node, gpu_shares));
   }
   const Quantity pick = Quantity::choices(index, weights);
-  Random random(seed, "nodes");
-  const std::uint64_t salt = mix64(seed);
+  base::Random random(seed, "nodes");
+  const std::uint64_t salt = base::mix64(seed);
   out.nodes.resize(static_cast<std::size_t>(nodes));
   for (std::size_t row = 0; row < out.nodes.size(); ++row) {
-    out.nodes[row].id = generated_id(1, static_cast<std::uint32_t>(row), salt);
+    out.nodes[row].id = base::generated_id(1, static_cast<std::uint32_t>(row), salt);
     out.nodes[row].shape = static_cast<std::uint32_t>(pick.draw(random));
     if (racks > 0) out.nodes[row].rack = static_cast<std::uint32_t>(row % static_cast<std::size_t>(racks));
   }
@@ -338,7 +338,7 @@ JobStream openb_like_jobs(const OpenbSummary& summary, std::int64_t nodes, std::
   }
   out.single.assign(out.templates.size(), false);
   const Quantity pick = Quantity::choices(index, weights);
-  Random random(seed, "jobs");
+  base::Random random(seed, "jobs");
   const double scale = 1e6 * static_cast<double>(summary.node_count) / static_cast<double>(nodes);
   double due_ns = 0;
   out.arrivals.resize(static_cast<std::size_t>(count));

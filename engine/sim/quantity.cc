@@ -36,7 +36,7 @@ Quantity Quantity::quantiles(std::vector<double> cumulative, std::vector<std::in
   return out;
 }
 
-std::int64_t Quantity::draw(Random& random) const {
+std::int64_t Quantity::draw(base::Random& random) const {
   switch (kind_) {
     case Kind::constant:
       break;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/random.h"
+#include "base/random.h"
 
 namespace berth::sim {
 
@@ -21,7 +21,7 @@ class Quantity {
   /// Linear between the points (cumulative[i], values[i]); cumulative rises from 0 to 1, values do not fall.
   static Quantity quantiles(std::vector<double> cumulative, std::vector<std::int64_t> values);
 
-  [[nodiscard]] std::int64_t draw(Random& random) const;
+  [[nodiscard]] std::int64_t draw(base::Random& random) const;
   /// True for a constant or a uniform range, whose values are all possible.
   [[nodiscard]] bool is_range() const { return kind_ == Kind::constant || kind_ == Kind::uniform; }
   [[nodiscard]] std::int64_t min() const;

@@ -10,7 +10,6 @@
 #include "base/edit_distance.h"
 #include "io/files.h"
 #include "sim/cluster_path.h"
-#include "sim/life_reader.h"
 #include "sim/toml_changes.h"
 #include "sim/toml_section.h"
 #include "sim/workload_parts.h"

@@ -135,7 +135,7 @@ struct JobKindSpec {
   JobLife life;
 
   [[nodiscard]] bool ends() const { return run_time_s || run_time_ms; }
-  [[nodiscard]] std::int64_t draw_run_ns(Random& random) const {
+  [[nodiscard]] std::int64_t draw_run_ns(base::Random& random) const {
     return run_time_s ? run_time_s->draw(random) * 1'000'000'000 : run_time_ms->draw(random) * 1'000'000;
   }
 };

@@ -36,7 +36,7 @@ CoreTable CoreTable::of(const model::Topology* topology, std::span<const std::ui
   }
   for (const std::uint16_t core : usable_cores) out.usable[core / 64] |= std::uint64_t{1} << core % 64;
   out.has_usable = !usable_cores.empty();
-  out.tells = true;
+  out.is_exact = true;
   return out;
 }
 

@@ -44,10 +44,10 @@ static_assert(sizeof(HeldCores) == 64);
 /// The cores of a node in the form of HeldCores: computes the cores for a request without reading the topology.
 struct CoreTable {
   using Words = std::array<std::uint64_t, 7>;
-  Words enabled{}, usable{};       ///< not disabled; and of these not reserved
+  Words enabled{}, usable{};       ///< enabled: not disabled; usable: enabled and not reserved
   std::vector<std::uint32_t> mhz;  ///< by id
   bool has_usable = false;
-  bool tells = false;  ///< ids and speeds are small enough for this table
+  bool is_exact = false;  ///< ids and speeds are small enough for this table
 
   [[nodiscard]] static CoreTable of(const model::Topology* topology, std::span<const std::uint16_t> usable);
   /// True if some core of the set is not usable and any core is (R-RANK-524).

@@ -230,7 +230,7 @@ void StateStore::set_irregular(NodeUse& use, std::uint32_t bit, bool on) {
 void StateStore::count_ports(NodeUse& use, AllocRow row, int sign) {
   count_held(current_.nodes.ports, use.port_allocs, row, sign);
   if (const bool collide = (use.irregular & kPortsCollide) != 0; collide == (sign > 0)) return;
-  const std::size_t added = current_.allocs.shape_of(row).plain().size();  // the last ones in the list
+  const std::size_t added = current_.allocs.shape_of(row).plain().size();  // its ports are the last ones in the list
   set_irregular(use, kPortsCollide,
                 sign > 0 ? have_ports_collided(current_.allocs.node[row], kNoRow, added)
                          : have_ports_collided(current_.allocs.node[row], row));
@@ -251,7 +251,7 @@ bool StateStore::have_ports_collided(NodeRow node, AllocRow without, std::size_t
 bool StateStore::has_irregular_cores(NodeRow node, AllocRow without) const {
   const HeldCores* const held = current_.nodes.held_cores(node);
   const CoreTable& table = current_.nodes.spec(node).core_table;
-  return held && table.tells ? table.exceeded_by(held->word) : cores_irregular(current_, node, without);
+  return held && table.is_exact ? table.exceeded_by(held->word) : cores_irregular(current_, node, without);
 }
 
 void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {

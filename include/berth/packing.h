@@ -62,7 +62,7 @@ class PackingTrial {
   std::shared_ptr<const Prepared> prepared_;
 };
 
-/// Copies of a trial that the caller packs step by step, for policies that learn: in every step each world is told the
+/// Copies of a trial that the caller packs step by step, for policies that learn: in every step each world is given the
 /// row for its current task. All worlds share the trial's nodes, classes and arrivals; a world is its nodes' state.
 ///
 ///   states   count x nodes records, world by world, rows in visiting order (fleet.h)
@@ -80,7 +80,8 @@ class PackingWorlds {
   };
   struct Outcome {
     std::uint64_t asked = 0, placed = 0;
-    std::string digest;  ///< of the choices so far; after the last step as that of PackingResult for the same choices
+    std::string
+        digest;  ///< of the choices so far; after the last step the one that PackingResult has for these choices
   };
 
   /// All worlds at their first task. `count` is 1 to count_max(trial).

@@ -186,7 +186,7 @@ TEST(Quality, ByHand) {
   fleet.place(1, fleet.add_class(filler), 0);
   strategy::Context context;
   context.demand_mean = {1000, 1000, 0, 0};
-  const sim::PackingQuality q = sim::measure_quality(fleet, context);
+  const packing::PackingQuality q = packing::measure_quality(fleet, context);
   EXPECT_DOUBLE_EQ(q.used_percent[kCpu], 43.75);
   EXPECT_DOUBLE_EQ(q.used_percent[kMemory], 0);
   EXPECT_DOUBLE_EQ(q.used_percent[kGpu], 0);  // no capacity: 0, not a NaN
@@ -199,8 +199,9 @@ TEST(Quality, ByHand) {
   filler.ask = {1600, 0, 0, 0};
   fleet.place(0, fleet.add_class(filler), 0);  // 2,400 and 500 left: 2,900 would hold one of 2,500, no node does
   context.demand_mean = {2500, 0, 0, 0};
-  EXPECT_DOUBLE_EQ(sim::measure_quality(fleet, context).fragmentation_percent, 100);
-  EXPECT_EQ(sim::measure_quality(strategy::Fleet(std::span<const strategy::Fleet::NodeSpec>{}), context).balance, 0);
+  EXPECT_DOUBLE_EQ(packing::measure_quality(fleet, context).fragmentation_percent, 100);
+  EXPECT_EQ(packing::measure_quality(strategy::Fleet(std::span<const strategy::Fleet::NodeSpec>{}), context).balance,
+            0);
 }
 
 TEST(Replay, RespectsDistinctHostsAndDepartures) {
@@ -215,8 +216,8 @@ TEST(Replay, RespectsDistinctHostsAndDepartures) {
                       {.due_ns = 10, .run_time_ns = 10, .task = 1, .count = 3, .job = 1, .distinct_hosts = false}};
   problem.jobs = 2;
   const auto run = [&](bool departures) {
-    return *sim::replay_packing(problem, problem.context(), {0, 1, 2}, {.departures = departures}, strategy::registry(),
-                                {"first-fit", {}});
+    return *packing::replay_packing(problem, problem.context(), {0, 1, 2}, {.departures = departures},
+                                    strategy::registry(), {"first-fit", {}});
   };
   EXPECT_EQ(run(false).placed, 3U);  // the fourth of the job needs a host of its own, and no empty node is left
   EXPECT_EQ(run(true).placed, 6U);   // at time 10 the first three have ended
@@ -323,13 +324,13 @@ TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
       std::vector<std::uint32_t> order(nodes);
       for (std::uint32_t i = 0; i < nodes; ++i) order[i] = i;
       problem.arrivals.clear();
-      const auto none = sim::replay_packing(problem, problem.context(), order, {.departures = true},
-                                            strategy::registry(), {info->name, {}});
+      const auto none = packing::replay_packing(problem, problem.context(), order, {.departures = true},
+                                                strategy::registry(), {info->name, {}});
       ASSERT_TRUE(none) << info->name;
       EXPECT_EQ(none->placed_percent(), 100) << info->name;  // no task was requested
       problem.arrivals = {{.due_ns = 0, .run_time_ns = 1, .task = 0, .count = 3, .job = 0, .distinct_hosts = false}};
       const auto some =
-          sim::replay_packing(problem, problem.context(), order, {}, strategy::registry(), {info->name, {}});
+          packing::replay_packing(problem, problem.context(), order, {}, strategy::registry(), {info->name, {}});
       ASSERT_TRUE(some) << info->name;
       EXPECT_EQ(some->placed, nodes == 0 ? 0U : 3U) << info->name;  // the task requests nothing: it fits on any node
       for (const double used : some->quality.used_percent) EXPECT_EQ(used, 0) << info->name;

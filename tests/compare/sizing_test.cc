@@ -43,7 +43,7 @@ std::uint64_t fewest_bins(const std::vector<std::int64_t>& items, std::int64_t c
 
 struct BoundCase {
   const char* name;
-  std::vector<sim::SizeCount> items;
+  std::vector<packing::SizeCount> items;
   std::uint64_t dual;
 };
 TEST(Bounds, ByHand) {  // bins of 10
@@ -57,7 +57,7 @@ TEST(Bounds, ByHand) {  // bins of 10
       {"full", {{10, 7}}, 7},
   };
   for (const BoundCase& c : cases) {
-    EXPECT_EQ(sim::dual_feasible_bound(c.items, 10), c.dual) << c.name;
+    EXPECT_EQ(packing::dual_feasible_bound(c.items, 10), c.dual) << c.name;
   }
 }
 
@@ -68,12 +68,12 @@ TEST(Bounds, NeverExceedTheOptimum) {
   for (int round = 0; round < kRounds; ++round) {
     const auto capacity = static_cast<std::int64_t>(6 + random() % 25);
     std::vector<std::int64_t> items(1 + random() % 8);
-    std::vector<sim::SizeCount> counted;
+    std::vector<packing::SizeCount> counted;
     for (std::int64_t& item : items) {
       item = 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(capacity));
       counted.push_back({item, 1});
     }
-    const std::uint64_t optimum = fewest_bins(items, capacity), dual = sim::dual_feasible_bound(counted, capacity);
+    const std::uint64_t optimum = fewest_bins(items, capacity), dual = packing::dual_feasible_bound(counted, capacity);
     ASSERT_LE(dual, optimum) << "round " << round;
     const auto volume = static_cast<std::uint64_t>(std::accumulate(items.begin(), items.end(), std::int64_t{0}));
     ASSERT_LE(volume, dual * static_cast<std::uint64_t>(capacity)) << "round " << round;
@@ -144,7 +144,7 @@ TEST(MinimumNodes, LieBetweenTheBoundAndWhatWasFoundByTryingAll) {
     const std::vector<std::uint32_t> nodes = {0, 1, 2};
     std::uint64_t optimum = 1;
     while (!packs(problem, optimum)) ++optimum;
-    const sim::NodeBound bound = sim::bound_nodes(problem, nodes, false);
+    const packing::NodeBound bound = packing::bound_nodes(problem, nodes, false);
     EXPECT_LE(bound.nodes(), optimum) << "seed " << seed << ": " << bound.by();
     for (const char* name : {"first-fit", "best-fit", "worst-fit", "tetris", "fgd", "random"}) {
       const strategy::StrategySpec spec{name, {}};
@@ -154,7 +154,7 @@ TEST(MinimumNodes, LieBetweenTheBoundAndWhatWasFoundByTryingAll) {
       // Every size in turn, from one node on.
       const auto holds = [&](std::uint64_t n) {
         std::vector<std::uint32_t> order(n, 0);
-        const auto run = sim::replay_packing(problem, context, order, {.seed = 1}, strategy::registry(), spec);
+        const auto run = packing::replay_packing(problem, context, order, {.seed = 1}, strategy::registry(), spec);
         return run->placed == problem.asked();
       };
       std::uint64_t least = 1;
@@ -177,7 +177,7 @@ TEST(MinimumNodes, CountWhatIsThereAtTheSameTime) {
                       {.due_ns = 20, .run_time_ns = 5, .task = 1, .count = 7, .job = 2}};
   problem.jobs = 3;
   const std::vector<std::uint32_t> nodes = {0, 1, 2};
-  const auto bound = sim::bound_nodes(problem, nodes, true);
+  const auto bound = packing::bound_nodes(problem, nodes, true);
   EXPECT_EQ(bound.by_volume[kCpu], 3U);
   EXPECT_EQ(bound.by_volume[kGpu], 3U);  // 4,200 of 2,000 each
   EXPECT_EQ(bound.by_devices, 4U);       // no two of 600 on one device
@@ -186,19 +186,19 @@ TEST(MinimumNodes, CountWhatIsThereAtTheSameTime) {
       smallest_cluster(problem, problem.context(), nodes, bound, true, 1, strategy::registry(), {"best-fit", {}});
   EXPECT_EQ(found->nodes, 4U);
   problem.arrivals[2].distinct_hosts = true;
-  EXPECT_EQ(sim::bound_nodes(problem, nodes, true).by(), "distinct hosts");
-  EXPECT_EQ(smallest_cluster(problem, problem.context(), nodes, sim::bound_nodes(problem, nodes, true), true, 1,
+  EXPECT_EQ(packing::bound_nodes(problem, nodes, true).by(), "distinct hosts");
+  EXPECT_EQ(smallest_cluster(problem, problem.context(), nodes, packing::bound_nodes(problem, nodes, true), true, 1,
                              strategy::registry(), {"best-fit", {}})
                 ->nodes,
             7U);
   // Without departures 5 nodes are full of the first two.
-  EXPECT_EQ(sim::bound_nodes(problem, nodes, false).by_volume[kCpu], 6U);
+  EXPECT_EQ(packing::bound_nodes(problem, nodes, false).by_volume[kCpu], 6U);
   problem.classes[0].ask[kCpu] = 11;
   EXPECT_NE(smallest_cluster(problem, problem.context(), nodes, bound, true, 1, strategy::registry(), {"best-fit", {}})
                 ->impossible.find("5 of 12 tasks"),
             std::string::npos);
   problem.arrivals.clear();
-  EXPECT_EQ(smallest_cluster(problem, problem.context(), nodes, sim::bound_nodes(problem, nodes, true), true, 1,
+  EXPECT_EQ(smallest_cluster(problem, problem.context(), nodes, packing::bound_nodes(problem, nodes, true), true, 1,
                              strategy::registry(), {"best-fit", {}})
                 ->nodes,
             0U);
@@ -224,16 +224,16 @@ TEST(MinimumNodes, OfOneClassKeepWhatMayRunThere) {
   EXPECT_EQ(only.arrivals[0].count, 2U);  // arrivals that were there before come first
   EXPECT_EQ(only.asked(), 6U);
   // Every second task requests 20 MHz of node 2 and its copies: at least 4 nodes if tasks were divisible.
-  EXPECT_EQ(sim::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).by(), "eligible nodes");
-  EXPECT_EQ(sim::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).nodes(), 4U);
+  EXPECT_EQ(packing::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).by(), "eligible nodes");
+  EXPECT_EQ(packing::bound_nodes(only, std::vector<std::uint32_t>{0, 1}, false).nodes(), 4U);
   // Copies of node 2 are every second one: 4 nodes for the four tasks, and room enough for the other two.
   const std::vector<std::uint32_t> nodes = {0, 1};
-  const auto found = smallest_cluster(only, only.context(), nodes, sim::bound_nodes(only, nodes, false), false, 1,
+  const auto found = smallest_cluster(only, only.context(), nodes, packing::bound_nodes(only, nodes, false), false, 1,
                                       strategy::registry(), {"first-fit", {}});
   EXPECT_EQ(found->nodes, 4U);
   const PackingProblem b = only_class(problem, "b");
-  EXPECT_FALSE(smallest_cluster(b, b.context(), {0}, sim::bound_nodes(b, std::vector<std::uint32_t>{0}, false), false,
-                                1, strategy::registry(), {"first-fit", {}})
+  EXPECT_FALSE(smallest_cluster(b, b.context(), {0}, packing::bound_nodes(b, std::vector<std::uint32_t>{0}, false),
+                                false, 1, strategy::registry(), {"first-fit", {}})
                    ->impossible.empty());
 }
 
@@ -246,7 +246,7 @@ TEST(MinimumNodes, GreatestFirstHelpsFirstFit) {  // R-STRAT-707: 4 4 4 6 6 6 by
   problem.jobs = 2;
   const std::vector<std::uint32_t> nodes = {0, 1, 2};
   const auto nodes_needed = [&] {
-    return smallest_cluster(problem, problem.context(), nodes, sim::bound_nodes(problem, nodes, false), false, 1,
+    return smallest_cluster(problem, problem.context(), nodes, packing::bound_nodes(problem, nodes, false), false, 1,
                             strategy::registry(), {"first-fit", {}})
         ->nodes;
   };
@@ -266,8 +266,8 @@ TEST(Capacity, IsWhatFitsNodeByNode) {
     for (const char* name : {"first-fit", "worst-fit", "random"}) {
       const strategy::StrategySpec spec{name, {}};
       strategy::Fleet fleet{std::span<const strategy::Fleet::NodeSpec>{}};
-      const auto run = sim::replay_packing(problem, problem.context(), {0, 1, 2}, {.seed = 1, .after = &fleet},
-                                           strategy::registry(), spec);
+      const auto run = packing::replay_packing(problem, problem.context(), {0, 1, 2}, {.seed = 1, .after = &fleet},
+                                               strategy::registry(), spec);
       ASSERT_TRUE(run);
       std::uint64_t expected = 0;  // equal tasks: how many fit on a node does not depend on the order
       for (strategy::Row row = 0; row < 3; ++row) {
@@ -280,10 +280,11 @@ TEST(Capacity, IsWhatFitsNodeByNode) {
         }
         expected += static_cast<std::uint64_t>(fits);
       }
-      const auto more = sim::measure_capacity(problem, problem.context(), fleet, &task, 1, strategy::registry(), spec);
+      const auto more =
+          packing::measure_capacity(problem, problem.context(), fleet, &task, 1, strategy::registry(), spec);
       EXPECT_EQ(more->fitted, expected) << name << " round " << round;
       const auto drawn =
-          sim::measure_capacity(problem, problem.context(), fleet, nullptr, 1, strategy::registry(), spec, 5);
+          packing::measure_capacity(problem, problem.context(), fleet, nullptr, 1, strategy::registry(), spec, 5);
       EXPECT_GE(drawn->fitted, drawn->until_first_miss);
     }
   }

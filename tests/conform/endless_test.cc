@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/export_import.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::conform {

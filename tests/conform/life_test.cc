@@ -12,6 +12,7 @@
 
 #include "conform/applier_check.h"
 #include "model/codec/codec.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "support/sanitized.h"
 

@@ -10,6 +10,7 @@
 #include "io/json_parse.h"
 #include "living/living.h"
 #include "model/registration/register_job.h"
+#include "server/lane.h"
 
 namespace berth::living {
 

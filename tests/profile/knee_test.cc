@@ -5,9 +5,9 @@
 #include <cmath>
 #include <queue>
 
+#include "base/random.h"
 #include "profile/knee.h"
 #include "sim/histogram.h"
-#include "sim/random.h"
 
 namespace berth::profile {
 namespace {
@@ -22,7 +22,7 @@ struct Model {
   std::size_t evaluations = 2000;
 
   [[nodiscard]] Arrivals run(double rate) const {
-    sim::Random draws(1, "knee");
+    base::Random draws(1, "knee");
     std::priority_queue<double, std::vector<double>, std::greater<>> free;
     for (int i = 0; i < servers; ++i) free.push(0);
     Arrivals out;

@@ -12,6 +12,7 @@
 #include "run/measured_run.h"
 #include "run/runner.h"
 #include "run/waits.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "sim/inputs.h"
 #include "starts.h"

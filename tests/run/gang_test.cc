@@ -14,6 +14,7 @@
 #include "run/measured_run.h"
 #include "run/runner.h"
 #include "run/waits.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "sim/cluster_generator.h"
 #include "sim/inputs.h"
@@ -195,7 +196,7 @@ TEST(Gangs, ReserveNothingAfterTheirLimit) {
   EXPECT_EQ(waits.size(), 1U);
 }
 
-/// A run does not go on for the limits of gangs that have started.
+/// A run does not last longer for the limits of gangs that have started.
 TEST(Gangs, DoNotProlongARunOnceTheyHaveStarted) {
   const auto result = run_workload(parsed(needing_all("backfill", "24h")), {.quiet = true});
   ASSERT_TRUE(result) << result.error().line();

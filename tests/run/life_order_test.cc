@@ -9,6 +9,7 @@
 
 #include "run/life_order.h"
 #include "run/runner.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "sim/job_generator.h"
 

@@ -1,4 +1,4 @@
-// Queue policies in whole replays, against a simulation that looks at all waiting jobs for every decision, and the
+// Queue policies in whole replays, against a simulation that examines all waiting jobs for every decision, and the
 // measures of waiting by hand.
 #include <gtest/gtest.h>
 
@@ -14,6 +14,7 @@
 #include "run/report.h"
 #include "run/runner.h"
 #include "run/waits.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "sim/inputs.h"
 #include "starts.h"
@@ -230,7 +231,7 @@ TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
       for (std::size_t i = 0; i < wanted.size(); ++i)
         ASSERT_EQ(starts.started[i], wanted[i]) << policy.queue << ", start " << i;
       digests.insert(result->decisions_digest);
-      // The measures are those of the starts.
+      // The measures of the run are equal to those computed here from the starts.
       std::uint64_t with_deadline = 0, met = 0;
       const sim::JobStream jobs = sim::generate_inputs(workload).jobs;
       for (const auto& [at_ns, number] : wanted) {

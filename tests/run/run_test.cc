@@ -19,6 +19,7 @@
 #include "run/report.h"
 #include "run/runner.h"
 #include "run/server_settings.h"
+#include "server/lane.h"
 #include "server/shadow.h"
 #include "sim/datasets.h"
 #include "sim/load_store.h"

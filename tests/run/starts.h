@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::run {

@@ -8,6 +8,7 @@
 #include "io/json_parse.h"
 #include "serve/client.h"
 #include "serve/start.h"
+#include "server/lane.h"
 #include "server/shadow.h"
 
 namespace berth::http {

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "server/lane.h"
 #include "server/server.h"
 #include "support/sanitized.h"
 #include "tables/check.h"

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sched/scratch.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::server {

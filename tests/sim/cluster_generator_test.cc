@@ -121,8 +121,8 @@ TEST(GridCluster, IsTheRecordedOne) {
   EXPECT_EQ(node.attributes.at("unique.advertise.address"), "192.168.1.11");
   EXPECT_EQ(node.node_resources->cpu.cpu_shares, 14'000);
   // Evaluation IDs are recorded (kind 2); node IDs come from the same function with kind 1.
-  EXPECT_EQ(base::to_text(generated_id(2, 1)), "c4858308-e594-9c49-b9fe-21ca89c73fad");
-  EXPECT_EQ(base::to_text(generated_id(2, 120)), "2de48578-772a-6a66-3307-bcd62d6a6af7");
+  EXPECT_EQ(base::to_text(base::generated_id(2, 1)), "c4858308-e594-9c49-b9fe-21ca89c73fad");
+  EXPECT_EQ(base::to_text(base::generated_id(2, 120)), "2de48578-772a-6a66-3307-bcd62d6a6af7");
 }
 
 class ClusterFile : public ::testing::Test {

@@ -4,10 +4,10 @@
 
 #include <fstream>
 
+#include "base/random.h"
 #include "base/uuid.h"
 #include "io/files.h"
 #include "sim/job_generator.h"
-#include "sim/random.h"
 #include "support/scratch_folder.h"
 
 namespace berth::sim {
@@ -31,7 +31,7 @@ TEST(Grid, HoldsThe120CellsInTheirNesting) {
           EXPECT_EQ(cell.racks, racks);
           EXPECT_EQ(cell.allocs, allocs);
           EXPECT_EQ(cell.spread, spread);
-          EXPECT_EQ(cell.eval, base::to_text(generated_id(2, static_cast<std::uint32_t>(i))));
+          EXPECT_EQ(cell.eval, base::to_text(base::generated_id(2, static_cast<std::uint32_t>(i))));
           EXPECT_EQ(grid_job(cell.cell, racks, allocs, spread)->id, cell.job);
           EXPECT_GT(cell.nomad_ns, 0);
           bool full = true;

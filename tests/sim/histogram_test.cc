@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "sim/random.h"
+#include "base/random.h"
 #include "sim/rate_series.h"
 
 namespace berth::sim {
@@ -22,7 +22,7 @@ std::int64_t oracle(std::vector<std::int64_t> values, double percent) {
 TEST(Histogram, AgreesWithTheSortedValuesToThreeDigits) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
     for (const std::size_t count : {1, 2, 3, 10, 999, 1000, 1001, 20000}) {
-      Random random(seed, "histogram");
+      base::Random random(seed, "histogram");
       Histogram histogram;
       std::vector<std::int64_t> values;
       for (std::size_t i = 0; i < count; ++i) {
@@ -64,7 +64,7 @@ TEST(Histogram, EmptyOnesAnswerZero) {
 }
 
 TEST(Histogram, AddedOnesEqualOneThatSawEverything) {
-  Random random(9, "add");
+  base::Random random(9, "add");
   Histogram whole, a, b;
   for (int i = 0; i < 5000; ++i) {
     const auto value = static_cast<std::int64_t>(random.below(1'000'000'000));

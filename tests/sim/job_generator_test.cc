@@ -184,7 +184,7 @@ TEST(RunClock, SkipsOrWaits) {
 }
 
 TEST(Quantity, DrawsHaveTheirMean) {
-  Random random(4, "quantity");
+  base::Random random(4, "quantity");
   for (const auto& [quantity, mean] : {std::pair{Quantity(7), 7.0},
                                        {Quantity::uniform(10, 20), 15},
                                        {Quantity::choices({1, 10, 100}, {5, 0, 5}), 50.5},

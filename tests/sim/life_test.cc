@@ -397,7 +397,7 @@ TEST(Life, NeedsItsOwnTable) {
 }
 
 TEST(Life, DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled: an error or a plan, never a crash
-  Random random(1, "damage");
+  base::Random random(1, "damage");
   std::size_t refused = 0;
   for (int round = 0; round < 600; ++round) {
     std::string text = kLife;

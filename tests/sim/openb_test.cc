@@ -111,7 +111,7 @@ TEST(Openb, ListsWithoutTimesAndByteOrderMarksAreRead) {
 }
 
 TEST(Openb, DamagedFilesNeverCrash) {
-  Random random(11, "csv");
+  base::Random random(11, "csv");
   int read = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string text = round % 2 == 0 ? kTasks : kNodes;
@@ -274,7 +274,7 @@ TEST_F(OpenbLike, AnySizeLooksLikeTheRecordedOne) {
 }
 
 TEST_F(OpenbLike, DamagedSummariesAreRefused) {
-  Random random(5, "summary");
+  base::Random random(5, "summary");
   int refused = 0;
   for (int round = 0; round < 300; ++round) {
     std::string text = text_;

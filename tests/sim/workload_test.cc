@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Workload, TruncatedAndDamagedTextsNeverCrash) {
-  Random random(17, "toml");
+  base::Random random(17, "toml");
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string text = kGood;

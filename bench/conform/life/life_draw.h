@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/random.h"
 #include "model/cluster.h"
-#include "sim/random.h"
 
 namespace berth::conform {
 
@@ -23,7 +23,7 @@ class Draw {
   [[nodiscard]] std::string next_id() { return base::to_text({random_.next() | 1, random_.next()}); }
 
  private:
-  sim::Random random_;
+  base::Random random_;
 };
 
 /// A cluster of a few nodes (some dozens in every tenth simulation) without jobs, with a drawn configuration.

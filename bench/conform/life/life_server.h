@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fsm/node_requests.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::conform {

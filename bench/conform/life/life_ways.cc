@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "sched/check_memory.h"
+#include "sched/scheduler.h"
+#include "server/lane.h"
 #include "server/shadow.h"
 
 namespace berth::conform {

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "conform/life/life_draw.h"
+#include "sched/generic.h"
 #include "server/server.h"
 
 namespace berth::conform {

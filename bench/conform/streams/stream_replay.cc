@@ -9,6 +9,7 @@
 
 #include "conform/evaluation_compare.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "server/server.h"
 #include "tables/export.h"
 

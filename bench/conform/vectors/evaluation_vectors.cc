@@ -4,6 +4,7 @@
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
 #include "sched/to_model.h"
+#include "server/lane.h"
 #include "server/server.h"
 
 namespace berth::conform {

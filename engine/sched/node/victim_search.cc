@@ -2,7 +2,7 @@
 #include "sched/node/victim_search.h"
 
 #include <algorithm>
-#include "base/wrap_sums.h"
+#include "base/wrap.h"
 #include "rank/components.h"
 
 namespace berth::sched {

@@ -44,8 +44,8 @@ bool FullCheck::holds(GroupView& v) {
     return checks_.first_failing_of_class(c.row, c.computed_class, v) != kReasonNone;
   };
   const std::vector<ReadyNodes::Candidate>& of_class = candidates_.nodes->of_class;
-  const bool tells = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;
-  if (tells && std::any_of(of_class.begin(), of_class.end(), fails)) return false;
+  const bool decides = !attempt_.quirks.reasons_of_evicting_pass || !attempt_.quirks.verdicts_per_class;
+  if (decides && std::any_of(of_class.begin(), of_class.end(), fails)) return false;
   return fit_.ports.are_silent(v);
 }
 

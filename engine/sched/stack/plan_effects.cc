@@ -1,5 +1,5 @@
 #include "sched/stack/plan_effects.h"
-#include "base/wrap_sums.h"
+#include "base/wrap.h"
 
 namespace berth::sched {
 

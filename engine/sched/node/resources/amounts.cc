@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/wrap_sums.h"
+#include "base/wrap.h"
 #include "model/flatten.h"
 
 namespace berth::sched {

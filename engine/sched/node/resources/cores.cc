@@ -1,6 +1,6 @@
 #include "sched/node/resources/cores.h"
 
-#include "base/wrap_sums.h"
+#include "base/wrap.h"
 #include "model/registration/node_canonical.h"
 
 namespace berth::sched {
@@ -44,7 +44,7 @@ std::optional<CoreTable::Gift> free_cores(const tables::Snapshot& state, NodeRow
                                           std::span<const std::uint16_t> more) {
   const CoreTable& table = state.nodes.spec(row).core_table;
   const tables::HeldCores* const held = state.nodes.held_cores(row);
-  if ((state.nodes.use[row].irregular & tables::kCoresIrregular) != 0 || !held || !table.tells) return std::nullopt;
+  if ((state.nodes.use[row].irregular & tables::kCoresIrregular) != 0 || !held || !table.is_exact) return std::nullopt;
   if (more.empty()) return table.give(held->word, count);
   CoreTable::Words taken = held->word;
   for (const std::uint16_t core : more) taken[core / 64] |= std::uint64_t{1} << core % 64;

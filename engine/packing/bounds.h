@@ -12,7 +12,7 @@
 
 #include "sim/packing_problem.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 struct SizeCount {
   std::int64_t size = 0;
@@ -40,7 +40,7 @@ struct NodeBound {
   [[nodiscard]] std::string by() const;  ///< name of the largest bound, e.g. "cpu, dual feasible"
 };
 /// With `departures` only tasks that run at the same time count: the moments of greatest demand in each dimension.
-[[nodiscard]] NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32_t> nodes,
+[[nodiscard]] NodeBound bound_nodes(const sim::PackingProblem& problem, std::span<const std::uint32_t> nodes,
                                     bool departures);
 
-}  // namespace berth::sim
+}  // namespace berth::packing

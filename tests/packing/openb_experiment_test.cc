@@ -1,5 +1,5 @@
 // The published experiment compared with the check values of R-STRAT-601 to 608, and its parts by hand.
-#include "sim/openb_experiment.h"
+#include "packing/openb_experiment.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "io/files.h"
 #include "sim/datasets.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 TEST(OpenbSeries, CentsAreRoundedFromTheExactValue) {  // R-STRAT-505
@@ -41,8 +41,9 @@ TEST(OpenbSeries, SumsAreAddedInPairs) {  // R-STRAT-506
 }
 
 OpenbInput tiny(const std::string& tasks_text) {
-  auto nodes = parse_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\nb,8000,1000,2,T4\na,4000,1000,1,G2\n", "n.csv");
-  auto tasks = parse_openb_tasks("name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + tasks_text, "t.csv", false);
+  auto nodes =
+      sim::parse_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\nb,8000,1000,2,T4\na,4000,1000,1,G2\n", "n.csv");
+  auto tasks = sim::parse_openb_tasks("name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + tasks_text, "t.csv", false);
   auto input = openb_input(*nodes, "n.csv", *tasks);
   EXPECT_TRUE(input);
   return *input;
@@ -80,19 +81,20 @@ TEST(OpenbExperiment, ListsWithoutDemandAreNotCloned) {
   ASSERT_TRUE(run);
   EXPECT_EQ(run->series.allocation[0], 0);
   EXPECT_TRUE(std::isnan(run->series.allocation[100]));
-  EXPECT_FALSE(openb_input(*parse_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\na,4000,1000,0,\n", "n"), "n", {}));
+  EXPECT_FALSE(
+      openb_input(*sim::parse_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\na,4000,1000,0,\n", "n"), "n", {}));
 }
 
 class OpenbPublished : public ::testing::Test {
  protected:
   static std::optional<OpenbInput> input(const std::string& list) {
     const auto nodes =
-        fetched_data(BERTH_SOURCE_DIR "/bench/macro/openb.toml", "openb", "openb_node_list_gpu_node.csv");
+        sim::fetched_data(BERTH_SOURCE_DIR "/bench/macro/openb.toml", "openb", "openb_node_list_gpu_node.csv");
     const auto tasks =
-        fetched_data(BERTH_SOURCE_DIR "/bench/macro/openb.toml", "openb", "openb_pod_list_" + list + ".csv");
+        sim::fetched_data(BERTH_SOURCE_DIR "/bench/macro/openb.toml", "openb", "openb_pod_list_" + list + ".csv");
     if (!nodes || !tasks) return std::nullopt;
-    auto out = openb_input(*parse_openb_nodes(*io::read_file(*nodes), *nodes), *nodes,
-                           *parse_openb_tasks(*io::read_file(*tasks), *tasks, false));
+    auto out = openb_input(*sim::parse_openb_nodes(*io::read_file(*nodes), *nodes), *nodes,
+                           *sim::parse_openb_tasks(*io::read_file(*tasks), *tasks, false));
     EXPECT_TRUE(out);
     return *out;
   }
@@ -228,4 +230,4 @@ TEST_F(OpenbPublished, LastRowOfDefault) {  // R-STRAT-606, 608
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace berth::packing

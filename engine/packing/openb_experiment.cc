@@ -1,4 +1,4 @@
-#include "sim/openb_experiment.h"
+#include "packing/openb_experiment.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 
 #include "base/sha256.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::kCpu;
@@ -41,9 +41,9 @@ std::uint32_t mulshift(base::GoRand& stream, std::uint32_t m) {
   return static_cast<std::uint32_t>(product >> 32);
 }
 
-std::int64_t demand_of(const OpenbTask& task) { return task.gpus * task.gpu_milli; }
+std::int64_t demand_of(const sim::OpenbTask& task) { return task.gpus * task.gpu_milli; }
 
-std::string kind_of(const OpenbTask& task) {
+std::string kind_of(const sim::OpenbTask& task) {
   return task.gpus == 0 ? "cpu" : task.gpu_milli < 1000 ? "part" : std::to_string(task.gpus);
 }
 
@@ -126,14 +126,14 @@ double pairwise_sum(std::span<const double> values) {
   return sum;
 }
 
-Result<OpenbInput> openb_input(std::vector<OpenbNode> nodes, const std::string& nodes_path,
-                               std::vector<OpenbTask> tasks) {
+Result<OpenbInput> openb_input(std::vector<sim::OpenbNode> nodes, const std::string& nodes_path,
+                               std::vector<sim::OpenbTask> tasks) {
   OpenbInput out;
   out.nodes = std::move(nodes), out.tasks = std::move(tasks);
   const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
   std::sort(out.nodes.begin(), out.nodes.end(), by_name);
   std::sort(out.tasks.begin(), out.tasks.end(), by_name);
-  for (const OpenbNode& node : out.nodes) {
+  for (const sim::OpenbNode& node : out.nodes) {
     if (node.gpus > static_cast<std::int64_t>(strategy::kDevicesMax))
       return tl::unexpected(InputError{nodes_path, "", fmt::format("node '{}' has {} GPUs", node.name, node.gpus),
                                        fmt::format("at most {} per node are supported", strategy::kDevicesMax)});
@@ -157,7 +157,7 @@ Result<OpenbInput> openb_input(std::vector<OpenbNode> nodes, const std::string& 
   std::map<Key, std::uint32_t> ids;
   std::vector<strategy::ShapeCount> shapes;
   for (std::uint32_t task = 0; task < out.tasks.size(); ++task) {
-    const OpenbTask& t = out.tasks[task];
+    const sim::OpenbTask& t = out.tasks[task];
     const auto [at, fresh] = ids.try_emplace(Key{t.cpu_milli, t.memory_mib, t.gpus, t.gpu_milli, t.gpu_spec},
                                              static_cast<std::uint32_t>(out.classes.size()));
     if (fresh) {
@@ -187,7 +187,7 @@ Result<OpenbOrder> openb_order(const OpenbInput& input, std::int64_t seed, std::
   for (std::uint32_t i = n; i-- > 1;) std::swap(out.arrivals[i], out.arrivals[mulshift(out.stream, i + 1)]);
 
   std::int64_t demand = 0;
-  for (const OpenbTask& task : input.tasks) demand += demand_of(task);
+  for (const sim::OpenbTask& task : input.tasks) demand += demand_of(task);
   const std::int64_t target = tune_milli * input.gpus;
   if (tune_milli > 0 && demand > 0 && demand < target) {
     // Clones tasks from the list in name order. As in the reference, the test counts one device of the drawn task, the
@@ -229,14 +229,14 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
   for (std::uint32_t node = 0; node < n; ++node) node_at[order.rank[node]] = node;
   std::vector<strategy::Fleet::NodeSpec> specs(n);
   for (std::size_t row = 0; row < n; ++row) {
-    const OpenbNode& node = input.nodes[node_at[row]];
+    const sim::OpenbNode& node = input.nodes[node_at[row]];
     specs[row].capacity = {static_cast<std::int32_t>(node.cpu_milli), static_cast<std::int32_t>(node.memory_mib), 0, 0};
     specs[row].model = input.node_model[node_at[row]];
     specs[row].devices = static_cast<std::uint16_t>(node.gpus);
   }
   strategy::Fleet fleet(specs, kTasksMax);
   for (const std::uint32_t example : input.classes) {
-    const OpenbTask& task = input.tasks[example];
+    const sim::OpenbTask& task = input.tasks[example];
     strategy::TaskClass added;
     added.ask = {static_cast<std::int32_t>(task.cpu_milli), static_cast<std::int32_t>(task.memory_mib), 0, 0};
     added.gpus = static_cast<std::int32_t>(task.gpus), added.gpu_milli = static_cast<std::int32_t>(task.gpu_milli);
@@ -276,7 +276,7 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
   };
   double fragment = fragments.total();
   for (std::size_t k = 0; k < order.arrivals.size(); ++k) {
-    const OpenbTask& task = input.tasks[order.arrivals[k]];
+    const sim::OpenbTask& task = input.tasks[order.arrivals[k]];
     const strategy::ClassId id = input.task_class[order.arrivals[k]];
     const auto begin = std::chrono::steady_clock::now();
     const auto choice = ranker.choose(fleet, id);
@@ -330,4 +330,4 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
   return out;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/packing_replay.h"
+#include "packing/replay.h"
 #include "strategy/fragments.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 /// n nodes, m tasks, e evictions; F(node) is the fragment measure (R-STRAT-215).
 enum class RebalanceRule : std::uint8_t {
@@ -49,10 +49,11 @@ struct RebalanceOptions {
 
 /// Packs the problem without departures, then rebalances once. Tasks of the problem's load stay where they are. Errors
 /// come from the ranking strategy.
-[[nodiscard]] Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strategy::Context& context,
+[[nodiscard]] Result<RebalanceRun> replay_rebalance(const sim::PackingProblem& problem,
+                                                    const strategy::Context& context,
                                                     const std::vector<std::uint32_t>& order,
                                                     const RebalanceOptions& options,
                                                     const strategy::Registry& strategies,
                                                     const strategy::StrategySpec& spec, RebalanceRule rule);
 
-}  // namespace berth::sim
+}  // namespace berth::packing

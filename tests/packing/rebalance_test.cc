@@ -1,5 +1,5 @@
 // Tasks that rebalancing moves: by hand, and invariants on random clusters.
-#include "sim/rebalance.h"
+#include "packing/rebalance.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "strategy/builders.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::DeviceMask;
@@ -115,10 +115,10 @@ TEST(Rebalance, DoesNotDependOnTheOrderOfTheNodesAndGoesOnWithAGreaterBudget) {
 }
 
 /// A cluster filled by tasks with parts of devices and with whole ones.
-PackingProblem problem_of(std::uint64_t seed) {
+sim::PackingProblem problem_of(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
-  PackingProblem out;
+  sim::PackingProblem out;
   out.models = {""};
   for (int i = 0; i < 12; ++i) {
     out.nodes.push_back({{4'000 * (1 + below(6)), 64'000, 0, 0}, 0, static_cast<std::uint16_t>(2 * below(4))});
@@ -129,7 +129,7 @@ PackingProblem problem_of(std::uint64_t seed) {
   for (strategy::TaskClass& task : out.classes)
     if (task.gpus != 0) task.gpu_milli = below(2) != 0 ? 1000 : 100 * (1 + below(9));
   for (std::uint32_t job = 0; job < 40; ++job) {
-    PackingArrival& arrival = out.arrivals.emplace_back();
+    sim::PackingArrival& arrival = out.arrivals.emplace_back();
     arrival.due_ns = job, arrival.job = job, arrival.count = static_cast<std::uint32_t>(1 + below(4));
     arrival.task = static_cast<strategy::ClassId>(below(8)), arrival.distinct_hosts = below(4) == 0;
   }
@@ -140,9 +140,9 @@ PackingProblem problem_of(std::uint64_t seed) {
 TEST(Rebalance, KeepsItsBudgetAndRepeats) {  // R-STRAT-831
   std::uint64_t evicted = 0, lost = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const PackingProblem problem = problem_of(seed);
+    const sim::PackingProblem problem = problem_of(seed);
     const strategy::Context context = problem.context();
-    const auto order = visiting_order(problem.nodes.size(), static_cast<std::int64_t>(seed));
+    const auto order = sim::visiting_order(problem.nodes.size(), static_cast<std::int64_t>(seed));
     const auto spec = strategy::registry().parse(seed % 2 == 0 ? "best-fit" : "worst-fit");
     ASSERT_TRUE(spec);
     for (const RebalanceInfo& info : rebalance_rules()) {
@@ -181,4 +181,4 @@ TEST(Rebalance, KeepsItsBudgetAndRepeats) {  // R-STRAT-831
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -1,4 +1,4 @@
-#include "sim/preemption_replay.h"
+#include "packing/preemption_replay.h"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 #include <set>
 #include <tuple>
 
+#include "base/random.h"
 #include "rank/score_fit.h"
-#include "sim/random.h"
 #include "strategy/fragments.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::DeviceMask;
@@ -36,7 +36,7 @@ struct Task {
   std::uint32_t job = 0;
   std::uint32_t group = kNobody;  ///< group with a disruption budget; kNobody = no budget
   bool distinct_hosts = false;
-  std::int64_t run_time_ns = kNeverEnds;
+  std::int64_t run_time_ns = sim::kNeverEnds;
   Row row = 0;
   DeviceMask devices = 0;
   bool placed = false, finished = false;
@@ -46,7 +46,7 @@ struct Task {
 
 class Replay {
  public:
-  Replay(const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
+  Replay(const sim::PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
          const PreemptionOptions& options, strategy::Ranker& ranker, const strategy::PreemptionInfo& rule,
          const strategy::Evictor& evictor)
       : problem_(problem),
@@ -56,7 +56,7 @@ class Replay {
         ranker_(ranker),
         rule_(rule),
         evictor_(evictor),
-        fleet_(fleet_of(problem, order, false)),
+        fleet_(sim::fleet_of(problem, order, false)),
         on_row_(fleet_.size()),
         random_(static_cast<std::uint64_t>(options.seed), "preemption") {}
 
@@ -64,7 +64,7 @@ class Replay {
     // The load runs from the start and can be evicted.
     std::vector<std::uint32_t> row_of(problem_.nodes.size(), kNobody);
     for (Row row = 0; row < order_.size(); ++row) row_of[order_[row]] = row;
-    for (const PackingProblem::Load& load : problem_.load) {
+    for (const sim::PackingProblem::Load& load : problem_.load) {
       const std::uint32_t row = row_of[load.node];
       const TaskClass& task = fleet_.task_class(load.task);
       if (row == kNobody || !fleet_.holds(row, task)) continue;
@@ -74,7 +74,7 @@ class Replay {
     }
     first_ = tasks_.size();
     for (std::size_t i = 0, moments = 0; i < problem_.arrivals.size(); ++i) {
-      const PackingArrival& arrival = problem_.arrivals[i];
+      const sim::PackingArrival& arrival = problem_.arrivals[i];
       leave_until(arrival.due_ns);
       now_ns_ = arrival.due_ns;
       const std::uint32_t group = group_of(arrival);
@@ -133,9 +133,9 @@ class Replay {
     return asked == 0 ? 100 : 100 * running / asked;
   }
 
-  void note(std::uint64_t value) { digest_ = mix64(digest_ ^ value); }
+  void note(std::uint64_t value) { digest_ = base::mix64(digest_ ^ value); }
 
-  std::uint32_t group_of(const PackingArrival& arrival) {
+  std::uint32_t group_of(const sim::PackingArrival& arrival) {
     const Budgets& budgets = options_.budgets;
     if (!budgets.of_each && !(budgets.by_migrate && arrival.migrates > 0)) return kNobody;
     groups_.push_back({.budget = budgets.of_each.value_or(arrival.migrates), .away = 0});
@@ -157,7 +157,8 @@ class Replay {
     count_away(task, -1);
     on_row_[choice.row].push_back(id);
     if (task.distinct_hosts) hosts_[task.job].push_back(choice.row);
-    if (options_.departures && task.run_time_ns != kNeverEnds) ends_.push({now_ns_ + task.run_time_ns, id, task.life});
+    if (options_.departures && task.run_time_ns != sim::kNeverEnds)
+      ends_.push({now_ns_ + task.run_time_ns, id, task.life});
     note(order_[choice.row]), note(choice.devices);
   }
   void remove(std::uint32_t id) {
@@ -386,7 +387,7 @@ class Replay {
            tables.exact(node.state.model, node.free(kCpu) + other.ask[kCpu], after_);
   }
 
-  const PackingProblem& problem_;
+  const sim::PackingProblem& problem_;
   const strategy::Context& context_;
   const std::vector<std::uint32_t>& order_;
   const PreemptionOptions& options_;
@@ -403,9 +404,9 @@ class Replay {
   std::set<std::uint32_t> evicted_;  ///< evicted and not placed again
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Group> groups_;
-  Random random_;
+  base::Random random_;
   std::int64_t now_ns_ = 0;
-  std::uint64_t digest_ = mix64(2);
+  std::uint64_t digest_ = base::mix64(2);
   bool unproven_ = false;
   PreemptionRun out_;
   std::vector<std::uint64_t> excluded_;
@@ -422,7 +423,7 @@ class Replay {
 
 }  // namespace
 
-Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const strategy::Context& context,
+Result<PreemptionRun> replay_preemption(const sim::PackingProblem& problem, const strategy::Context& context,
                                         const std::vector<std::uint32_t>& order, const PreemptionOptions& options,
                                         const strategy::Registry& strategies, const strategy::StrategySpec& spec,
                                         const strategy::PreemptionRegistry& rules, const strategy::StrategySpec& rule) {
@@ -433,4 +434,4 @@ Result<PreemptionRun> replay_preemption(const PackingProblem& problem, const str
   return Replay(problem, context, order, options, **ranker, *rules.find(rule.name), **evictor).run();
 }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

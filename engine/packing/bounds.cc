@@ -1,4 +1,4 @@
-#include "sim/packing_bounds.h"
+#include "packing/bounds.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <queue>
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::kDimensions;
@@ -27,19 +27,19 @@ using ClassCounts = std::vector<std::uint64_t>;
 
 /// Iterates over the arrivals in order: first `ends(index)` for tasks that ended by then, then `arrives(index)`.
 template <class Arrives, class Ends>
-void walk(const PackingProblem& problem, Arrives arrives, Ends ends) {
+void walk(const sim::PackingProblem& problem, Arrives arrives, Ends ends) {
   using End = std::pair<std::int64_t, std::size_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> running;
   for (std::size_t i = 0; i < problem.arrivals.size(); ++i) {
-    const PackingArrival& arrival = problem.arrivals[i];
+    const sim::PackingArrival& arrival = problem.arrivals[i];
     for (; !running.empty() && running.top().first <= arrival.due_ns; running.pop()) ends(running.top().second);
-    if (arrival.run_time_ns != kNeverEnds) running.emplace(arrival.due_ns + arrival.run_time_ns, i);
+    if (arrival.run_time_ns != sim::kNeverEnds) running.emplace(arrival.due_ns + arrival.run_time_ns, i);
     arrives(i);
   }
 }
 
 /// Running tasks per class at the moments of greatest demand in each dimension.
-std::vector<ClassCounts> busiest(const PackingProblem& problem, bool departures) {
+std::vector<ClassCounts> busiest(const sim::PackingProblem& problem, bool departures) {
   if (problem.arrivals.empty()) return {};
   ClassCounts alive(problem.classes.size(), 0);
   const auto add = [&](std::size_t i) { alive[problem.arrivals[i].task] += problem.arrivals[i].count; };
@@ -86,7 +86,8 @@ std::vector<SizeCount> list(const Sizes& from) {
 /// Nodes in the order in which they are taken. After the last one the order repeats.
 class NodesInOrder {
  public:
-  NodesInOrder(const PackingProblem& problem, std::span<const std::uint32_t> nodes) : problem_(problem), nodes_(nodes) {
+  NodesInOrder(const sim::PackingProblem& problem, std::span<const std::uint32_t> nodes)
+      : problem_(problem), nodes_(nodes) {
     for (const std::uint32_t node : nodes)
       for (std::size_t d = 0; d < kDimensions; ++d) {
         greatest_[d] = std::max(greatest_[d], capacity(node, d));
@@ -132,14 +133,14 @@ class NodesInOrder {
     return n;
   }
 
-  const PackingProblem& problem_;
+  const sim::PackingProblem& problem_;
   const std::span<const std::uint32_t> nodes_;
   std::array<std::int64_t, kDimensions> greatest_{};
   Demand all_{};
 };
 
 /// Raises the bounds to the needs of the tasks running at one moment.
-void raise(NodeBound& bound, const PackingProblem& problem, const NodesInOrder& nodes, const ClassCounts& counts) {
+void raise(NodeBound& bound, const sim::PackingProblem& problem, const NodesInOrder& nodes, const ClassCounts& counts) {
   std::array<Sizes, kDimensions> sizes;
   Sizes parts;
   Demand demand{};
@@ -232,7 +233,7 @@ std::string NodeBound::by() const {
   return by_devices == most ? "gpu devices" : by_eligible == most ? "eligible nodes" : "distinct hosts";
 }
 
-NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32_t> nodes, bool departures) {
+NodeBound bound_nodes(const sim::PackingProblem& problem, std::span<const std::uint32_t> nodes, bool departures) {
   NodeBound out;
   if (nodes.empty()) return out;
   const NodesInOrder in_order(problem, nodes);
@@ -240,7 +241,7 @@ NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32
   // At any time, a task needs the first node that could hold it when empty.
   std::vector<bool> seen(problem.classes.size(), false);
   std::map<std::uint32_t, std::uint64_t> hosts;
-  for (const PackingArrival& arrival : problem.arrivals) {
+  for (const sim::PackingArrival& arrival : problem.arrivals) {
     if (arrival.count == 0) continue;
     if (!seen[arrival.task])
       out.by_eligible = std::max(out.by_eligible, in_order.up_to_holder(problem.classes[arrival.task]));
@@ -251,4 +252,4 @@ NodeBound bound_nodes(const PackingProblem& problem, std::span<const std::uint32
   return out;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

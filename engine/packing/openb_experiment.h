@@ -21,11 +21,11 @@
 #include "sim/openb.h"
 #include "strategy/fragments.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 struct OpenbInput {
-  std::vector<OpenbNode> nodes;  ///< by name, bytewise
-  std::vector<OpenbTask> tasks;  ///< by name, bytewise
+  std::vector<sim::OpenbNode> nodes;  ///< by name, bytewise
+  std::vector<sim::OpenbTask> tasks;  ///< by name, bytewise
   std::vector<std::string> models;
   std::vector<std::uint16_t> node_model;  ///< per node, into models
   std::vector<std::uint32_t> task_class;  ///< per task, into classes
@@ -39,8 +39,8 @@ struct OpenbInput {
 
 /// Sorts and groups the lists and measures the typical workload (from the unchanged list: R-STRAT-201). Fails if there
 /// is no GPU, or a node has more than 64.
-[[nodiscard]] Result<OpenbInput> openb_input(std::vector<OpenbNode> nodes, const std::string& nodes_path,
-                                             std::vector<OpenbTask> tasks);
+[[nodiscard]] Result<OpenbInput> openb_input(std::vector<sim::OpenbNode> nodes, const std::string& nodes_path,
+                                             std::vector<sim::OpenbTask> tasks);
 
 struct OpenbOrder {
   std::vector<std::uint32_t> arrivals;  ///< tasks
@@ -72,9 +72,9 @@ struct OpenbRun {
   double fragment = 0;              ///< F of the last row, unrounded
   strategy::FragmentCases cases{};  ///< of the last row
   OpenbSeries series;
-  std::string digest;   ///< 16 hex digits (R-STRAT-608)
-  double decide_s = 0;  ///< time spent choosing and placing
-  Histogram latency;    ///< ns per arrival
+  std::string digest;      ///< 16 hex digits (R-STRAT-608)
+  double decide_s = 0;     ///< time spent choosing and placing
+  sim::Histogram latency;  ///< ns per arrival
 };
 
 /// One run (R-STRAT-410, 411). `keep_latency` = false leaves the histogram empty.
@@ -87,4 +87,4 @@ struct OpenbRun {
 /// numpy's pairwise summation (R-STRAT-506).
 [[nodiscard]] double pairwise_sum(std::span<const double> values);
 
-}  // namespace berth::sim
+}  // namespace berth::packing

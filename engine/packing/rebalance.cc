@@ -1,4 +1,4 @@
-#include "sim/rebalance.h"
+#include "packing/rebalance.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <optional>
 #include <queue>
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::Fleet;
@@ -171,7 +171,7 @@ std::vector<std::uint32_t> choose_evictions(RebalanceRule rule, Fleet fleet, std
   return rule == RebalanceRule::fragments_one ? chooser.one_per_node(budget) : chooser.many_per_node(budget);
 }
 
-Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strategy::Context& context,
+Result<RebalanceRun> replay_rebalance(const sim::PackingProblem& problem, const strategy::Context& context,
                                       const std::vector<std::uint32_t>& order, const RebalanceOptions& options,
                                       const strategy::Registry& strategies, const strategy::StrategySpec& spec,
                                       RebalanceRule rule) {
@@ -200,7 +200,7 @@ Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strat
     away[v] = true;
   }
   std::vector<std::uint64_t> hosts((fleet.size() + 63) / 64);
-  std::uint64_t digest = mix64(std::stoull(packed->digest, nullptr, 16));
+  std::uint64_t digest = base::mix64(std::stoull(packed->digest, nullptr, 16));
   for (const std::uint32_t v : victims) {
     PlacedTask& task = placed[v];
     strategy::Exclusion without;
@@ -211,7 +211,7 @@ Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strat
       without = strategy::Exclusion(hosts);
     }
     const auto choice = ranker.choose(fleet, task.task, without);
-    digest = mix64(digest ^ (choice ? order[choice->row] : ~std::uint64_t{0}));
+    digest = base::mix64(digest ^ (choice ? order[choice->row] : ~std::uint64_t{0}));
     if (!choice) continue;
     fleet.place(choice->row, task.task, choice->devices);
     away[v] = false;
@@ -224,4 +224,4 @@ Result<RebalanceRun> replay_rebalance(const PackingProblem& problem, const strat
   return out;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -8,10 +8,10 @@
 #include <random>
 #include <tuple>
 
-#include "sim/preemption_replay.h"
+#include "packing/preemption_replay.h"
 #include "strategy/eviction_rules.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::choose_victims;
@@ -283,7 +283,7 @@ struct Arrival {
 };
 PreemptionRun replay(std::size_t nodes, const std::vector<Arrival>& arrivals, const char* rule,
                      PreemptionOptions options = {}) {
-  PackingProblem problem;
+  sim::PackingProblem problem;
   problem.nodes.assign(nodes, {{10, 10, 0, 0}, 0, 0});
   problem.node_classes.assign(nodes, "n");
   problem.models = {""};
@@ -360,7 +360,7 @@ TEST(PreemptionReplay, EveryRuleByHand) {
 
 /// Nodes of 10 with load, and one task that needs room.
 struct Crowded {
-  PackingProblem problem;
+  sim::PackingProblem problem;
   explicit Crowded(std::size_t nodes) {
     problem.models = {""};
     add_nodes(nodes);
@@ -474,7 +474,7 @@ TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
 
 TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
   // Two tasks of priority 10 of a group that lets one be away, and one of 15 without a budget; two tasks of 50 arrive.
-  PackingProblem problem;
+  sim::PackingProblem problem;
   problem.models = {""};
   problem.nodes.assign(3, {{10, 10, 0, 0}, 0, 0});
   problem.node_classes.assign(3, "n");
@@ -511,7 +511,7 @@ TEST(PreemptionReplay, SparesWhoIsNotEligible) {  // R-STRAT-802
 }
 
 TEST(PreemptionReplay, FreesDevicesNotThousandths) {  // R-STRAT-818
-  PackingProblem problem;
+  sim::PackingProblem problem;
   problem.nodes = {{{10, 10, 0, 0}, 1, 2}};
   problem.node_classes = {"n"};
   problem.models = {"", "T4"};
@@ -565,7 +565,7 @@ TEST(PreemptionRegistry, TakesRulesOfOnesOwn) {
   strategy::PreemptionRegistry rules = strategy::preemption_registry();
   rules.add("youngest-first", "latest start first", YoungestFirst{});
   rules.add("careless", "", Careless{});
-  PackingProblem problem;
+  sim::PackingProblem problem;
   problem.models = {""};
   problem.nodes.assign(1, {{10, 10, 0, 0}, 0, 0});
   problem.node_classes = {"n"};
@@ -603,4 +603,4 @@ TEST(PreemptionRegistry, NamesTheNearestAndComparesNodesByAnyRule) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -16,17 +16,17 @@
 
 #include "sim/packing_problem.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 class PackingEpisode {
  public:
   /// Problem and order must outlive it.
-  PackingEpisode(const PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
+  PackingEpisode(const sim::PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
                  strategy::Row first_row = 0);
 
   /// Moves on to the next arrival and removes the tasks that end before it; false after the last arrival.
   bool next_arrival(strategy::Fleet& fleet);
-  [[nodiscard]] const PackingArrival& arrival() const { return (*problem_).arrivals[arrived_ - 1]; }
+  [[nodiscard]] const sim::PackingArrival& arrival() const { return (*problem_).arrivals[arrived_ - 1]; }
   [[nodiscard]] std::size_t arrived() const { return arrived_; }  ///< the current one included
   /// Rows that a task of the current arrival may not use.
   [[nodiscard]] strategy::Exclusion exclusion() const {
@@ -60,7 +60,7 @@ class PackingEpisode {
   void note(std::uint64_t value);
   void count();
 
-  const PackingProblem* problem_;
+  const sim::PackingProblem* problem_;
   const std::vector<std::uint32_t>* order_;
   bool departures_;
   strategy::Row first_row_;
@@ -78,4 +78,4 @@ class PackingEpisode {
 bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy::TaskClass& task,
                strategy::Exclusion without, std::span<std::uint8_t> mask);
 
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -1,13 +1,13 @@
-#include "sim/packing_replay.h"
+#include "packing/replay.h"
 
 #include <chrono>
 #include <cmath>
 
 #include "base/go_rand.h"
-#include "sim/packing_episode.h"
+#include "packing/episode.h"
 #include "strategy/fragments.h"
 
-namespace berth::sim {
+namespace berth::packing {
 namespace {
 
 using strategy::kCpu;
@@ -80,20 +80,20 @@ strategy::Context with_draws(strategy::Context context, std::int64_t seed) {
   return context;
 }
 
-Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
+Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const strategy::Context& context,
                                   const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                   const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
   const bool departures = options.departures;
   auto made = strategies.make(spec, with_draws(context, options.seed));
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;
-  strategy::Fleet fleet = fleet_of(problem, order, options.with_load);
+  strategy::Fleet fleet = sim::fleet_of(problem, order, options.with_load);
   PackingEpisode episode(problem, order, departures);
   PackingRun out;
   std::uint64_t moments = 0;
   std::int64_t decide_ns = 0;
   while (episode.next_arrival(fleet)) {
-    const PackingArrival& arrival = episode.arrival();
+    const sim::PackingArrival& arrival = episode.arrival();
     for (std::uint32_t k = 0; k < arrival.count; ++k) {
       ++out.asked;
       const auto begin = Steady::now();
@@ -131,8 +131,8 @@ Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy:
   return out;
 }
 
-Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Context context, strategy::Fleet fleet,
-                                     const strategy::TaskClass* task, std::int64_t seed,
+Result<CapacityRun> measure_capacity(const sim::PackingProblem& problem, strategy::Context context,
+                                     strategy::Fleet fleet, const strategy::TaskClass* task, std::int64_t seed,
                                      const strategy::Registry& strategies, const strategy::StrategySpec& spec,
                                      std::size_t misses_max) {
   constexpr std::uint64_t kFittedMax = 100'000'000;
@@ -158,10 +158,10 @@ Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Co
   }
   std::vector<std::pair<std::uint64_t, strategy::ClassId>> cumulated;
   std::uint64_t total = 0;
-  for (const PackingArrival& a : problem.arrivals)
+  for (const sim::PackingArrival& a : problem.arrivals)
     if (a.count > 0 && !asks_nothing(problem.classes[a.task])) cumulated.emplace_back(total += a.count, a.task);
   if (total == 0) return out;
-  Random random(static_cast<std::uint64_t>(seed), "capacity");
+  base::Random random(static_cast<std::uint64_t>(seed), "capacity");
   bool missed = false;
   for (std::size_t misses = 0; misses < misses_max && out.fitted < kFittedMax;) {
     const std::uint64_t at = random.below(total);
@@ -176,4 +176,4 @@ Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Co
   return out;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

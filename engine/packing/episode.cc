@@ -1,4 +1,4 @@
-#include "sim/packing_episode.h"
+#include "packing/episode.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 
 #include "base/random.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
-PackingEpisode::PackingEpisode(const PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
-                               strategy::Row first_row)
+PackingEpisode::PackingEpisode(const sim::PackingProblem& problem, const std::vector<std::uint32_t>& order,
+                               bool departures, strategy::Row first_row)
     : problem_(&problem), order_(&order), departures_(departures), first_row_(first_row), digest_(base::mix64(1)) {}
 
 void PackingEpisode::note(std::uint64_t value) { digest_ = base::mix64(digest_ ^ value); }
@@ -18,7 +18,7 @@ void PackingEpisode::note(std::uint64_t value) { digest_ = base::mix64(digest_ ^
 bool PackingEpisode::next_arrival(strategy::Fleet& fleet) {
   if (arrived_ == problem_->arrivals.size()) return false;
   ++arrived_;
-  const PackingArrival& now = arrival();
+  const sim::PackingArrival& now = arrival();
   while (!ends_.empty() && ends_.front().at_ns <= now.due_ns) {
     const End end = ends_.front();
     std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
@@ -45,14 +45,15 @@ void PackingEpisode::placed(const strategy::Choice& choice) {
   count();
   ++placed_, priority_placed_ += problem_->classes[arrival().task].priority;
   note((*order_)[choice.row]), note(choice.devices);
-  const PackingArrival& now = arrival();
+  const sim::PackingArrival& now = arrival();
   if (now.distinct_hosts) {
     hosts_[choice.row / 64] |= std::uint64_t{1} << (choice.row % 64);
     hosts_used_.push_back(choice.row);
   }
-  const bool ends = departures_ && now.run_time_ns != kNeverEnds;
+  const bool ends = departures_ && now.run_time_ns != sim::kNeverEnds;
   std::vector<End>& running = ends ? ends_ : stays_;
-  running.push_back({ends ? now.due_ns + now.run_time_ns : kNeverEnds, asked_, choice.row, now.task, choice.devices});
+  running.push_back(
+      {ends ? now.due_ns + now.run_time_ns : sim::kNeverEnds, asked_, choice.row, now.task, choice.devices});
   if (ends) std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
 }
 
@@ -85,4 +86,4 @@ bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy
 
 std::string PackingEpisode::digest() const { return fmt::format("{:016x}", digest_); }
 
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "berth/preemption.h"
+#include "packing/replay.h"
 #include "sim/histogram.h"
-#include "sim/packing_replay.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 /// R-STRAT-802.
 enum class Eligibility : std::uint8_t {
@@ -60,7 +60,7 @@ struct PreemptionRun {
   std::uint64_t beyond_budget = 0;                   ///< evictions from a group that was at its disruption budget
   std::uint64_t looked_for = 0;                      ///< decisions that looked for victims
   std::uint64_t unproven = 0;                        ///< of these, with an exact search that was cut off
-  Histogram latency;                                 ///< ns per decision that looked for victims
+  sim::Histogram latency;                            ///< ns per decision that looked for victims
   double decide_s = 0;
   std::vector<PreemptionMoment> moments;  ///< at most kMoments
   std::string digest;
@@ -68,8 +68,8 @@ struct PreemptionRun {
 
 /// Errors come from the ranking strategy and the rule. Rows of the fleet are the nodes in `order`.
 [[nodiscard]] Result<PreemptionRun> replay_preemption(
-    const PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
+    const sim::PackingProblem& problem, const strategy::Context& context, const std::vector<std::uint32_t>& order,
     const PreemptionOptions& options, const strategy::Registry& strategies, const strategy::StrategySpec& spec,
     const strategy::PreemptionRegistry& rules, const strategy::StrategySpec& rule);
 
-}  // namespace berth::sim
+}  // namespace berth::packing

@@ -10,7 +10,7 @@
 #include "sim/histogram.h"
 #include "sim/packing_problem.h"
 
-namespace berth::sim {
+namespace berth::packing {
 
 /// How well a fleet is packed. Percentages of the capacity; a dimension without capacity is 0.
 struct PackingQuality {
@@ -39,7 +39,7 @@ struct PackingRun {
   PackingQuality quality;              ///< after the last arrival; with departures the mean of all moments
   std::string digest;                  ///< of all placements, 16 hex digits
   double decide_s = 0;
-  Histogram latency;                   ///< ns per decision
+  sim::Histogram latency;              ///< ns per decision
   std::vector<PackingMoment> moments;  ///< at most kMoments
   [[nodiscard]] double placed_percent() const {
     return asked == 0 ? 100 : 100 * static_cast<double>(placed) / static_cast<double>(asked);
@@ -65,7 +65,7 @@ struct ReplayOptions {
   std::vector<PlacedTask>* placed = nullptr;  ///< out, if set: the placed tasks in order
 };
 /// Rows of the fleet are the nodes in `order`. A node may occur several times, as copies.
-[[nodiscard]] Result<PackingRun> replay_packing(const PackingProblem& problem, const strategy::Context& context,
+[[nodiscard]] Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const strategy::Context& context,
                                                 const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                                 const strategy::Registry& strategies,
                                                 const strategy::StrategySpec& spec);
@@ -76,7 +76,7 @@ struct CapacityRun {
   std::uint64_t fitted = 0;  ///< in total
   std::uint64_t until_first_miss = 0;
 };
-[[nodiscard]] Result<CapacityRun> measure_capacity(const PackingProblem& problem, strategy::Context context,
+[[nodiscard]] Result<CapacityRun> measure_capacity(const sim::PackingProblem& problem, strategy::Context context,
                                                    strategy::Fleet fleet, const strategy::TaskClass* task,
                                                    std::int64_t seed, const strategy::Registry& strategies,
                                                    const strategy::StrategySpec& spec, std::size_t misses_max = 100);
@@ -84,4 +84,4 @@ struct CapacityRun {
 /// The context with draws seeded by `seed`.
 [[nodiscard]] strategy::Context with_draws(strategy::Context context, std::int64_t seed);
 
-}  // namespace berth::sim
+}  // namespace berth::packing
