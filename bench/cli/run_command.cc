@@ -55,7 +55,7 @@ int list_workloads() {
   print("{:<14} {}\n", "nomad-others",
         "Preemption, system jobs and one changing service job, next to Nomad's recorded times [smoke, full]");
   print("{:<14} {}\n", "peers",
-        "the workloads in shapes of other schedulers' benchmarks, beside their published figures");
+        "the workloads in shapes of other schedulers' benchmarks, next to their published results");
   return code;
 }
 
@@ -72,7 +72,7 @@ Outputs outputs_of(const RunArguments& arguments, const std::vector<std::string>
   return out;
 }
 
-/// Runs the workloads that have published figures of other schedulers.
+/// Runs the workloads that have published results of other schedulers.
 int run_peers(const RunArguments& arguments) {
   const std::pair<const char*, bool> kGiven[] = {{"--option", !arguments.chosen.options.empty()},
                                                  {"--strategy", !arguments.chosen.strategy.empty()},

@@ -70,7 +70,7 @@ json::Value without_made_up(const json::Value& v) {
 
 json::Value comparable_answer(const json::Value& answer) {
   json::Value out = without_made_up(answer);
-  // Which of several equal victims is evicted depends on a map's order (R-PREEMPT-1101), but not their jobs.
+  // Which of several equal victims is evicted depends on a map's order (R-PREEMPT-1101); their jobs do not.
   json::Value* annotations = out.find("Annotations");
   if (json::Value* stubs = annotations ? annotations->find("PreemptedAllocs") : nullptr; stubs && stubs->is_array()) {
     std::vector<std::string> jobs;

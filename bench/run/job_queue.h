@@ -1,5 +1,5 @@
-// Applies a queue policy (berth/queue.h) to the jobs of a run: the broker asks it where an evaluation stands, the run
-// reports arrivals and the starts and ends of allocations.
+// Applies a queue policy (berth/queue.h) to the jobs of a run: the broker asks it for the place of an evaluation, the
+// run reports arrivals and the starts and ends of allocations.
 //
 //   facts   24 bytes per job: arrival, run time
 //   waiting the jobs that a policy with reservations or quotas holds back (reservations.h, quotas.h)

@@ -1,5 +1,5 @@
 // The order of a queue policy (berth/queue.h) in a simulated cluster with [life] or in `berth serve`: everything that
-// the policy knows of a job is read from the state.
+// the policy is given of a job is read from the state.
 //
 //   number     the order in which versions of jobs are first ready: a new version comes after the jobs that wait
 //   arrived    SubmitTime; the deadline, meta.berth_deadline, counts from it

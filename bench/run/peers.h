@@ -1,4 +1,4 @@
-// `berth run peers`: workloads in the shapes of other schedulers' benchmarks, beside the figures published for these.
+// `berth run peers`: workloads in the shapes of other schedulers' benchmarks, next to the results published for these.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct PeerCase {
   std::size_t nodes = 0;
   std::uint64_t asked = 0, placed = 0, evicted = 0;
   sim::PeerFigure published;
-  double berth = 0;  ///< in the unit of the published figure
+  double berth = 0;  ///< in the unit of the published result
 
-  /// How many times as fast as the published figure; 0: nothing was measured.
+  /// How many times as fast as the published result; 0: nothing was measured.
   [[nodiscard]] double ratio() const;
 };
 

@@ -2,7 +2,7 @@
 //
 //   events     by due time; at equal times the server's timers, then ends of allocations and joins, then arrivals by
 //              number. With a queue policy, arrivals at one time are ready together
-//   gangs      one that a queue policy holds back is given up when its time is over, as the server gives up others
+//   gangs      one that a queue policy holds back fails when its time is over, as others do in the server
 //   ends       an allocation ends after its run time (departures); a stopped or evicted one after its tasks have been
 //              killed. There are no clients; an allocation holds its resources until its end
 //   in turn    the server's clock stays at the event's due time until all ready evaluations are processed. So the
@@ -110,7 +110,7 @@ class Replay {
   RunResult& result_;
   sim::RunClock clock_{sim::Clock::skip};
   server::ManualClock event_time_;  // in turn
-  RunTime run_time_{clock_};        // free
+  RunTime run_time_{clock_};        // with free workers
   Measuring measuring_;
   std::unique_ptr<JobQueue> queue_;  // null: Nomad's order
   std::optional<JobWaits> waits_;

@@ -84,7 +84,7 @@ struct Work {
 
 /// Evaluations that found no room.
 struct BlockedResult {
-  std::array<std::uint64_t, server::kCauses> unblocked{};  ///< by server::Cause
+  std::array<std::uint64_t, server::kCauses> unblocked{};  ///< evaluations, by server::Cause
   std::uint64_t reblocked = 0;                             ///< runs that found no room again
   std::uint64_t duplicates = 0;                            ///< replaced by another one of the same job
   std::uint64_t batches = 0;                               ///< batches of client reports (R-CTRL-749)

@@ -88,7 +88,7 @@ struct Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// Below Member: a constructor may have to destroy data_, and Clang asks for the whole type of its elements then.
+// Below Member: a constructor may have to destroy data_, and Clang then requires the whole type of its elements.
 inline Value::Value() = default;
 inline Value::Value(std::nullptr_t) {}
 inline Value::Value(bool v) : data_(v) {}

@@ -16,7 +16,7 @@ namespace berth::base {
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warn, error };
 
-/// Reads a level in any case of letters; nullopt: not a level.
+/// Reads the name of a level, in upper or lower case; nullopt: there is no such level.
 [[nodiscard]] std::optional<LogLevel> parse_log_level(std::string_view text);
 
 /// Facts of a line. In text, values with spaces or quotes are quoted.

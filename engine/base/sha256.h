@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) of data that arrives in pieces, for digests of recorded decisions that anyone can recompute.
-// By OpenSSL's libcrypto.
+// SHA-256 (FIPS 180-4) of data that arrives in pieces, for digests of recorded decisions that other programs can
+// recompute. By OpenSSL's libcrypto.
 #pragma once
 
 #include <memory>

@@ -9,8 +9,8 @@
 // begins. Reports divide `place` by the shares found in the detailed ones. The number of marks is counted, so that
 // the cost of the marks can be subtracted.
 //
-// Beside the stage a clock knows which locks its thread holds or waits for (Locks), so that each stage's time divides
-// into work that several workers do at once and work that they do one after the other.
+// A clock also records which locks its thread holds or waits for (Locks), so that each stage's time divides into work
+// that several workers do at once and work that they do one after the other.
 //
 // Threads: a clock belongs to one thread at a time. A thread that reads it must first synchronise with that thread.
 #pragma once

@@ -13,7 +13,7 @@
 //   job                8  job         holder and stack of pending evaluations in one word
 //   ready queue   levels  queue       ReadyQueue, or the literal heaps of R-CTRL-310
 //   nodes             88  copies of evaluations that are pending, waiting or to be requeued: NodePool
-//   counters          64  stripe      relaxed additions; a thread adds to its own stripe
+//   totals, queues    64  stripe      relaxed additions; a thread adds to its own stripe
 //
 // Threads. With `ReadyOrder::concurrent`, any number of threads may call enqueue, dequeue, ack, nack, reset, pause,
 // resume, outstanding, take_cancelable and stats; all are lock-free. advance, next_deadline and drop_waiting belong to

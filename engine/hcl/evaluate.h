@@ -82,7 +82,7 @@ struct Context {
 /// Reports failures to `out`; a failed expression is unknown.
 [[nodiscard]] Value evaluate(const Expr& expr, const Context& context, const Scope* scope, Diagnostics& out);
 
-/// Text of a runtime reference as it stands in the job file (R-HCL-312).
+/// Text of a runtime reference as written in the job file (R-HCL-312).
 [[nodiscard]] std::string reference_text(Range reference);
 
 /// One member of `collection` as seen by for expressions, template loops and dynamic blocks (R-HCL-149).

@@ -289,8 +289,8 @@ bool Parser::single_attribute(NativeBlock& block) {
   return true;
 }
 
-// Skips the rest of a one-line block that failed. Nomad goes on as if the next line belonged to the block, and reports
-// a newline or a comma there ahead of the failure itself (index `first_report`).
+// Skips the rest of a one-line block that failed. Nomad continues as if the next line belonged to the block, and
+// reports a newline or a comma there ahead of the failure itself (index `first_report`).
 void Parser::skip_single_attribute(std::size_t first_report) {
   open_ = 0;
   while (kind() != TokenKind::end && (open_ > 0 || kind() != TokenKind::newline)) next();

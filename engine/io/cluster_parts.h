@@ -103,7 +103,7 @@ class ExportCollector {
 /// Drops from ascending `files` those that a debug archive repeats in a later capture: .../0000/nodes.json before
 /// .../0001/nodes.json.
 void keep_last_captures(std::vector<std::string>& files);
-/// True for a list of such a capture. Files beside the captures may hold what other programs answered.
+/// True for a list of such a capture. Files next to the captures may hold what other programs answered.
 [[nodiscard]] bool is_capture(const std::string& path);
 /// True if the text begins with an object or a list.
 [[nodiscard]] bool begins_like_json(std::string_view text);

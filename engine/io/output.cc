@@ -119,7 +119,7 @@ std::string part_path(const std::string& path) {
          std::to_string(count.fetch_add(1));
 }
 
-/// Creates the temporary file and holds its lock while it is open; the lock tells other processes that it is in use.
+/// Creates the temporary file and holds its lock while it is open; the lock shows other processes that it is in use.
 /// Returns -1 and sets errno on failure.
 int create_part(const std::string& part) {
   for (int tries = 0; tries < 3; ++tries) {

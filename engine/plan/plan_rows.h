@@ -55,7 +55,7 @@ struct PlannedUpdate {
   Note note = Note::none;      ///< for its tracker: was a replacement placed? (R-SCHED-94, 96)
   bool to_deployment = false;  ///< in place: joins deployment 0 of the plan, and its health is reset (R-SCHED-48)
   bool dropped = false;        ///< withdrawn
-  bool came_back = false;      ///< in place, system jobs: back from a disconnect, which its states record
+  bool came_back = false;      ///< in place, system jobs: it reconnected, and its alloc states record that
   std::uint32_t followup = tables::kNoRow;             ///< position in PlanRows::followups; kNoRow: unchanged
   std::uint32_t given = tables::kNoRow;                ///< position in PlanRows::given
   const tables::ResourceShape* held = nullptr;         ///< in place: what it holds; null: unchanged

@@ -62,7 +62,7 @@ struct Lane {
   } submission;
   std::uint64_t job_modify_index = 0;       // of the job in the state that this attempt is decided on
   std::vector<sched::CreatedEval> created;  // decided ahead: evaluations to be created in turn
-  bool created_first = false;               // likewise: true if one was created before the plan
+  bool created_first = false;               // decided ahead: true if one was created before the plan
 };
 
 }  // namespace berth::server

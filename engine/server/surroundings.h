@@ -20,7 +20,7 @@ struct Surroundings {
 };
 [[nodiscard]] Surroundings surroundings_of(const tables::Snapshot& state);
 
-/// A strategy that scores the fit of nodes, and the models that it knows. A null ranker: Nomad's own fit.
+/// A strategy that scores the fit of nodes, and the models that it distinguishes. A null ranker: Nomad's own fit.
 struct ScoringStrategy {
   std::shared_ptr<const strategy::Ranker> ranker;
   std::vector<std::string> models;

@@ -110,7 +110,7 @@ struct JobKindSpec {
   std::uint32_t line = 0;                                                                    ///< of the file
   std::string name, type = "service", space = "default", pool = "default", driver = "exec";  ///< space: the namespace
   double weight = 1;
-  std::int64_t jobs = 0;  ///< exact number of arrivals, beside those counted by JobsSpec::count; then weight is 0
+  std::int64_t jobs = 0;  ///< exact number of arrivals, added to those of JobsSpec::count; then weight is 0
   double from_s = 0;      ///< added to due times
   std::int64_t templates = 16;
   Quantity priority = 50, count = 1, groups = 1, tasks = 1;
@@ -165,9 +165,9 @@ struct GridSpec {
   std::int64_t first_cell = 1, last_cell = 120, repetitions = 5;
 };
 
-/// A figure that others published for their scheduler on a cluster and jobs of this shape.
+/// A result that others published for their scheduler on a cluster and jobs of this shape.
 struct PeerFigure {
-  std::string system, source, note;  ///< name; address of the figure; how the workload differs
+  std::string system, source, note;  ///< name; address of the result; how the workload differs
   double value = 0;
   bool is_rate = false;  ///< placements per second; else seconds for the whole run
 };

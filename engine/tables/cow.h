@@ -1,7 +1,7 @@
 // CowVector<T>: a chunked vector whose copies are O(1) and share chunks until one side writes.
 //
 // Layout: root -> pages of 32 references to chunks -> chunks of kChunk elements. A chunk's reference count is stored
-// beside it: a chunk of slightly more than 16 KiB would take 20 KiB from the allocator. Copying the vector copies one
+// next to it: a chunk of slightly more than 16 KiB would take 20 KiB from the allocator. Copying the vector copies one
 // reference to the root. A write copies the root, one page and one chunk, each only if it is shared, so a commit costs
 // O(rows changed), independent of the table's size; with no snapshot alive it writes in place.
 //   read      three dependent loads, or chunk_at() for a contiguous span of a whole chunk

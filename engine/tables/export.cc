@@ -103,7 +103,7 @@ std::string alloc_name(const Snapshot& state, AllocRow row) {
 
 namespace {
 
-/// Writes the links of a row and what its deployment knows of it. The report, if any, has the times of its health.
+/// Writes the links of a row and what its deployment records of it. The report, if any, has the times of its health.
 void write_links(const Snapshot& state, const AllocLinks& links, const std::optional<Reported>& report,
                  model::Allocation& out) {
   const auto write_id = [&](std::string& text, AllocRow other) {

@@ -19,7 +19,7 @@ Eval eval_of(std::uint32_t row, Queue type = Queue::service, std::int32_t priori
   return out;
 }
 
-/// The slow, obvious way: all evaluations in one list, and every pop looks at all of them.
+/// The slow, obvious way: all evaluations in one list, and every pop examines all of them.
 struct ListQueue {
   struct Item {
     Eval eval;

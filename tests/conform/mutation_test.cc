@@ -1,6 +1,6 @@
 // A vector with missing members or members of another type never makes `berth conform` crash. It is replayed (equal,
 // different or not supported), or refused in one line that names file, line and member. Tests one vector of every kind:
-// each of its members is deleted and given other types; likewise the members that a kind requires.
+// each of its members is deleted and given other types; so are the members that a kind requires.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

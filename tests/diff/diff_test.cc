@@ -95,7 +95,7 @@ TEST_F(DiffTest, ChainsOfReplacementsLeadToTheFirstAndCirclesEnd) {
   EXPECT_EQ(report.allocs[0].why, "failed");
   EXPECT_EQ(report.groups[0].failed, 2);
   EXPECT_EQ(at(report, "n2").failed, 1);
-  // A circle names no allocation of A: then the name tells whose place it is.
+  // A circle names no allocation of A: then the name decides whose place it is.
   between.previous_allocation = "c";
   report = compare(before, state({"n1", "n2"}, web, {old, between, next}));
   ASSERT_EQ(report.allocs.size(), 1u);

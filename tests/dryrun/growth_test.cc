@@ -48,7 +48,7 @@ void plan(const model::ClusterState& state, const json::Value& document) {
 template <class Work>
 void expect_linear(const std::string& name, Work work) {
   const std::size_t size = testing::kSanitized ? 10 : 300, larger = testing::kGrowth * size;
-  // The runs whose time is taken tell the memory as well.
+  // The timed runs measure the memory as well.
   double small_ns = 0, growth = 0;
   const auto bytes =
       static_cast<double>(testing::heap_used_by([&] { small_ns = testing::least_cpu_ns([&] { work(size); }); }));

@@ -170,7 +170,7 @@ TEST(HclLocals, AreValuedByNeed) {
             "f.hcl:2,27-30: Invalid index; The given key does not identify an element in this collection value.");
 }
 
-// Many locals, each depending on the next one. Evaluation gives up after 100 failures in a row, so the work is bounded.
+// Many locals, each depending on the next one. Evaluation ends after 100 failures in a row, so the work is bounded.
 TEST(HclLocals, StopAfterAHundredFailures) {
   std::string text = "locals {\n";
   for (int i = 0; i < 5000; ++i) text += " a" + std::to_string(i) + " = local.a" + std::to_string(i + 1) + "\n";

@@ -1,4 +1,4 @@
-// The loop of figures.py in C++: what a decision costs without Python. Built by figures.py against an installed berth.
+// The loop of figures.py in C++: the cost of a decision without Python. Built by figures.py against an installed berth.
 //   figures WORKLOAD LABEL STRATEGY DECISIONS
 // Prints the processor time per decision, in microseconds.
 #include <cstdio>

@@ -91,7 +91,7 @@ QUIRK_TEST(downgrade_leaks_deployment, TheDeploymentOfADowngradeIsItsOwn) {  // 
 }
 
 QUIRK_TEST(set_aside_deployment_named,
-           ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-147 of system jobs likewise
+           ADeploymentThatIsSetAsideGivesNoId) {  // R-SCHED-49; R-SCHED-147 for system jobs
   for (const char* type : {"service", "system"}) {
     SCOPED_TRACE(type);
     const auto build = [type] {

@@ -194,7 +194,7 @@ QUIRK_TEST(verdicts_per_class, DriversDevicesAndNetworkAreDecidedOncePerClass) {
     }
 }
 
-/// Service versions 1 (promoted, its job changed by the test) and 2; an allocation of version 1 was lost beside a
+/// Service versions 1 (promoted, its job changed by the test) and 2; an allocation of version 1 was lost next to a
 /// canary of version 2, and group `db` of version 2 has room for one more. `web` is placed first, as version 1.
 struct TwoVersions : QuirkWorld {
   std::shared_ptr<model::Job> older, newer;

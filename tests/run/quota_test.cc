@@ -1,4 +1,4 @@
-// Quotas in whole replays, against a simulation of the rules that looks at all jobs for every decision.
+// Quotas in whole replays, against a simulation of the rules that examines all jobs for every decision.
 #include <gtest/gtest.h>
 
 #include <algorithm>

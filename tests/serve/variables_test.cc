@@ -298,7 +298,7 @@ TEST_F(VariablesTest, WritesWakeReadersAndAreEvents) {  // R-STORE-48, 49
   EXPECT_EQ(events[2]["Payload"]["Deleted"].as_bool(), true);
 }
 
-TEST_F(VariablesTest, SnapshotsKeepThem) {  // R-STORE-42: timers begin anew
+TEST_F(VariablesTest, SnapshotsKeepThem) {  // R-STORE-42: timers start again
   const json::Value held =
       put("l?lock-acquire", R"({"Items": {"x": "1"}, "Lock": {"TTL": "10s", "LockDelay": "10s"}})");
   advance(15);

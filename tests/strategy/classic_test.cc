@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
                       FormulaCase{"nomad-spread", 0.16336428}, FormulaCase{"least-allocated", 37},  // (50 + 25) div 2
                       FormulaCase{"most-allocated", 62}, FormulaCase{"balanced-allocation", 87},    // 1 - .25 / 2
                       FormulaCase{"requested-to-capacity", 63},  // 62.5, half away from zero
-                      // At 50 and 75: 100 - 50 and 100 - 75; 100 50 / 60 and 100 - 100 15 / 40; the ends go on.
+                      // At 50 and 75: 100 - 50 and 100 - 75; 100 50 / 60 and 100 - 100 15 / 40; beyond the ends the
+                      // values are those of the ends.
                       FormulaCase{"requested-to-capacity:points=0-10/100-0", 38},
                       FormulaCase{"requested-to-capacity:points=0-0/60-10/100-0", 73},
                       FormulaCase{"requested-to-capacity:points=60-3/70-7", 50}, FormulaCase{"kubernetes-default", 124},

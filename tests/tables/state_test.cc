@@ -217,7 +217,7 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by c
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));
 }
 
-TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // what results of nodes hang on (job_table.h)
+TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // job_table.h: results of nodes are cached by ask
   StateStore store;
   const auto group_of = [&](const model::Job& job) {
     const VersionRow row = store.upsert_job(std::make_shared<const model::Job>(job), true);
@@ -240,7 +240,7 @@ TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // what results of nodes
   EXPECT_NE(number_of(ports), plain);
   EXPECT_NE(number_of(more), number_of(ports));  // amounts and checks are the same
   more.task_groups[0].constraints.emplace_back() = {"${node.unique.id}", "x", "="};
-  EXPECT_EQ(group_of(more).ask, nullptr);  // no number of checks tells which nodes pass
+  EXPECT_EQ(group_of(more).ask, nullptr);  // no number of checks shows which nodes pass
 }
 
 constexpr std::size_t kColumnsOfNodes = 512;  // of state_nodes.cc

@@ -70,7 +70,7 @@ TEST_F(WrittenLinesTest, OneLinePerSixtyFourBytesThatDiffer) {
   const SnapshotRef before = store_.snapshot();
   store_.set_node_state(NodeRow{0}, NodeStatus::down, true, false, store_.index() + 1);
   const WrittenTables written = written_lines(*before, store_.current());
-  // One byte of its state; the log of nodes that may have left the ready ones.
+  // The byte with its state, and an entry in the log of nodes that may have left the ready ones.
   EXPECT_EQ(written.nodes.lines, 2U);
   EXPECT_EQ(written.nodes.bytes, 1 + sizeof(NodeRow));
   EXPECT_EQ(written.all().lines, written.nodes.lines);

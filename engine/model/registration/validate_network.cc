@@ -45,7 +45,7 @@ void check_values(const NetworkResource& network, const Port& port, bool is_stat
 }
 
 void check_cni(const NetworkResource& network, std::set<std::string>& seen, ErrorList& errors) {
-  std::map<std::string_view, const std::string*> args;  // Nomad goes through them in random order
+  std::map<std::string_view, const std::string*> args;  // Nomad checks them in random order
   for (const json::Member& arg : network.cni["Args"].members()) args[arg.key] = &arg.value.as_string();
   for (const auto& [key, value] : args) {
     if (!seen.emplace(key).second) errors.add("duplicate CNI arg " + base::go_quote(key));

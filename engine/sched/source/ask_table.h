@@ -13,7 +13,7 @@
 // only noted, as many requests occur once.
 //
 // The tables of a worker take at most 64 MiB, except that four are always allowed. A new table replaces one that was
-// not used lately. Threads: one worker.
+// not used recently. Threads: one worker.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -113,7 +113,7 @@ class AskTables {
   }
   /// Returns the table of `key`, or a new one to be filled. `nodes` is the number of node rows.
   AskTable& add(const AskKey& key, std::size_t nodes);
-  /// Like add() if the key has a table or was noted lately; otherwise notes the key and returns null.
+  /// Like add() if the key has a table or was noted recently; otherwise notes the key and returns null.
   [[nodiscard]] AskTable* find_or_note(const AskKey& key, std::size_t nodes);
 
  private:

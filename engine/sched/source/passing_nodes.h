@@ -14,7 +14,7 @@
 //   class_of   4 B   node class
 //   passes     1 B   Passes
 //
-// A block of candidates goes through the stages block_checks.h and block_fit.h, or is read from a table by
+// A block of candidates passes the stages block_checks.h and block_fit.h, or is read from a table by
 // known_results.h. columns.h visits the entries.
 #pragma once
 
