@@ -7,11 +7,11 @@ A row is `CODE | MESSAGE | COMMAND`. MESSAGE is a regular expression, searched i
 output. COMMAND is a line for bash, run in an empty folder of its own; $F is the folder of fixtures, `edit` changes JSON
 (below), `interrupt` sends a signal, `fake` is a stand-in for the program that the gate measures. `{a;b;c}` in a command
 stands for several rows, one per choice; {1}, {2} in the message are what was chosen. A `!` after the code leaves the
-row out under a sanitizer, which needs more memory than the row allows. Programs start slowly there: every row is run with
-all commands of a choice, but of other choices with one, another one in each row.
+row out under a sanitizer, which needs more memory than the row allows. Programs start slowly there: every row is run
+with all commands of a choice, but of other choices with one, another one in each row.
 
-Beside code and message each row must hold this: no crash and no report of a sanitizer, an error in one line, no half
-written file (*.part*) left, the fixtures unchanged, an end within a minute."""
+In addition to code and message each row must hold this: no crash and no report of a sanitizer, an error in one line, no
+half written file (*.part*) left, the fixtures unchanged, an end within a minute."""
 import concurrent.futures
 import gzip
 import hashlib
@@ -56,7 +56,7 @@ def rows(text, sanitized):
 
 
 def edit(arguments):
-    """edit FILE POINTER JSON: the document with that value there; - as JSON removes it, + at the pointer's end appends."""
+    """edit FILE POINTER JSON: the document with that value there. - as JSON removes, + at the pointer's end appends."""
     path, pointer, text = arguments
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
@@ -98,16 +98,19 @@ def make_fixtures(folder, berth, tools):
 
     for name, source in (("cluster.json", "tests/dryrun/small.json"), ("job.json", "tests/dryrun/jobs/low.json")):
         shutil.copy(os.path.join(ROOT, source), os.path.join(folder, name))
-    put("small.toml", 'name = "small"\nlabels = ["full", "smoke"]\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "std"\n'
+    put("small.toml",
+        'name = "small"\nlabels = ["full", "smoke"]\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "std"\n'
         '[jobs]\ncount = 5\n[[jobs.mix]]\nname = "web"\ncount = 2\n')
     put("slow.toml", 'name = "slow"\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "std"\n[jobs]\ncount = 1000\n'
         '[[jobs.mix]]\nname = "web"\n[arrivals]\nprocess = "fixed"\nrate_per_s = 1\nclock = "wait"\n')
-    put("large.toml", 'name = "large"\n[cluster]\nnodes = 2000000\nracks = 100\n[[cluster.shapes]]\nname = "std"\n[jobs]\n'
+    put("large.toml",
+        'name = "large"\n[cluster]\nnodes = 2000000\nracks = 100\n[[cluster.shapes]]\nname = "std"\n[jobs]\n'
         'count = 5\n[[jobs.mix]]\nname = "web"\n')
     put("job.hcl", 'job "web" {\n  group "a" {\n    cuont = 1\n  }\n}\n')
     put("bomb.gz", gzip.compress(b"[" + b" " * (8 << 20) + b"]"))
     put("cut.gz", gzip.compress(open(os.path.join(folder, "cluster.json"), "rb").read())[:200])
-    put("recording.jsonl", '{"format": "berth-recording", "version": 1, "Topics": ["Evaluation", "Allocation", "Deployment", '
+    put("recording.jsonl",
+        '{"format": "berth-recording", "version": 1, "Topics": ["Evaluation", "Allocation", "Deployment", '
         '"Job", "Node", "NodePool"]}\n{"State": {"Index": 7, "Nodes": []}}\n')
     put("vector.jsonl", '{"name": "fit/a#0", "in": {}, "out": {}}\n')
     def run(*arguments):

@@ -55,7 +55,8 @@ def main(arguments=None):
 
     found, names, count = set(), set(), 0
     seeds = range(o.seed, o.seed + max(o.sequences, o.snapshots))
-    sources = [Sequence(s, o.steps) for s in seeds[:o.sequences]] + [Snapshot(s, story=True) for s in seeds[:o.snapshots]]
+    sources = [Sequence(s, o.steps) for s in seeds[:o.sequences]] + [Snapshot(s, story=True)
+                                                                     for s in seeds[:o.snapshots]]
     with tempfile.TemporaryDirectory() as folder:
         path = o.keep or os.path.join(folder, "generated.jsonl")
         with open(path, "w") as f:

@@ -15,7 +15,7 @@ def refused_nodes(plan):
 
 
 def commit(state, plan, index, now, refused=()):
-    """The state after the plan was committed at this index without the refused nodes. The given state stays as it is."""
+    """The state after a commit of the plan at this index without the refused nodes. The given state is unchanged."""
     return Commit(state, plan, index, now, refused).run()
 
 
@@ -162,7 +162,7 @@ class Commit:
         self.rewrite(a, old)
 
     def preempt(self, entry):
-        """R-CTRL-701. The vectors' planner does not apply R-CTRL-616: a victim that was terminal before is written again."""
+        """R-CTRL-701. The vectors' planner does not apply R-CTRL-616: it writes a victim again that was terminal."""
         old = self.state.allocs.get(entry["ID"])
         if old is None:
             return
@@ -235,7 +235,8 @@ class Commit:
             key = {"Namespace": a.get("Namespace"), "JobID": a.get("JobID"), "TaskGroupName": a["TaskGroup"],
                    "VolumeID": entry.get("ID")}
             if entry.get("ID") and not any(all(c.get(k) == v for k, v in key.items()) for c in s.claims):
-                s.claims.append({"ID": f"claim-{a['ID']}-{entry['ID']}", **key, "AllocID": a["ID"], "VolumeName": source,
+                s.claims.append({"ID": f"claim-{a['ID']}-{entry['ID']}", **key, "AllocID": a["ID"],
+                                 "VolumeName": source,
                                  "CreateIndex": self.index, "ModifyIndex": self.index})
 
     # --- job status

@@ -45,7 +45,8 @@ def text(x, colours):
 
 
 def fresh_ids(x, prefixes):
-    return sorted(set(re.findall("|".join(p + r"[a-z]*-?[0-9]+\b" for p in prefixes), json.dumps(x))), key=len, reverse=True)
+    return sorted(set(re.findall("|".join(p + r"[a-z]*-?[0-9]+\b" for p in prefixes), json.dumps(x))), key=len,
+                  reverse=True)
 
 
 def units(x):

@@ -36,7 +36,7 @@ class Table:
 
 
 def batches(table, first, limit, rng, tries, ends, size=400):
-    """Lists of vectors until the limit of evaluations, or with limit None until no pair is open that was not tried often."""
+    """Lists of vectors until the limit of evaluations. Limit None: until every open pair was tried often."""
     seed, out = first, []
     while True:
         if sum(os.times()[:4]) > ends:
@@ -82,7 +82,8 @@ def decide(program, vectors, keep):
         with open(path, "w") as f:
             f.writelines(json.dumps(v) + "\n" for v in vectors)
         for sources in ("all", "none", f"mixed:{len(vectors)}"):
-            run = subprocess.run([program, "conform", path, "--sources", sources, "--diff", "100"], capture_output=True, text=True)
+            run = subprocess.run([program, "conform", path, "--sources", sources, "--diff", "100"],
+                                 capture_output=True, text=True)
             if f"{len(vectors)} equal, 0 differ, 0 not supported" not in run.stdout:
                 break
         else:
@@ -107,13 +108,15 @@ def kind(feature):
         return "job"
     if feature.startswith("claim"):
         return "allocation"
-    return re.match("type|planner|evaluation|config|nodes|version differs|other job differs|allocation|deployment", feature).group(0)
+    return re.match("type|planner|evaluation|config|nodes|version differs|other job differs|allocation|deployment",
+                    feature).group(0)
 
 
 def by_kind(table):
     """Lines of a table: pairs of each two kinds that occurred, as seen/possible where some are missing."""
     kinds = list(dict.fromkeys(map(kind, INPUTS)))
-    possible = collections.Counter(tuple(sorted(map(kind, p), key=kinds.index)) for p in pairs(INPUTS) - set(table.never))
+    possible = collections.Counter(tuple(sorted(map(kind, p), key=kinds.index))
+                                   for p in pairs(INPUTS) - set(table.never))
     missing = collections.Counter(tuple(sorted(map(kind, p), key=kinds.index)) for p in table.open)
     yield "| pairs of | " + " | ".join(kinds) + " |"
     yield "|---|" + "--:|" * len(kinds)
@@ -132,7 +135,8 @@ def main(arguments=None):
     p.add_argument("--evaluations", type=int, help="go on until so many (default: until every pair has occurred)")
     p.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds of processor time")
     p.add_argument("--keep", help="append vectors that the program decides otherwise to this file")
-    p.add_argument("--first", action="store_true", help="stop at the first difference and print the smallest vector that has it")
+    p.add_argument("--first", action="store_true",
+                   help="stop at the first difference and print the smallest vector that has it")
     p.add_argument("--pairs", action="store_true", help="print the pairs that did not occur")
     o = p.parse_args(arguments)
     table, rng, tries, different = Table(), random.Random(o.seed), collections.Counter(), []
@@ -144,11 +148,12 @@ def main(arguments=None):
             print(f"{table.evaluations} evaluations decided twice; the smallest vector that differs:")
             print(json.dumps(minimise(o.program, min(found, key=lambda v: len(json.dumps(v))))))
             return 1
-        print(f"{table.evaluations} evaluations, {len(different)} differ, {len(table.open)} of {total} pairs to come", flush=True)
+        print(f"{table.evaluations} evaluations, {len(different)} differ, {len(table.open)} of {total} pairs to come",
+              flush=True)
     seen = total - len(table.open)
     print(f"{table.evaluations} evaluations decided twice, {len(different)} differ")
-    print(f"{len(INPUTS)} input features: {seen} of {total} pairs that can exist occurred ({100 * seen / total:.1f} %); "
-          f"{len(table.never)} pairs cannot exist")
+    print(f"{len(INPUTS)} input features: {seen} of {total} pairs that can exist occurred ({100 * seen / total:.1f} %)"
+          f"; {len(table.never)} pairs cannot exist")
     print(f"{len(OUTPUTS)} features of answers: {len(table.answers)} pairs with each other and with input features")
     print("\n".join(by_kind(table)))
     for reason, n in sorted(collections.Counter(table.never.values()).items()):

@@ -7,54 +7,69 @@ from reconcile import is_canary, needs_reconnect, strategy_empty
 from resources import terminal
 from state import group_of, in_datacenters, in_pool, transition
 
-CONSTRAINTS = ("=", "!=", ">", "version", "semver", "regexp", "set_contains", "set_contains_any", "is_set", "is_not_set",
+CONSTRAINTS = ("=", "!=", ">", "version", "semver", "regexp", "set_contains", "set_contains_any", "is_set",
+               "is_not_set",
                "distinct_hosts", "distinct_property")
-JOB = (["job stopped", "job purged", "two groups", "count 0", "datacenters", "pool", "pool all", "lifecycle prestart", "lifecycle sidecar",
-        "lifecycle poststart", "lifecycle poststop", "sticky disk", "migrated disk", "cores", "memory max", "max run duration",
+JOB = (["job stopped", "job purged", "two groups", "count 0", "datacenters", "pool", "pool all", "lifecycle prestart",
+        "lifecycle sidecar",
+        "lifecycle poststart", "lifecycle poststop", "sticky disk", "migrated disk", "cores", "memory max",
+        "max run duration",
         "affinity", "negative affinity", "even spread", "spread targets", "constant spreads",
-        "network host", "network bridge", "network none", "groups differ in network", "static port", "dynamic port", "host network", "task network",
+        "network host", "network bridge", "network none", "groups differ in network", "static port", "dynamic port",
+        "host network", "task network",
         "device", "two devices", "device constraint", "device affinity",
         "host volume", "sticky volume", "volume per allocation", "single-writer volume", "CSI volume",
         "update block", "canaries", "automatic promotion",
         "lost_after", "never replaced", "stop_on_client_after", "keep_original", "keep_replacement", "longest_running",
         "limited reschedules", "no reschedules", "fibonacci delay", "constant delay", "escaped constraint"]
        + ["constraint " + o for o in CONSTRAINTS])
-DIFFERS = ["constraint", "affinity", "spread", "ask", "cores", "ports", "volumes", "devices", "disk", "config", "driver", "count",
+DIFFERS = ["constraint", "affinity", "spread", "ask", "cores", "ports", "volumes", "devices", "disk", "config",
+           "driver", "count",
            "update", "datacenters", "pool", "priority", "reschedule", "disconnect", "details"]
 STATE = ["draining node", "down node", "disconnected node", "gone node", "ineligible node",
          "pending", "running", "complete", "failed", "lost", "unknown", "stopping", "evicted", "migrating",
          "migrating, not replaced", "reschedule asked", "reschedule forced", "earlier reschedules", "reschedule failed",
-         "reconnecting", "failed while disconnected", "replaced", "healthy", "unhealthy", "canary", "of the newest version",
+         "reconnecting", "failed while disconnected", "replaced", "healthy", "unhealthy", "canary",
+         "of the newest version",
          "of an older version", "waiting for a follow-up"]
 DEPLOYMENT = ["running", "paused", "failed", "successful", "cancelled", "pending", "initializing", "blocked"]
 TYPES, PLANNERS = ["service", "batch", "system", "sysbatch"], ["apply", "nosubmit", "reject", "partial"]
 INPUTS = (["type " + t for t in TYPES] + ["planner " + p for p in PLANNERS]
           + ["evaluation delayed", "evaluation blocked", "evaluation annotated",
-             "config spread", "config oversubscription", "config preemption", "config no preemption", "config node limit", "config of a pool"]
-          + ["nodes with an allocation limit", "nodes older than 1.11.0", "nodes with an unhealthy driver", "nodes in two pools"]
+             "config spread", "config oversubscription", "config preemption", "config no preemption",
+             "config node limit", "config of a pool"]
+          + ["nodes with an allocation limit", "nodes older than 1.11.0", "nodes with an unhealthy driver",
+             "nodes in two pools"]
           + JOB + ["version differs: " + d for d in DIFFERS] + ["other job differs: " + d for d in DIFFERS]
-          + ["claim of a removed allocation"] + ["allocation " + s for s in STATE] + ["deployment " + d for d in DEPLOYMENT]
+          + ["claim of a removed allocation"] + ["allocation " + s for s in STATE] + ["deployment " + d
+                                                                                      for d in DEPLOYMENT]
           + ["deployment of an older version", "deployment promoted", "deployment with canaries"])
 
 ANSWERS = {"placed": '"new-alloc', "preemption": '"PreemptedByAllocation"', "failed group": '"FailedTGAllocs": {"',
            "rescheduled": "alloc was rescheduled", "canary": '"Canary": true', "follow-up": "created for delayed",
            "destructive": "updated due to job update", "migrated": "is being migrated", "tainted": "as node is tainted",
            "lost": "node is down", "unknown": "node is disconnected", "stopped": "alloc not needed due to job update",
-           "reconnected": "disconnected client reconnect", "network exhausted": '"network: ', "devices exhausted": '"devices: ',
-           "cores exhausted": '"cores"', "cpu exhausted": '"cpu"', "memory exhausted": '"memory"', "disk exhausted": '"disk"',
-           "allocations exhausted": "max allocation", "property used": "distinct_property: ", "hosts used": '"distinct_hosts"',
+           "reconnected": "disconnected client reconnect", "network exhausted": '"network: ',
+           "devices exhausted": '"devices: ',
+           "cores exhausted": '"cores"', "cpu exhausted": '"cpu"', "memory exhausted": '"memory"',
+           "disk exhausted": '"disk"',
+           "allocations exhausted": "max allocation", "property used": "distinct_property: ",
+           "hosts used": '"distinct_hosts"',
            "class verdict": "computed class", "driver missing": "missing drivers", "devices missing": "missing devices",
-           "network missing": "missing network", "host volume missing": "missing compatible host volumes", "CSI refused": "CSI ",
+           "network missing": "missing network", "host volume missing": "missing compatible host volumes",
+           "CSI refused": "CSI ",
            "blocked evaluation": "created to place remaining", "placement conflicts": "placement conflicts",
            "deployment completed": "completed successfully", "deployment cancelled": '"cancelled"',
            "deployment created": '"new-deployment', "promotion awaited": "pending automatic promotion",
-           "manual promotion": "requires manual promotion", "reblocked": '"ReblockedEvals"', "in place": '"InPlaceUpdate": [1-9]',
+           "manual promotion": "requires manual promotion", "reblocked": '"ReblockedEvals"',
+           "in place": '"InPlaceUpdate": [1-9]',
            "coalesced": '"CoalescedFailures": [1-9]',
            "no placement": "no placement", "port collision": "PortCollision"}
 OUTPUTS = ["answer " + a for a in ANSWERS] + ["answer older version placed"]
 
 
-READ = {"Constraints", "Affinities", "Config", "Driver", "Resources", "Lifecycle", "Name"}  # fields of a task with names of their own
+READ = {"Constraints", "Affinities", "Config", "Driver", "Resources", "Lifecycle",
+        "Name"}  # fields of a task with names of their own
 
 
 def rules(job, group, key):
@@ -75,7 +90,8 @@ def of_job(job):
     if any(n != networks[0] for n in networks):
         out.add("groups differ in network")
     for g in job["TaskGroups"]:
-        if len({s["Attribute"] for s in (job.get("Spreads") or []) + (g.get("Spreads") or []) if "${" not in s["Attribute"]}) > 1:
+        if len({s["Attribute"] for s in (job.get("Spreads") or []) + (g.get("Spreads") or [])
+                if "${" not in s["Attribute"]}) > 1:
             out.add("constant spreads")
         out |= of_group(job, g)
     return out
@@ -103,7 +119,8 @@ def of_group(job, g):
         has("network " + n["Mode"], True)
         has("static port", n.get("ReservedPorts"))
         has("dynamic port", n.get("DynamicPorts"))
-        has("host network", any(p.get("HostNetwork") != "default" for k in ("ReservedPorts", "DynamicPorts") for p in n.get(k) or []))
+        has("host network", any(p.get("HostNetwork") != "default" for k in ("ReservedPorts", "DynamicPorts")
+                                for p in n.get(k) or []))
     for t in g["Tasks"]:
         r, life = t["Resources"], t.get("Lifecycle")
         has("lifecycle " + ("sidecar" if life and life["Sidecar"] else life["Hook"] if life else ""), life)
@@ -138,7 +155,8 @@ def of_group(job, g):
 def differences(a, b):
     """What differs between two jobs, over groups of one name."""
     out = set()
-    for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("spread", "Spreads"), ("datacenters", "Datacenters"),
+    for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("spread", "Spreads"),
+                      ("datacenters", "Datacenters"),
                       ("pool", "NodePool"), ("priority", "Priority")):
         if (a.get(key) or None) != (b.get(key) or None):
             out.add(name)
@@ -146,21 +164,25 @@ def differences(a, b):
         h = group_of(b, g["Name"])
         if h is None:
             continue
-        for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("spread", "Spreads"), ("ports", "Networks"),
+        for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("spread", "Spreads"),
+                          ("ports", "Networks"),
                           ("volumes", "Volumes"), ("disk", "EphemeralDisk"), ("count", "Count"), ("update", "Update"),
                           ("reschedule", "ReschedulePolicy"), ("disconnect", "Disconnect")):
             if (g.get(key) or None) != (h.get(key) or None):
                 out.add(name)
-        if any((g.get(k) or None) != (h.get(k) or None) for k in ("Meta", "Consul", "Services", "ShutdownDelay", "RestartPolicy")):
+        if any((g.get(k) or None) != (h.get(k) or None)
+               for k in ("Meta", "Consul", "Services", "ShutdownDelay", "RestartPolicy")):
             out.add("details")
         for t, u in zip(g["Tasks"], h["Tasks"]):
-            for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("config", "Config"), ("driver", "Driver")):
+            for name, key in (("constraint", "Constraints"), ("affinity", "Affinities"), ("config", "Config"),
+                              ("driver", "Driver")):
                 if (t.get(key) or None) != (u.get(key) or None):
                     out.add(name)
             if any((t.get(k) or None) != (u.get(k) or None) for k in (set(t) | set(u)) - READ):
                 out.add("details")
             r, q = t["Resources"], u["Resources"]
-            for name, keys in (("ask", ("CPU", "MemoryMB", "MemoryMaxMB")), ("cores", ("Cores",)), ("devices", ("Devices",)),
+            for name, keys in (("ask", ("CPU", "MemoryMB", "MemoryMaxMB")), ("cores", ("Cores",)),
+                               ("devices", ("Devices",)),
                                ("ports", ("Networks",))):
                 if any((r.get(k) or None) != (q.get(k) or None) for k in keys):
                     out.add(name)
@@ -190,11 +212,15 @@ def of_alloc(a, own, job, nodes, now):
         out.add("stopping")
     t = a.get("RescheduleTracker") or {}
     healthy = (a.get("DeploymentStatus") or {}).get("Healthy")
-    for name, fact in (("migrating", transition(a, "Migrate")), ("migrating, not replaced", transition(a, "MigrateDisablePlacement")),
-                       ("reschedule asked", transition(a, "Reschedule")), ("reschedule forced", transition(a, "ForceReschedule")),
-                       ("earlier reschedules", t.get("Events")), ("reschedule failed", t.get("LastReschedule") == "no placement"),
+    for name, fact in (("migrating", transition(a, "Migrate")),
+                       ("migrating, not replaced", transition(a, "MigrateDisablePlacement")),
+                       ("reschedule asked", transition(a, "Reschedule")),
+                       ("reschedule forced", transition(a, "ForceReschedule")),
+                       ("earlier reschedules", t.get("Events")),
+                       ("reschedule failed", t.get("LastReschedule") == "no placement"),
                        ("replaced", a.get("NextAllocation")), ("healthy", healthy), ("unhealthy", healthy is False),
-                       ("canary", is_canary(a)), ("waiting for a follow-up", a.get("FollowupEvalID") and desired == "run")):
+                       ("canary", is_canary(a)), ("waiting for a follow-up", a.get("FollowupEvalID")
+                                                  and desired == "run")):
         if fact:
             out.add(name)
     if job is not None:
@@ -208,7 +234,8 @@ def inputs(v):
     out = {"type " + v["scheduler"], "planner " + v["planner"]}
     job = next((jobs[i] for i in s["Jobs"] if jobs[i]["ID"] == e["JobID"]), None)
     out |= of_job(job) if job else {"job purged"}
-    out |= {"evaluation " + name for name, fact in (("delayed", e.get("WaitUntil")), ("blocked", e["Status"] == "blocked"),
+    out |= {"evaluation " + name for name, fact in (("delayed", e.get("WaitUntil")),
+                                                    ("blocked", e["Status"] == "blocked"),
                                                     ("annotated", e.get("AnnotatePlan"))) if fact}
     config = s.get("SchedulerConfig") or {}
     key = {"service": "ServiceSchedulerEnabled", "batch": "BatchSchedulerEnabled", "system": "SystemSchedulerEnabled",
@@ -270,15 +297,19 @@ NEVER = [
     ("planner .*", "planner .*", "a vector has one planner"),
     ("config preemption", "config no preemption", "preemption is on or off for the type"),
     ("pool", "pool all", "a job has one pool"),
-    ("|".join("deployment " + d for d in DEPLOYMENT), "|".join("deployment " + d for d in DEPLOYMENT), "the latest deployment has one status"),
-    ("job purged", "|".join(re.escape(f) for f in JOB) + "|(version|other job) differs: .*|config of a pool|allocation of (the newest|an older) version"
+    ("|".join("deployment " + d for d in DEPLOYMENT), "|".join("deployment " + d for d in DEPLOYMENT),
+     "the latest deployment has one status"),
+    ("job purged",
+     "|".join(re.escape(f) for f in JOB)
+     + "|(version|other job) differs: .*|config of a pool|allocation of (the newest|an older) version"
      "|deployment of an older version", "a purged job has no version"),
     ("type (batch|sysbatch)", ROLLOUT, "batch and sysbatch jobs have no update block and no deployment"),
     ("max run duration", "type (service|system)|" + ROLLOUT, "only batch and sysbatch jobs have a run duration"),
     ("type (system|sysbatch)", "(limited|no) reschedules|(fibonacci|constant) delay|version differs: reschedule",
      "jobs that run on every node have no reschedule policy"),
     ("job purged", "claim of a removed allocation", "purging a job removes its claims"),
-    ("type system", "(negative )?affinity|even spread|spread targets|constant spreads|version differs: (affinity|spread)",
+    ("type system",
+     "(negative )?affinity|even spread|spread targets|constant spreads|version differs: (affinity|spread)",
      "system jobs have no affinities and spreads"),
 ]
 

@@ -23,7 +23,8 @@ class Sequence(World):
         self.config = self.make_config()
         self.pools = [{"Name": n, "CreateIndex": 1, "ModifyIndex": 1} for n in ("all", "default", "gpu")]
         if self.chance(0.3):
-            self.pools[2]["SchedulerConfiguration"] = {"SchedulerAlgorithm": "spread", "MemoryOversubscriptionEnabled": True}
+            self.pools[2]["SchedulerConfiguration"] = {"SchedulerAlgorithm": "spread",
+                                                       "MemoryOversubscriptionEnabled": True}
         self.csi = self.make_csi()
         self.family()
 
@@ -35,8 +36,10 @@ class Sequence(World):
         return {"SchedulerAlgorithm": self.pick("binpack", "binpack", "spread"),
                 "MemoryOversubscriptionEnabled": self.chance(0.5),
                 "NodeLimitForFeasibilityChecks": self.pick(0, 0, 2, 4),
-                "PreemptionConfig": {"SystemSchedulerEnabled": self.chance(0.8), "SysBatchSchedulerEnabled": self.chance(0.4),
-                                     "BatchSchedulerEnabled": self.chance(0.5), "ServiceSchedulerEnabled": self.chance(0.6)},
+                "PreemptionConfig": {"SystemSchedulerEnabled": self.chance(0.8),
+                                     "SysBatchSchedulerEnabled": self.chance(0.4),
+                                     "BatchSchedulerEnabled": self.chance(0.5),
+                                     "ServiceSchedulerEnabled": self.chance(0.6)},
                 "CreateIndex": 5, "ModifyIndex": 5}
 
     def make_nodes(self):
@@ -45,8 +48,10 @@ class Sequence(World):
         for k in range(self.pick(1, 2, 3)):
             kinds.append({"dc": self.pick("dc1", "dc1", "dc2", "eu-1"), "pool": self.pick("default", "default", "gpu"),
                           "class": self.pick("", "small", "large"),
-                          "attrs": {"kernel.name": self.pick("linux", "windows"), "nomad.version": self.pick("2.0.5", "2.0.5", "2.0.5", "0.11.3"),
-                                    "os.version": self.pick("22.04", "20.10", "9.5"), "cpu.numcores": self.pick("4", "16", "x8"),
+                          "attrs": {"kernel.name": self.pick("linux", "windows"),
+                                    "nomad.version": self.pick("2.0.5", "2.0.5", "2.0.5", "0.11.3"),
+                                    "os.version": self.pick("22.04", "20.10", "9.5"),
+                                    "cpu.numcores": self.pick("4", "16", "x8"),
                                     "driver.docker": "1"},
                           "meta": {"rack": self.pick("r1", "r2", "r3"), "tags": self.pick("a,b", "b,c", " a , c")},
                           "gpu": self.chance(0.45), "cores": self.pick(2, 4, 4)})
@@ -66,21 +71,26 @@ class Sequence(World):
                 if i % 2:
                     devices.append({"Vendor": "amd", "Type": "gpu", "Name": "mi50",
                                     "Attributes": {"memory": {"Float": 16.0, "Unit": "GB"}},
-                                    "Instances": [{"ID": f"m{i}-{n}", "Healthy": True} for n in range(self.pick(1, 2))]})
+                                    "Instances": [{"ID": f"m{i}-{n}", "Healthy": True}
+                                                  for n in range(self.pick(1, 2))]})
             ip = f"10.0.0.{i + 1}"
             attrs = dict(kind["attrs"], **{"unique.hostname": f"h{i}", "unique.parity": str(i % 2)})
             shape = json.dumps([kind["dc"], kind["class"], kind["pool"], kind["attrs"], kind["meta"],
-                                [(d["Vendor"], d["Type"], d["Name"], d["Attributes"]) for d in devices]], sort_keys=True)
-            addresses = [{"Family": "ipv4", "Alias": "default", "Address": ip, "ReservedPorts": self.pick("", "", "8080"),
+                                [(d["Vendor"], d["Type"], d["Name"], d["Attributes"]) for d in devices]],
+                               sort_keys=True)
+            addresses = [{"Family": "ipv4", "Alias": "default", "Address": ip,
+                          "ReservedPorts": self.pick("", "", "8080"),
                           "Gateway": ""}]
             if self.chance(0.6):
-                addresses.append({"Family": "ipv4", "Alias": "public", "Address": f"192.168.0.{i + 1}", "ReservedPorts": "",
+                addresses.append({"Family": "ipv4", "Alias": "public", "Address": f"192.168.0.{i + 1}",
+                                  "ReservedPorts": "",
                                   "Gateway": ""})
             networks = [{"Mode": "host", "Device": "eth0", "CIDR": ip + "/32", "IP": ip, "MBits": 1000}]
             if self.chance(0.6):
                 networks.append({"Mode": "bridge", "Device": "nomad"})
             speed = self.pick(1000, 1000, 2200)
-            node = {"ID": uuid(rng), "SecretID": "", "Name": f"n{i}", "Datacenter": kind["dc"], "NodePool": kind["pool"],
+            node = {"ID": uuid(rng), "SecretID": "", "Name": f"n{i}", "Datacenter": kind["dc"],
+                    "NodePool": kind["pool"],
                     "NodeClass": kind["class"], "Attributes": attrs, "Meta": kind["meta"],
                     "ComputedClass": "v1:" + str(int(hashlib.sha1(shape.encode()).hexdigest()[:15], 16)),
                     "NodeResources": {
@@ -96,8 +106,10 @@ class Sequence(World):
                         "NodeNetworks": [{"Mode": "host", "Device": "eth0", "MacAddress": "", "Speed": 1000,
                                           "Addresses": addresses}],
                         "MinDynamicPort": self.pick(0, 0, 20000), "MaxDynamicPort": self.pick(0, 0, 0, 20002)},
-                    "ReservedResources": {"Cpu": {"CpuShares": self.pick(0, 100)}, "Memory": {"MemoryMB": self.pick(0, 256)},
-                                          "Disk": {"DiskMB": 0}, "Networks": {"ReservedHostPorts": self.pick("", "22", "22,9000-9001")}},
+                    "ReservedResources": {"Cpu": {"CpuShares": self.pick(0, 100)},
+                                          "Memory": {"MemoryMB": self.pick(0, 256)},
+                                          "Disk": {"DiskMB": 0},
+                                          "Networks": {"ReservedHostPorts": self.pick("", "22", "22,9000-9001")}},
                     "Drivers": {"docker": {"Detected": True, "Healthy": not self.chance(0.15)}},
                     "HostVolumes": {}, "Status": "ready", "SchedulingEligibility": "eligible", "CreateIndex": 10 + i,
                     "ModifyIndex": 10 + i, "NodeMaxAllocs": self.pick(0, 0, 0, 3)}
@@ -117,10 +129,12 @@ class Sequence(World):
             for name in ("dyn", "dyn[0]", "dyn[1]"):
                 if self.chance(0.5):
                     v = {"ID": uuid(self.rng), "Name": name, "Namespace": "default", "NodeID": n["ID"],
-                         "NodePool": n["NodePool"], "PluginID": "mkdir", "State": self.pick("ready", "ready", "ready", "pending"),
+                         "NodePool": n["NodePool"], "PluginID": "mkdir",
+                         "State": self.pick("ready", "ready", "ready", "pending"),
                          "RequestedCapabilities": [{"AccessMode": m, "AttachmentMode": "file-system"} for m in
                                                    self.rng.sample(["single-node-writer", "single-node-single-writer",
-                                                                    "single-node-reader-only", "single-node-multi-writer"], 3)],
+                                                                    "single-node-reader-only",
+                                                                    "single-node-multi-writer"], 3)],
                          "CreateIndex": 50, "ModifyIndex": 50}
                     n["HostVolumes"][name] = {"ID": v["ID"], "Name": name, "Path": "/d", "ReadOnly": False}
                     out.append(v)
@@ -209,7 +223,8 @@ class Sequence(World):
     def event(self, job_id):
         """Changes the state; returns (evaluation trigger, evaluation fields)."""
         job = self.jobs[self.current[job_id]]
-        what = self.pick("update", "update", "update", "update", "config", "count", "count", "fail", "fail", "fail", "down",
+        what = self.pick("update", "update", "update", "update", "config", "count", "count", "fail", "fail", "fail",
+                         "down",
                          "drain", "disconnect", "back", "back", "back", "stop-alloc", "promote", "promote", "followup",
                          "followup", "blocked", "stop", "complete", "ineligible", "join", "collect", "nothing")
         if any(f["JobID"] == job_id for f in self.followups) and self.chance(0.3):
@@ -346,7 +361,8 @@ class Sequence(World):
             else:
                 trigger, more = self.event(job_id)
             job = self.jobs[self.current[job_id]]
-            if job["Type"] in ("system", "sysbatch") and trigger in ("alloc-failure", "periodic-job") and self.chance(0.9):
+            if job["Type"] in ("system", "sysbatch") and trigger in ("alloc-failure",
+                                                                     "periodic-job") and self.chance(0.9):
                 trigger = "node-update"  # most of what this type would refuse (R-SCHED-3)
             evaluation = {"ID": uuid(self.rng), "Namespace": "default", "JobID": job_id, "Type": job["Type"],
                           "Priority": self.pick(job["Priority"], job["Priority"], 50), "TriggeredBy": trigger,
@@ -357,7 +373,8 @@ class Sequence(World):
             planner = self.pick("apply", "apply", "apply", "apply", "partial", "partial", "nosubmit", "reject")
             yield self.decide(f"sequence/{self.seed}/{step}", evaluation, planner)
 
-# --- the one thing that differs ----------------------------------------------------------------------------------------
+# --- the one thing that differs
+# ----------------------------------------------------------------------------------------
 
 def add(key, *choices):
     def change(s, job, group, task):
@@ -478,10 +495,12 @@ MUTATIONS = {
                       rule("${meta.tags}", "set_contains_any", "b,x"), rule("${meta.none}", "is_not_set", ""),
                       rule("${meta.rack}", "regexp", "^r[12]"), rule("${meta.rack}", "is_set", ""),
                       rule("${attr.cpu.numcores}", ">=", "8"), rule("${node.class}", "=", "large")),
-    "escaped constraint": add("Constraints", rule("${attr.unique.parity}", "=", "1"), rule("${node.unique.name}", "!=", "n0")),
+    "escaped constraint": add("Constraints", rule("${attr.unique.parity}", "=", "1"),
+                              rule("${node.unique.name}", "!=", "n0")),
     "distinct_hosts": distinct("distinct_hosts", "", ["", "true", "false"]),
     "distinct_property": distinct("distinct_property", "${meta.rack}", ["", "2", "3"]),
-    "affinity": add("Affinities", rule("${meta.rack}", "=", "r1", Weight=50), rule("${node.class}", "!=", "large", Weight=-40),
+    "affinity": add("Affinities", rule("${meta.rack}", "=", "r1", Weight=50),
+                    rule("${node.class}", "!=", "large", Weight=-40),
                     rule("${attr.cpu.numcores}", ">", "8", Weight=100)),
     "spread": add("Spreads", {"Attribute": "${meta.rack}", "Weight": 50, "SpreadTarget": []},
                   {"Attribute": "${node.datacenter}", "Weight": 100, "SpreadTarget": [{"Value": "dc1", "Percent": 70}]},
@@ -489,32 +508,40 @@ MUTATIONS = {
                                                                                {"Value": "r2", "Percent": 40}]},
                   {"Attribute": "${node.unique.id}", "Weight": 30, "SpreadTarget": []}),
     "constant spreads": on_group("Spreads", [{"Attribute": "1", "Weight": 30, "SpreadTarget": []},
-                                             {"Attribute": "r1", "Weight": 60, "SpreadTarget": [{"Value": "r1", "Percent": 60}]}]),
+                                             {"Attribute": "r1", "Weight": 60,
+                                              "SpreadTarget": [{"Value": "r1", "Percent": 60}]}]),
     "ports": on_group("Networks", [{"Mode": "host", "DynamicPorts": [PORT]}],
                       [{"Mode": "host", "ReservedPorts": [dict(PORT, Value=8080)]}],
-                      [{"Mode": "bridge", "DynamicPorts": [dict(PORT, To=-1)], "ReservedPorts": [dict(PORT, Label="db", Value=9000)]}],
+                      [{"Mode": "bridge", "DynamicPorts": [dict(PORT, To=-1)],
+                        "ReservedPorts": [dict(PORT, Label="db", Value=9000)]}],
                       [{"Mode": "host", "DynamicPorts": [dict(PORT, HostNetwork="public")]}],
                       [{"Mode": "host", "DynamicPorts": [PORT, dict(PORT, Label="a"), dict(PORT, Label="b")]}],
                       [{"Mode": "none"}], []),
     "task network": resource("Networks", [{"MBits": 300, "DynamicPorts": [dict(PORT)]}],
                              [{"MBits": 10, "ReservedPorts": [dict(PORT, Value=7000)]}], []),
-    "device": resource("Devices", [{"Name": "gpu", "Count": 1}], [{"Name": "nvidia/gpu", "Count": 2}], [{"Name": "nvidia/gpu/1080ti", "Count": 1}],
+    "device": resource("Devices", [{"Name": "gpu", "Count": 1}], [{"Name": "nvidia/gpu", "Count": 2}],
+                       [{"Name": "nvidia/gpu/1080ti", "Count": 1}],
                        [{"Name": "gpu", "Count": 1, "Constraints": [rule("${device.attr.memory}", ">=", "12 GiB")]}],
                        [{"Name": "gpu", "Count": 1, "Affinities": [rule("${device.vendor}", "=", "amd", Weight=60),
-                                                                   rule("${device.attr.memory}", ">", "10 GiB", Weight=-20)]}], []),
+                                                                   rule("${device.attr.memory}", ">", "10 GiB",
+                                                                        Weight=-20)]}], []),
     "cores": resource("Cores", 0, 1, 2),
     "memory max": resource("MemoryMaxMB", 0, 900, -1),
     "amounts": resource("MemoryMB", 64, 900, 1800),
     "host volume": on_group("Volumes", {"v": {"Name": "v", "Type": "host", "Source": "data", "ReadOnly": True}},
                             {"v": {"Name": "v", "Type": "host", "Source": "data"}},
-                            {"v": {"Name": "v", "Type": "host", "Source": "dyn", "AccessMode": "single-node-single-writer",
+                            {"v": {"Name": "v", "Type": "host", "Source": "dyn",
+                                   "AccessMode": "single-node-single-writer",
                                    "AttachmentMode": "file-system"}},
                             {"v": {"Name": "v", "Type": "host", "Source": "dyn", "Sticky": True}},
-                            {"v": {"Name": "v", "Type": "host", "Source": "dyn", "PerAlloc": True, "ReadOnly": True}}, {}),
+                            {"v": {"Name": "v", "Type": "host", "Source": "dyn", "PerAlloc": True, "ReadOnly": True}},
+                            {}),
     "sticky volume": on_group("Volumes", {"v": {"Name": "v", "Type": "host", "Source": "dyn", "Sticky": True}}),
-    "csi volume": on_group("Volumes", {"c": {"Name": "c", "Type": "csi", "Source": "vol", "AccessMode": "single-node-writer",
+    "csi volume": on_group("Volumes", {"c": {"Name": "c", "Type": "csi", "Source": "vol",
+                                             "AccessMode": "single-node-writer",
                                              "AttachmentMode": "file-system"}},
-                           {"c": {"Name": "c", "Type": "csi", "Source": "vol", "ReadOnly": True, "PerAlloc": True}}, {}),
+                           {"c": {"Name": "c", "Type": "csi", "Source": "vol", "ReadOnly": True, "PerAlloc": True}},
+                           {}),
     "datacenters": set_job("Datacenters", ["*"], ["dc1"], ["dc*", "eu-1"], ["eu*"]),
     "pool": set_job("NodePool", "default", "gpu", "all"),
     "priority": set_job("Priority", 10, 50, 75, 100),
@@ -524,7 +551,9 @@ MUTATIONS = {
                                                 "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False},
                            {"Attempts": 0, "Interval": 0, "Delay": 5 * SECOND, "DelayFunction": "fibonacci",
                             "MaxDelay": 40 * SECOND, "Unlimited": True},
-                           {"Attempts": 0, "Interval": 0, "Delay": 0, "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False},
-                           {"Attempts": 2, "Interval": 300 * SECOND, "Delay": 5 * SECOND, "DelayFunction": "exponential",
+                           {"Attempts": 0, "Interval": 0, "Delay": 0, "DelayFunction": "constant", "MaxDelay": 0,
+                            "Unlimited": False},
+                           {"Attempts": 2, "Interval": 300 * SECOND, "Delay": 5 * SECOND,
+                            "DelayFunction": "exponential",
                             "MaxDelay": 20 * SECOND, "Unlimited": False}),
 }

@@ -11,7 +11,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle import scheduler_of  # noqa: E402
 from world import tokens  # noqa: E402
 
-KEPT = {"ID", "Namespace", "Name", "Type", "JobID", "NodeID", "Job", "Status", "TaskGroup", "Datacenter", "NodePool", "Index"}
+KEPT = {"ID", "Namespace", "Name", "Type", "JobID", "NodeID", "Job", "Status", "TaskGroup", "Datacenter", "NodePool",
+        "Index"}
 
 
 def decided(vector):
@@ -80,7 +81,8 @@ def minimise(program, vector, size=60):
     changed = True
     while changed:
         changed = False
-        paths = [("state", *p) for p in parts(vector["state"])] + [("jobs", n, *p) for n, j in enumerate(vector["jobs"]) for p in parts(j)]
+        paths = [("state", *p) for p in parts(vector["state"])] + [("jobs", n, *p) for n,
+                                                                   j in enumerate(vector["jobs"]) for p in parts(j)]
         paths = sorted((p for p in paths if p != ("state", "Jobs")), key=len)
         at = 0
         while at < len(paths):

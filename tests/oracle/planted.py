@@ -31,10 +31,12 @@ RULES = [
     ("R-SCHED-103 destructive fields", scheduler.update, "changed", lambda new, old, name: False),
     ("R-SCHED-145 nodes older than 1.11.0", system, "old_node", lambda node: False),
     ("R-SCHED-158 metrics of filtered nodes", system, "merge", lambda total, m: None),
-    ("R-CTRL-615 a refused node loses its stops", commit.Commit, "entries", lambda self, t: [a for n in sorted(t) for a in t[n]]),
+    ("R-CTRL-615 a refused node loses its stops", commit.Commit, "entries", lambda self,
+     t: [a for n in sorted(t) for a in t[n]]),
     ("R-CTRL-720 status of the job", commit.Commit, "job_status", lambda self, key, last: None),
     ("R-CTRL-727 counts of a deployment", commit.Commit, "count", lambda self, a, old: None),
-    ("R-SCHED-184 deployment updates", system, "change", lambda d, status, text: {"DeploymentID": d["ID"], "Status": status, "StatusDescription": ""}),
+    ("R-SCHED-184 deployment updates", system, "change", lambda d, status,
+     text: {"DeploymentID": d["ID"], "Status": status, "StatusDescription": ""}),
 ]
 
 
@@ -56,7 +58,8 @@ def main():
                 first = (n, v["name"])
                 break
         setattr(module, attribute, real)
-        print(f"{name}: " + (f"noticed by vector {first[0] + 1} of {len(vectors)}, {first[1]}" if first else "NOT NOTICED"))
+        print(f"{name}: " + (f"noticed by vector {first[0] + 1} of {len(vectors)}, {first[1]}" if first
+                             else "NOT NOTICED"))
         unnoticed += first is None
     return 1 if unnoticed else 0
 

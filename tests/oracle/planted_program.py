@@ -1,6 +1,9 @@
-"""Puts wrong decisions of earlier versions back into the program, one at a time; `coverage` must find each within ten minutes.
+"""Puts wrong decisions of earlier versions back into the program, one at a time.
 
-Changes a source, builds, searches, and puts the source back. `--check` only reads the sources: each text to alter is there once."""
+`coverage` must find each within ten minutes.
+
+Changes a source, builds, searches, and restores the source. `--check` only reads the sources: each text to alter is
+there once."""
 import os
 import re
 import subprocess
@@ -13,14 +16,16 @@ LIMIT = 600  # seconds of processor time
 # (decision, source, text, altered text)
 PLANTS = [
     ("all targets of spreads that are no attribute share one entry", "engine/sched/scratch.cc",
-     "MirrorKey{tables::kNoColumn, target.target.kind, target.target.key}", "MirrorKey{tables::kNoColumn, target.target.kind, {}}"),
+     "MirrorKey{tables::kNoColumn, target.target.kind, target.target.key}",
+     "MirrorKey{tables::kNoColumn, target.target.kind, {}}"),
     ("verdicts of a group's checks are kept under the network of the group before", "engine/sched/node/node_checks.cc",
      "if (v.checked_network == network_) return;", "if (v.checked_network == network_ || !v.network) return;"),
     ("class verdicts of a group are written under the network of a later group", "engine/sched/node/node_checks.cc",
      "    network_ = visit.network;\n", ""),
     ("the claim of a removed allocation on a sticky volume is kept", "engine/feasible/host_volumes.cc",
      "if (!claimant || !volume) continue;",
-     "if (!volume) continue;\n    if (!claimant) {\n      unmet_claims_.push_back(claim.volume_id);\n      continue;\n    }"),
+     "if (!volume) continue;\n    if (!claimant) {\n      unmet_claims_.push_back(claim.volume_id);\n"
+     "      continue;\n    }"),
 ]
 
 
@@ -44,7 +49,8 @@ def make(build):
 def search(program, seed):
     """(evaluations until the first difference, or None; seconds of processor time, with those of minimising it)."""
     before = spent()
-    run = subprocess.run([sys.executable, FOLDER, "coverage", program, "--seed", str(seed), "--first", "--evaluations", "1000000",
+    run = subprocess.run([sys.executable, FOLDER, "coverage", program, "--seed", str(seed), "--first",
+                          "--evaluations", "1000000",
                           "--seconds", str(LIMIT)], capture_output=True, text=True)
     found = re.search(r"^(\d+) evaluations decided twice; the smallest", run.stdout, re.M)
     if not found and run.returncode:
@@ -70,7 +76,8 @@ def main():
         finally:
             with open(path, "w") as f:
                 f.write(source)
-        print(f"{name}: " + (f"found within {after} evaluations" if after else "NOT FOUND") + f", {seconds:.0f} s", flush=True)
+        print(f"{name}: " + (f"found within {after} evaluations" if after else "NOT FOUND") + f", {seconds:.0f} s",
+              flush=True)
         missed += not after
     make(build)  # or the wrong program stays
     return 1 if missed else 0

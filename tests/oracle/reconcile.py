@@ -118,7 +118,8 @@ def next_time(policy, a, failed_at):
         if failed_at is None:
             used = len(t["Events"])
         else:
-            used = sum(1 for e in t["Events"] if failed_at - (e.get("RescheduleTime") or 0) < (policy.get("Interval") or 0))
+            used = sum(1 for e in t["Events"] if failed_at - (e.get("RescheduleTime") or 0) < (policy.get("Interval")
+                                                                                               or 0))
         eligible = used < attempts and delay < (policy.get("Interval") or 0)
     return (-2**63 if failed_at is None else failed_at + delay), eligible
 
@@ -451,7 +452,8 @@ class Reconciler:
             return 0, False
         if a.get("DesiredStatus") == "stop" and not last_reschedule_failed(a):
             return 0, False
-        if a.get("ClientStatus") not in ("failed", "lost") and not (self.batch_alloc(a) and transition(a, "Reschedule")):
+        if a.get("ClientStatus") not in ("failed", "lost") and not (self.batch_alloc(a)
+                                                                    and transition(a, "Reschedule")):
             return 0, False
         return next_time(policy, a, last_event_time(a))
 
@@ -542,7 +544,8 @@ class Reconciler:
                            "StatusDescription": "created for delayed rescheduling" if first else "",
                            "WaitUntil": format_time(time)}
                 if trigger == "max-disconnect-timeout":
-                    current["TriggeredBy"], current["StatusDescription"] = trigger, "created for delayed disconnect timeout"
+                    current["TriggeredBy"] = trigger
+                    current["StatusDescription"] = "created for delayed disconnect timeout"
                 self.result.followups.append(current)
             ids[a["ID"]] = current["ID"]
         return ids

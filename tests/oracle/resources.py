@@ -1,4 +1,6 @@
-"""Resource arithmetic, fit, fit score, ports and devices of one node (spec part 01 section 10 to 14, part 03 section 5, 6)."""
+"""Resource arithmetic, fit, fit score, ports and devices of one node.
+
+Specification: part 01, sections 10 to 14; part 03, sections 5 and 6."""
 import ipaddress
 import re
 
@@ -7,7 +9,8 @@ from values import device_rule, divide, pow10
 INT64_MAX = 2**63 - 1
 
 
-# --- facts about allocations -------------------------------------------------------------------------------------------
+# --- facts about allocations
+# -------------------------------------------------------------------------------------------
 
 def client_terminal(a):
     return a.get("ClientStatus") in ("complete", "failed", "lost")
@@ -21,7 +24,8 @@ def terminal(a):
     return client_terminal(a) or server_terminal(a)
 
 
-# --- flatten -----------------------------------------------------------------------------------------------------------
+# --- flatten
+# -----------------------------------------------------------------------------------------------------------
 
 class Amounts:
     def __init__(self, cpu=0, cores=(), memory=0, disk=0):
@@ -90,7 +94,8 @@ def flatten_networks(resources):
     return list(merged.values())
 
 
-# --- node --------------------------------------------------------------------------------------------------------------
+# --- node
+# --------------------------------------------------------------------------------------------------------------
 
 def topology(node):
     """Cores of the node: list of (ID, disabled, speed), and the override of the total."""
@@ -162,7 +167,8 @@ def fit_score(node, use, algorithm):
     return s / 18.0
 
 
-# --- ports -------------------------------------------------------------------------------------------------------------
+# --- ports
+# -------------------------------------------------------------------------------------------------------------
 
 def parse_ports(text):
     """R-MODEL-472: list of ports, None if the text is invalid."""
@@ -190,7 +196,8 @@ class PortIndex:
         res = node.get("NodeResources") or {}
         self.used, self.aliases, self.available, self.bandwidth = {}, {}, {}, {}
         self.networks, self.valid = [], True
-        everywhere = parse_ports((((node.get("ReservedResources") or {}).get("Networks")) or {}).get("ReservedHostPorts"))
+        everywhere = parse_ports((((node.get("ReservedResources") or {}).get("Networks"))
+                                  or {}).get("ReservedHostPorts"))
         if everywhere is None:
             self.valid = False
             return
@@ -340,7 +347,8 @@ class PortIndex:
                     if value is None:
                         break
                     excluded.add(value)
-                    dynamic.append(dict(p, Value=value, To=value if p.get("To") == -1 else p.get("To") or 0, dynamic=True))
+                    dynamic.append(dict(p, Value=value, To=value if p.get("To") == -1 else p.get("To") or 0,
+                                        dynamic=True))
                 if len(dynamic) < len(ask.get("DynamicPorts") or []):
                     error = "dynamic port selection failed"
                     continue
@@ -349,7 +357,8 @@ class PortIndex:
         return None, error
 
 
-# --- devices -----------------------------------------------------------------------------------------------------------
+# --- devices
+# -----------------------------------------------------------------------------------------------------------
 
 def device_key(d):
     return (d.get("Vendor") or "", d.get("Type") or "", d.get("Name") or "")

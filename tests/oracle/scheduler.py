@@ -9,16 +9,17 @@ from stack import GenericStack
 from state import (Context, Plan, State, candidates, group_of, in_datacenters, in_pool, node_ready, parse_time,
                    tainted_nodes)
 
-TRIGGERS = ("job-register job-deregister node-drain node-update alloc-stop rolling-update queued-allocs deployment-watcher "
-            "failed-follow-up preemption job-scaling reconnect").split()
+TRIGGERS = ("job-register job-deregister node-drain node-update alloc-stop rolling-update queued-allocs "
+            "deployment-watcher failed-follow-up preemption job-scaling reconnect").split()
 GENERIC_TRIGGERS = "periodic-job alloc-reschedule alloc-failure max-plan-attempts max-disconnect-timeout".split()
 LIMITS = {"service": 5, "batch": 2, "system": 5, "sysbatch": 2}
 UPDATING = "alloc is being updated due to job update"
 LOST = "alloc is lost since its node is down"
 
 STUB = ("ID EvalID Name Namespace NodeID NodeName JobID TaskGroup DesiredStatus DesiredDescription ClientStatus "
-        "ClientDescription DesiredTransition TaskStates DeploymentStatus FollowupEvalID NextAllocation RescheduleTracker "
-        "PreemptedAllocations PreemptedByAllocation CreateIndex ModifyIndex CreateTime ModifyTime").split()
+        "ClientDescription DesiredTransition TaskStates DeploymentStatus FollowupEvalID NextAllocation "
+        "RescheduleTracker PreemptedAllocations PreemptedByAllocation CreateIndex ModifyIndex "
+        "CreateTime ModifyTime").split()
 
 
 class Recorder:
@@ -113,7 +114,8 @@ class Scheduler:
     def answer(self):
         p = self.planner
         out = {"Attempts": p.attempts, "CreatedEvals": p.created, "UpdatedEvals": p.updated,
-               "ReblockedEvals": p.reblocked, "Events": [{"call": "event", "type": "*structs.PortCollisionEvent"} for _ in p.events[:64]]}
+               "ReblockedEvals": p.reblocked, "Events": [{"call": "event", "type": "*structs.PortCollisionEvent"}
+                                                         for _ in p.events[:64]]}
         return {k: v for k, v in out.items() if v or k == "Attempts"}
 
     def set_status(self, status, description, blocked, deployment_id):
@@ -191,7 +193,8 @@ class Scheduler:
         if option.shared:
             shared["Networks"], shared["Ports"] = option.shared["Networks"], option.shared["Ports"]
         return {"ID": self.planner.new_id("alloc"), "Namespace": self.job["Namespace"], "JobID": self.job["ID"],
-                "EvalID": self.eval["ID"], "Name": name, "TaskGroup": group["Name"], "Metrics": self.ctx.metrics.write(),
+                "EvalID": self.eval["ID"], "Name": name, "TaskGroup": group["Name"],
+                "Metrics": self.ctx.metrics.write(),
                 "NodeID": option.node["ID"], "NodeName": option.node.get("Name") or "", "DeploymentID": deployment_id,
                 "DesiredStatus": "run", "ClientStatus": "pending",
                 "AllocatedResources": {"Tasks": option.tasks, "TaskLifecycles": option.lifecycles, "Shared": shared}}
@@ -421,13 +424,15 @@ class GenericScheduler(Scheduler):
     def older_version(self, p):
         """R-SCHED-68 to R-SCHED-71."""
         s, job = self.state, self.job
-        mine = [d for d in s.deployments.values() if d.get("Namespace") == job["Namespace"] and d.get("JobID") == job["ID"]
+        mine = [d for d in s.deployments.values() if d.get("Namespace") == job["Namespace"]
+                and d.get("JobID") == job["ID"]
                 and (d.get("JobCreateIndex") or 0) == (job.get("CreateIndex") or 0)]
         index, dep, decided = None, "", False
         for d in sorted(mine, key=lambda d: -(d.get("JobVersion") or 0)):
             state = (d.get("TaskGroups") or {}).get(p.group["Name"])
             if state is not None and (state.get("Promoted") or not state.get("DesiredCanaries")):
-                index, dep, decided = s.versions.get((job["Namespace"], job["ID"], d.get("JobVersion") or 0)), d["ID"], True
+                index, dep, decided = s.versions.get((job["Namespace"], job["ID"], d.get("JobVersion")
+                                                      or 0)), d["ID"], True
                 break
         if not decided:
             index = s.versions.get((job["Namespace"], job["ID"], p.min_version))

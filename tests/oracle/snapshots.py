@@ -1,7 +1,7 @@
 """A second generator of evaluations, apart from generate.py: states made to have wanted features.
 
-generate.py walks: one event after another. Here two jobs are placed, then nodes, allocations, deployment and job version are
-rewritten at once to what the wanted features need, whatever led there, and evaluated; two more rewritings follow."""
+generate.py walks: one event after another. Here two jobs are placed. Then nodes, allocations, deployment and job
+version are rewritten at once to what the wanted features need, and evaluated; two more rewritings follow."""
 import copy
 import hashlib
 import json
@@ -13,44 +13,65 @@ from world import SECOND, World, uuid
 MINUTE = 60 * SECOND
 
 
-# Features that together lead to a part of the rules which few evaluations reach. "tight": few small nodes and an urgent job,
-# "same": no new version of the job.
+# Features that together lead to a part of the rules which few evaluations reach. "tight": few small nodes and an
+# urgent job, "same": no new version of the job.
 STORIES = [
-    "type service + allocation replaced + lost_after + same", "type service + allocation replaced + keep_original + same",
-    "type service + allocation replaced + keep_replacement + same", "type service + allocation replaced + longest_running + same",
-    "type batch + allocation replaced + lost_after + same", "type service + allocation reconnecting + lost_after + same",
+    "type service + allocation replaced + lost_after + same",
+    "type service + allocation replaced + keep_original + same",
+    "type service + allocation replaced + keep_replacement + same",
+    "type service + allocation replaced + longest_running + same",
+    "type batch + allocation replaced + lost_after + same",
+    "type service + allocation reconnecting + lost_after + same",
     "type service + allocation failed while disconnected + lost_after + same",
-    "never replaced + allocation disconnected node + allocation running", "never replaced + allocation down node + allocation unknown",
-    "type service + stop_on_client_after + allocation down node + same", "type service + stop_on_client_after + allocation lost + allocation gone node",
-    "type batch + max run duration + version differs: constraint", "type batch + max run duration + version differs: priority",
+    "never replaced + allocation disconnected node + allocation running",
+    "never replaced + allocation down node + allocation unknown",
+    "type service + stop_on_client_after + allocation down node + same",
+    "type service + stop_on_client_after + allocation lost + allocation gone node",
+    "type batch + max run duration + version differs: constraint",
+    "type batch + max run duration + version differs: priority",
     "type sysbatch + max run duration + version differs: constraint + allocation complete",
-    "type service + limited reschedules + allocation earlier reschedules + same", "type batch + limited reschedules + allocation earlier reschedules + same",
-    "type service + fibonacci delay + allocation earlier reschedules + same", "type service + constant delay + allocation earlier reschedules",
-    "type service + limited reschedules + allocation reschedule failed + allocation stopping", "no reschedules + allocation failed + same",
-    "type batch + allocation complete + allocation stopping", "type batch + allocation reschedule failed + allocation stopping",
-    "type batch + allocation migrating, not replaced + allocation complete", "type batch + allocation evicted + allocation failed",
-    "type service + canaries + deployment with canaries + deployment running + version differs: pool + allocation failed",
-    "type service + canaries + deployment with canaries + deployment running + version differs: datacenters + allocation down node",
+    "type service + limited reschedules + allocation earlier reschedules + same",
+    "type batch + limited reschedules + allocation earlier reschedules + same",
+    "type service + fibonacci delay + allocation earlier reschedules + same",
+    "type service + constant delay + allocation earlier reschedules",
+    "type service + limited reschedules + allocation reschedule failed + allocation stopping",
+    "no reschedules + allocation failed + same",
+    "type batch + allocation complete + allocation stopping",
+    "type batch + allocation reschedule failed + allocation stopping",
+    "type batch + allocation migrating, not replaced + allocation complete",
+    "type batch + allocation evicted + allocation failed",
+    "type service + canaries + deployment with canaries + deployment running + version differs: pool "
+    "+ allocation failed",
+    "type service + canaries + deployment with canaries + deployment running + version differs: datacenters "
+    "+ allocation down node",
     "type service + canaries + deployment with canaries + deployment promoted + version differs: config",
-    "type service + deployment failed + allocation failed + update block", "type service + deployment paused + allocation failed + update block",
-    "type service + deployment with canaries + allocation migrating + allocation canary", "type service + count 0 + deployment running",
-    "type system + canaries + version differs: config", "type system + canaries + version differs: config + deployment with canaries",
-    "type system + canaries + deployment promoted + version differs: ask", "type system + update block + version differs: config + allocation draining node",
-    "type system + lost_after + allocation reconnecting", "type system + allocation unknown + allocation disconnected node",
+    "type service + deployment failed + allocation failed + update block",
+    "type service + deployment paused + allocation failed + update block",
+    "type service + deployment with canaries + allocation migrating + allocation canary",
+    "type service + count 0 + deployment running",
+    "type system + canaries + version differs: config",
+    "type system + canaries + version differs: config + deployment with canaries",
+    "type system + canaries + deployment promoted + version differs: ask",
+    "type system + update block + version differs: config + allocation draining node",
+    "type system + lost_after + allocation reconnecting",
+    "type system + allocation unknown + allocation disconnected node",
     "type sysbatch + allocation complete + version differs: config", "type sysbatch + allocation failed + same",
     "type service + task network + config preemption + tight", "type batch + task network + config preemption + tight",
     "type service + static port + config preemption + tight", "type system + static port + config preemption + tight",
     "type sysbatch + device + config preemption + tight", "type service + two devices + config preemption + tight",
-    "type batch + cores + config preemption + tight", "type service + affinity + spread targets + config preemption + tight",
+    "type batch + cores + config preemption + tight",
+    "type service + affinity + spread targets + config preemption + tight",
     "type service + CSI volume + constraint distinct_property", "type batch + CSI volume + volume per allocation",
     "type service + sticky volume + version differs: config", "type service + sticky disk + allocation failed + same",
     "type service + groups differ in network + escaped constraint + version differs: ask + version differs: count",
     "type batch + groups differ in network + escaped constraint + version differs: ask + version differs: count",
-    "type service + groups differ in network + version differs: count + tight", "type batch + groups differ in network + same + tight",
+    "type service + groups differ in network + version differs: count + tight",
+    "type batch + groups differ in network + same + tight",
     "type service + constant spreads + even spread + same", "type batch + constant spreads + version differs: count",
     "type service + sticky volume + claim of a removed allocation + version differs: count",
     "type batch + sticky volume + claim of a removed allocation + version differs: ask",
-    "type service + host network + network none + two groups", "type service + spread targets + even spread + negative affinity",
+    "type service + host network + network none + two groups",
+    "type service + spread targets + even spread + negative affinity",
 ]
 
 
@@ -87,7 +108,8 @@ class Snapshot(World):
                 p["SchedulerConfiguration"] = {"SchedulerAlgorithm": self.pick("spread", "binpack"),
                                                "MemoryOversubscriptionEnabled": self.chance(0.5)}
         on = self.wants("config preemption") or (not self.wants("config no preemption") and self.chance(0.6))
-        kinds = ("SystemSchedulerEnabled", "SysBatchSchedulerEnabled", "BatchSchedulerEnabled", "ServiceSchedulerEnabled")
+        kinds = ("SystemSchedulerEnabled", "SysBatchSchedulerEnabled", "BatchSchedulerEnabled",
+                 "ServiceSchedulerEnabled")
         self.config = {"SchedulerAlgorithm": "spread" if self.wants("config spread", 0.3) else "binpack",
                        "MemoryOversubscriptionEnabled": self.wants("config oversubscription", 0.3),
                        "NodeLimitForFeasibilityChecks": self.pick(1, 3) if self.wants("config node limit", 0.2) else 0,
@@ -95,29 +117,36 @@ class Snapshot(World):
 
     def make_node(self, i):
         rack, dc = f"r{i % 3 + 1}", "dc2" if i % 4 == 3 else "dc1"
-        attrs = {"kernel.name": "linux", "nomad.version": "1.10.2" if self.wants("nodes older than 1.11.0", 0.12) else "2.0.5", "os.version": self.pick("22.04", "20.10"),
+        attrs = {"kernel.name": "linux", "nomad.version": "1.10.2" if self.wants("nodes older than 1.11.0", 0.12)
+                 else "2.0.5", "os.version": self.pick("22.04", "20.10"),
                  "driver.docker": "1", "driver.exec": "1"}
         meta = {"rack": rack, "tags": "a,b" if i % 2 else "b, c"}
         devices = []
         if i % 2 == 0:
-            devices.append({"Vendor": "nvidia", "Type": "gpu", "Name": "t4", "Attributes": {"memory": {"Int": 16, "Unit": "GiB"}},
+            devices.append({"Vendor": "nvidia", "Type": "gpu", "Name": "t4",
+                            "Attributes": {"memory": {"Int": 16, "Unit": "GiB"}},
                             "Instances": [{"ID": f"t{i}-{n}", "Healthy": True} for n in range(3)]})
         if self.chance(0.1):
             del meta["rack"]
-        attrs.update({"value": self.pick(*VALUES), "unique.value": self.pick(*VALUES), "alias": self.pick("default", "public", "none")})
+        attrs.update({"value": self.pick(*VALUES), "unique.value": self.pick(*VALUES),
+                      "alias": self.pick("default", "public", "none")})
         if self.chance(0.9):
             attrs["plugins.secrets.vault.version"] = "1"
         if i % 3 == 1:
-            devices.append({"Vendor": "intel", "Type": "fpga", "Name": "a10", "Attributes": {"memory": {"Int": 8, "Unit": "GB"}},
+            devices.append({"Vendor": "intel", "Type": "fpga", "Name": "a10",
+                            "Attributes": {"memory": {"Int": 8, "Unit": "GB"}},
                             "Instances": [{"ID": f"f{i}-{n}", "Healthy": n > 0} for n in range(3)]})
         shape = json.dumps([dc, attrs, meta, [(d["Name"], d["Attributes"]) for d in devices]], sort_keys=True)
         ip = f"10.1.0.{i + 1}"
-        node = {"ID": uuid(self.rng), "SecretID": "", "Name": f"m{i}", "Datacenter": dc, "NodePool": "gpu" if i == 2 else "default",
-                "NodeClass": self.pick("", "big"), "Meta": meta, "Attributes": dict(attrs, **{"unique.parity": str(i % 2)}),
+        node = {"ID": uuid(self.rng), "SecretID": "", "Name": f"m{i}", "Datacenter": dc, "NodePool": "gpu" if i == 2
+                else "default",
+                "NodeClass": self.pick("", "big"), "Meta": meta,
+                "Attributes": dict(attrs, **{"unique.parity": str(i % 2)}),
                 "ComputedClass": "v1:" + str(int(hashlib.sha1(shape.encode()).hexdigest()[:15], 16)),
                 "NodeResources": {
                     "Processors": {"Topology": {"Nodes": [0], "Distances": [[10]], "Cores": [
-                        {"SocketID": 0, "NodeID": 0, "ID": c, "Grade": True, "BaseSpeed": 2000, "Disable": c == 2 and i % 4 == 0}
+                        {"SocketID": 0, "NodeID": 0, "ID": c, "Grade": True, "BaseSpeed": 2000, "Disable": c == 2
+                         and i % 4 == 0}
                         for c in range(4)]}},
                     "Cpu": {"CpuShares": 8000, "TotalCpuCores": 4},
                     "Memory": {"MemoryMB": 8000 if self.roomy else self.pick(1500, 2500)},
@@ -126,32 +155,43 @@ class Snapshot(World):
                     + [{"Mode": "bridge", "Device": "nomad"}] * self.chance(0.4 if self.twins else 0.85),
                     "NodeNetworks": [{"Mode": "host", "Device": "eth0", "Speed": 1000, "Addresses": [
                         {"Family": "ipv4", "Alias": "default", "Address": ip, "ReservedPorts": ""},
-                        {"Family": "ipv4", "Alias": "public", "Address": f"192.168.1.{i + 1}", "ReservedPorts": "9100"}]}],
+                        {"Family": "ipv4", "Alias": "public", "Address": f"192.168.1.{i + 1}",
+                         "ReservedPorts": "9100"}]}],
                     "Devices": devices, "MinDynamicPort": 25000, "MaxDynamicPort": self.pick(25001, 25100)},
-                "ReservedResources": {"Cpu": {"CpuShares": self.pick(0, 200)}, "Memory": {"MemoryMB": 100}, "Disk": {"DiskMB": 0},
+                "ReservedResources": {"Cpu": {"CpuShares": self.pick(0, 200)}, "Memory": {"MemoryMB": 100},
+                                      "Disk": {"DiskMB": 0},
                                       "Networks": {"ReservedHostPorts": "22"}},
-                "Drivers": {"docker": {"Detected": True, "Healthy": True}, "exec": {"Detected": True, "Healthy": i % 5 != 4}},
+                "Drivers": {"docker": {"Detected": True, "Healthy": True},
+                            "exec": {"Detected": True, "Healthy": i % 5 != 4}},
                 "HostVolumes": {"data": {"ID": "", "Name": "data", "Path": "/srv", "ReadOnly": i % 4 == 2}},
                 "CSINodePlugins": {"ebs": {"PluginID": "ebs", "Healthy": i % 5 != 3, "NodeInfo": {
-                    "ID": f"m{i}", "MaxVolumes": self.pick(1, 4, 4), "AccessibleTopology": {"Segments": {"zone": f"z{i % 2}"}}}}},
-                "Status": "ready", "SchedulingEligibility": "eligible", "NodeMaxAllocs": self.pick(3, 4) if self.wants("nodes with an allocation limit", 0.12) else 0,
+                    "ID": f"m{i}", "MaxVolumes": self.pick(1, 4, 4),
+                    "AccessibleTopology": {"Segments": {"zone": f"z{i % 2}"}}}}},
+                "Status": "ready", "SchedulingEligibility": "eligible", "NodeMaxAllocs": self.pick(3, 4)
+                if self.wants("nodes with an allocation limit", 0.12) else 0,
                 "CreateIndex": 10 + i, "ModifyIndex": 10 + i}
         for name in ("kept", "kept[0]", "kept[1]"):
-            v = {"ID": uuid(self.rng), "Name": name, "Namespace": "default", "NodeID": node["ID"], "NodePool": node["NodePool"],
+            v = {"ID": uuid(self.rng), "Name": name, "Namespace": "default", "NodeID": node["ID"],
+                 "NodePool": node["NodePool"],
                  "PluginID": "mkdir", "State": "ready", "CreateIndex": 50, "ModifyIndex": 50, "RequestedCapabilities": [
                      {"AccessMode": m, "AttachmentMode": "file-system"}
-                     for m in ("single-node-writer", "single-node-single-writer", "single-node-reader-only", "single-node-multi-writer")]}
+                     for m in ("single-node-writer", "single-node-single-writer", "single-node-reader-only",
+                               "single-node-multi-writer")]}
             node["HostVolumes"][name] = {"ID": v["ID"], "Name": name, "Path": "/k", "ReadOnly": False}
             self.volumes.append(v)
         if not self.csi:
             self.csi = {"CSIVolumes": [{"ID": vid, "Name": vid, "Namespace": "default", "PluginID": "ebs",
                                         "AccessMode": self.pick("multi-node-multi-writer", "single-node-writer", ""),
-                                        "AttachmentMode": "file-system", "CreateIndex": 51, "ModifyIndex": 51, "Schedulable": True,
+                                        "AttachmentMode": "file-system", "CreateIndex": 51, "ModifyIndex": 51,
+                                        "Schedulable": True,
                                         "Topologies": self.pick([], [], [{"Segments": {"zone": "z1"}}]),
-                                        "RequestedCapabilities": [{"AccessMode": "multi-node-multi-writer", "AttachmentMode": "file-system"}]}
+                                        "RequestedCapabilities": [{"AccessMode": "multi-node-multi-writer",
+                                                                   "AttachmentMode": "file-system"}]}
                                        for vid in ("shared", "shared[0]", "shared[1]")],
-                        "CSIPlugins": [{"ID": "ebs", "ControllerRequired": self.chance(0.1), "ControllersHealthy": self.pick(0, 1),
-                                        "NodesHealthy": self.pick(0, 3, 3, 3, 3, 3), "CreateIndex": 51, "ModifyIndex": 51}]}
+                        "CSIPlugins": [{"ID": "ebs", "ControllerRequired": self.chance(0.1),
+                                        "ControllersHealthy": self.pick(0, 1),
+                                        "NodesHealthy": self.pick(0, 3, 3, 3, 3, 3), "CreateIndex": 51,
+                                        "ModifyIndex": 51}]}
             if self.chance(0.15):
                 self.csi["CSIVolumes"].pop()
         return node
@@ -159,8 +199,10 @@ class Snapshot(World):
     # --- jobs
 
     def make_job(self, kind):
-        job = {"ID": "main", "Name": "main", "Namespace": "default", "Region": "global", "Type": kind, "Priority": self.pick(50, 70),
-               "Datacenters": ["*"], "NodePool": "default", "TaskGroups": [self.make_group("g1")], "Version": 0, "Status": "pending",
+        job = {"ID": "main", "Name": "main", "Namespace": "default", "Region": "global", "Type": kind,
+               "Priority": self.pick(50, 70),
+               "Datacenters": ["*"], "NodePool": "default", "TaskGroups": [self.make_group("g1")], "Version": 0,
+               "Status": "pending",
                "Stop": False, "Update": {"Stagger": 30 * SECOND, "MaxParallel": 0}}
         if not self.twins and ("two groups" in self.wanted or self.chance(0.3)):
             job["TaskGroups"].append(self.make_group("g2"))
@@ -244,8 +286,10 @@ class Snapshot(World):
         mine = [c for c in self.claims if c["JobID"] == "main"]
         if not mine:
             v = self.rng.choice([v for v in self.volumes if v["Name"] == "kept"])
-            mine = [{"ID": uuid(self.rng), "Namespace": "default", "JobID": "main", "TaskGroupName": self.rng.choice(job["TaskGroups"])["Name"],
-                     "VolumeID": v["ID"], "VolumeName": v["Name"], "CreateIndex": self.tick(), "ModifyIndex": self.index}]
+            mine = [{"ID": uuid(self.rng), "Namespace": "default", "JobID": "main",
+                     "TaskGroupName": self.rng.choice(job["TaskGroups"])["Name"],
+                     "VolumeID": v["ID"], "VolumeName": v["Name"], "CreateIndex": self.tick(),
+                     "ModifyIndex": self.index}]
             self.claims += mine
         self.rng.choice(mine)["AllocID"] = uuid(self.rng)
 
@@ -257,9 +301,12 @@ class Snapshot(World):
         if (not mine and (status or any(f.startswith("deployment") for f in self.wanted))) or (
                 mine and "deployment with canaries" in self.wanted and self.chance(0.5)):
             d = {"ID": uuid(self.rng), "Namespace": "default", "JobID": "main", "JobVersion": job["Version"],
-                 "JobModifyIndex": job["ModifyIndex"], "JobSpecModifyIndex": job["JobModifyIndex"], "JobCreateIndex": job["CreateIndex"],
-                 "TaskGroups": {g["Name"]: {"DesiredTotal": g["Count"], "ProgressDeadline": 10 * MINUTE} for g in job["TaskGroups"]},
-                 "Status": "running", "StatusDescription": "Deployment is running", "EvalPriority": job["Priority"], "CreateTime": self.now,
+                 "JobModifyIndex": job["ModifyIndex"], "JobSpecModifyIndex": job["JobModifyIndex"],
+                 "JobCreateIndex": job["CreateIndex"],
+                 "TaskGroups": {g["Name"]: {"DesiredTotal": g["Count"], "ProgressDeadline": 10 * MINUTE}
+                                for g in job["TaskGroups"]},
+                 "Status": "running", "StatusDescription": "Deployment is running", "EvalPriority": job["Priority"],
+                 "CreateTime": self.now,
                  "CreateIndex": self.tick(), "ModifyIndex": self.index}
             self.deployments[d["ID"]] = d
             mine.append(d)
@@ -269,7 +316,8 @@ class Snapshot(World):
         d["ModifyIndex"] = self.tick()
         d["Status"] = status or (self.pick(*DEPLOYMENT) if self.chance(0.2) else d["Status"])
         if "deployment of an older version" not in self.wanted and self.chance(0.7):
-            d.update({"JobVersion": job["Version"], "JobModifyIndex": job["ModifyIndex"], "JobSpecModifyIndex": job["JobModifyIndex"]})
+            d.update({"JobVersion": job["Version"], "JobModifyIndex": job["ModifyIndex"],
+                      "JobSpecModifyIndex": job["JobModifyIndex"]})
         elif "deployment of an older version" in self.wanted and d["JobVersion"] == job["Version"]:
             job = copy.deepcopy(job)
             job["Version"] += 1
@@ -302,7 +350,8 @@ class Snapshot(World):
         for a in self.allocs.values():
             if a["DesiredStatus"] == "run" and a["ClientStatus"] == "pending" and self.chance(0.85):
                 a["ClientStatus"] = "running"
-                a["TaskStates"] = {"t1": {"State": "running", "StartedAt": format_time(self.now - self.pick(1, 9) * SECOND)}}
+                a["TaskStates"] = {"t1": {"State": "running",
+                                          "StartedAt": format_time(self.now - self.pick(1, 9) * SECOND)}}
                 if a.get("DeploymentID") and self.chance(0.7):
                     a["DeploymentStatus"] = dict(a.get("DeploymentStatus") or {}, Healthy=True)
 
@@ -310,7 +359,8 @@ class Snapshot(World):
         kind = self.among("type ", TYPES) or self.pick(*TYPES)
         job = self.make_job(kind)
         twin = copy.deepcopy(job)
-        twin.update({"ID": "twin", "Name": "twin", "Priority": 20 if "tight" in self.wanted else self.pick(10, 30, 50, 90), "Stop": False})
+        twin.update({"ID": "twin", "Name": "twin", "Priority": 20 if "tight" in self.wanted
+                     else self.pick(10, 30, 50, 90), "Stop": False})
         for d in [d for d in DIFFERS if f"other job differs: {d}" in self.wanted] or [self.pick(*DIFFERS)]:
             self.differ(twin, d)
         for g in twin["TaskGroups"]:
@@ -318,7 +368,8 @@ class Snapshot(World):
         if self.chance(0.3):
             twin["Type"] = self.pick(*TYPES)
             if twin["Type"] != "service":
-                twin.pop("Multiregion", None)  # only service jobs have it here; the community edition refuses it (R-MODEL-10)
+                twin.pop("Multiregion",
+                         None)  # only service jobs have it here; the community edition refuses it (R-MODEL-10)
         old = copy.deepcopy(job)  # its first version must place something
         for g in old["TaskGroups"]:
             g["Count"] = g["Count"] or 2
@@ -343,7 +394,8 @@ class Snapshot(World):
                 fields["Status"] = "blocked"
             if self.waiting and self.chance(0.5):
                 fields["ID"] = self.waiting
-            planner = self.among("planner ", ("apply", "nosubmit", "reject", "partial")) or self.pick("apply", "apply", "partial", "reject", "nosubmit")
+            planner = self.among("planner ", ("apply", "nosubmit", "reject", "partial")) or self.pick(
+                "apply", "apply", "partial", "reject", "nosubmit")
             yield self.step(n, "main", kind, planner, **fields)
             if "main" not in self.current:
                 return
@@ -443,15 +495,18 @@ def lifecycle(hook, sidecar):
 
 def update(**fields):
     def change(s, job, group, task):
-        block = {"Stagger": 30 * SECOND, "MaxParallel": s.pick(1, 2), "Canary": 0, "AutoPromote": False, "AutoRevert": False,
-                 "HealthCheck": "checks", "MinHealthyTime": 10 * SECOND, "HealthyDeadline": 5 * MINUTE, "ProgressDeadline": 10 * MINUTE}
+        block = {"Stagger": 30 * SECOND, "MaxParallel": s.pick(1, 2), "Canary": 0, "AutoPromote": False,
+                 "AutoRevert": False,
+                 "HealthCheck": "checks", "MinHealthyTime": 10 * SECOND, "HealthyDeadline": 5 * MINUTE,
+                 "ProgressDeadline": 10 * MINUTE}
         group["Update"] = dict(group.get("Update") or block, **fields)
     return change
 
 
 def device(**fields):
     def change(s, job, group, task):
-        d = dict((task["Resources"].get("Devices") or [{"Name": s.pick("gpu", "nvidia/gpu", "gpu", "fpga"), "Count": 1}])[0], **fields)
+        d = dict((task["Resources"].get("Devices") or [{"Name": s.pick("gpu", "nvidia/gpu", "gpu", "fpga"),
+                                                        "Count": 1}])[0], **fields)
         task["Resources"]["Devices"] = [copy.deepcopy(d)]
     return change
 
@@ -463,25 +518,30 @@ def group_count(*values):
     return change
 
 
-VALUES = ("", "1", "1.5", "0x10", "abc", "1.2.3", "1.2.3-beta.2", "1.2.3-rc", "v1.2", "10", "-3", "1.2.3.4", "1.10.0+x", "9")
-WANTED_VERSIONS = (">= 1.2", "~> 1.2", "~> 1.2.3-beta", "< 1.10, > 0.9", "= 1.2.3-beta.2", "!= 1.5", "1.5", "> 1.2.3-alpha", "<= 9", "nonsense", "")
+VALUES = ("", "1", "1.5", "0x10", "abc", "1.2.3", "1.2.3-beta.2", "1.2.3-rc", "v1.2", "10", "-3", "1.2.3.4",
+          "1.10.0+x", "9")
+WANTED_VERSIONS = (">= 1.2", "~> 1.2", "~> 1.2.3-beta", "< 1.10, > 0.9", "= 1.2.3-beta.2", "!= 1.5", "1.5",
+                   "> 1.2.3-alpha", "<= 9", "nonsense", "")
 
 
 def some_rule(op, usual):
     """Mostly a constraint that most nodes pass, at times one of odd values."""
     def change(s, job, group, task):
-        odd = rule(s.pick("${attr.value}", "${attr.unique.value}"), op, s.pick(*(WANTED_VERSIONS if op in ("version", "semver") else VALUES)))
+        odd = rule(s.pick("${attr.value}", "${attr.unique.value}"), op,
+                   s.pick(*(WANTED_VERSIONS if op in ("version", "semver") else VALUES)))
         grow("Constraints", s.pick(usual, usual, odd))(s, job, group, task)
     return change
 
 
 TARGETS = [{"Value": "r1", "Percent": 50}, {"Value": "r2", "Percent": 30}]
 SETTERS = {
-    "count 0": lambda s, job, group, task: group.update(Count=0), "datacenters": set_job("Datacenters", ["dc1"], ["dc*", "x"], ["dc2", "dc1"]),
+    "count 0": lambda s, job, group, task: group.update(Count=0),
+    "datacenters": set_job("Datacenters", ["dc1"], ["dc*", "x"], ["dc2", "dc1"]),
     "pool": set_job("NodePool", "gpu"), "pool all": set_job("NodePool", "all"),
     "lifecycle prestart": lifecycle("prestart", False), "lifecycle sidecar": lifecycle("prestart", True),
     "lifecycle poststart": lifecycle("poststart", False), "lifecycle poststop": lifecycle("poststop", False),
-    "sticky disk": group_field("EphemeralDisk", "Sticky", True), "migrated disk": group_field("EphemeralDisk", "Migrate", True),
+    "sticky disk": group_field("EphemeralDisk", "Sticky", True),
+    "migrated disk": group_field("EphemeralDisk", "Migrate", True),
     "cores": ask("Cores", 1, 2), "memory max": ask("MemoryMaxMB", 1000, -1),
     "max run duration": lambda s, job, group, task: group.update(MaxRunDuration=10 * MINUTE),
     "affinity": grow("Affinities", rule("${meta.rack}", "=", "r2", Weight=60)),
@@ -495,9 +555,12 @@ SETTERS = {
     "network host": network("host"), "network bridge": network("bridge"), "network none": network("none"),
     "static port": network(static=[8080, 9100]), "dynamic port": network(dynamic=True),
     "port that may collide": network(static=[9100, 8080], free=True),
-    "host network": lambda s, job, group, task: network(dynamic=True, alias=s.pick("public", "public", "${attr.alias}", "${attr.none}"))(
+    "host network": lambda s, job, group, task: network(dynamic=True,
+                                                        alias=s.pick("public", "public", "${attr.alias}",
+                                                                     "${attr.none}"))(
         s, job, group, task),
-    "task network": ask("Networks", [{"MBits": 600, "DynamicPorts": [{"Label": "x", "Value": 0, "To": 0}]}], [{"MBits": 400, "DynamicPorts": [{"Label": "x", "Value": 0, "To": 0}]}],
+    "task network": ask("Networks", [{"MBits": 600, "DynamicPorts": [{"Label": "x", "Value": 0, "To": 0}]}],
+                        [{"MBits": 400, "DynamicPorts": [{"Label": "x", "Value": 0, "To": 0}]}],
                         [{"MBits": 10, "ReservedPorts": [{"Label": "x", "Value": 7100, "To": 0}]}]),
     "device": device(), "two devices": device(Count=2),
     "device constraint": device(Constraints=[rule("${device.attr.memory}", ">", "9 GiB")]),
@@ -505,10 +568,14 @@ SETTERS = {
     "device instances": lambda s, job, group, task: device(Constraints=[s.pick(
         rule("${device.ids}", "!=", "t0-0"), rule("t0-0,t0-2,t2-1,t4-1", "set_contains", "${device.ids}"),
         rule("${device.attr.none}", "!=", "${device.ids}"))])(s, job, group, task),
-    "host volume": volume("d", Type="host", Source="data", ReadOnly=True), "sticky volume": volume("k", Type="host", Source="kept", Sticky=True),
+    "host volume": volume("d", Type="host", Source="data", ReadOnly=True),
+    "sticky volume": volume("k", Type="host", Source="kept", Sticky=True),
     "volume per allocation": volume("p", Type="host", Source="kept", PerAlloc=True),
-    "single-writer volume": volume("w", Type="host", Source="kept", AccessMode="single-node-single-writer", AttachmentMode="file-system"),
-    "CSI volume": lambda s, job, group, task: volume("c", Type="csi", Source=s.pick("shared", "shared", "shared", "absent"), ReadOnly=s.chance(0.3),
+    "single-writer volume": volume("w", Type="host", Source="kept", AccessMode="single-node-single-writer",
+                                   AttachmentMode="file-system"),
+    "CSI volume": lambda s, job, group, task: volume("c", Type="csi",
+                                                     Source=s.pick("shared", "shared", "shared", "absent"),
+                                                     ReadOnly=s.chance(0.3),
                                                      AccessMode="multi-node-multi-writer", AttachmentMode="file-system",
                                                      PerAlloc=s.chance(0.2))(s, job, group, task),
     "update block": update(), "canaries": update(Canary=1), "automatic promotion": update(AutoPromote=True, Canary=2),
@@ -519,9 +586,11 @@ SETTERS = {
     "keep_replacement": group_field("Disconnect", "Reconcile", "keep_replacement"),
     "longest_running": group_field("Disconnect", "Reconcile", "longest_running"),
     "limited reschedules": lambda s, job, group, task: group.update(ReschedulePolicy={
-        "Attempts": s.pick(1, 2), "Interval": 10 * MINUTE, "Delay": 5 * SECOND, "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False}),
+        "Attempts": s.pick(1, 2), "Interval": 10 * MINUTE, "Delay": 5 * SECOND, "DelayFunction": "constant",
+        "MaxDelay": 0, "Unlimited": False}),
     "no reschedules": lambda s, job, group, task: group.update(ReschedulePolicy={
-        "Attempts": 0, "Interval": 0, "Delay": 5 * SECOND, "DelayFunction": "constant", "MaxDelay": 0, "Unlimited": False}),
+        "Attempts": 0, "Interval": 0, "Delay": 5 * SECOND, "DelayFunction": "constant", "MaxDelay": 0,
+        "Unlimited": False}),
     "fibonacci delay": group_field("ReschedulePolicy", "DelayFunction", "fibonacci"),
     "constant delay": group_field("ReschedulePolicy", "DelayFunction", "constant"),
     "escaped constraint": grow("Constraints", rule("${attr.unique.parity}", "=", "1")),
@@ -530,7 +599,8 @@ SETTERS = {
     "constraint >": some_rule(">", rule("${attr.os.version}", ">", "21")),
     "constraint version": some_rule("version", rule("${attr.os.version}", "version", ">= 20.10")),
     "constraint semver": some_rule("semver", rule("${attr.nomad.version}", "semver", ">= 1.10.0")),
-    "other operand": lambda s, job, group, task: some_rule(s.pick("<", "<=", ">=", "=", "!="), rule("${attr.value}", "is_set"))(s, job, group, task),
+    "other operand": lambda s, job, group, task: some_rule(s.pick("<", "<=", ">=", "=", "!="),
+                                                           rule("${attr.value}", "is_set"))(s, job, group, task),
     "constraint regexp": grow("Constraints", rule("${meta.rack}", "regexp", "^r[12]$")),
     "constraint set_contains": grow("Constraints", rule("${meta.tags}", "set_contains", "b")),
     "constraint set_contains_any": grow("Constraints", rule("${meta.tags}", "set_contains_any", "a,c")),
@@ -538,7 +608,8 @@ SETTERS = {
     "constraint is_not_set": grow("Constraints", rule("${meta.none}", "is_not_set")),
     "constraint distinct_hosts": grow("Constraints", rule("", "distinct_hosts", "true"), False),
     "constraint distinct_property": lambda s, job, group, task: grow("Constraints", rule(
-        s.pick("${meta.rack}", "${meta.rack}", "${attr.value}", "${meta.none}"), "distinct_property", s.pick("2", "2", "", "3", "x", str(2**64))),
+        s.pick("${meta.rack}", "${meta.rack}", "${attr.value}", "${meta.none}"), "distinct_property",
+        s.pick("2", "2", "", "3", "x", str(2**64))),
         False)(s, job, group, task),
 }
 
@@ -560,7 +631,8 @@ def differ_in_network(s, job):
             {"Label": "one", "Value": 0, "To": 0, "HostNetwork": s.pick("default", "public")}]}]
 
 
-# --- the one thing that differs between two jobs -----------------------------------------------------------------------
+# --- the one thing that differs between two jobs
+# -----------------------------------------------------------------------
 
 def one_of(*names):
     def change(s, job, group, task):
@@ -606,36 +678,57 @@ def change_disk(s, job, group, task):
 
 SERVICE = {"Name": "web", "PortLabel": "x", "Cluster": "default", "Connect": {
     "Native": False, "Gateway": {"Ingress": {"TLS": {"Enabled": True}}}, "SidecarService": {"Port": "y", "Tags": ["a"]},
-    "SidecarTask": {"Name": "s", "Driver": "docker", "User": "u", "Env": {"A": "1"}, "Meta": {"m": "1"}, "KillTimeout": SECOND, "KillSignal": "SIGINT",
-                    "LogConfig": {"MaxFiles": 2, "MaxFileSizeMB": 3}, "ShutdownDelay": SECOND, "Config": {"image": "s", "args": ["a", "b"]},
-                    "VolumeMounts": [{"Volume": "v", "Destination": "/d"}], "Identities": [{"Name": "i", "TTL": SECOND}],
+    "SidecarTask": {"Name": "s", "Driver": "docker", "User": "u", "Env": {"A": "1"}, "Meta": {"m": "1"},
+                    "KillTimeout": SECOND, "KillSignal": "SIGINT",
+                    "LogConfig": {"MaxFiles": 2, "MaxFileSizeMB": 3}, "ShutdownDelay": SECOND,
+                    "Config": {"image": "s", "args": ["a", "b"]},
+                    "VolumeMounts": [{"Volume": "v", "Destination": "/d"}],
+                    "Identities": [{"Name": "i", "TTL": SECOND}],
                     "Resources": {"CPU": 50, "MemoryMB": 60, "NUMA": {"Affinity": "none"}}}}}
 TASK_DETAILS = {
-    "Env": {"A": "1"}, "User": "nobody", "Meta": {"k": "1"}, "KillSignal": "SIGTERM", "ShutdownDelay": SECOND, "Leader": True,
-    "Artifacts": [{"GetterSource": "s", "GetterOptions": {"a": "1"}, "GetterHeaders": {"h": "1"}, "GetterMode": "any", "GetterInsecure": True,
+    "Env": {"A": "1"}, "User": "nobody", "Meta": {"k": "1"}, "KillSignal": "SIGTERM", "ShutdownDelay": SECOND,
+    "Leader": True,
+    "Artifacts": [{"GetterSource": "s", "GetterOptions": {"a": "1"}, "GetterHeaders": {"h": "1"}, "GetterMode": "any",
+                   "GetterInsecure": True,
                    "RelativeDest": "d", "Chown": True}],
-    "Vault": {"Role": "r", "Namespace": "n", "Cluster": "default", "Env": True, "DisableFile": True, "ChangeMode": "restart", "ChangeSignal": "SIGHUP",
+    "Vault": {"Role": "r", "Namespace": "n", "Cluster": "default", "Env": True, "DisableFile": True,
+              "ChangeMode": "restart", "ChangeSignal": "SIGHUP",
               "AllowTokenExpiration": True, "Policies": ["p"]},
     "Consul": {"Cluster": "c", "Partition": "p", "Namespace": "n"},
     "Secrets": [{"Name": "s", "Provider": "vault", "Path": "p", "Config": {"c": "1"}, "Env": {"E": "1"}}],
-    "Templates": [{"SourcePath": "s", "DestPath": "d", "EmbeddedTmpl": "e", "ChangeMode": "script", "ChangeSignal": "SIGHUP", "Once": True, "Splay": SECOND,
-                   "Perms": "0644", "Uid": 5, "Gid": 6, "LeftDelim": "{{", "RightDelim": "}}", "Envvars": True, "VaultGrace": SECOND, "ErrMissingKey": True,
+    "Templates": [{"SourcePath": "s", "DestPath": "d", "EmbeddedTmpl": "e", "ChangeMode": "script",
+                   "ChangeSignal": "SIGHUP", "Once": True, "Splay": SECOND,
+                   "Perms": "0644", "Uid": 5, "Gid": 6, "LeftDelim": "{{", "RightDelim": "}}", "Envvars": True,
+                   "VaultGrace": SECOND, "ErrMissingKey": True,
                    "Wait": {"Min": SECOND, "Max": 2 * SECOND},
-                   "ChangeScript": {"Command": "c", "Args": ["a"], "Timeout": SECOND, "FailOnError": True, "RunOnFirstRender": True}}],
-    "CSIPluginConfig": {"ID": "p", "Type": "node", "MountDir": "/m", "StagePublishBaseDir": "/s", "HealthTimeout": SECOND},
-    "VolumeMounts": [{"Volume": "v", "Destination": "/d", "ReadOnly": True, "PropagationMode": "private", "SELinuxLabel": "z"}],
-    "Identity": {"Name": "default", "Audience": ["a"], "ChangeMode": "signal", "ChangeSignal": "SIGHUP", "Env": True, "File": True, "Filepath": "f",
+                   "ChangeScript": {"Command": "c", "Args": ["a"], "Timeout": SECOND, "FailOnError": True,
+                                    "RunOnFirstRender": True}}],
+    "CSIPluginConfig": {"ID": "p", "Type": "node", "MountDir": "/m", "StagePublishBaseDir": "/s",
+                        "HealthTimeout": SECOND},
+    "VolumeMounts": [{"Volume": "v", "Destination": "/d", "ReadOnly": True, "PropagationMode": "private",
+                      "SELinuxLabel": "z"}],
+    "Identity": {"Name": "default", "Audience": ["a"], "ChangeMode": "signal", "ChangeSignal": "SIGHUP", "Env": True,
+                 "File": True, "Filepath": "f",
                  "ServiceName": "s", "TTL": SECOND},
-    "Identities": [{"Name": "other", "Audience": ["a"], "ChangeMode": "signal", "Env": True, "File": True, "TTL": SECOND, "ExtraClaims": {"a": "1"}}],
-    "RestartPolicy": {"Attempts": 1, "RenderTemplates": True}, "Config": {"image": "v1", "nested": {"a": [1, 2], "b": ""}},
-    "LogConfig": {"MaxFiles": 1, "MaxFileSizeMB": 1, "Disabled": True}, "Actions": [{"Name": "a", "Command": "c"}], "Kind": "k",
+    "Identities": [{"Name": "other", "Audience": ["a"], "ChangeMode": "signal", "Env": True, "File": True,
+                    "TTL": SECOND, "ExtraClaims": {"a": "1"}}],
+    "RestartPolicy": {"Attempts": 1, "RenderTemplates": True},
+    "Config": {"image": "v1", "nested": {"a": [1, 2], "b": ""}},
+    "LogConfig": {"MaxFiles": 1, "MaxFileSizeMB": 1, "Disabled": True}, "Actions": [{"Name": "a", "Command": "c"}],
+    "Kind": "k",
 }
-GROUP_DETAILS = {"Meta": {"g": "1"}, "Consul": {"Cluster": "c", "Partition": "p", "Namespace": "n"}, "Services": [SERVICE], "ShutdownDelay": SECOND,
-                 "RestartPolicy": {"Attempts": 2, "Interval": MINUTE, "Delay": SECOND, "Mode": "fail", "RenderTemplates": True},
-                 "Networks": [{"Mode": "host", "MBits": 5, "Hostname": "h", "DNS": {"Servers": ["1.1.1.1"], "Searches": ["s"], "Options": ["o"]},
-                               "CNI": {"Args": {"a": "1"}}, "DynamicPorts": [{"Label": "det", "Value": 0, "To": 80, "HostNetwork": "default"}]}],
-                 "Volumes": {"det": {"Name": "det", "Type": "host", "Source": "data", "ReadOnly": True, "Sticky": False, "AccessMode": "", "AttachmentMode": "",
-                                     "PerAlloc": False, "MountOptions": {"FSType": "ext4", "MountFlags": ["ro", "noatime"]}}}}
+GROUP_DETAILS = {"Meta": {"g": "1"}, "Consul": {"Cluster": "c", "Partition": "p", "Namespace": "n"},
+                 "Services": [SERVICE], "ShutdownDelay": SECOND,
+                 "RestartPolicy": {"Attempts": 2, "Interval": MINUTE, "Delay": SECOND, "Mode": "fail",
+                                   "RenderTemplates": True},
+                 "Networks": [{"Mode": "host", "MBits": 5, "Hostname": "h",
+                               "DNS": {"Servers": ["1.1.1.1"], "Searches": ["s"], "Options": ["o"]},
+                               "CNI": {"Args": {"a": "1"}},
+                               "DynamicPorts": [{"Label": "det", "Value": 0, "To": 80, "HostNetwork": "default"}]}],
+                 "Volumes": {"det": {"Name": "det", "Type": "host", "Source": "data", "ReadOnly": True,
+                                     "Sticky": False, "AccessMode": "", "AttachmentMode": "",
+                                     "PerAlloc": False,
+                                     "MountOptions": {"FSType": "ext4", "MountFlags": ["ro", "noatime"]}}}}
 
 
 def enrich(group):
@@ -676,19 +769,23 @@ def change_detail(s, job, group, task):
 
 
 DIFFERENCES = {
-    "constraint": one_of(*[n for n in SETTERS if n.startswith("constraint")]), "affinity": one_of("affinity", "negative affinity"),
+    "constraint": one_of(*[n for n in SETTERS if n.startswith("constraint")]),
+    "affinity": one_of("affinity", "negative affinity"),
     "spread": one_of("even spread", "spread targets"), "ask": change_ask, "cores": change_cores, "ports": change_ports,
     "volumes": change_volumes, "devices": change_devices, "disk": change_disk,
     "config": lambda s, job, group, task: task.update(Config={"image": f"v{s.rng.randrange(2, 99)}"}),
     "driver": lambda s, job, group, task: task.update(Driver="exec" if task["Driver"] == "docker" else "docker"),
     "count": group_count(0, 1, 2, 3, 5, 9, 17), "datacenters": other("Datacenters", ["*"], ["dc1"], ["dc*"]),
     "pool": other("NodePool", "default", "all", "gpu"), "priority": other("Priority", 30, 50, 70, 90),
-    "update": lambda s, job, group, task: (update(MaxParallel=s.pick(1, 2, 3), Canary=s.pick(0, 1))(s, job, group, task),
+    "update": lambda s, job, group, task: (update(MaxParallel=s.pick(1, 2, 3), Canary=s.pick(0, 1))(s, job, group,
+                                                                                                    task),
                                            group["Update"].update(MinHealthyTime=s.rng.randrange(1, 50) * SECOND)),
     "details": change_detail,
     "reschedule": lambda s, job, group, task: group.update(ReschedulePolicy={
-        "Attempts": 0, "Interval": 0, "Delay": s.rng.randrange(6, 40) * SECOND, "DelayFunction": "exponential", "MaxDelay": 60 * SECOND, "Unlimited": True}),
-    "disconnect": lambda s, job, group, task: group.update(Disconnect={"LostAfter": s.rng.randrange(30, 300) * SECOND, "Replace": s.chance(0.5)}),
+        "Attempts": 0, "Interval": 0, "Delay": s.rng.randrange(6, 40) * SECOND, "DelayFunction": "exponential",
+        "MaxDelay": 60 * SECOND, "Unlimited": True}),
+    "disconnect": lambda s, job, group, task: group.update(Disconnect={"LostAfter": s.rng.randrange(30, 300) * SECOND,
+                                                                       "Replace": s.chance(0.5)}),
 }
 
 
@@ -735,7 +832,8 @@ def transitions(**values):
 def states(*values, client):
     def change(s, a, job):
         start = s.now - s.pick(10, 50, 400) * SECOND
-        a["AllocStates"] = [{"Field": 0, "Value": v, "Time": format_time(start + n * SECOND)} for n, v in enumerate(values)]
+        a["AllocStates"] = [{"Field": 0, "Value": v, "Time": format_time(start + n * SECOND)} for n,
+                            v in enumerate(values)]
         a["ClientStatus"] = client
         if client == "failed":
             dead("failed", True)(s, a, job)
@@ -746,8 +844,10 @@ def tracked(s, a, job):
     events = []
     for n in range(s.pick(1, 2, 3)):
         events.append({"RescheduleTime": s.now - s.pick(20, 100, 700) * SECOND, "PrevAllocID": uuid(s.rng),
-                       "PrevNodeID": s.rng.choice(s.nodes)["ID"] if s.nodes else "", "Delay": s.pick(5, 10, 20, 60) * SECOND})
-    a["RescheduleTracker"] = {"Events": sorted(events, key=lambda e: e["RescheduleTime"]), "LastReschedule": s.pick("ok", "ok", "", "no placement")}
+                       "PrevNodeID": s.rng.choice(s.nodes)["ID"] if s.nodes else "",
+                       "Delay": s.pick(5, 10, 20, 60) * SECOND})
+    a["RescheduleTracker"] = {"Events": sorted(events, key=lambda e: e["RescheduleTime"]),
+                              "LastReschedule": s.pick("ok", "ok", "", "no placement")}
     if s.chance(0.6):
         dead(s.pick("failed", "failed", "lost"), True)(s, a, job)
 
@@ -778,7 +878,8 @@ def replaced(s, a, job):
     if s.chance(0.6):  # the original comes back
         states("unknown", client=s.pick("running", "running", "failed"))(s, a, job)
         a["TaskStates"] = {"t1": s.pick({}, {"State": "running", "StartedAt": format_time(s.now - 300 * SECOND)},
-                                        {"State": "running", "Restarts": 1, "LastRestart": format_time(s.now - s.pick(1, 30) * SECOND)})}
+                                        {"State": "running", "Restarts": 1,
+                                         "LastRestart": format_time(s.now - s.pick(1, 30) * SECOND)})}
 
 
 def health(value, **more):
@@ -809,17 +910,24 @@ def oldest(s, a, job):
 ALLOCATION = {
     "draining node": on_node(DrainStrategy={"Deadline": 3600 * SECOND}, SchedulingEligibility="ineligible"),
     "down node": on_node(Status="down"), "disconnected node": on_node(Status="disconnected"), "gone node": gone,
-    "ineligible node": on_node(SchedulingEligibility="ineligible"), "pending": fields(ClientStatus="pending", TaskStates={}),
+    "ineligible node": on_node(SchedulingEligibility="ineligible"),
+    "pending": fields(ClientStatus="pending", TaskStates={}),
     "running": fields(ClientStatus="running"), "complete": dead("complete", False), "failed": dead("failed", True),
     "lost": dead("lost", False), "unknown": states("unknown", client="unknown"),
-    "stopping": fields(DesiredStatus="stop", DesiredDescription="alloc not needed due to job update", ClientStatus="running"),
+    "stopping": fields(DesiredStatus="stop", DesiredDescription="alloc not needed due to job update",
+                       ClientStatus="running"),
     "evicted": fields(DesiredStatus="evict", DesiredDescription="Preempted by alloc ID x"),
-    "migrating": transitions(Migrate=True), "migrating, not replaced": transitions(Migrate=True, MigrateDisablePlacement=True),
+    "migrating": transitions(Migrate=True), "migrating, not replaced": transitions(Migrate=True,
+                                                                                   MigrateDisablePlacement=True),
     "reschedule asked": transitions(Reschedule=True),
-    "reschedule forced": lambda s, a, job: (transitions(ForceReschedule=True)(s, a, job), s.chance(0.7) and dead("failed", True)(s, a, job)),
+    "reschedule forced": lambda s, a, job: (transitions(ForceReschedule=True)(s, a, job), s.chance(0.7)
+                                            and dead("failed", True)(s, a, job)),
     "earlier reschedules": tracked,
-    "reschedule failed": lambda s, a, job: (dead("failed", True)(s, a, job), a.update(RescheduleTracker={"Events": [], "LastReschedule": "no placement"})),
-    "reconnecting": states("unknown", client="running"), "failed while disconnected": states("unknown", client="failed"),
+    "reschedule failed": lambda s, a, job: (dead("failed", True)(s, a, job),
+                                            a.update(RescheduleTracker={"Events": [],
+                                                                        "LastReschedule": "no placement"})),
+    "reconnecting": states("unknown", client="running"),
+    "failed while disconnected": states("unknown", client="failed"),
     "replaced": replaced, "healthy": health(True), "unhealthy": health(False), "canary": health(None, Canary=True),
     "of the newest version": newest, "of an older version": oldest, "waiting for a follow-up": follow_up,
 }

@@ -158,8 +158,8 @@ class Stack:
             else:
                 s.error = "invalid syntax"
         if s.error:
-            s.error = (f"failed to convert RTarget {quoted(text)} to uint64: strconv.ParseUint: parsing {quoted(text)}: "
-                       + s.error)
+            s.error = (f"failed to convert RTarget {quoted(text)} to uint64: strconv.ParseUint: "
+                       f"parsing {quoted(text)}: {s.error}")
         return s
 
     def set_nodes(self, nodes):
@@ -449,8 +449,8 @@ class Stack:
                 for alloc_id in sorted(v.get("WriteAllocs") or v.get("WriteClaims") or {}):
                     a = state.allocs.get(alloc_id)
                     if a is None:
-                        return (f"CSI volume {v['ID']} has exhausted its available writer claims and is claimed by a garbage "
-                                f"collected allocation {alloc_id}; waiting for claim to be released")
+                        return (f"CSI volume {v['ID']} has exhausted its available writer claims and is claimed by a "
+                                f"garbage collected allocation {alloc_id}; waiting for claim to be released")
                     if (a.get("Namespace"), a.get("JobID")) != (ns, self.job["ID"]):
                         return f"CSI volume {v['ID']} has exhausted its available writer claims"
         return None
@@ -777,7 +777,8 @@ class GenericStack(Stack):
 
     def rank(self, o):
         group, node = self.group, o.node
-        collisions = sum(1 for a in o.proposed if a.get("JobID") == self.job["ID"] and a.get("TaskGroup") == group["Name"])
+        collisions = sum(1 for a in o.proposed if a.get("JobID") == self.job["ID"]
+                         and a.get("TaskGroup") == group["Name"])
         if collisions:
             self.component(o, "job-anti-affinity", divide(-1.0 * float(collisions + 1), float(group.get("Count") or 0)))
         else:

@@ -136,7 +136,8 @@ def tainted_nodes(state, allocs):
 
 
 def append_alloc_state(alloc, value, now):
-    alloc["AllocStates"] = list(alloc.get("AllocStates") or []) + [{"Field": 0, "Value": value, "Time": format_time(now)}]
+    alloc["AllocStates"] = list(alloc.get("AllocStates")
+                                or []) + [{"Field": 0, "Value": value, "Time": format_time(now)}]
 
 
 class Plan:
@@ -179,7 +180,8 @@ class Plan:
 
     def append_preempted(self, alloc, by):
         self.preemptions.setdefault(alloc.get("NodeID") or "", []).append(
-            {"ID": alloc["ID"], "JobID": alloc.get("JobID"), "Namespace": alloc.get("Namespace"), "DesiredStatus": "evict",
+            {"ID": alloc["ID"], "JobID": alloc.get("JobID"), "Namespace": alloc.get("Namespace"),
+             "DesiredStatus": "evict",
              "PreemptedByAllocation": by, "DesiredDescription": "Preempted by alloc ID " + by,
              "AllocatedResources": alloc.get("AllocatedResources")})
 

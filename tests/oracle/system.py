@@ -194,7 +194,8 @@ class NodeReconciler:
         if seen and not self.updated_here:
             return
         if self.current is None:
-            self.current = {"ID": self.s.planner.new_id("deployment"), "Namespace": job["Namespace"], "JobID": job["ID"],
+            self.current = {"ID": self.s.planner.new_id("deployment"), "Namespace": job["Namespace"],
+                            "JobID": job["ID"],
                             "JobVersion": job.get("Version") or 0, "JobModifyIndex": job.get("ModifyIndex") or 0,
                             "JobSpecModifyIndex": job.get("JobModifyIndex") or 0,
                             "JobCreateIndex": job.get("CreateIndex") or 0, "TaskGroups": {}, "Status": "running",
@@ -424,7 +425,8 @@ class SystemScheduler(Scheduler):
                          and (self.job.get("Version") or 0) != 0 and changed > 0)
             if canarying:
                 existing = sum(1 for w in self.result.ignore if w.group["Name"] == name and canary(w.alloc))
-                required = min(math.ceil(float(block["Canary"]) * float(changed + existing) / 100.0), block["MaxParallel"])
+                required = min(math.ceil(float(block["Canary"]) * float(changed + existing) / 100.0),
+                               block["MaxParallel"])
                 entry["DesiredCanaries"] = required
                 entry["PlacedCanaries"] = self.trim(required, name)
                 desired[name]["Canary"] = len(entry["PlacedCanaries"])

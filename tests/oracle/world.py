@@ -1,4 +1,4 @@
-"""A cluster that a generator of evaluations changes: evaluations on it are decided by the oracle, and their plans committed."""
+"""A cluster that a generator changes: the oracle decides evaluations on it, and their plans are committed."""
 import copy
 import json
 import random
@@ -21,7 +21,8 @@ class World:
         self.rng, self.seed = random.Random(seed), seed
         self.index, self.now = 1000, START
         self.nodes, self.pools, self.config, self.volumes, self.csi = [], [], None, [], {}
-        self.jobs, self.current, self.versions = [], {}, []  # table, job ID -> index of the current version, all stored versions
+        # table, job ID -> index of the current version, all stored versions
+        self.jobs, self.current, self.versions = [], {}, []
         self.allocs, self.deployments, self.claims = {}, {}, []
         self.followups, self.blocked = [], []
 
@@ -42,7 +43,8 @@ class World:
 
     def state(self, evaluation):
         s = {"Index": self.index, "Nodes": self.nodes, "NodePools": self.pools,
-             "Namespaces": [{"Name": "default", "CreateIndex": 1, "ModifyIndex": 1}], "Jobs": sorted(self.current.values()),
+             "Namespaces": [{"Name": "default", "CreateIndex": 1, "ModifyIndex": 1}],
+             "Jobs": sorted(self.current.values()),
              "JobVersions": self.versions, "Allocs": sorted(self.allocs.values(), key=lambda a: a["ID"]),
              "Deployments": sorted(self.deployments.values(), key=lambda d: d["ID"]), "Evals": [evaluation],
              "HostVolumes": self.volumes, "HostVolumeClaims": self.claims, **self.csi}
@@ -54,7 +56,8 @@ class World:
         """The vector of this evaluation with the oracle's answer. If the planner commits, the world moves on.
 
         `partial` becomes `apply` where the replay cannot follow (stays_in_rows)."""
-        vector = {"name": name, "step": "4", "scheduler": evaluation["Type"], "now": self.now, "next_index": self.index + 1,
+        vector = {"name": name, "step": "4", "scheduler": evaluation["Type"], "now": self.now,
+                  "next_index": self.index + 1,
                   "servers_current": True, "planner": planner, "eval": evaluation, "jobs": self.jobs,
                   "state": self.state(evaluation)}
         vector = copy.deepcopy(vector)
@@ -94,9 +97,11 @@ class World:
 
 
 def stays_in_rows(answer, state, jobs, kind):
-    """Whether `berth conform` can replay a partial commit: it keeps rows, so a refused node must exist. Later plans must not show
-    what the first placed or, on the system stack, updated (R-SCHED-118), since its metrics are no row, nor put a job that the commit
-    wrote into an allocation."""
+    """True if `berth conform` can replay a partial commit.
+
+    It keeps rows, so a refused node must exist. Later plans must not show what the first placed or, on the system
+    stack, updated (R-SCHED-118), since its metrics are no row. Nor may they put a job that the commit wrote into an
+    allocation."""
     attempts = answer["Attempts"]
     if len(attempts) < 2 or not attempts[0].get("RefusedNodes"):
         return True
@@ -116,6 +121,7 @@ def tokens(answer):
         borne |= {x["ID"] for x in a["Plan"].get("NodeAllocation") or []}
         borne.add((a["Plan"].get("Deployment") or {}).get("ID"))
     borne |= {e["ID"] for e in answer.get("CreatedEvals") or []}
-    text = re.sub(r"fresh-([a-z]+)-([0-9]+)", lambda m: f"new-{m.group(1) if m.group(0) in borne else 'other'}-{m.group(2)}",
+    text = re.sub(r"fresh-([a-z]+)-([0-9]+)",
+                  lambda m: f"new-{m.group(1) if m.group(0) in borne else 'other'}-{m.group(2)}",
                   json.dumps(answer))
     return json.loads(text)
