@@ -25,9 +25,11 @@ endfunction()
 
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
 # COLD: compiled as one with -O1, which takes a quarter less time. So are the folders through which no placement runs, and
-# those where placements spend their time on memory and calls, such as the tables: counted in instructions of the smoke
-# workloads it costs half a percent there at most. -Og would take another quarter less, and 3 to 7 % more instructions, a
-# life 28 %.
+# those where placements spend their time on memory and calls. Measured there with -O2 in place of -O1, in seconds of the
+# compiler and in instructions of quickstart and openb-like (smoke):
+#   tables                       22.0 s -> 30.4 s    0.5 % and 0.3 % fewer
+#   reconcile, plan, feasible    15.7 s -> 20.1 s    0.2 % and 0.3 % fewer
+# -Og would take another quarter less, and 3 to 7 % more instructions, a life 28 %.
 # HOT: functions may be inlined into others of their file although the library's objects are position independent: half a
 # percent to one percent fewer instructions. And -O3, as without it quickstart takes 0.7 % and openb-like 1.2 % more
 # instructions. The others have -O2: with -O3 they take up to a sixth more of the compiler's time, and no fewer instructions.
