@@ -58,7 +58,7 @@ void add_conform(CLI::App& app, int& exit_code) {
                                        "only simulations of this kind: the server alone, or a whole cluster")
                           ->check(CLI::IsMember({"server", "cluster"}))
                           ->needs(seed);
-  command->add_option("--steps", arguments->lives.steps, "events in a life")
+  command->add_option("--steps", arguments->lives.steps, "events in a simulation")
       ->check(CLI::Range(1, 100'000))
       ->needs(seed);
   add_part(*command, "--only-steps", arguments->only_steps, "steps")->needs(kind)->excludes(many);

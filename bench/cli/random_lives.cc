@@ -39,24 +39,26 @@ class Lives {
   Lives(const char* kind, const char* about, conform::LifeKind run)
       : kind_(kind), about_(about), run_(std::move(run)) {}
 
-  /// Simulates and counts. The report is printed if `prints`. False: an invariant is broken. Error: there is no such
-  /// part.
-  Result<bool> add(const conform::LifeOptions& options, const std::string& name, bool prints) {
+  /// Simulates and counts. The report is printed if `prints` or if an invariant is broken. The first that breaks one
+  /// sets `broken`, and its smallest part is printed too. Error: there is no such part.
+  Result<void> add(const conform::LifeOptions& options, const std::string& name, bool prints,
+                   std::atomic<bool>& broken) {
     const conform::LifeReport life = run_(options);
-    if (auto fine = check_part("--only-nodes", options.only_nodes, life.nodes, "nodes"); !fine)
-      return tl::unexpected(fine.error());
-    const bool held = life.problems.empty(), shrinks = !held && !options.only_steps && !options.only_nodes;
+    if (auto fine = check_part("--only-nodes", options.only_nodes, life.nodes, "nodes"); !fine) return fine;
+    const bool held = life.problems.empty();
     std::string text;
     if (!held || prints) text = fmt::format("{}, {}\n", name, about_);
     if (prints)
       for (const std::string& event : life.events) text += fmt::format("    {}\n", event);
-    if (!held || prints)
-      for (const std::string& problem : life.problems) text += fmt::format("  broken: {}\n", problem);
-    if (shrinks) text += to_text(conform::smallest_life(run_, options, life), kind_, life);
-    const std::lock_guard lock(mutex_);
-    count(life);
-    cli::print("{}", text);
-    return held;
+    for (const std::string& problem : life.problems) text += fmt::format("  broken: {}\n", problem);
+    {
+      const std::lock_guard lock(mutex_);
+      count(life);
+      cli::print("{}", text);
+    }
+    const bool first = !held && !broken.exchange(true), whole = !options.only_steps && !options.only_nodes;
+    if (first && whole) cli::print("{}", to_text(conform::smallest_life(run_, options, life), kind_, life));
+    return {};
   }
   void print() const {
     cli::print(
@@ -108,6 +110,7 @@ int run_lives(const RandomLives& lives) {
     if (lives.kind.empty() || lives.kind == kind->kind()) kinds.push_back(kind);
   std::atomic<bool> broken{false};
   const run::InterruptGuard guard;  // an interrupted night still has totals
+  run::take_time_to_stop();         // one simulation, or one part of it
   const auto one = [&](std::size_t number) -> Result<void> {
     if (broken) return {};
     const conform::LifeOptions options{.seed = lives.first + number,
@@ -118,11 +121,8 @@ int run_lives(const RandomLives& lives) {
                                        .sources = lives.sources};
     const std::string name =
         fmt::format("seed {}, steps {}{}", options.seed, lives.steps, told_options(lives.decisions));
-    for (Lives* kind : kinds) {
-      const auto held = kind->add(options, name, lives.count == 1);
-      if (!held) return tl::unexpected(held.error());
-      if (!*held) broken = true;
-    }
+    for (Lives* kind : kinds)
+      if (auto fine = kind->add(options, name, lives.count == 1, broken); !fine) return fine;
     return {};
   };
   const auto done = compare::run_all(lives.count, static_cast<std::size_t>(lives.threads), "lives", false, one);

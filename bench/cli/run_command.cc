@@ -78,6 +78,10 @@ int run_peers(const RunArguments& arguments) {
                                                  {"--strategy", !arguments.chosen.strategy.empty()},
                                                  {"--queue", !arguments.chosen.queue.empty()},
                                                  {"--label", arguments.chosen.label != "full"},
+                                                 {"--seed", arguments.chosen.seed.has_value()},
+                                                 {"--order", !arguments.chosen.commits.empty()},
+                                                 {"--warm-up", arguments.study.warm_ups.has_value()},
+                                                 {"--slowdown", !arguments.slowdown.empty()},
                                                  {"--workers", arguments.workers.has_value()},
                                                  {"--repeat or --vary", arguments.study.many()},
                                                  {"--results", !arguments.study.results.empty()},
@@ -98,13 +102,18 @@ int run_peers(const RunArguments& arguments) {
                            "leave it out, or run one of the workloads"},
                           2);
   if (auto fine = outputs_of(arguments, sim::workload_files()).check(); !fine) return report_error(fine.error(), 2);
+  const auto level = log_level("berth run", arguments.log);
+  if (!level) return report_error(level.error(), 2);
   run::RunOptions options;
   options.quiet = arguments.quiet;
+  EvaluationLog evaluation_log(arguments.log.json, false, nullptr);
+  if (*level && **level <= base::LogLevel::info) options.extra_listener = &evaluation_log;
   const run::InterruptGuard guard;
   const auto cases = run::run_peers(options);
   run::stopped();
   if (!cases) return report_error(cases.error(), 2);
   print("{}", run::to_table(*cases));
+  if (run::interrupted()) fmt::print(stderr, "berth: interrupted; workloads after these did not run\n");
   if (const int code = Outputs::write(arguments.json, json::to_text(run::to_json(*cases), 2) + "\n"); code != 0)
     return code;
   return run::interrupted() ? run::kInterrupted : 0;

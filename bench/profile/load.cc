@@ -98,6 +98,11 @@ Result<Load> run_load(const sim::Workload& workload, const LoadOptions& options)
   if (workload.life)
     return tl::unexpected(InputError{workload.path, "life", "a life has its own times, which no other rate would keep",
                                      "take a workload without a life"});
+  for (const sim::JobKindSpec& kind : workload.jobs.kinds)
+    if (kind.jobs > 0 || kind.from_s > 0)
+      return tl::unexpected(InputError{workload.path, std::to_string(kind.line),
+                                       "the kind '" + kind.name + "' has a number or a start of its own",
+                                       "take a workload whose kinds have a 'weight' only"});
   Load out;
   out.options = options;
   const auto start = Steady::now();

@@ -20,7 +20,9 @@ namespace {
 std::uint64_t expected_evaluations(const sim::Workload& w) {
   if (w.cluster.source == sim::Source::nomad_grid)
     return static_cast<std::uint64_t>((w.grid.last_cell - w.grid.first_cell + 1) * w.grid.repetitions);
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, w.jobs.count));
+  std::int64_t jobs = std::max<std::int64_t>(0, w.jobs.count);
+  for (const sim::JobKindSpec& kind : w.jobs.kinds) jobs += kind.jobs;
+  return static_cast<std::uint64_t>(jobs);
 }
 
 /// Share of detailed evaluations: larger if there are few, but limited so that marks do not distort times.

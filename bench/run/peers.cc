@@ -43,7 +43,10 @@ Result<std::vector<PeerCase>> run_peers(const RunOptions& options) {
       if (interrupted()) return out;
       const auto result = run_workload(*workload, options);
       if (!result) return tl::unexpected(result.error());
-      if (result->partial) return out;
+      if (interrupted()) return out;
+      if (!result->unsupported_reasons.empty() || result->parallel.lost > 0)
+        return tl::unexpected(InputError{workload->path, label, "some evaluations were not processed",
+                                         "run `berth run " + workload->name + " --label " + label + "`"});
       out.push_back({workload->name, label, result->nodes, result->asked, result->placed, result->work.preempted_allocs,
                      *workload->peer, workload->peer->is_rate ? result->placements_per_second() : result->busy_s});
     }

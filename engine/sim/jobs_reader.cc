@@ -126,12 +126,11 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   check_name(in, "driver", out.driver);
   out.weight = in.number("weight", 1, 0, 1e9);
   out.jobs = in.integer("jobs", 0, 1, kMaxJobs);
-  if (out.jobs > 0 && in.has("weight")) in.fail("weight", "'weight' beside 'jobs'", "keep one");
+  if (out.jobs > 0 && in.has("weight")) in.fail("weight", "has both 'weight' and 'jobs'", "keep one");
   if (out.jobs > 0) out.weight = 0;
   out.from_s = in.number("from_s", 0, 0, 1e9);
   for (const char* key : {"jobs", "from_s"})
-    if (lives && in.has(key))
-      in.fail(key, fmt::format("'{}' beside a [life]", key), "use 'rate', or 'named' and 'at_s'");
+    if (lives && in.has(key)) in.fail(key, fmt::format("'{}' with a [life]", key), "use 'rate', or 'named' and 'at_s'");
   out.templates = in.integer("templates", out.templates, 1, 1'000'000);
   out.priority = in.quantity("priority", out.priority, 1, 100);
   out.count = in.quantity("count", out.count, 0, 1'000'000);

@@ -159,14 +159,16 @@ std::optional<PeerFigure> read_peer(TomlReader& reader, const toml::table* table
   out.note = in.text("note", "");
   out.value = in.number("value", 0, 1e-9, 1e12);
   out.is_rate = in.choice("unit", false, {{"s", false}, {"placements/s", true}});
-  for (const char* key : {"system", "source", "value"})
+  for (const char* key : {"system", "source"})
     if (!in.has(key)) in.fail("", fmt::format("[peer] has no '{}'", key), "bench/macro/README.md lists its keys");
   in.finish();
-  return out;
+  return in.has("value") ? std::optional(std::move(out)) : std::nullopt;
 }
 
 /// Reports settings that contradict each other.
 void check_together(TomlSection& in, const Workload& out) {
+  if (out.peer && (out.limits.placements > 0 || out.limits.seconds > 0))
+    in.fail("limits", "[limits] next to [peer]", "remove one: a published value is of a whole run");
   const bool grid_cluster = out.cluster.source == Source::nomad_grid, grid_jobs = out.jobs.source == Source::nomad_grid;
   if (grid_cluster != grid_jobs)
     in.fail(grid_cluster ? "cluster" : "jobs", "nomad-grid is a cluster together with its jobs",

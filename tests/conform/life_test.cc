@@ -154,6 +154,10 @@ TEST(Lives, StepsThatAreLeftDrawTheSame) {
     options.only_steps = steps_of(options);
     EXPECT_EQ(run_life(options).events, whole);
     EXPECT_EQ(run_cluster_life(options).events, of_cluster);
+    LifeOptions nodes = {.seed = seed, .only_nodes = std::vector<int>{0, 1}};
+    const std::vector<std::string> of_nodes = run_life(nodes).events;
+    nodes.only_steps = steps_of(options);
+    EXPECT_EQ(run_life(nodes).events, of_nodes) << "nodes alone leave all steps";
     // Without the last step, all before it is the same.
     options.only_steps->pop_back();
     const std::vector<std::string> shorter = run_life(options).events;

@@ -66,20 +66,22 @@ def main():
         return 0
     build, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
     missed = 0
-    for source, (name, file, right, wrong) in zip(sources, PLANTS):
-        path = os.path.join(ROOT, file)
-        try:
-            with open(path, "w") as f:
-                f.write(source.replace(right, wrong))
-            make(build)
-            after, seconds = search(os.path.join(build, "berth"), seed)
-        finally:
-            with open(path, "w") as f:
-                f.write(source)
-        print(f"{name}: " + (f"found within {after} evaluations" if after else "NOT FOUND") + f", {seconds:.0f} s",
-              flush=True)
-        missed += not after
-    make(build)  # or the wrong program stays
+    try:
+        for source, (name, file, right, wrong) in zip(sources, PLANTS):
+            path = os.path.join(ROOT, file)
+            try:
+                with open(path, "w") as f:
+                    f.write(source.replace(right, wrong))
+                make(build)
+                after, seconds = search(os.path.join(build, "berth"), seed)
+            finally:
+                with open(path, "w") as f:
+                    f.write(source)
+            print(f"{name}: " + (f"found within {after} evaluations" if after else "NOT FOUND") + f", {seconds:.0f} s",
+                  flush=True)
+            missed += not after
+    finally:
+        make(build)  # or the wrong program stays
     return 1 if missed else 0
 
 

@@ -157,6 +157,16 @@ def test_arrow(tmp_path):
     assert node == view.nodes["cpu_used_mhz"].ctypes.data, "numbers are not copied"
 
 
+def test_arrow_of_few_jobs():
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    assert cluster_of(4).view().allocs.arrow()["job"].type.value_type == "string"  # without any job
+    columns = {"id": np.zeros(4, dtype="V16"), "job": np.array([0, 1, -1, 2], dtype=np.int32)}
+    table = berth.Table(columns, [], {}, [("default", "web"), ("team", "web"), ("team", "api")]).arrow()
+    assert table["job"].to_pylist() == ["web", "web", None, "api"]
+    assert list(table.to_pandas()["job"].dropna()) == ["web", "web", "api"]
+
+
 def test_evaluations():
     pytest.importorskip("pyarrow")
     table = berth.evaluations("quickstart", label="smoke", seed=1)
@@ -182,6 +192,8 @@ def test_events():
 @pytest.mark.parametrize("text, ns", [("20ns", 20), ("161.681µs", 161681), ("1.5ms", 1_500_000), ("1m2.5s", 62_500_000_000)])
 def test_durations_of_the_log(text, ns):
     assert _nanoseconds(text) == ns
+    with pytest.raises(berth.Error, match="is no duration"):
+        _nanoseconds(text + "x")
 
 
 # ---------------------------------------------------------------- strategies

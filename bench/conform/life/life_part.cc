@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "run/interrupt.h"
+
 namespace berth::conform {
 
 namespace {
@@ -18,10 +20,10 @@ std::vector<int> numbers(std::size_t count) {
   return out;
 }
 
-/// Leaves out what `breaks()` does not need, but keeps one element.
-void leave_out(std::vector<int>& kept, const std::function<bool()>& breaks) {
+/// Leaves out what `breaks()` does not need, but keeps one element. Ends early if `ended()`.
+void leave_out(std::vector<int>& kept, const std::function<bool()>& breaks, const std::function<bool()>& ended) {
   for (std::size_t size = (kept.size() + 1) / 2; size > 0; size /= 2)
-    for (std::size_t at = 0; at < kept.size();) {
+    for (std::size_t at = 0; at < kept.size() && !ended();) {
       const std::size_t count = std::min(size, kept.size() - at);
       const std::vector<int> before = kept;
       const auto first = kept.begin() + static_cast<std::ptrdiff_t>(at);
@@ -50,8 +52,8 @@ SmallestLife smallest_life(const LifeKind& run, const LifeOptions& options, cons
   SmallestLife out{options, whole};
   std::vector<int>& steps = out.options.only_steps.emplace(numbers(whole.steps));
   std::vector<int>& nodes = out.options.only_nodes.emplace(numbers(whole.nodes));
+  const auto ended = [&] { return out.tried == kTriedMost || run::interrupted(); };
   const auto breaks = [&] {
-    if (out.tried == kTriedMost) return false;
     ++out.tried;
     LifeReport report = run(out.options);
     if (report.problems.empty()) return false;
@@ -60,8 +62,8 @@ SmallestLife smallest_life(const LifeKind& run, const LifeOptions& options, cons
   };
   for (std::size_t before = 0; before != steps.size() + nodes.size();) {  // fewer nodes may need fewer steps
     before = steps.size() + nodes.size();
-    leave_out(steps, breaks);
-    leave_out(nodes, breaks);
+    leave_out(steps, breaks, ended);
+    leave_out(nodes, breaks, ended);
   }
   return out;
 }
@@ -70,7 +72,7 @@ std::string to_text(const SmallestLife& smallest, std::string_view kind, const L
   const auto& [options, report, tried] = smallest;
   std::string out = fmt::format(
       "the smallest part found that breaks one has {} of {} steps and {} of {} nodes ({} parts tried)\n"
-      "  again: --seed {} --kind {} --steps {} --only-steps {} --only-nodes {}",
+      "  again: berth conform --seed {} --kind {} --steps {} --only-steps {} --only-nodes {}",
       options.only_steps->size(), whole.steps, options.only_nodes->size(), whole.nodes, tried, options.seed, kind,
       options.steps, fmt::join(*options.only_steps, ","), fmt::join(*options.only_nodes, ","));
   for (const auto& [name, value] : model::changed_options(options.decisions))

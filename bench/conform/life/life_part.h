@@ -36,11 +36,10 @@ class StepDraws {
   bool again_ = false;
 };
 
-/// Runs the simulation `make(options, draws)`. If some steps are left out, the whole simulation runs first, for their
-/// draws.
+/// Runs the simulation `make(options, draws)`. Of a part, the whole simulation runs first, for the draws of its steps.
 template <class Make>
 [[nodiscard]] auto run_or_part(const LifeOptions& options, const Make& make) {
-  if (!options.only_steps) return make(options, StepDraws()).run();
+  if (!options.only_steps && !options.only_nodes) return make(options, StepDraws()).run();
   LifeOptions all = options;
   all.only_steps.reset(), all.only_nodes.reset();
   auto whole = make(all, StepDraws());

@@ -63,7 +63,7 @@ def _call_logged(arguments: Sequence[str]) -> tuple[dict, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "result.json")
         done = subprocess.run(
-            [program(), *arguments, "--json", path], capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_environment())
+            [program(), *arguments, "--json", path], capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL, env=_environment())
         if done.returncode != 0 or not os.path.exists(path):
             lines = (done.stderr.strip() or done.stdout.strip()).split("\n")
             raise Error(next((line for line in lines if line), f"berth ended with {done.returncode}"))
@@ -126,6 +126,8 @@ _UNITS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 
 def _nanoseconds(text: str) -> int:
     """A duration as Go prints it: "161.681µs" is 161681, "1m2.5s" is 62500000000."""
+    if not re.fullmatch(r"([0-9.]+(ns|µs|ms|s|m|h))+", text):
+        raise Error(f"{text!r} is no duration")
     return round(sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"([0-9.]+)([a-zµ]+)", text)))
 
 

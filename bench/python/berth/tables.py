@@ -97,8 +97,11 @@ class Table:
                 ids = np.ascontiguousarray(values)
                 storage = pyarrow.FixedSizeBinaryArray.from_buffers(pyarrow.binary(16), len(self), [None, pyarrow.py_buffer(ids)])
                 return pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage)
-            if name == "job":
-                return pyarrow.DictionaryArray.from_arrays(pyarrow.array(values, mask=values < 0), [job for _, job in self.jobs])
+            if name == "job":  # one ID may be in several namespaces
+                ids = list(dict.fromkeys(job for _, job in self.jobs))
+                code_of = {job: code for code, job in enumerate(ids)}
+                codes = np.array([code_of[job] for _, job in self.jobs] + [-1], dtype=np.int32)[values]
+                return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=codes < 0), pyarrow.array(ids, pyarrow.string()))
             words = self._texts.get(name, self._words if name in WORDS else None)
             if words is None:
                 return pyarrow.array(values)
