@@ -373,8 +373,7 @@ class Sequence(World):
             planner = self.pick("apply", "apply", "apply", "apply", "partial", "partial", "nosubmit", "reject")
             yield self.decide(f"sequence/{self.seed}/{step}", evaluation, planner)
 
-# --- the one thing that differs
-# ----------------------------------------------------------------------------------------
+# --- the one thing that differs ---
 
 def add(key, *choices):
     def change(s, job, group, task):

@@ -9,8 +9,7 @@ from values import device_rule, divide, pow10
 INT64_MAX = 2**63 - 1
 
 
-# --- facts about allocations
-# -------------------------------------------------------------------------------------------
+# --- facts about allocations ---
 
 def client_terminal(a):
     return a.get("ClientStatus") in ("complete", "failed", "lost")
@@ -24,8 +23,7 @@ def terminal(a):
     return client_terminal(a) or server_terminal(a)
 
 
-# --- flatten
-# -----------------------------------------------------------------------------------------------------------
+# --- flatten ---
 
 class Amounts:
     def __init__(self, cpu=0, cores=(), memory=0, disk=0):
@@ -94,8 +92,7 @@ def flatten_networks(resources):
     return list(merged.values())
 
 
-# --- node
-# --------------------------------------------------------------------------------------------------------------
+# --- node ---
 
 def topology(node):
     """Cores of the node: list of (ID, disabled, speed), and the override of the total."""
@@ -167,8 +164,7 @@ def fit_score(node, use, algorithm):
     return s / 18.0
 
 
-# --- ports
-# -------------------------------------------------------------------------------------------------------------
+# --- ports ---
 
 def parse_ports(text):
     """R-MODEL-472: list of ports, None if the text is invalid."""
@@ -357,8 +353,7 @@ class PortIndex:
         return None, error
 
 
-# --- devices
-# -----------------------------------------------------------------------------------------------------------
+# --- devices ---
 
 def device_key(d):
     return (d.get("Vendor") or "", d.get("Type") or "", d.get("Name") or "")

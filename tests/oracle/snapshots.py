@@ -631,8 +631,7 @@ def differ_in_network(s, job):
             {"Label": "one", "Value": 0, "To": 0, "HostNetwork": s.pick("default", "public")}]}]
 
 
-# --- the one thing that differs between two jobs
-# -----------------------------------------------------------------------
+# --- the one thing that differs between two jobs ---
 
 def one_of(*names):
     def change(s, job, group, task):

@@ -110,8 +110,7 @@ def divide(a, b):
     return a / b
 
 
-# --- shuffle
-# -----------------------------------------------------------------------------------------------------------
+# --- shuffle ---
 
 class GoRand:
     """R-FEAS-205: the seeded version-1 generator."""
@@ -170,8 +169,7 @@ def shuffled(items, eval_id, index):
     return items
 
 
-# --- text to number
-# ----------------------------------------------------------------------------------------------------
+# --- text to number ---
 
 def parse_int(text):
     """R-FEAS-612."""
@@ -222,8 +220,7 @@ def parse_bool(text):
     return None
 
 
-# --- versions
-# ----------------------------------------------------------------------------------------------------------
+# --- versions ---
 
 ID_CHARS = "0-9A-Za-z~-"
 LENIENT = re.compile(
@@ -354,8 +351,7 @@ def version_match(left, right, semver):
     return v is not None and constraints is not None and all(satisfies(v, op, c, semver) for op, c in constraints)
 
 
-# --- operands
-# ----------------------------------------------------------------------------------------------------------
+# --- operands ---
 
 @lru_cache(maxsize=None)
 def compile_regexp(text):
@@ -447,8 +443,7 @@ def rule_text(rule):
     return " ".join((rule.get("LTarget") or "", rule.get("Operand") or "", rule.get("RTarget") or ""))
 
 
-# --- device attributes
-# -------------------------------------------------------------------------------------------------
+# --- device attributes ---
 
 UNITS = {}
 for _i, _p in enumerate("KMGTPE", 1):
