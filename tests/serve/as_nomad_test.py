@@ -61,7 +61,7 @@ class AsNomadTest(unittest.TestCase):
         self.environment = dict(os.environ, BERTH=BERTH, PATH=f"{self.folder}:{os.environ['PATH']}")
         for name in ("BERTH_SERVE_OPTIONS", "BERTH_NOMAD_CLI"):
             self.environment.pop(name, None)
-        self.port = free_port()
+        self.port, self.token = free_port(), ""
 
     def write(self, name, text):
         path = os.path.join(self.folder, name)
@@ -87,7 +87,8 @@ class AsNomadTest(unittest.TestCase):
         self.fail("does not answer within 10 s")
 
     def get(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers={"X-Nomad-Token": self.token})
+        with urllib.request.urlopen(request, timeout=5) as answer:
             return json.load(answer)
 
     def refusal(self, *arguments):
@@ -139,6 +140,19 @@ class AsNomadTest(unittest.TestCase):
         self.start("-config", self.write("a.json", json.dumps(config)), "-dev", BERTH_SERVE_OPTIONS="--log-level warn")
         (node,) = self.get("/v1/nodes")
         self.assertEqual((node["Name"], node["NodeClass"]), ("devel", ""))
+
+    def test_options_of_the_environment_win(self):
+        config = {"name": "devel", "datacenter": "lab", "acl": {"enabled": True}, "ports": {"http": 1},
+                  "client": {"node_class": "small", "meta": {"rack": "r9"}}}
+        options = f"--listen=127.0.0.1:{self.port} --node-class gpu --datacenter=far --node-meta owner=me --acl"
+        self.start("-config", self.write("a.json", json.dumps(config)), "-dev", BERTH_SERVE_OPTIONS=options)
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1/acl/bootstrap", method="POST")
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            self.token = json.load(answer)["SecretID"]
+        (stub,) = self.get("/v1/nodes")
+        node = self.get(f"/v1/node/{stub['ID']}")
+        self.assertEqual((node["Name"], node["NodeClass"], node["Datacenter"]), ("devel", "gpu", "far"))
+        self.assertEqual((node["Meta"]["rack"], node["Meta"]["owner"]), ("r9", "me"))
 
     def test_version(self):
         done = subprocess.run(["nomad", "version"], env=self.environment, capture_output=True, text=True, timeout=20, check=True)
