@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <thread>
 
+#include "http/transport/server.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
 #include "serve/start.h"
@@ -374,6 +376,32 @@ TEST_F(ServerTest, CompletesStreamsWhenItEnds) {
   while (client.any(text)) {
   }
   EXPECT_EQ(text, "{}\n0\r\n\r\n");
+}
+
+TEST_F(ServerTest, SendsNothingAfterTheEndOfAStream) {
+  auto server = transport::Server::listen("127.0.0.1:0", {});
+  ASSERT_TRUE(server);
+  std::promise<std::shared_ptr<transport::Exchange>> asked;
+  (*server)->start([&](std::shared_ptr<transport::Exchange> exchange) { asked.set_value(std::move(exchange)); },
+                   nullptr);
+  Client client((*server)->address());
+  client.ask("GET", "/");
+  const auto exchange = asked.get_future().get();
+  exchange->begin({200, "text/plain", {}, false});
+  exchange->write(
+      std::string(16 << 20, 'a'));  // more than sockets hold, so that the stream is not yet sent when it ends
+  EXPECT_EQ(client.head().status, 200);
+  std::thread stops([&] { (*server)->stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  exchange->write("late");
+  exchange->finish();
+  std::string text;
+  while (client.any(text)) {
+  }
+  stops.join();
+  EXPECT_EQ(text.find("late"), std::string::npos);
+  EXPECT_LT(text.find("\r\n0\r\n\r\n"), text.size());
+  EXPECT_EQ(text.find("\r\n0\r\n\r\n") + 7, text.size());
 }
 
 TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {

@@ -361,6 +361,7 @@ void Connection::begin(const Head& head, std::function<void()> wants_more) {
 }
 
 void Connection::write(Piece piece) {
+  if (finished_) return;  // close_at_end() has finished the stream
   if (gzip_) {
     std::string packed = gzip_->pack(piece.bytes(), false);
     if (packed.empty() && exchange_) exchange_->sent(std::exchange(piece.raw, 0));  // it is in the compressor's buffer
@@ -381,6 +382,7 @@ void Connection::write(Piece piece) {
 }
 
 void Connection::finish() {
+  if (finished_) return;
   if (gzip_)
     if (std::string rest = gzip_->pack("", true); !rest.empty()) push(chunked_ ? chunk_of(rest) : std::move(rest));
   if (chunked_) push("0\r\n\r\n");

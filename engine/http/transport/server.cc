@@ -143,7 +143,7 @@ class AsioServer final : public Server, public Owner {
   asio::io_context io_{1};
   tcp::acceptor acceptor_;
   asio::steady_timer retry_;
-  bool ending_ = false;  // on the thread
+  bool ending_ = false;  // only on the I/O thread
   std::thread thread_;
 };
 
