@@ -122,7 +122,8 @@ void AgentObserver::alloc_changed(const living::AllocChange& what) {
 void AgentObserver::node_changed(const living::NodeChange& what) {
   if (!simulation_) return;
   const auto line = living::log_line(simulation_->state(), simulation_->now(), what);
-  if (line && line->level == LogLevel::warn) simulation_->telemetry().count("nomad.nomad.heartbeat.invalidate");
+  if (line && living::missed_heartbeat(simulation_->state().nodes.status(what.row)))
+    simulation_->telemetry().count("nomad.nomad.heartbeat.invalidate");
   log(line);
 }
 

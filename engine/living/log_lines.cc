@@ -5,6 +5,10 @@ namespace berth::living {
 using base::LogLevel;
 using base::LogLine;
 
+bool missed_heartbeat(tables::NodeStatus status) {
+  return status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected;
+}
+
 std::optional<LogLine> log_line(const tables::Snapshot& state, std::int64_t now_ns, const AllocChange& change) {
   if (change.removed) return std::nullopt;
   const tables::AllocTable& allocs = state.allocs;
@@ -30,7 +34,7 @@ std::optional<LogLine> log_line(const tables::Snapshot& state, std::int64_t now_
   if (change.removed || change.is_new) return std::nullopt;
   const tables::NodeStatus status = state.nodes.status(change.row);
   if (status == change.status_before) return std::nullopt;
-  const bool missed = status == tables::NodeStatus::down || status == tables::NodeStatus::disconnected;
+  const bool missed = missed_heartbeat(status);
   return LogLine{missed ? LogLevel::warn : LogLevel::info,
                  now_ns,
                  "nomad.heartbeat",

@@ -9,6 +9,9 @@
 
 namespace berth::living {
 
+/// True if a node has this status because it missed its heartbeats.
+[[nodiscard]] bool missed_heartbeat(tables::NodeStatus status);
+
 /// Each line has the time `now_ns`. nullopt: the change is not worth a line. `state` is that after the change.
 [[nodiscard]] std::optional<base::LogLine> log_line(const tables::Snapshot& state, std::int64_t now_ns,
                                                     const AllocChange& change);

@@ -245,6 +245,8 @@ TEST_F(AccessTest, RefusalsReadAsNomads) {  // R-STORE-75 to 90, 106 to 118
       {"PUT", "/v1/acl/token", R"({"Type": "management", "ExpirationTTL": "5s"})", 400,
        "token 0 invalid: " + one + "expiration time cannot be less than 1m0s in the future (was 5s)" + end},
       {"PUT", "/v1/acl/token", R"({"Type": "client", "Roles": [{"Name": "r"}]})", 400, "cannot find role r"},
+      {"PUT", "/v1/acl/token", R"({"Type": "client", "Roles": "r"})", 400,
+       "json: cannot unmarshal string into Go struct field ACLToken.Roles of type []*structs.ACLTokenRoleLink"},
       {"GET", "/v1/acl/token/11111111-2222-4333-8444-555555555555", "", 404, "ACL token not found"},
       {"GET", "/v1/acl/token/abc", "", 500, "acl token lookup failed: index error: UUID must be 36 characters"},
       {"DELETE", "/v1/acl/token/11111111-2222-4333-8444-555555555555", "", 400,

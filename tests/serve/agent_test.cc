@@ -433,6 +433,10 @@ TEST_F(AgentTest, EditsNamespacesAndPools) {  // R-STORE-500 to 512
             "^[a-zA-Z0-9-]{1,128}$\n\t* invalid vault configuration: Multi-Cluster Vault is unlicensed.\n\n");
   EXPECT_EQ(told(client_->put("/v1/namespace", R"({"Name": "q", "Quota": "x"})")),
             "500 namespace \"q\" using non-existent quota \"x\"");
+  EXPECT_EQ(told(client_->put("/v1/namespace", R"({"Name": "q", "Meta": {"a": 1}})")),
+            "400 json: cannot unmarshal number into Go struct field Namespace.Meta of type string");
+  EXPECT_EQ(told(client_->put("/v1/node/pools", R"({"Name": "p", "Meta": {"a": true}})")),
+            "400 json: cannot unmarshal bool into Go struct field NodePool.Meta of type string");
   const auto remove = [&](const std::string& path) {
     client_->ask("DELETE", path);
     return told(client_->receive());

@@ -242,11 +242,17 @@ TEST_F(WritesTest, SignalsOfProgramsAreThoseOfTheirNode) {
   std::string docker = job_text("prog", 1, 10);
   docker.replace(docker.find("mock_driver"), 11, "docker");
   done("PUT", "/v1/jobs", R"({"Job": )" + docker + "}");
-  const std::string target = "/v1/client/allocation/" + running("prog", 1).at(0)["ID"].as_string() + "/signal";
+  const std::string alloc = running("prog", 1).at(0)["ID"].as_string();
+  const std::string target = "/v1/client/allocation/" + alloc + "/signal";
   const Answer answer = ask("PUT", target, R"({"Signal": "NONSENSE"})");
   EXPECT_EQ(answer.status, 500);
   EXPECT_EQ(answer.body, "invalid signal \"NONSENSE\"");
   done("PUT", target, R"({"Signal": "SIGUSR1", "Task": "main"})");
+  done("PUT", "/v1/allocation/" + alloc + "/stop");
+  for (int i = 0; i < 500 && get("/v1/allocation/" + alloc)["ClientStatus"].as_string() != "complete"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(ask("PUT", target, R"({"Signal": "NONSENSE"})").body,
+            "1 error occurred:\n\t* Failed to signal task: main, err: Task not running\n\n");
 }
 
 TEST_F(WritesTest, RunningAllocationsRegisterTheirServices) {  // R-API-249

@@ -94,12 +94,7 @@ std::optional<GivenToken> given_token(const Request& request, Reply& reply) {
       return reply.fail(400, "parsing time " + base::go_quote(*expires) + ": it is no RFC 3339 time"), std::nullopt;
     if (!time->is_zero() && *expires != "0001-01-01T00:00:00Z") out.token.expires = time->ns;
   }
-  const json::Value& roles = body_member(*body, "Roles");
-  if (!roles.is_null() && !roles.is_array())
-    return reply.fail(400,
-                      "json: cannot unmarshal into Go struct field ACLToken.Roles of type []*api.ACLTokenRoleLink"),
-           std::nullopt;
-  for (const json::Value& link : roles.items()) {
+  for (const json::Value& link : body_member(*body, "Roles").items()) {
     const std::string& id = body_member(link, "ID").as_string();
     out.roles.push_back(id.empty() ? body_member(link, "Name").as_string() : id);
   }

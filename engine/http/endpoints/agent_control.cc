@@ -170,7 +170,7 @@ void export_monitor(Simulation&, const Request& request, Reply& reply) {  // R-S
   reply.fail(501, "not available: the log of this server is not kept; use `nomad monitor`");
 }
 
-/// Profiles are empty, because the server is no Go process. Allowed with access control only, as without debugging.
+/// Profiles are empty, because the server is no Go process. Without ACLs: 403, like an agent without enable_debug.
 void profile(Simulation& simulation, const Request& request, Reply& reply) {  // R-STORE-317
   constexpr std::string_view kNames[] = {"profile", "trace", "heap",  "goroutine",
                                          "allocs",  "block", "mutex", "threadcreate"};

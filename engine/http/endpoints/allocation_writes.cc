@@ -48,12 +48,14 @@ bool has_program(const model::Allocation& alloc, const std::string& task) {
          });
 }
 
-/// True if the signal can be sent, by the attribute of the allocation's node. Without the attribute: any signal.
+/// True if the signal can be sent, by the attribute of the allocation's node. Without the attribute: any signal. True
+/// if the allocation does not run, because that is the client's first check.
 bool can_send(Simulation& simulation, tables::AllocRow row, const std::string& task, const std::string& signal) {
+  if (signal.empty() || simulation.state().allocs.client[row] != tables::Client::running) return true;
   const model::Allocation alloc = simulation.log().stored_alloc(row);
   const model::Node node = *simulation.log().node(alloc.node_id);
   const auto signals = node.attributes.find("os.signals");
-  return signal.empty() || signals == node.attributes.end() || !has_program(alloc, task) ||
+  return signals == node.attributes.end() || !has_program(alloc, task) ||
          ("," + signals->second + ",").find("," + signal + ",") != std::string::npos;
 }
 

@@ -121,18 +121,11 @@ std::optional<std::int64_t> identity_ttl(const json::Value& value, Reply& reply)
 }
 
 /// Metadata of a body: texts by key; nullopt: the reply contains the error.
-std::optional<std::map<std::string, std::string>> meta_of(const Expected& expected, Reply& reply) {
+std::optional<std::map<std::string, std::string>> meta_of(const Expected& expected) {
   const auto given = expected.object("Meta");
   if (!given) return std::nullopt;
   std::map<std::string, std::string> out;
-  for (const json::Member& member : given->members()) {
-    if (!member.value.is_string() && !member.value.is_null()) {
-      reply.fail(400, "json: cannot unmarshal " + std::string(member.value.is_bool() ? "bool" : "number") +
-                          " into Go struct field " + std::string(expected.type) + ".Meta of type string");
-      return std::nullopt;
-    }
-    out[member.key] = member.value.as_string();
-  }
+  for (const json::Member& member : given->members()) out[member.key] = member.value.as_string();
   return out;
 }
 
@@ -141,7 +134,7 @@ void write_pool(Simulation& simulation, const Request& request, Reply& reply) { 
   if (!body) return;
   const Expected expected{*body, "NodePool", reply};
   const auto name = expected.text("Name"), description = expected.text("Description");
-  const auto meta = name && description ? meta_of(expected, reply) : std::nullopt;
+  const auto meta = name && description ? meta_of(expected) : std::nullopt;
   if (!meta) return;
   const auto ttl = identity_ttl(body_member(*body, "NodeIdentityTTL"), reply);
   if (!ttl) return;
@@ -305,7 +298,7 @@ void write_namespace(Simulation& simulation, const Request& request, Reply& repl
   const Expected expected{*body, "Namespace", reply};
   const auto name = expected.text("Name"), description = expected.text("Description"), quota = expected.text("Quota");
   if (!name || !description || !quota) return;
-  const auto meta = meta_of(expected, reply);
+  const auto meta = meta_of(expected);
   auto capabilities = meta ? capabilities_of(expected, reply) : std::optional<json::Value>();
   if (!capabilities) return;
   if (!request.captures.empty() && request.captures[0] != *name)
