@@ -575,7 +575,7 @@ struct ExportCollector::Tables {
           Missing{state.allocs.empty()
                       ? "has no allocations, although its jobs have " + std::to_string(running) + " that run"
                       : "lacks " + std::to_string(running) + " allocations that run by the summaries of their jobs",
-                  remedy};
+                  remedy + "; if they do not run, the summaries are wrong: nomad system reconcile summaries"};
     if (!state.allocs.empty()) return name_idle_jobs(state, live, deployed, out);
     const bool ran = std::any_of(state.nodes.begin(), state.nodes.end(),
                                  [](const model::Node& node) { return node.last_alloc_update_index > 0; });

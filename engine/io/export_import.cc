@@ -163,10 +163,12 @@ struct Importer::State {
     const auto text = read_file(file);
     if (!text) return tl::unexpected(text.error());
     if (place == Place::beside_captures && !begins_like_json(*text)) return {};
+    std::size_t documents = 0;
     return each_json_document(*text, file, [&](const JsonElement& document, std::size_t begin) -> Result<void> {
       auto done = is_export(document)         ? add_export(document, file, source)
                   : is_cluster_file(document) ? add_cluster(document, file, source)
                                               : collector_.add(to_value(document), file, place != Place::named);
+      if (done && ++documents > 1 && whole_) done = among_others(file);
       if (!done) return tl::unexpected(with_line(done.error(), *text, begin));
       return {};
     });
@@ -179,10 +181,13 @@ struct Importer::State {
 
   Result<void> add_cluster(const JsonElement& document, const std::string& file, const std::string& source) {
     if (auto done = whole_cluster(source); !done) return done;
-    if (!single_)
-      return tl::unexpected(InputError{file, "", "is a CLUSTER.json among other sources", "name the file by itself"});
+    if (!single_) return among_others(file);
     whole_ = read_cluster_file(document, file, warnings_);
     return {};
+  }
+
+  static Result<void> among_others(const std::string& file) {
+    return tl::unexpected(InputError{file, "", "is a CLUSTER.json among other sources", "name the file by itself"});
   }
 
   /// Refuses a second whole cluster: it would be another moment or another cluster.

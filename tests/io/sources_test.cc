@@ -213,7 +213,9 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
         std::pair{text(kFirstAllocsPath), "has no nodes; fetch each: curl $NOMAD_ADDR/v1/node/ID"},
         std::pair{"[" + text("/v1/job/web") + "]", "has no nodes"},
         std::pair{"[" + node + "," + job + "]" + json::to_text(jobless),
-                  "lacks 3 allocations that run by the summaries of their jobs"}}) {
+                  "lacks 3 allocations that run by the summaries of their jobs"},
+        std::pair{"{\"" + std::string(kFirstPath) + "\":" + node + ",\"/v1/allocations\":[]}" + job,
+                  "the summaries are wrong: nomad system reconcile summaries"}}) {
     const std::string path = file("part.json", document), line = refusal(import_cluster(path));
     EXPECT_NE(line.find(problem), line.npos) << line;
     EXPECT_TRUE(import_cluster(path, {.allow_partial = true}));
