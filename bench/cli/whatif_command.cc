@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "cli/step_options.h"
+#include "run/interrupt.h"
 #include "run/progress.h"
 #include "whatif/text.h"
 
@@ -41,6 +42,7 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
   print_warnings(start->warnings);
   print_notes(start->notes);
 
+  const run::InterruptGuard guard;  // finished steps are of use without the others
   whatif::WhatIf cluster(std::move(*start), *settings);
   std::string text = fmt::format("{}: {}\n", arguments.cluster, whatif::to_text(cluster.packing()));
   json::Value document = json::Value::object();
@@ -49,7 +51,8 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
   json::Value& reports = document.set("steps", json::Value::array());
   bool no_place = false;
   run::Progress progress("steps", steps->size(), false);
-  for (std::size_t at = 0; at < steps->size(); ++at) {
+  std::size_t at = 0;
+  for (; at < steps->size(); ++at) {
     const whatif::Step& step = (*steps)[at];
     progress.update(at, true);
     const auto report = cluster.take(step);
@@ -57,12 +60,20 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
       return report_error({"berth whatif", fmt::format("step {}", at + 1),
                            fmt::format("'{}': {}", base::shown(step.words), report.error()), ""},
                           2);
+    if (run::interrupted()) break;  // during this step
+    run::take_time_to_stop();
     for (const whatif::Waiting& one : report->waiting) no_place = no_place || !one.before;
     text += "\n" + whatif::to_text(*report, at + 1, arguments.verbose);
     reports.push(whatif::to_json(*report));
   }
+  run::stopped();
   progress.finish();
   print("{}", text);  // only now: a step that cannot be made leaves nothing written
+  if (at < steps->size()) {
+    fmt::print(stderr, "berth: interrupted; {} of {} steps are reported{}\n", at, steps->size(),
+               arguments.json.empty() ? "" : ", and none in " + arguments.json);
+    return run::kInterrupted;
+  }
   if (Outputs::write(arguments.json, json::to_text(document, 2) + "\n") != 0) return 1;
   return no_place ? kNoPlace : 0;
 }
@@ -83,7 +94,8 @@ void add_whatif(CLI::App& app, int& exit_code) {
   command->add_option("--json", arguments->json, "write the reports of all steps to this file")->type_name("FILE");
   command->footer(std::string(StepOptions::kFooter) +
                   "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a step that cannot be made, 3 an "
-                  "allocation that ran, or was added, is left without a node.");
+                  "allocation that ran, or was added, is left without a node, 4 interrupted: the finished steps are "
+                  "printed.");
   command->callback([arguments, options, &exit_code] { exit_code = run_whatif(*arguments, *options); });
 }
 

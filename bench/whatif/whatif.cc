@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "model/computed_class.h"
 #include "model/registration/node_canonical.h"
+#include "run/interrupt.h"
 #include "server/lane.h"
 #include "server/surroundings.h"
 #include "tables/export.h"
@@ -35,6 +36,20 @@ client::Outcome endless(const void* context, const client::TaskStart& start) {
   return out;
 }
 
+/// The node classes of exhausted nodes, the most frequent first, if there are several.
+std::string classes_of(const model::AllocMetric& metric) {
+  constexpr std::size_t kShown = 5;  // a cluster may have a class per node
+  std::vector<std::pair<std::int64_t, std::string>> classes;
+  for (const auto& [name, count] : metric.class_exhausted) classes.emplace_back(count, name);
+  if (classes.size() < 2) return "";
+  std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kShown, classes.size()); ++i)
+    out += fmt::format("{}{} {}", i == 0 ? "" : ", ", classes[i].first, classes[i].second);
+  if (classes.size() > kShown) out += fmt::format(" and {} more", classes.size() - kShown);
+  return fmt::format(" (exhausted by node class: {})", out);
+}
+
 /// Why nodes do not fit a group, the most frequent reason first.
 std::string reasons_of(const model::AllocMetric& metric) {
   std::vector<std::pair<std::int64_t, std::string>> parts;
@@ -47,10 +62,7 @@ std::string reasons_of(const model::AllocMetric& metric) {
   std::string out;
   for (const auto& [count, what] : parts)
     out += fmt::format("{}{} node{}: {}", out.empty() ? "" : "; ", count, count == 1 ? "" : "s", what);
-  std::string classes;
-  for (const auto& [name, count] : metric.class_exhausted)
-    classes += fmt::format("{}{} {}", classes.empty() ? "" : ", ", count, name);
-  return metric.class_exhausted.size() < 2 ? out : out + fmt::format(" (exhausted by node class: {})", classes);
+  return out + classes_of(metric);
 }
 
 living::Config config_of(living::Config config, const Settings& settings) {
@@ -327,7 +339,8 @@ Result<void, std::string> WhatIf::make(const Step& step, StepReport& report) {
   if (step.change == Change::lose) return {};
   if (auto done = apply(gone); !done) return done;
   for (const std::string& id : gone.node_ids) {
-    removed_[id] = machines_.at(id).name;
+    const std::string& name = machines_.at(id).name;
+    removed_[id] = name.empty() ? id : name;
     machines_.erase(id);
   }
   return {};
@@ -345,11 +358,11 @@ bool WhatIf::at_rest() const {
   return true;
 }
 
-/// Advances time until the cluster is at rest, or for the maximum length of a step.
+/// Advances time until the cluster is at rest, for the maximum length of a step, or until a signal.
 void WhatIf::settle() {
   const std::int64_t end = cluster_->now() + settings_.step_most_ns;
   settled_ = false;
-  while (cluster_->now() < end) {
+  while (cluster_->now() < end && !run::interrupted()) {
     cluster_->run_until(std::min(end, cluster_->now() + kLook));
     if (at_rest()) {
       settled_ = true;

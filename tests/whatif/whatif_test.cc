@@ -216,6 +216,30 @@ TEST_F(WhatIfTest, RefusesWhatIsNotThere) {
   EXPECT_NE(refusal(Change::submit, {"missing.json"}).find("missing.json"), std::string::npos);
 }
 
+TEST_F(WhatIfTest, ARemovedMachineWithoutANameKeepsItsId) {
+  serve::Start start = started();
+  std::set<std::string> ids;
+  for (model::Node& node : start.state.nodes) node.name.clear(), ids.insert(node.id);
+  cluster_ = std::make_unique<WhatIf>(std::move(start), Settings{});
+  take(Change::submit, {"whatif_web.json"});
+  const StepReport report = take(Change::remove, {"meta.rack=r1"});
+  EXPECT_EQ(moved(report), 10);
+  for (const Placement& one : report.placements) EXPECT_TRUE(ids.contains(one.from)) << one.from;
+}
+
+TEST_F(WhatIfTest, OfManyNodeClassesTheMostFrequentAreNamed) {
+  take(Change::submit, {"whatif_large.json"});
+  // Twelve nodes of each of four classes, two of each of five; two keep their class, "general".
+  for (int node = 1; node <= 58; ++node)
+    take(Change::edit, {"node-" + std::to_string(node), "class=" + (node <= 48 ? "large-" + std::to_string(node % 4)
+                                                                               : "z-" + std::to_string(node % 5))});
+  const StepReport report = take(Change::scale, {"large/big=61"});
+  ASSERT_EQ(report.waiting.size(), 1u);
+  EXPECT_EQ(report.waiting[0].reasons,
+            "60 nodes: cpu exhausted (exhausted by node class: 12 large-0, 12 large-1, 12 large-2, 12 large-3, "
+            "2 general and 5 more)");
+}
+
 TEST_F(WhatIfTest, TheLargestValueOfAKeyIsFound) {
   EXPECT_EQ(cluster_->largest("datacenter"), "datacenter=dc1");  // all three are equal: the first
   EXPECT_EQ(cluster_->largest("meta.row"), "");
