@@ -52,7 +52,7 @@ class Measuring final : public server::Listener {
   void settled(server::Lane& lane) override;
   void failed(const server::EvalRecord&, std::string_view why) override {
     // Placements that refused plans left out are counted at the end.
-    if (why != server::kPlansMaxReached) ++result_.unsupported_reasons[std::string(why)];
+    if (!why.ends_with(server::kPlansMaxReached)) ++result_.unsupported_reasons[std::string(why)];
   }
 
   // --- the run's own events ---

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/uuid.h"
 #include "broker/broker.h"
@@ -26,8 +27,8 @@ enum class Execution : std::uint8_t {
   free,     ///< workers take evaluations as they come and submit plans: Nomad's optimistic concurrency
 };
 
-/// Why an evaluation is nacked that has submitted Config::plans_max plans.
-inline constexpr const char* kPlansMaxReached = "refused again and again";
+/// End of the reason why an evaluation is nacked that has submitted Config::plans_max plans; their number precedes it.
+inline constexpr std::string_view kPlansMaxReached = " plans of this evaluation were refused in part";
 
 struct Config {
   model::Options options;

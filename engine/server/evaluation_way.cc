@@ -329,7 +329,7 @@ bool Server::take_decision(const broker::Delivery& delivery) {
 sched::Submission Server::submit(Lane& lane) {
   sched::Submission out;
   if (++lane.plans > config_.plans_max) {
-    out.error = kPlansMaxReached;
+    out.error = std::to_string(config_.plans_max) + std::string(kPlansMaxReached);
     return out;
   }
   if (listener_) listener_->decided(lane);

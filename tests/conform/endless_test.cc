@@ -39,7 +39,7 @@ TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-4
   clock.set(eval->wait_until.ns + base::kSecond);
   server.advance();
   ASSERT_TRUE(server.step());
-  EXPECT_EQ(server.lane().result.description, server::kPlansMaxReached);
+  EXPECT_EQ(server.lane().result.description, "25 plans of this evaluation were refused in part");
   EXPECT_EQ(server.stats().errors, 1U);
   ASSERT_EQ(refusals.told.size(), config.plans_max);
   for (const std::string& refusal : refusals.told) EXPECT_EQ(refusal, "client-3: cpu");  // as in the server's log

@@ -64,7 +64,7 @@ void LifeServer::evaluate_all() {
     if (std::exchange(errors, server_.stats().errors) != errors) {
       // R-CTRL-707: a plan of a system job made before its deployment's promotion; and plans that are always refused.
       const std::string& why = server_.lane().result.description;
-      if (why == "deployment promotion cannot be undone" || why == server::kPlansMaxReached)
+      if (why == "deployment promotion cannot be undone" || why.ends_with(server::kPlansMaxReached))
         watch_.tell("  given back: " + why);
       else
         watch_.problem("an evaluation ended with: " + why);
