@@ -2,6 +2,8 @@
 // compare whole registrations; here single rules are checked by hand.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/text.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
@@ -407,6 +409,14 @@ TEST(Cron, RefusesWhatIsNoSpecification) {
   for (const char* text : {"", "bad", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
                            "*/0 * * * *", "5-1 * * * *", "a * * * *", "* * * * * * * *", "1,,2 * * * *"})
     EXPECT_FALSE(parse_cron(text)) << text;
+}
+
+TEST(Cron, AnEmptyTzdirIsNone) {
+  const char* before = std::getenv("TZDIR");
+  const std::string kept = before ? before : "";
+  setenv("TZDIR", "", 1);
+  EXPECT_TRUE(is_time_zone("Europe/Berlin"));
+  kept.empty() ? unsetenv("TZDIR") : setenv("TZDIR", kept.c_str(), 1);
 }
 
 TEST(Cron, ASpecWithoutAMatchMakesTheResultNone) {  // R-CTRL-1302

@@ -22,9 +22,9 @@ std::optional<TimeZone> TimeZone::load(const std::string& name) {
   // one spelling: a request could make up any number of "Europe//Berlin" and "./UTC".
   std::string key = std::filesystem::path(name).lexically_normal();
   const char* folder = std::getenv("TZDIR");
+  const std::filesystem::path zones(folder && *folder ? folder : "/usr/share/zoneinfo");  // as cctz
   std::error_code error;
-  if (!std::filesystem::is_regular_file(std::filesystem::path(folder ? folder : "/usr/share/zoneinfo") / key, error))
-    return std::nullopt;
+  if (!std::filesystem::is_regular_file(zones / key, error)) return std::nullopt;
   // Files under right/ count leap seconds, which cctz refuses and Unix time does not have.
   if (key.starts_with("right/")) key.erase(0, 6);
   cctz::time_zone zone;
