@@ -20,7 +20,8 @@ grep -q "^berth $version\$" "$work/version" || fail "berth --version does not sa
 berth() { (cd "$1" && shift && env -i PATH="$work/prefix/bin:/usr/bin:/bin" "$@"); }
 first_line() { berth "$1" "${@:2}" berth run --list | head -n 1; }
 mkdir -p "$work/away" "$work/data/workloads" "$work/checkout/bench/macro" "$work/checkout/below"
-[ "$(berth "$work/away" berth run --list | wc -l)" -eq $(($(find "$work/prefix/share/berth/workloads" -name '*.toml' | wc -l) + 1)) ] ||
+# nomad-others and peers are built in.
+[ "$(berth "$work/away" berth run --list | wc -l)" -eq $(($(find "$work/prefix/share/berth/workloads" -name '*.toml' | wc -l) + 2)) ] ||
   fail "berth run --list does not list the installed workloads"
 for place in data/workloads checkout/bench/macro; do
   sed "s/^description = .*/description = \"of ${place%%/*}\"/" "$work/prefix/share/berth/workloads/quickstart.toml" > "$work/$place/quickstart.toml"

@@ -169,6 +169,8 @@ lost = {"ID": "22222222-2222-4222-8222-222222222222", "Namespace": "default", "N
         "DesiredStatus": "run", "ModifyIndex": 7}
 with StreamAgent({**EMPTY, "/v1/allocations": [lost], "/v1/allocation/" + lost["ID"]: lost}, [[HEART, "hold"]]) as agent:
     code, output, errors, lines = record(agent, length="1s")
+    expect("no nodes", code == 2 and "has no nodes" in errors and "--allow-partial" in errors and lines is None, code, errors)
+    code, output, errors, lines = record(agent, "--allow-partial", length="1s")
     expect("warnings", code == 0 and "warning: " in errors and lost["ID"] in errors, code, errors)
 
 # What is asked for: topics, all namespaces.
