@@ -35,7 +35,7 @@ struct OfOne {
   }
 };
 
-/// Members of an allocation that tables::write_plain() writes, and the node's name.
+/// Members of an allocation that write_plain_alloc() writes.
 constexpr std::string_view kPlainMembers[] = {
     "ID",        "Name",        "Namespace",   "EvalID",        "NodeID",       "NodeName",   "JobID",
     "TaskGroup", "CreateIndex", "ModifyIndex", "DesiredStatus", "ClientStatus", "CreateTime", "ModifyTime"};
@@ -45,10 +45,7 @@ constexpr std::string_view kPlainMembers[] = {
 tl::expected<bool, std::string> passes_row(const tables::Snapshot& state, AllocRow row, const Filter& filter) {
   if (state.allocs.cold[row] || !filter.reads_only(kPlainMembers)) return filter.matches(tables::to_alloc(state, row));
   thread_local model::Allocation plain;  // reuses its memory
-  tables::write_plain(state, row, plain);
-  const tables::NodeRow node = state.allocs.node[row];
-  const std::string* name = node == kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
-  plain.node_name = name ? *name : "";
+  write_plain_alloc(state, row, plain);
   return filter.matches(plain);
 }
 

@@ -203,15 +203,19 @@ json::Value alloc_json(const model::Allocation& alloc) {
   return out;
 }
 
+void write_plain_alloc(const tables::Snapshot& state, tables::AllocRow row, model::Allocation& out) {
+  tables::write_plain(state, row, out);
+  const tables::NodeRow node = state.allocs.node[row];
+  const std::string* name = node == tables::kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
+  out.node_name = name ? *name : "";
+}
+
 namespace {
 
 /// The object of a row, or one made from its columns in `plain`, without metrics and resources.
 const model::Allocation& object_of(const tables::Snapshot& state, tables::AllocRow row, model::Allocation& plain) {
   if (const auto& object = state.allocs.cold[row]) return *object;
-  tables::write_plain(state, row, plain);
-  const tables::NodeRow node = state.allocs.node[row];
-  const std::string* name = node == tables::kNoRow ? nullptr : state.value_text(tables::kNameColumn, node);
-  plain.node_name = name ? *name : "";
+  write_plain_alloc(state, row, plain);
   const auto report = state.allocs.report_of(row);
   if (report && report->task != tables::kEmptySymbol)
     plain.task_states.begin()->second->events = tables::task_events(report->event, report->event_at);

@@ -16,6 +16,8 @@ struct AllocStubFields {
 };
 [[nodiscard]] json::Value alloc_stub(const tables::Snapshot& state, tables::AllocRow row,
                                      const AllocStubFields& fields = {});
+/// Writes what tables::write_plain() does, and the node's name, into `out`, whose memory is used again.
+void write_plain_alloc(const tables::Snapshot& state, tables::AllocRow row, model::Allocation& out);
 /// The stubs of victims in a plan's annotations, with all their keys (R-API-350).
 void fill_annotations(json::Value& annotations);
 [[nodiscard]] json::Value eval_json(const model::Evaluation& eval);
