@@ -283,7 +283,7 @@ def answers():
 
 
 NUMBERS = [
-    ("README.md", r"(\d+) recorded conversations", recordings, "recorded conversations"),
+    ("README.md", r"(\d+) recorded sessions", recordings, "recorded conversations"),
     ("README.md", r"of ([\d,]+)\s+answers", answers, "answers"),
 ]
 
