@@ -9,7 +9,7 @@ namespace berth::base {
 
 /// What the build system recorded. The texts live as long as the program.
 struct BuildInfo {
-  std::string_view version;     ///< project version, "0.1.0"
+  std::string_view version;     ///< project version, "0.2.0"
   std::string_view commit;      ///< git commit in full, "-dirty" appended when the tree differed; "unknown" without git
   std::string_view compiler;    ///< "GNU 12.2.0"
   std::string_view flags;       ///< build type, language standard and options, as passed to the compiler

@@ -41,7 +41,7 @@ typedef struct berth_plan berth_plan;
 typedef struct berth_view berth_view;
 typedef struct berth_life berth_life;
 
-const char* berth_version(void); /* "0.1.0"; valid for ever */
+const char* berth_version(void); /* "0.2.0"; valid for ever */
 
 berth_code berth_error_code(const berth_error* error);
 const char* berth_error_text(const berth_error* error); /* one line; valid until the error is freed */
