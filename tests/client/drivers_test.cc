@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "support/cluster_objects.h"
 
 namespace berth::client {
 namespace {
@@ -11,14 +12,9 @@ namespace {
 using base::kSecond;
 
 model::Job job_of(const char* driver, json::Value config) {
-  model::Job job;
-  job.id = "web", job.type = "service";
-  model::Task task;
-  task.name = "main", task.driver = driver, task.config = std::move(config);
-  model::TaskGroup group;
-  group.name = "app";
-  group.tasks.push_back(std::move(task));
-  job.task_groups.push_back(std::move(group));
+  model::Job job = *testing::make_job({.id = "web", .groups = {{.name = "app", .task = "main"}}});
+  model::Task& task = job.task_groups[0].tasks[0];
+  task.driver = driver, task.config = std::move(config);
   return job;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/cluster_objects.h"
+
 namespace berth::client {
 namespace {
 
@@ -17,24 +19,17 @@ struct ServerTables : ::testing::Test {
   tables::StateStore store;
   model::ClusterState state;
   model::Allocation& alloc(const char* id, const char* client) {
-    model::Allocation& out = state.allocs.emplace_back();
-    out.id = id, out.namespace_ = "default", out.job_id = "j", out.name = "j.g[4]", out.node_id = kNode;
-    out.task_group = "g", out.job = state.jobs[0];
-    out.desired_status = "run", out.client_status = client;
+    model::Allocation& out = state.allocs.emplace_back(
+        testing::make_alloc({.id = id, .job = state.jobs[0], .node_id = kNode, .index = 4, .client = client}));
     out.create_index = out.modify_index = out.alloc_modify_index = 7;
     out.create_time = 99;
-    out.allocated_resources.emplace();
     return out;
   }
   ServerTables() {
     state.index = 10;
-    model::Node& node = state.nodes.emplace_back();
-    node.id = kNode, node.status = "ready", node.scheduling_eligibility = "eligible";
-    auto job = std::make_shared<model::Job>();
-    job->id = "j", job->namespace_ = "default", job->type = "service";
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "g", group.count = 1;
-    for (const char* name : {"a", "b"}) group.tasks.emplace_back().name = name;
+    state.nodes.push_back(testing::make_node({.id = kNode}));
+    const auto job = testing::make_job({.groups = {{.task = "a"}}});
+    job->task_groups[0].tasks.emplace_back().name = "b";
     state.jobs.push_back(job), state.job_versions.push_back(job);
   }
   ServerAllocs read() {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "support/cluster_objects.h"
+
 namespace berth::diff {
 namespace {
 
@@ -12,27 +14,19 @@ class DiffTest : public ::testing::Test {
  protected:
   static std::shared_ptr<const model::Job> job(const std::string& id, std::int64_t count, std::uint64_t version = 0,
                                                const std::string& type = "service") {
-    auto out = std::make_shared<model::Job>();
-    out->id = id, out->namespace_ = "default", out->type = type, out->status = "running", out->version = version;
-    model::TaskGroup group;
-    group.name = "app", group.count = count;
-    out->task_groups.push_back(std::move(group));
+    auto out =
+        testing::make_job({.id = id,
+                           .type = type,
+                           .version = version,
+                           .groups = {{.name = "app", .count = count, .task = "main", .mhz = 500, .memory_mb = 256}}});
+    out->status = "running";
     return out;
   }
-  static model::Node node(const std::string& name) {
-    model::Node out;
-    out.id = "id-" + name, out.name = name, out.status = "ready", out.scheduling_eligibility = "eligible";
-    return out;
-  }
+  static model::Node node(const std::string& name) { return testing::make_node({.id = "id-" + name, .name = name}); }
   static model::Allocation alloc(const std::string& id, const std::string& node,
                                  const std::shared_ptr<const model::Job>& job, const std::string& name = "web.app[0]") {
-    model::Allocation out;
-    out.id = id, out.name = name, out.node_id = "id-" + node, out.node_name = node;
-    out.job_id = job->id, out.namespace_ = "default", out.job = job, out.task_group = "app";
-    out.desired_status = "run", out.client_status = "running";
-    model::AllocatedResources holds;
-    holds.tasks["main"].cpu.cpu_shares = 500, holds.tasks["main"].memory.memory_mb = 256;
-    out.allocated_resources = holds;
+    model::Allocation out = testing::make_alloc({.id = id, .job = job, .node_id = "id-" + node});
+    out.name = name, out.node_name = node;
     return out;
   }
   static void stop(model::Allocation& alloc, const std::string& why) {

@@ -110,7 +110,7 @@ void compare(const std::string& snapshot, const std::vector<std::string>& jobs) 
           << snapshot << " " << jobs[i] << " order " << order << "\n"
           << json::to_text(expected, 1) << "\nis not\n"
           << json::to_text(answer, 1);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
 }
 

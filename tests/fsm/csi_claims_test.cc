@@ -5,6 +5,7 @@
 
 #include "fsm/gc_entries.h"
 #include "fsm/state_log.h"
+#include "support/cluster_objects.h"
 #include "tables/export.h"
 
 namespace berth::fsm {
@@ -19,25 +20,19 @@ class CsiClaims : public ::testing::Test {
   CsiClaims() {
     model::ClusterState state;
     state.index = 10;
-    model::Node& node = state.nodes.emplace_back();
-    node.id = kNode, node.status = "ready";
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "a", job->namespace_ = "default", job->type = "service", job->status = "running";
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "g";
-    group.tasks.emplace_back().name = "t";
+    state.nodes.push_back(testing::make_node({.id = kNode}));
+    auto job = testing::make_job({.id = "a"});
+    job->status = "running";
+    model::TaskGroup& group = job->task_groups[0];
     group.volumes["w"] = model::VolumeRequest{.name = "w",
                                               .type = "csi",
                                               .source = "disk",
                                               .access_mode = "single-node-writer",
                                               .attachment_mode = "file-system"};
     state.jobs = state.job_versions = {job};
-    for (const char* id : {kFirst, kSecond}) {
-      model::Allocation& alloc = state.allocs.emplace_back();
-      alloc.id = id, alloc.node_id = kNode, alloc.namespace_ = "default", alloc.job_id = "a", alloc.job = job;
-      alloc.task_group = "g", alloc.name = id == kFirst ? "a.g[0]" : "a.g[1]";
-      alloc.desired_status = "run", alloc.client_status = "pending";
-    }
+    for (const char* id : {kFirst, kSecond})
+      state.allocs.push_back(testing::make_alloc(
+          {.id = id, .job = job, .node_id = kNode, .index = state.allocs.size(), .client = "pending"}));
     model::CsiVolume& volume = state.csi_volumes.emplace_back();
     volume.id = "disk", volume.namespace_ = "default", volume.plugin_id = "ebs";
     model::CsiVolume& other = state.csi_volumes.emplace_back();

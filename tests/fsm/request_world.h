@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fsm/requests.h"
+#include "support/cluster_objects.h"
 
 namespace berth::fsm {
 
@@ -16,15 +17,9 @@ class RequestWorld {
  public:
   template <class Shape>
   explicit RequestWorld(Shape shape) : log_(store_), requests_(log_, [this] { return request_id(++drawn_ << 32, 9); }) {
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "j", job->namespace_ = "default", job->type = "service", job->priority = 50;
+    auto job = testing::make_job({.groups = {{.name = "web", .count = 2}, {.name = "db", .count = 3}}});
     job->create_index = job->modify_index = job->job_modify_index = 90, job->stable = true;
-    for (const char* name : {"web", "db"}) {
-      model::TaskGroup& group = job->task_groups.emplace_back();
-      group.name = name, group.count = group.name == "web" ? 2 : 3;
-      group.reschedule_policy.emplace().unlimited = group.name == "web";
-      group.tasks.emplace_back().name = "t";
-    }
+    for (model::TaskGroup& group : job->task_groups) group.reschedule_policy.emplace().unlimited = group.name == "web";
     state_.index = 100;
     state_.nodes.emplace_back().id = request_id(1, 1);
     shape(*job, state_);

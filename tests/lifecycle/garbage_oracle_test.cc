@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lifecycle/small_cluster.h"
+#include "support/cluster_objects.h"
 
 namespace berth::lifecycle {
 namespace {
@@ -182,7 +183,7 @@ TEST(GarbageOracle, EveryKindTakesWhatTheRulesSay) {  // R-CTRL-1406 to 1412
     cluster.start();
     add_plain(cluster, random);
     for (const GcKind kind : {GcKind::deployments, GcKind::evals, GcKind::jobs, GcKind::evals}) {
-      SCOPED_TRACE(testing::Message() << "seed " << seed << ", kind " << static_cast<int>(kind));
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << ", kind " << static_cast<int>(kind));
       const std::int64_t age = static_cast<std::int64_t>(random() % 4) * kAnHour / 2;
       const Ids left = expected(everything(cluster), kind, age);
       cluster.watchers().garbage().run(kind, {age, age}, kScanAt, cluster.out);
@@ -201,11 +202,8 @@ TEST(GarbageOracle, RowsOfJobsThatCameAndWentStayFew) {
   constexpr std::uint64_t kAtOnce = 10, kJobs = 50 * kAtOnce;
   for (std::uint64_t n = 1; n <= kJobs; ++n) {
     const std::int64_t now = kScanAt + static_cast<std::int64_t>(n) * kAnHour;
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "job-" + std::to_string(n), job->namespace_ = "default", job->type = "batch";
-    job->priority = 50, job->datacenters = {"dc1"}, job->node_pool = "default", job->submit_time = now;
-    job->task_groups.emplace_back().name = "web";
-    job->task_groups[0].tasks.emplace_back().name = "t";
+    auto job = testing::make_job({.id = "job-" + std::to_string(n), .type = "batch"});
+    job->submit_time = now;
     const fsm::Answer answer = requests.register_job({.job = job}, now);
     ASSERT_EQ(answer.error, "");
     model::Evaluation eval = *cluster.log().eval(answer.eval_id);

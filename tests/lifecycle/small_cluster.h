@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "lifecycle/watchers.h"
+#include "support/cluster_objects.h"
 
 namespace berth::lifecycle {
 
@@ -27,29 +28,22 @@ class SmallCluster {
   explicit SmallCluster(const model::Quirks& quirks = {}) : log_(store_, quirks) { state.index = 100; }
   void add_nodes(std::uint64_t count) {
     for (std::uint64_t n = 1; n <= count; ++n) {
-      model::Node& node = state.nodes.emplace_back();
-      node.id = node_id(n), node.name = "n" + std::to_string(n), node.datacenter = "dc1", node.node_pool = "default";
-      node.status = "ready", node.scheduling_eligibility = "eligible";
+      model::Node& node =
+          state.nodes.emplace_back(testing::make_node({.id = node_id(n), .name = "n" + std::to_string(n)}));
       node.create_index = node.modify_index = n;
     }
   }
   model::Job& add_job(const std::string& id, const std::string& type, std::int64_t count) {
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = id, job->namespace_ = "default", job->type = type, job->priority = 50;
-    job->datacenters = {"dc1"}, job->node_pool = "default", job->status = "running";
-    job->create_index = job->modify_index = job->job_modify_index = 50;
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "web", group.count = count;
-    group.tasks.emplace_back().name = "t";
+    auto job = testing::make_job({.id = id, .type = type, .groups = {{.name = "web", .count = count}}});
+    job->status = "running", job->create_index = job->modify_index = job->job_modify_index = 50;
+    model::TaskGroup& group = job->task_groups[0];
     if (type == "service") group.migrate.emplace().max_parallel = 1;
     jobs_.push_back(job);
     return *job;
   }
   model::Allocation& add_alloc(std::uint64_t n, std::size_t job, std::uint64_t node) {
-    model::Allocation& alloc = state.allocs.emplace_back();
-    alloc.id = alloc_id(n), alloc.namespace_ = "default", alloc.job_id = jobs_[job]->id, alloc.job = jobs_[job];
-    alloc.name = alloc.job_id + ".web[" + std::to_string(n) + "]", alloc.task_group = "web";
-    alloc.node_id = node_id(node), alloc.desired_status = "run", alloc.client_status = "running";
+    model::Allocation& alloc = state.allocs.emplace_back(
+        testing::make_alloc({.id = alloc_id(n), .job = jobs_[job], .node_id = node_id(node), .index = n}));
     alloc.create_index = alloc.modify_index = alloc.alloc_modify_index = 60;
     return alloc;
   }

@@ -11,6 +11,7 @@
 #include "living/living.h"
 #include "model/registration/register_job.h"
 #include "server/lane.h"
+#include "support/cluster_objects.h"
 
 namespace berth::living {
 
@@ -21,18 +22,17 @@ using tables::NodeRow;
 inline std::string node_id(std::uint64_t number) { return base::to_text(base::Uuid{number << 32 | 1, number}); }
 
 inline model::Node small_node(std::uint64_t number, std::int64_t cpu = 1000) {
-  model::Node node;
-  node.id = node_id(number), node.name = "n" + std::to_string(number);
+  model::Node node =
+      testing::make_node({.id = node_id(number),
+                          .name = "n" + std::to_string(number),
+                          .attributes = {{"kernel.name", "linux"}, {"nomad.version", "2.0.5"}, {"driver.exec", "1"}},
+                          .mhz = cpu,
+                          .memory_mb = 10'000,
+                          .host_network = true});
   node.secret_id = base::to_text(base::Uuid{number, 99});
-  node.datacenter = "dc1", node.node_pool = "default";
-  node.attributes = {{"kernel.name", "linux"}, {"nomad.version", "2.0.5"}, {"driver.exec", "1"}};
+  node.node_resources->networks[0].ip = "10.0.0.1";
   node.drivers["exec"] = model::DriverInfo{.detected = true, .healthy = true};
-  node.node_resources.emplace().memory.memory_mb = 10'000;
-  node.node_resources->disk.disk_mb = 100'000;
-  model::NetworkResource& network = node.node_resources->networks.emplace_back();
-  network.mode = "host", network.device = "eth0", network.ip = "10.0.0.1";
-  node.node_resources->processors.emplace().topology.emplace().cores.push_back(
-      {.id = 0, .base_speed = static_cast<std::uint64_t>(cpu)});
+  node.status = node.scheduling_eligibility = "";  // set by the registration
   return node;
 }
 

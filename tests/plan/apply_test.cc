@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/plan_predicates.h"
+#include "support/cluster_objects.h"
 #include "support/heap_count.h"
 #include "tables/check.h"
 #include "tables/export.h"
@@ -19,34 +20,17 @@ using tables::NodeStatus;
 base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1}; }
 
 model::Node node_of(std::uint64_t number, std::int64_t max_allocs = 0) {
-  model::Node node;
-  node.id = base::to_text({number, 1});  // ascending with the number
-  node.name = "node-" + std::to_string(number);
-  node.status = "ready";
-  node.scheduling_eligibility = "eligible";
+  model::Node node = testing::make_node({.id = base::to_text({number, 1}),  // ascending with the number
+                                         .name = "node-" + std::to_string(number),
+                                         .mhz = 1000,
+                                         .memory_mb = 10'000});
   node.node_max_allocs = max_allocs;
-  node.node_resources.emplace();
-  node.node_resources->memory.memory_mb = 10'000;
-  node.node_resources->disk.disk_mb = 100'000;
-  model::Topology& topology = node.node_resources->processors.emplace().topology.emplace();
-  topology.cores.push_back({.id = 0, .base_speed = 1'000});
   return node;
 }
 
 /// One group of 100 MHz and 100 MiB: ten fit on a node by cpu.
 std::shared_ptr<model::Job> job_of(const std::string& id) {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = id;
-  job->namespace_ = "default";
-  job->type = "batch";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "g";
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t";
-  task.resources.emplace();
-  task.resources->cpu = 100;
-  task.resources->memory_mb = 100;
-  return job;
+  return testing::make_job({.id = id, .type = "batch", .groups = {{.memory_mb = 100}}});
 }
 
 class Apply : public ::testing::Test {
@@ -260,12 +244,10 @@ TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 
   // `lost` or `unknown`; otherwise that of the stop stays.
   for (const Case& c : {Case{"running", "lost"}, Case{"unknown", "unknown"}}) {
     SCOPED_TRACE(c.before);
-    model::Allocation victim;
-    victim.id = base::to_text(uuid(5, next_++));
-    victim.namespace_ = "default", victim.job_id = "b", victim.task_group = "g", victim.name = "b.g[0]";
-    victim.job = job_of("b");
-    victim.node_id = base::to_text(store_.current().nodes.id(0));
-    victim.desired_status = "run", victim.client_status = c.before;
+    model::Allocation victim = testing::make_alloc({.id = base::to_text(uuid(5, next_++)),
+                                                    .job = job_of("b"),
+                                                    .node_id = base::to_text(store_.current().nodes.id(0)),
+                                                    .client = c.before});
     victim.alloc_states.push_back({0, "unknown", base::Time{5}});
     victim.followup_eval_id = base::to_text(uuid(6, 1));
     PlannedStop& stop = plan_.stops.emplace_back();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/apply.h"
+#include "support/cluster_objects.h"
 #include "tables/export.h"
 
 namespace berth::plan {
@@ -13,27 +14,15 @@ constexpr const char* kVolume = "aaaaaaaa-0000-4000-8000-000000000001";
 
 /// One node that offers the volume `data` as a dynamic one, and `plain` as a static one.
 model::Node node_with_volume() {
-  model::Node node;
-  node.id = "00000000-0000-0001-0000-000000000001";
-  node.name = "n", node.status = "ready", node.scheduling_eligibility = "eligible";
-  node.node_resources.emplace();
-  node.node_resources->memory.memory_mb = 10'000, node.node_resources->disk.disk_mb = 100'000;
-  model::Topology& topology = node.node_resources->processors.emplace().topology.emplace();
-  topology.cores.push_back({.id = 0, .base_speed = 10'000});
+  model::Node node = testing::make_node({.mhz = 10'000, .memory_mb = 10'000});
   node.host_volumes["data"] = model::HostVolumeInfo{.name = "data", .path = "/x", .id = kVolume};
   node.host_volumes["plain"] = model::HostVolumeInfo{.name = "plain", .path = "/y"};
   return node;
 }
 
 std::shared_ptr<model::Job> sticky_job() {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = "a", job->namespace_ = "default", job->type = "service";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "g";
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t";
-  task.resources.emplace();
-  task.resources->cpu = 100, task.resources->memory_mb = 100;
+  auto job = testing::make_job({.id = "a", .groups = {{.memory_mb = 100}}});
+  model::TaskGroup& group = job->task_groups[0];
   group.volumes["v"] = model::VolumeRequest{.name = "v", .type = "host", .source = "data", .sticky = true};
   group.volumes["loose"] = model::VolumeRequest{.name = "loose", .type = "host", .source = "data"};
   group.volumes["static"] = model::VolumeRequest{.name = "static", .type = "host", .source = "plain", .sticky = true};

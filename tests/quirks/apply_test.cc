@@ -4,6 +4,7 @@
 #include "fsm/requests.h"
 #include "plan/apply.h"
 #include "quirks/quirk_test.h"
+#include "support/cluster_objects.h"
 #include "tables/export.h"
 
 namespace berth::plan {
@@ -19,32 +20,21 @@ struct SmallState {
 
   explicit SmallState(bool stopped = false) {
     state.index = 100;
-    model::Node& node = state.nodes.emplace_back();
-    node.id = id_of(1, 1), node.name = "n";
-    node.status = "ready", node.scheduling_eligibility = "eligible";
-    model::NodeResources& r = node.node_resources.emplace();
-    r.processors.emplace().topology.emplace().override_total_compute = 4000;
-    r.memory.memory_mb = 1000, r.disk.disk_mb = 1000;
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "j", job->namespace_ = "default", job->type = "service", job->stop = stopped;
-    job->create_index = job->modify_index = 90;
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "g", group.count = 1;
-    group.tasks.emplace_back().name = "t";
-    group.tasks[0].resources.emplace().memory_mb = 400;
-    state.jobs.push_back(job), state.job_versions.push_back(job);
+    state.nodes.push_back(testing::make_node({.id = id_of(1, 1), .memory_mb = 1000, .disk_mb = 1000}));
+    job_ = testing::make_job({.groups = {{.mhz = 0, .memory_mb = 400}}});
+    job_->stop = stopped, job_->create_index = job_->modify_index = 90;
+    state.jobs.push_back(job_), state.job_versions.push_back(job_);
     model::Allocation& alloc = state.allocs.emplace_back(planned(1));
-    alloc.job = job, alloc.client_status = "unknown", alloc.create_index = alloc.modify_index = 95;
+    alloc.client_status = "unknown", alloc.create_index = alloc.modify_index = 95;
     alloc.alloc_states.push_back({0, "unknown", base::Time{kNow - 1}});
   }
   [[nodiscard]] model::Allocation planned(std::uint64_t number) const {
-    model::Allocation out;
-    out.id = id_of(2, number);
-    out.namespace_ = "default", out.job_id = "j", out.task_group = "g", out.name = "j.g[0]";
-    out.node_id = state.nodes[0].id, out.desired_status = "run", out.client_status = "pending";
-    out.allocated_resources.emplace().tasks["t"].memory.memory_mb = 400;
-    return out;
+    return testing::make_alloc(
+        {.id = id_of(2, number), .job = job_, .node_id = state.nodes[0].id, .client = "pending"});
   }
+
+ private:
+  std::shared_ptr<model::Job> job_;
 };
 
 /// The state with a log over it.

@@ -10,7 +10,7 @@ namespace berth::model {
 namespace {
 
 TEST(QuirkList, EveryFieldHasATest) {
-  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
   std::set<std::string> suites;
   for (int i = 0; i < all.total_test_suite_count(); ++i) suites.insert(all.GetTestSuite(i)->name());
   for (const QuirkInfo& quirk : kQuirks)

@@ -4,6 +4,7 @@
 #include "quirks/quirk_test.h"
 #include "reconcile/group_world.h"
 #include "reconcile/node.h"
+#include "support/cluster_objects.h"
 
 namespace berth::reconcile {
 namespace {
@@ -154,10 +155,9 @@ QUIRK_TEST(migrations_cut, OnlyCanariesAndNewPlacementsAreCut) {  // R-RECON-212
 }
 
 QUIRK_TEST(failed_deployment_stays, AFailedDeploymentOfAnotherVersionIsSetAside) {  // R-SCHED-138
-  model::Job job;
-  job.id = job.name = "j", job.type = "system", job.version = 3, job.create_index = 10;
-  model::TaskGroup& group = job.task_groups.emplace_back();
-  group.name = "g", group.count = 1;
+  model::Job job = *testing::make_job({.type = "system", .version = 3});
+  job.create_index = 10;
+  model::TaskGroup& group = job.task_groups[0];
   group.update.emplace().max_parallel = 1;
   model::Deployment failed;
   failed.id = "given", failed.status = "failed", failed.job_version = 2, failed.job_create_index = 10;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "reconcile/cluster.h"
+#include "support/cluster_objects.h"
 
 namespace berth::reconcile {
 
@@ -14,8 +15,8 @@ inline constexpr std::int64_t kWorldNow = 1'000'000 * base::kSecond;
 
 /// One job `j` with the group `web`, and its allocations.
 struct GroupWorld : UpdateJudge, IdSource {
-  std::shared_ptr<model::Job> job = std::make_shared<model::Job>();      ///< wanted
-  std::shared_ptr<model::Job> old_job = std::make_shared<model::Job>();  ///< version 1, of the allocations by default
+  std::shared_ptr<model::Job> job;      ///< wanted
+  std::shared_ptr<model::Job> old_job;  ///< version 1, of the allocations by default
   std::vector<model::Allocation> allocs;
   std::vector<NodeTaint> taints;
   std::optional<model::Deployment> deployment;
@@ -29,18 +30,10 @@ struct GroupWorld : UpdateJudge, IdSource {
 
   GroupWorld(const char* type, std::int64_t count) {
     allocs.reserve(64);  // references that add() returns stay valid
-    job->id = old_job->id = "j";
-    job->type = old_job->type = type;
-    job->version = 2;
-    old_job->version = 1;
+    const std::vector<testing::GroupSpec> groups = {{.name = "web", .count = count}};
+    job = testing::make_job({.type = type, .version = 2, .groups = groups});
+    old_job = testing::make_job({.type = type, .version = 1, .groups = groups});
     is_batch = job->type == "batch";
-    for (auto* j : {job.get(), old_job.get()}) {
-      model::TaskGroup& group = j->task_groups.emplace_back();
-      group.name = "web";
-      group.count = count;
-      group.tasks.resize(1);
-      group.tasks[0].name = "t";
-    }
   }
   /// Changes the group in both versions.
   template <class Change>
@@ -66,12 +59,11 @@ struct GroupWorld : UpdateJudge, IdSource {
   }
   model::Allocation& add(std::uint64_t index, const char* client = "running", NodeTaint taint = NodeTaint::none,
                          std::shared_ptr<model::Job> version = nullptr) {
-    model::Allocation& alloc = allocs.emplace_back();
-    alloc.id = "id-" + std::to_string(100 + allocs.size());
-    alloc.name = "j.web[" + std::to_string(index) + "]";
-    alloc.job_id = "j", alloc.task_group = "web";
-    alloc.desired_status = "run", alloc.client_status = client;
-    alloc.job = version ? version : job;
+    model::Allocation& alloc =
+        allocs.emplace_back(testing::make_alloc({.id = "id-" + std::to_string(101 + allocs.size()),
+                                                 .job = version ? version : job,
+                                                 .index = index,
+                                                 .client = client}));
     alloc.modify_time = now;
     taints.push_back(taint);
     return alloc;

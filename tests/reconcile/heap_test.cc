@@ -4,6 +4,7 @@
 
 #include "model/names.h"
 #include "reconcile/cluster.h"
+#include "support/cluster_objects.h"
 #include "support/heap_count.h"
 
 namespace berth::reconcile {
@@ -27,17 +28,13 @@ struct HeapCase {
 
 /// Heap allocations of the second run over a job of `count` allocations. `entries`: size of its result.
 std::uint64_t heap_of_a_run(const HeapCase& c, std::size_t count, std::size_t& entries) {
-  auto job = std::make_shared<model::Job>();
-  job->id = "job", job->type = "service";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "web", group.count = static_cast<std::int64_t>(count);
+  auto job = testing::make_job({.id = "job", .groups = {{.name = "web", .count = static_cast<std::int64_t>(count)}}});
+  model::TaskGroup& group = job->task_groups[0];
   group.update.emplace().max_parallel = static_cast<std::int64_t>(count / 10);
   std::vector<model::Allocation> allocs(count);
   std::vector<AllocFacts> facts;
   for (std::size_t i = 0; i < count; ++i) {
-    model::Allocation& alloc = allocs[i];
-    alloc.id = std::to_string(i), alloc.name = model::alloc_name("job", "web", i), alloc.job_id = "job";
-    alloc.task_group = "web", alloc.job = job, alloc.desired_status = "run", alloc.client_status = "running";
+    const model::Allocation& alloc = allocs[i] = testing::make_alloc({.id = std::to_string(i), .job = job, .index = i});
     const bool down = c.down_of > 0 && i % c.down_of == 0;
     facts.push_back(read_facts(alloc, 0, down ? NodeTaint::down : NodeTaint::none, ""));
   }

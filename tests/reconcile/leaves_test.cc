@@ -4,6 +4,7 @@
 #include "reconcile/alloc_facts.h"
 #include "reconcile/name_index.h"
 #include "reconcile/reschedule.h"
+#include "support/cluster_objects.h"
 
 namespace berth::reconcile {
 namespace {
@@ -24,15 +25,12 @@ struct ClassRow {
 class Classes : public ::testing::TestWithParam<ClassRow> {};
 TEST_P(Classes, FollowTheTable) {
   const ClassRow& row = GetParam();
-  auto job = std::make_shared<model::Job>();
-  job->type = "service";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "web";
+  auto job = testing::make_job();
+  model::TaskGroup& group = job->task_groups[0];
   group.disconnect.emplace();
   group.disconnect->lost_after = row.lost_after_s * base::kSecond;
   group.disconnect->replace = row.replace;
-  model::Allocation alloc;
-  alloc.job = job, alloc.task_group = "web", alloc.desired_status = "run", alloc.client_status = row.client;
+  model::Allocation alloc = testing::make_alloc({.job = job, .client = row.client});
   if (row.reconnects)
     alloc.alloc_states.push_back({0, "unknown", base::Time{kLeavesNow - row.unknown_for_s * base::kSecond}});
   std::string classes;
@@ -57,16 +55,13 @@ INSTANTIATE_TEST_SUITE_P(Table, Classes,
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Reschedule, TheWindowIsOneSecondInclusive) {  // R-RECON-65, 116
-  auto job = std::make_shared<model::Job>();
-  job->type = "service";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "web";
+  auto job = testing::make_job();
+  model::TaskGroup& group = job->task_groups[0];
   group.reschedule_policy.emplace();
   group.reschedule_policy->unlimited = true;
   group.reschedule_policy->delay = 30 * base::kSecond;
   group.reschedule_policy->delay_function = "constant";
-  model::Allocation alloc;
-  alloc.job = job, alloc.task_group = "web", alloc.desired_status = "run", alloc.client_status = "failed";
+  model::Allocation alloc = testing::make_alloc({.job = job, .client = "failed"});
   using When = RescheduleAnswer::When;
   const RescheduleContext context{kLeavesNow, "this-eval", false, false};
   const auto when = [&](std::int64_t failed_at) {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "model/predicates.h"
+#include "support/cluster_objects.h"
 
 namespace berth::reconcile {
 namespace {
@@ -31,7 +32,7 @@ class Ids final : public IdSource {
 
 /// A job `j` called "name" with one group `g`, on nodes that the test lists.
 struct NodeWorld {
-  std::shared_ptr<model::Job> job = std::make_shared<model::Job>();
+  std::shared_ptr<model::Job> job;
   std::vector<RequiredName> required;
   std::vector<NodeVisit> visits;
   std::vector<NodeAlloc> allocs;
@@ -40,16 +41,8 @@ struct NodeWorld {
   NodeReconciler reconciler;
 
   explicit NodeWorld(const char* type = "system", std::int64_t count = 1) {
-    job->id = "j";
-    job->name = "name";
-    job->type = type;
-    job->version = 3;
-    job->create_index = 10;
-    job->job_modify_index = 30;
-    job->priority = 70;
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "g";
-    group.count = count;
+    job = testing::make_job({.type = type, .priority = 70, .version = 3, .groups = {{.count = count}}});
+    job->name = "name", job->create_index = 10, job->job_modify_index = 30;
   }
   model::UpdateStrategy& update() {
     model::UpdateStrategy& update = job->task_groups[0].update.emplace();

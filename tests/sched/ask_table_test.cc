@@ -5,6 +5,7 @@
 
 #include "model/cluster.h"
 #include "sched/scratch.h"
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "tables/commit.h"
 
@@ -28,12 +29,9 @@ struct Filled {
     table.lists_open = true;
   }
   void upsert(std::size_t number) {
-    model::Node node;
-    node.id = base::to_text(base::Uuid{1, number + 1});
-    node.name = "n" + std::to_string(number), node.datacenter = "dc1", node.node_pool = "default";
-    node.status = "ready", node.scheduling_eligibility = "eligible";
-    node.node_resources.emplace();
-    store.begin_commit(store.index() + 1).upsert_node(node);
+    store.begin_commit(store.index() + 1)
+        .upsert_node(
+            testing::make_node({.id = base::to_text(base::Uuid{1, number + 1}), .name = "n" + std::to_string(number)}));
   }
   [[nodiscard]] const tables::NodeTable& nodes() const { return store.current().nodes; }
   [[nodiscard]] bool follows(std::size_t most = 64) { return table.follow(feed, nodes(), group, false, most); }

@@ -7,6 +7,7 @@
 #include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
+#include "support/cluster_objects.h"
 
 namespace berth::sched {
 namespace {
@@ -18,42 +19,15 @@ std::string alloc_id(int number) { return "aaaaaaaa-0000-0000-0000-00000000000" 
 
 std::shared_ptr<model::Job> job(const std::string& id, std::int64_t priority, std::int64_t cpu, std::int64_t memory,
                                 std::int64_t disk) {
-  auto out = std::make_shared<model::Job>();
-  out->id = out->name = id;
-  out->namespace_ = "default";
-  out->type = "service";
-  out->priority = priority;
-  out->datacenters = {"*"};
-  out->node_pool = "default";
-  model::TaskGroup& group = out->task_groups.emplace_back();
-  group.name = "g";
-  group.count = 1;
-  group.ephemeral_disk.emplace().size_mb = disk;
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t";
-  task.driver = "exec";
-  model::Resources& ask = task.resources.emplace();
-  ask.cpu = cpu;
-  ask.memory_mb = memory;
-  return out;
+  return testing::make_job({.id = id,
+                            .priority = priority,
+                            .datacenter = "*",
+                            .groups = {{.mhz = cpu, .memory_mb = memory, .disk_mb = disk}}});
 }
 
 model::Allocation alloc(int number, const std::shared_ptr<model::Job>& of) {
-  model::Allocation out;
-  out.id = alloc_id(number);
-  out.namespace_ = of->namespace_;
-  out.job_id = of->id;
-  out.job = of;
-  out.task_group = "g";
-  out.name = of->id + ".g[" + std::to_string(number) + "]";
-  out.node_id = kNode;
-  out.desired_status = "run";
-  out.client_status = "running";
-  model::AllocatedResources& held = out.allocated_resources.emplace();
-  held.shared.disk_mb = of->task_groups[0].ephemeral_disk->size_mb;
-  held.tasks["t"].cpu.cpu_shares = of->task_groups[0].tasks[0].resources->cpu;
-  held.tasks["t"].memory.memory_mb = of->task_groups[0].tasks[0].resources->memory_mb;
-  return out;
+  return testing::make_alloc(
+      {.id = alloc_id(number), .job = of, .node_id = kNode, .index = static_cast<std::uint64_t>(number)});
 }
 
 /// One node full of cache, batch-analytics and email-marketing; webapp at `priority` is to be placed.
@@ -63,22 +37,14 @@ class DocumentedExample : public ::testing::Test {
     model::ClusterState state;
     state.index = 100;
     state.scheduler_config.emplace().preemption_config.service_scheduler_enabled = true;
-    model::Node& node = state.nodes.emplace_back();
-    node.id = kNode;
-    node.name = "only";
-    node.datacenter = "dc1";
-    node.node_pool = "default";
+    model::Node& node = state.nodes.emplace_back(testing::make_node({.id = kNode,
+                                                                     .name = "only",
+                                                                     .attributes = {{"driver.exec", "1"}},
+                                                                     .mhz = 2000,
+                                                                     .memory_mb = 5120,
+                                                                     .disk_mb = 2500,
+                                                                     .host_network = true}));
     node.computed_class = "v1:1";
-    node.attributes["driver.exec"] = "1";
-    node.status = "ready";
-    node.scheduling_eligibility = "eligible";
-    model::NodeResources& r = node.node_resources.emplace();
-    r.processors.emplace().topology.emplace().override_total_compute = 2000;
-    r.memory.memory_mb = 5120;
-    r.disk.disk_mb = 2500;
-    model::NetworkResource& network = r.networks.emplace_back();
-    network.mode = "host";
-    network.device = "eth0";
     const auto email_large = job("email-marketing", 20, 0, 512, 800),
                email_small = job("email-marketing-2", 20, 0, 512, 200);
     const auto batch = job("batch-analytics", 50, 500, 1024, 500), cache = job("cache", 70, 1000, 2048, 500);

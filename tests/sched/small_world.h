@@ -10,6 +10,7 @@
 #include "sched/generic.h"
 #include "sched/system.h"
 #include "sched/to_model.h"
+#include "support/cluster_objects.h"
 
 namespace berth::sched {
 
@@ -42,49 +43,26 @@ struct SmallWorld {
 
   /// Nodes `n0`, `n1`, ... in ascending order of their IDs, 4000 MHz and 4096 MiB each.
   model::Node& add_node(const char* datacenter = "dc1") {
-    model::Node& node = state.nodes.emplace_back();
-    node.id = id(1, state.nodes.size());
-    node.name = "n" + std::to_string(state.nodes.size() - 1);
-    node.datacenter = datacenter;
-    node.node_pool = "default";
+    model::Node& node =
+        state.nodes.emplace_back(testing::make_node({.id = id(1, state.nodes.size() + 1),
+                                                     .name = "n" + std::to_string(state.nodes.size()),
+                                                     .datacenter = datacenter,
+                                                     .attributes = {{"driver.exec", "1"}, {"nomad.version", "2.0.5"}},
+                                                     .memory_mb = 4096,
+                                                     .disk_mb = 10'000,
+                                                     .host_network = true}));
     node.computed_class = "v1:" + std::to_string(state.nodes.size());
-    node.attributes = {{"driver.exec", "1"}, {"nomad.version", "2.0.5"}};
-    node.status = "ready";
-    node.scheduling_eligibility = "eligible";
-    model::NodeResources& r = node.node_resources.emplace();
-    r.processors.emplace().topology.emplace().override_total_compute = 4000;
-    r.memory.memory_mb = 4096;
-    r.disk.disk_mb = 10'000;
-    model::NetworkResource& network = r.networks.emplace_back();
-    network.mode = "host", network.device = "eth0";
     return node;
   }
 
   /// The job `j`, version `version` of it, changed at index 10 * version + 10; its groups request 100 MHz and 64 MiB.
   static std::shared_ptr<model::Job> job(const char* type, std::int64_t count, std::uint64_t version = 0,
                                          std::initializer_list<const char*> groups = {"web"}) {
-    auto out = std::make_shared<model::Job>();
-    out->id = out->name = "j";
-    out->namespace_ = "default";
-    out->type = type;
-    out->priority = 50;
-    out->datacenters = {"dc1"};
-    out->node_pool = "default";
-    out->version = version;
+    std::vector<testing::GroupSpec> specs;
+    for (const char* name : groups) specs.push_back({.name = name, .count = count, .disk_mb = 10});
+    auto out = testing::make_job({.type = type, .version = version, .groups = specs});
     out->create_index = 5;
     out->modify_index = out->job_modify_index = 10 * version + 10;
-    for (const char* name : groups) {
-      model::TaskGroup& group = out->task_groups.emplace_back();
-      group.name = name;
-      group.count = count;
-      group.ephemeral_disk.emplace().size_mb = 10;
-      model::Task& task = group.tasks.emplace_back();
-      task.name = "t";
-      task.driver = "exec";
-      model::Resources& ask = task.resources.emplace();
-      ask.cpu = 100;
-      ask.memory_mb = 64;
-    }
     return out;
   }
   /// Stores a version; the last one stored is the current one.
@@ -98,16 +76,10 @@ struct SmallWorld {
 
   model::Allocation& add(const std::shared_ptr<const model::Job>& job, std::size_t node, std::uint64_t index,
                          const char* client = "running", const char* group = "web") {
-    model::Allocation& alloc = state.allocs.emplace_back();
-    alloc.id = id(2, state.allocs.size());
-    alloc.namespace_ = "default";
-    alloc.job_id = job->id;
-    alloc.job = job;
-    alloc.task_group = group;
-    alloc.name = job->id + "." + group + "[" + std::to_string(index) + "]";
+    model::Allocation& alloc = state.allocs.emplace_back(testing::make_alloc(
+        {.id = id(2, state.allocs.size() + 1), .job = job, .index = index, .client = client, .group = group}));
     if (node < state.nodes.size()) alloc.node_id = state.nodes[node].id, alloc.node_name = state.nodes[node].name;
-    alloc.desired_status = "run", alloc.client_status = client;
-    model::AllocatedResources& held = alloc.allocated_resources.emplace();
+    model::AllocatedResources& held = alloc.allocated_resources.emplace();  // whatever the job requests
     held.shared.disk_mb = 10;
     held.tasks["t"].cpu.cpu_shares = 100;
     held.tasks["t"].memory.memory_mb = 64;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "support/cluster_objects.h"
 
 namespace berth::http {
 namespace {
@@ -11,10 +12,9 @@ namespace {
 constexpr const char* kNode = "5b0f1d2a-7c3e-4a91-b6d4-0e8f2a1c9d37";
 
 model::Node edge_node() {
-  model::Node out;
-  out.id = kNode, out.name = "client-1", out.datacenter = "dc1", out.node_pool = "edge", out.status = "ready";
-  out.scheduling_eligibility = "eligible", out.secret_id = "secret";
-  out.node_resources.emplace(), out.reserved_resources.emplace();
+  model::Node out = testing::make_node({.id = kNode, .name = "client-1"});
+  out.node_pool = "edge", out.secret_id = "secret";
+  out.reserved_resources.emplace();
   return out;
 }
 
@@ -41,8 +41,7 @@ class EventLogTest : public ::testing::Test {
     ASSERT_EQ(log_.apply(log_.next_index(), entry, hooks), "");
   }
   void register_job(const std::string& id, const std::string& eval) {
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = id, job->namespace_ = "default", job->type = "service", job->node_pool = "default";
+    const auto job = testing::make_job({.id = id});
     fsm::JobRegisterEntry entry;
     entry.job = job, entry.eval = eval_of(*job, eval);
     write(entry);

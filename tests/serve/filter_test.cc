@@ -6,29 +6,26 @@
 
 #include <random>
 
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 
 namespace berth::http {
 namespace {
 
 model::Node node() {
-  model::Node out;
-  out.id = "5b0f1d2a-0000-4000-8000-000000000001", out.name = "client-1", out.datacenter = "dc1";
-  out.status = "ready", out.node_pool = "default", out.node_class = "compute";
+  model::Node out = testing::make_node({.id = "5b0f1d2a-0000-4000-8000-000000000001",
+                                        .name = "client-1",
+                                        .node_class = "compute",
+                                        .attributes = {{"kernel.name", "linux"}}});
   out.meta = {{"rack", "r1"}, {"a-b", "dashed"}, {"empty", ""}};
-  out.attributes = {{"kernel.name", "linux"}};
   out.create_index = 7;
   return out;
 }
 
 model::Job job() {
-  model::Job out;
-  out.id = "web", out.name = "web", out.type = "service", out.priority = 50;
+  model::Job out =
+      *testing::make_job({.id = "web", .groups = {{.name = "front", .count = 3, .task = "nginx"}, {.name = "back"}}});
   out.datacenters = {"dc1", "dc2"};
-  model::TaskGroup& group = out.task_groups.emplace_back();
-  group.name = "front", group.count = 3;
-  group.tasks.emplace_back().name = "nginx";
-  out.task_groups.emplace_back().name = "back";
   out.meta = {{"team", "a"}};
   return out;
 }
@@ -107,9 +104,7 @@ TEST(Filter, AsksJobs) {
 }
 
 TEST(Filter, ReachesFromAllocationsIntoTheirJob) {
-  model::Allocation alloc;
-  alloc.job = std::make_shared<const model::Job>(job());
-  alloc.client_status = "running";
+  const model::Allocation alloc = testing::make_alloc({.job = std::make_shared<const model::Job>(job())});
   EXPECT_EQ(ask(R"(Job.Type == "service" and ClientStatus == running)", alloc), "true");
   EXPECT_EQ(ask(R"(DeploymentStatus.Canary == true)", alloc),
             "error finding value in datum: /DeploymentStatus/Canary: at part 1, invalid value kind: invalid");

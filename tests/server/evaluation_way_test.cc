@@ -10,6 +10,7 @@
 
 #include "server/lane.h"
 #include "server/server.h"
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "tables/check.h"
 
@@ -47,32 +48,19 @@ class Control {
   }
   Server& server() { return *server_; }
   NodeRow add_node(std::uint64_t number, const std::string& node_class, const char* status = "ready") {
-    model::Node node;
-    node.id = base::to_text({number, 1});
-    node.name = "node-" + std::to_string(number);
-    node.status = status;
-    node.node_class = node.computed_class = node_class;
-    node.scheduling_eligibility = "eligible";
-    node.datacenter = "dc1", node.node_pool = "default";
-    node.attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}, {"nomad.version", "2.0.5"}};
-    node.node_resources.emplace().memory.memory_mb = 10'000;
-    node.node_resources->disk.disk_mb = 100'000;
-    model::NetworkResource& network = node.node_resources->networks.emplace_back();
-    network.mode = "host", network.device = "eth0";
-    node.node_resources->processors.emplace().topology.emplace().cores.push_back({.id = 0, .base_speed = 1000});
+    model::Node node =
+        testing::make_node({.id = base::to_text({number, 1}),
+                            .name = "node-" + std::to_string(number),
+                            .node_class = node_class,
+                            .attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}, {"nomad.version", "2.0.5"}},
+                            .mhz = 1000,
+                            .memory_mb = 10'000,
+                            .host_network = true});
+    node.computed_class = node_class, node.status = status;
     return server().store().begin_commit().upsert_node(node);
   }
   std::shared_ptr<model::Job> job(const std::string& id, const char* type, std::int64_t count, std::int64_t cpu = 100) {
-    auto out = std::make_shared<model::Job>();
-    out->id = out->name = id, out->namespace_ = "default", out->type = type;
-    out->priority = 50, out->datacenters = {"dc1"}, out->node_pool = "default";
-    model::TaskGroup& group = out->task_groups.emplace_back();
-    group.name = "g", group.count = count;
-    model::Task& task = group.tasks.emplace_back();
-    task.name = "t", task.driver = "exec";
-    task.resources.emplace().cpu = cpu;
-    task.resources->memory_mb = 10;
-    return out;
+    return testing::make_job({.id = id, .type = type, .groups = {{.count = count, .mhz = cpu, .memory_mb = 10}}});
   }
   void evaluate(const std::shared_ptr<const model::Job>& job) {
     const tables::JobKeyRow key = server().register_job(job);

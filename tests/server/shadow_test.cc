@@ -7,6 +7,7 @@
 #include "sched/scratch.h"
 #include "server/lane.h"
 #include "server/server.h"
+#include "support/cluster_objects.h"
 
 namespace berth::server {
 namespace {
@@ -31,31 +32,19 @@ struct Shadowed final : Listener {
     server->store().set_index(10);
   }
   void add_node(std::uint64_t number) {
-    model::Node node;
-    node.id = base::to_text({number, 1});
-    node.name = "node-" + std::to_string(number);
-    node.status = "ready", node.scheduling_eligibility = "eligible";
-    node.node_class = node.computed_class = number % 2 == 0 ? "even" : "odd";
-    node.datacenter = "dc1", node.node_pool = "default";
-    node.attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}};
-    node.node_resources.emplace().memory.memory_mb = 10'000;
-    node.node_resources->disk.disk_mb = 100'000;
-    model::NetworkResource& network = node.node_resources->networks.emplace_back();
-    network.mode = "host", network.device = "eth0";
-    node.node_resources->processors.emplace().topology.emplace().cores.push_back({.id = 0, .base_speed = 1000});
+    model::Node node = testing::make_node({.id = base::to_text({number, 1}),
+                                           .name = "node-" + std::to_string(number),
+                                           .node_class = number % 2 == 0 ? "even" : "odd",
+                                           .attributes = {{"driver.exec", "1"}, {"kernel.name", "linux"}},
+                                           .mhz = 1000,
+                                           .memory_mb = 10'000,
+                                           .host_network = true});
+    node.computed_class = node.node_class;
     server->store().begin_commit().upsert_node(node);
   }
   void place(const std::string& id, std::int64_t count, const char* type = "service") {
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = id, job->namespace_ = "default", job->type = type;
-    job->priority = 50, job->datacenters = {"dc1"}, job->node_pool = "default";
-    model::TaskGroup& group = job->task_groups.emplace_back();
-    group.name = "g", group.count = count;
-    model::Task& task = group.tasks.emplace_back();
-    task.name = "t", task.driver = "exec";
-    task.resources.emplace().cpu = 100;
-    task.resources->memory_mb = 10;
-    const tables::JobKeyRow key = server->register_job(job);
+    const tables::JobKeyRow key = server->register_job(
+        testing::make_job({.id = id, .type = type, .groups = {{.count = count, .memory_mb = 10}}}));
     server->store().set_index(server->store().index() + 1);
     ASSERT_TRUE(server->evaluate({.id = {++evals, 2}, .job = key, .tag = evals}));
     while (server->step()) {

@@ -12,6 +12,7 @@
 #include "sim/datasets.h"
 #include "sim/inputs.h"
 #include "sim/load_store.h"
+#include "support/cluster_objects.h"
 #include "support/scratch_folder.h"
 
 namespace berth::sim {
@@ -22,12 +23,8 @@ const std::string kCluster = BERTH_SOURCE_DIR "/tests/dryrun/recorded/stage-02.s
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 model::Job job(const std::string& id, const std::string& type, std::int64_t submitted_s) {
-  model::Job out;
-  out.namespace_ = "default", out.id = out.name = id, out.type = type, out.status = "running", out.priority = 50;
-  out.submit_time = submitted_s * kSecond;
-  model::TaskGroup group;
-  group.name = "g";
-  out.task_groups = std::vector<model::TaskGroup>{group};
+  model::Job out = *testing::make_job({.id = id, .type = type});
+  out.status = "running", out.submit_time = submitted_s * kSecond;
   return out;
 }
 
@@ -36,9 +33,7 @@ class SmallCluster {
   void add(model::Job job) { state.jobs.push_back(std::make_shared<const model::Job>(std::move(job))); }
   /// An allocation of the last job; `from_s` to `to_s` are the times of its task, `to_s` < 0: it runs.
   void add_alloc(const std::string& id, std::int64_t from_s, std::int64_t to_s, const char* status) {
-    model::Allocation alloc;
-    alloc.id = id, alloc.job = state.jobs.back(), alloc.task_group = "g", alloc.client_status = status;
-    alloc.desired_status = "run";
+    model::Allocation alloc = testing::make_alloc({.id = id, .job = state.jobs.back(), .client = status});
     alloc.create_time = from_s * kSecond, alloc.modify_time = std::max(from_s, to_s) * kSecond;
     model::TaskState task;
     task.started_at.ns = from_s * kSecond;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/cluster_objects.h"
 #include "tables/check.h"
 #include "tables/commit.h"
 #include "tables/state.h"
@@ -100,16 +101,10 @@ TEST(HeldDevices, AgreesWithASet) {
 }
 
 TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
-  model::Node node;
-  node.id = "00000000-0000-0000-0000-000000000001";
-  node.status = "ready";
-  node.scheduling_eligibility = "eligible";
-  node.node_resources.emplace().devices = devices_of(3, 2);
-  model::Allocation alloc;
-  alloc.id = "00000000-0000-0000-0000-000000000002";
-  alloc.node_id = node.id;
-  alloc.client_status = "running";
-  alloc.allocated_resources.emplace().tasks["t"].devices.push_back({"nvidia", "gpu", "t4", {"t4-1001", "t4-1002"}});
+  model::Node node = testing::make_node();
+  node.node_resources->devices = devices_of(3, 2);
+  model::Allocation alloc = testing::make_alloc({.node_id = node.id});
+  alloc.allocated_resources->tasks["t"].devices.push_back({"nvidia", "gpu", "t4", {"t4-1001", "t4-1002"}});
   model::ClusterState state;
   state.nodes.push_back(node);
   state.allocs.push_back(alloc);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <random>
 
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "tables/check.h"
 #include "tables/commit.h"
@@ -14,18 +15,9 @@ namespace berth::tables {
 namespace {
 
 std::shared_ptr<model::Job> churned_job(const std::string& id, std::uint64_t version) {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = id, job->namespace_ = "default", job->type = "service", job->version = version;
-  job->datacenters = {"dc1"}, job->node_pool = "default";
-  static const base::SharedVector<model::TaskGroup> kForm = [] {
-    base::SharedVector<model::TaskGroup> groups;
-    groups.emplace_back().name = "g";
-    model::Task& task = groups[0].tasks.emplace_back();
-    task.name = "t", task.driver = "exec";
-    task.resources.emplace().cpu = 100;
-    return groups;
-  }();
-  job->task_groups = kForm;  // most jobs are equal and share their compiled form
+  static const auto kForm = testing::make_job();
+  auto job = testing::make_job({.id = id, .version = version});
+  job->task_groups = kForm->task_groups;  // most jobs are equal and share their compiled form
   if (version == 1) job->task_groups[0].count = 2;
   if (version == 2) job->priority = 60;
   return job;
@@ -37,12 +29,8 @@ class Churn {
   explicit Churn(std::uint64_t seed) : random_(seed) {
     store.keep_history();
     store.set_changes(&changes);
-    for (std::uint64_t n = 1; n <= 2; ++n) {
-      model::Node node;
-      node.id = base::to_text({n, 9}), node.status = "ready", node.scheduling_eligibility = "eligible";
-      node.datacenter = "dc1", node.node_pool = "default";
-      store.begin_commit(1).upsert_node(node);
-    }
+    for (std::uint64_t n = 1; n <= 2; ++n)
+      store.begin_commit(1).upsert_node(testing::make_node({.id = base::to_text({n, 9})}));
   }
   struct Life {
     JobKeyRow key = kNoRow;

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "support/cluster_objects.h"
 #include "tables/check.h"
 #include "tables/commit.h"
 
@@ -20,11 +21,8 @@ std::string numbered_id(std::uint32_t number) {
 
 /// Two addresses of the host network `default`, and eight cores, of which core 0 is reserved.
 model::Node ported_node(std::uint32_t number) {
-  model::Node node;
-  node.id = numbered_id(number);
-  node.status = "ready";
-  node.scheduling_eligibility = "eligible";
-  auto& resources = node.node_resources.emplace();
+  model::Node node = testing::make_node({.id = numbered_id(number)});
+  auto& resources = *node.node_resources;
   auto& network = resources.node_networks.emplace().emplace_back();
   network.mode = "host", network.device = "eth0";
   for (const char* last : {"1", "2"})
@@ -33,15 +31,6 @@ model::Node ported_node(std::uint32_t number) {
   for (std::uint16_t core = 0; core < 8; ++core) cores.emplace_back().id = core;
   node.reserved_resources.emplace().cpu.reserved_cpu_cores = {0};
   return node;
-}
-
-model::Allocation alloc_on(std::uint32_t number, const std::string& node) {
-  model::Allocation alloc;
-  alloc.id = numbered_id(1000 + number);
-  alloc.node_id = node;
-  alloc.client_status = "running";
-  alloc.allocated_resources.emplace();
-  return alloc;
 }
 
 model::AllocatedPort held_port(std::int64_t value, const std::string& address, bool shared = false) {
@@ -61,7 +50,7 @@ struct IrregularWorld {
   }
   AllocRow start(const std::string& node, const std::vector<model::AllocatedPort>& ports,
                  const std::vector<std::uint16_t>& cores = {}) {
-    model::Allocation alloc = alloc_on(++allocs, node);
+    model::Allocation alloc = testing::make_alloc({.id = numbered_id(1000 + ++allocs), .node_id = node});
     alloc.allocated_resources->shared.ports = ports;
     if (!cores.empty()) alloc.allocated_resources->tasks["t"].cpu.reserved_cores = cores;
     return store.begin_commit(++index).insert_alloc(alloc);

@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "tables/check.h"
 #include "tables/commit.h"
@@ -18,42 +19,17 @@ namespace {
 
 base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1}; }
 
-model::Node node(std::uint64_t number) {
-  model::Node node;
-  node.id = base::to_text(uuid(1, number));
-  node.name = "node-" + std::to_string(number);
-  node.datacenter = "dc1", node.node_pool = "default";
-  node.status = "ready", node.scheduling_eligibility = "eligible";
-  node.node_resources.emplace().memory.memory_mb = 8'000;
-  node.node_resources->disk.disk_mb = 100'000;
-  model::NodeDevice& gpus = node.node_resources->devices.emplace_back();
-  gpus.vendor = "nvidia", gpus.type = "gpu", gpus.name = "t4";
-  for (int i = 0; i < 4; ++i) {
-    gpus.instances.emplace_back().id = "gpu-" + std::to_string(i);
-    gpus.instances.back().healthy = true;
-  }
+model::Node gpu_node(std::uint64_t number) {
+  model::Node node =
+      testing::make_node({.id = base::to_text(uuid(1, number)), .name = "node-" + std::to_string(number), .mhz = 0});
+  testing::add_gpus(node, 4);
   return node;
-}
-
-/// Requests 100 MHz.
-std::shared_ptr<model::Job> job() {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = "a";
-  job->namespace_ = "default", job->type = "batch", job->priority = 50;
-  job->datacenters = {"*"}, job->node_pool = "default";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "g", group.count = 1;
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t", task.driver = "exec";
-  task.resources.emplace().cpu = 100;
-  task.resources->memory_mb = 64;
-  return job;
 }
 
 TEST(StateStore, ReadersNeverSeeHalfACommit) {
   StateStore store;
-  for (std::uint64_t i = 0; i < 600; ++i) store.begin_commit().upsert_node(node(i));
-  const VersionRow version = store.upsert_job(job(), true);
+  for (std::uint64_t i = 0; i < 600; ++i) store.begin_commit().upsert_node(gpu_node(i));
+  const VersionRow version = store.upsert_job(testing::make_job(), true);
   constexpr std::uint64_t kCommits = 300, kPerCommit = 7;
   std::atomic<bool> done{false};
   std::vector<std::thread> readers;
@@ -96,8 +72,8 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
 TEST(WorkerView, ShowsWholeCommitsBesideAWriter) {
   StateStore store;
   constexpr std::uint64_t kNodes = 300, kCommits = 400, kPerCommit = 7;
-  for (std::uint64_t i = 0; i < kNodes; ++i) store.begin_commit().upsert_node(node(i));
-  const VersionRow version = store.upsert_job(job(), true);
+  for (std::uint64_t i = 0; i < kNodes; ++i) store.begin_commit().upsert_node(gpu_node(i));
+  const VersionRow version = store.upsert_job(testing::make_job(), true);
   std::atomic<bool> done{false};
   std::vector<std::thread> workers;
   for (int w = 0; w < 3; ++w)

@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "support/shared_data.h"
 #include "tables/check.h"
@@ -22,38 +23,15 @@ namespace {
 base::Uuid uuid(std::uint64_t kind, std::uint64_t number) { return {kind << 32, number * 0x9e3779b97f4a7c15ULL + 1}; }
 
 model::Node node_of(std::uint64_t number) {
-  model::Node node;
-  node.id = base::to_text(uuid(1, number));
-  node.name = std::string("node-").append(std::to_string(number));
-  node.datacenter = std::string("dc").append(std::to_string(number % 3));
-  node.node_pool = "default";
-  node.status = "ready";
-  node.scheduling_eligibility = "eligible";
-  node.attributes = {{"arch", number % 2 ? "x86" : "arm"}};
-  node.node_resources.emplace();
-  node.node_resources->memory.memory_mb = 8'000;
-  node.node_resources->disk.disk_mb = 100'000;
-  return node;
+  return testing::make_node({.id = base::to_text(uuid(1, number)),
+                             .name = "node-" + std::to_string(number),
+                             .datacenter = "dc" + std::to_string(number % 3),
+                             .attributes = {{"arch", number % 2 ? "x86" : "arm"}},
+                             .mhz = 0});
 }
 
 std::shared_ptr<model::Job> job_of(const std::string& id, std::int64_t cpu_mhz = 100) {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = id;
-  job->namespace_ = "default";
-  job->type = "batch";
-  job->priority = 50;
-  job->datacenters = {"*"};
-  job->node_pool = "default";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "g";
-  group.count = 1;
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t";
-  task.driver = "exec";
-  task.resources.emplace();
-  task.resources->cpu = cpu_mhz;
-  task.resources->memory_mb = 64;
-  return job;
+  return testing::make_job({.id = id, .type = "batch", .datacenter = "*", .groups = {{.mhz = cpu_mhz}}});
 }
 
 void expect_sound(const Snapshot& state) {

@@ -5,6 +5,7 @@
 
 #include "io/export_import.h"
 #include "model/codec/codec.h"
+#include "support/cluster_objects.h"
 #include "support/shared_data.h"
 #include "tables/check.h"
 #include "tables/commit.h"
@@ -20,24 +21,15 @@ std::string text_of(const model::Allocation& alloc) {
 }
 
 std::shared_ptr<const model::Job> a_job() {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = "web", job->namespace_ = "default", job->type = "service";
-  job->datacenters = {"dc1"}, job->node_pool = "default", job->version = 3;
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "front", group.count = 2;
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "server", task.driver = "exec";
-  task.resources.emplace().cpu = 100;
-  return job;
+  return testing::make_job(
+      {.id = "web", .version = 3, .groups = {{.name = "front", .count = 2, .task = "server", .memory_mb = 0}}});
 }
 
 /// A state with one node, one job, and allocations as the clients of a real cluster report them.
 struct Small {
   model::ClusterState state;
   Small() {
-    model::Node& node = state.nodes.emplace_back();
-    node.id = base::to_text({1, 1}), node.name = "n1", node.status = "ready";
-    node.scheduling_eligibility = "eligible", node.datacenter = "dc1", node.node_pool = "default";
+    state.nodes.push_back(testing::make_node({.id = base::to_text({1, 1})}));
     state.jobs.push_back(a_job());
     state.job_versions = state.jobs;
     model::Evaluation& eval = state.evals.emplace_back();
@@ -50,15 +42,11 @@ struct Small {
   }
   model::Allocation& add() {
     const std::size_t number = state.allocs.size();
-    model::Allocation& alloc = state.allocs.emplace_back();
-    alloc.id = base::to_text({4, number + 1}), alloc.namespace_ = "default", alloc.job_id = "web";
+    model::Allocation& alloc = state.allocs.emplace_back(testing::make_alloc(
+        {.id = base::to_text({4, number + 1}), .job = state.jobs[0], .node_id = state.nodes[0].id, .index = number}));
     alloc.eval_id = state.evals[0].id, alloc.deployment_id = state.deployments[0].id;
-    alloc.node_id = state.nodes[0].id, alloc.node_name = "n1", alloc.job = state.jobs[0];
-    alloc.task_group = "front", alloc.name = "web.front[" + std::to_string(number) + "]";
-    alloc.desired_status = "run", alloc.client_status = "running", alloc.client_description = "Tasks are running";
-    model::AllocatedResources& held = alloc.allocated_resources.emplace();
-    held.tasks["server"].cpu.cpu_shares = 100;
-    held.task_lifecycles["server"];
+    alloc.node_name = "n1", alloc.client_description = "Tasks are running";
+    alloc.allocated_resources->task_lifecycles["server"];
     model::AllocMetric& metrics = alloc.metrics.emplace();
     metrics.nodes_evaluated = 7, metrics.node_pool = "default";
     model::TaskState& task = alloc.task_states["server"].emplace();

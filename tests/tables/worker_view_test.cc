@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "support/cluster_objects.h"
 #include "tables/check.h"
 #include "tables/commit.h"
 
@@ -18,48 +19,27 @@ base::Uuid view_uuid(std::uint64_t kind, std::uint64_t number) {
 
 /// Has different devices each time it registers.
 model::Node gpu_node(std::uint64_t number, std::uint32_t devices = 4) {
-  model::Node node;
-  node.id = base::to_text(view_uuid(1, number));
-  node.name = "node-" + std::to_string(number);
-  node.datacenter = "dc1", node.node_pool = "default";
-  node.status = "ready", node.scheduling_eligibility = "eligible";
-  node.node_resources.emplace().memory.memory_mb = 8'000;
-  node.node_resources->disk.disk_mb = 100'000;
-  model::NodeDevice& gpus = node.node_resources->devices.emplace_back();
-  gpus.vendor = "nvidia", gpus.type = "gpu", gpus.name = "t4";
-  for (std::uint32_t i = 0; i < devices; ++i) {
-    gpus.instances.emplace_back().id = "gpu-" + std::to_string(i);
-    gpus.instances.back().healthy = true;
-  }
+  model::Node node = testing::make_node(
+      {.id = base::to_text(view_uuid(1, number)), .name = "node-" + std::to_string(number), .mhz = 0});
+  testing::add_gpus(node, devices);
   return node;
 }
 
 std::shared_ptr<model::Job> job_of_priority(std::uint32_t number) {
-  auto job = std::make_shared<model::Job>();
-  job->id = job->name = "job-" + std::to_string(number);
-  job->namespace_ = "default", job->type = "batch";
-  job->priority = 10 + 10 * (number % 5);
-  job->datacenters = {"*"}, job->node_pool = "default";
-  model::TaskGroup& group = job->task_groups.emplace_back();
-  group.name = "g", group.count = 1;
-  model::Task& task = group.tasks.emplace_back();
-  task.name = "t", task.driver = "exec";
-  task.resources.emplace().cpu = 100 + number;
-  task.resources->memory_mb = 64;
-  return job;
+  return testing::make_job({.id = "job-" + std::to_string(number),
+                            .type = "batch",
+                            .priority = 10 + 10 * (number % 5),
+                            .datacenter = "*",
+                            .groups = {{.mhz = 100 + number}}});
 }
 
 /// An allocation that holds a port, a core, a device, or none of these.
 model::Allocation any_holder(std::uint64_t number, const std::string& node_id, const std::shared_ptr<model::Job>& job) {
-  model::Allocation alloc;
-  alloc.id = base::to_text(view_uuid(2, number));
-  alloc.node_id = node_id;
-  alloc.namespace_ = "default";
-  if (job) alloc.job = job, alloc.job_id = job->id;
-  alloc.task_group = "g";
-  alloc.desired_status = "run";
-  alloc.client_status = number % 7 == 0 ? "complete" : "running";
-  auto& task = alloc.allocated_resources.emplace().tasks["t"];
+  model::Allocation alloc = testing::make_alloc({.id = base::to_text(view_uuid(2, number)),
+                                                 .job = job,
+                                                 .node_id = node_id,
+                                                 .client = number % 7 == 0 ? "complete" : "running"});
+  auto& task = alloc.allocated_resources->tasks["t"];
   task.cpu.cpu_shares = 100, task.memory.memory_mb = 10;
   if (number % 4 == 1) {
     model::AllocatedPort& port = alloc.allocated_resources->shared.ports.emplace_back();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/cluster_objects.h"
 #include "tables/commit.h"
 
 namespace berth::tables {
@@ -12,18 +13,9 @@ namespace {
 class WrittenLinesTest : public ::testing::Test {
  protected:
   WrittenLinesTest() {
-    model::Node node;
-    node.id = "00000001-0000-0000-0000-000000000001";
-    node.datacenter = "dc1", node.node_pool = "default";
-    node.status = "ready", node.scheduling_eligibility = "eligible";
-    node.node_resources.emplace().memory.memory_mb = 8'000;
-    auto job = std::make_shared<model::Job>();
-    job->id = job->name = "job", job->namespace_ = "default", job->type = "batch";
-    job->datacenters = {"*"}, job->node_pool = "default";
-    job->task_groups.emplace_back().name = "g";
     Commit commit = store_.begin_commit(1);
-    commit.upsert_node(node);
-    version_ = commit.upsert_job(job, true);
+    commit.upsert_node(testing::make_node());
+    version_ = commit.upsert_job(testing::make_job({.id = "job", .type = "batch", .datacenter = "*"}), true);
   }
   void place(std::uint64_t number) {
     const ResourceShape shape;

@@ -6,13 +6,15 @@
 #include <cstdio>
 #include <fstream>
 
+#include "support/cluster_objects.h"
+
 namespace berth::whatif {
 namespace {
 
 model::Node node() {
-  model::Node out;
-  out.id = "0123abcd-0000-4000-8000-000000000000", out.name = "n1", out.datacenter = "dc1", out.node_pool = "default";
-  out.node_class = "large", out.attributes["cpu.arch"] = "amd64", out.meta["rack"] = "r17";
+  model::Node out = testing::make_node(
+      {.id = "0123abcd-0000-4000-8000-000000000000", .node_class = "large", .attributes = {{"cpu.arch", "amd64"}}});
+  out.meta["rack"] = "r17";
   return out;
 }
 
