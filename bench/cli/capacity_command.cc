@@ -225,8 +225,7 @@ class CapacityRun {
 
 void add_capacity(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CapacityArguments>();
-  CLI::App* command = app.add_subcommand(
-      "capacity", "how much more fits: of a job, of all that runs now, and after losing the largest rack");
+  CLI::App* command = app.add_subcommand("capacity", "show how many more allocations fit, now and after losing a rack");
   command
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")
@@ -235,10 +234,12 @@ void add_capacity(CLI::App& app, int& exit_code) {
   command->add_option("jobs", arguments->jobs, "job files: how many allocations of each of their groups fit");
   command
       ->add_option("--survive", arguments->survive,
-                   "also what fits after all nodes with the largest value of this key are gone, e.g. meta.rack")
+                   "also show what fits after all nodes with the largest value of this key are gone, e.g. meta.rack")
       ->type_name("KEY");
   command
-      ->add_option("--since", arguments->since, "an older state of the cluster: growth a day since then, and days left")
+      ->add_option(
+          "--since", arguments->since,
+          "an older state of the cluster; prints growth per day since then, and the days until nothing more fits")
       ->type_name("CLUSTER");
   const auto options = std::make_shared<StepOptions>(*command, "berth capacity");
   command->add_option("--json", arguments->json, "write the answers to this file")->type_name("FILE");
@@ -246,6 +247,8 @@ void add_capacity(CLI::App& app, int& exit_code) {
                   std::string(StepOptions::kFooter) +
                   "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 a group of a job file does not fit at "
                   "all, or a loss leaves an allocation without a node.");
+  add_examples(*command, {"berth capacity cluster.json web.hcl --survive datacenter",
+                          "berth capacity cluster.json --add 2 --like client-1"});
   command->callback([arguments, options, &exit_code] { exit_code = CapacityRun(*arguments, *options).run(); });
 }
 

@@ -13,7 +13,8 @@ namespace berth::cli {
 struct OptionText {
   std::vector<std::string> names;   ///< as typed, "-o" and "--output"; empty for a positional
   std::string positional;           ///< "workload"; "" for an option
-  std::string value;                ///< "TEXT", "INT in [1 - 1024]"; "" for a flag
+  std::string value;                ///< "FILE", "SECONDS", "N" for a whole number without unit; "" for a flag
+  std::string range;                ///< "1 to 1024"; "" if the value is not limited to a range
   std::string initial;              ///< default value, if shown
   std::vector<std::string> values;  ///< allowed values, if they are a list
   std::string about;
@@ -25,16 +26,21 @@ struct OptionText {
   /// The list of `berth completion --words` for this option: "workloads", "labels", "strategies" or "rules"; "": none.
   [[nodiscard]] std::string words() const;
   [[nodiscard]] bool takes_list() const { return value.ends_with(",..."); }
+  /// The description, with range, default and whether the option is required or may be repeated.
+  [[nodiscard]] std::string full_about() const;
 };
 
 struct CommandText {
   std::string words;  ///< words after the program's name: "", "run", "gate record"
   std::string about;
   std::vector<std::string> notes;  ///< the lines below the options
+  std::vector<std::string> examples;
   std::vector<OptionText> options;
   std::vector<CommandText> commands;
 };
 
+/// Reads CLI11's type name. For a number it is `INT`, `UINT` or `FLOAT`, and then the unit if there is one: "FLOAT
+/// SECONDS".
 [[nodiscard]] OptionText option_text(const CLI::Option& option);
 
 /// Writes `--help`, in lines of at most 100 columns.

@@ -3,9 +3,15 @@
 // inconclusive.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 namespace berth::cli {
+
+/// Adds command lines to the end of a command's help. Each one must run: tests/install/examples_test.sh.
+void add_examples(CLI::App& command, const std::vector<std::string>& examples);
 
 void add_capacity(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);

@@ -13,10 +13,10 @@ namespace berth::cli {
 
 void add_sources(CLI::App& command, std::string& sources) {
   command
-      .add_option("--sources", sources,
-                  "sources of candidates that may answer Selects, a list with commas; decisions do not depend on it: "
-                  "all, none (the general source alone), mixed (drawn for each Select; mixed:SEED), names, or no-NAME "
-                  "for all but some")
+      .add_option(
+          "--sources", sources,
+          "for debugging: fast paths to use when searching nodes: all, none, mixed or mixed:SEED (at random), a "
+          "list of names, or no-NAME,... for all but these. Decisions are the same")
       ->type_name("LIST")
       ->default_str("all");
 }
@@ -32,9 +32,8 @@ Result<sched::EnabledSources> enabled_sources(const std::string& command, const 
 void add_shadow(CLI::App& command, std::uint64_t& every) {
   command
       .add_option("--shadow", every,
-                  "decide every Nth evaluation again, with the general source alone and on tables loaded again, and "
-                  "report each difference; takes time")
-      ->type_name("N")
+                  "check every Nth evaluation: decide it again without fast paths, on freshly loaded tables, and "
+                  "report differences (slow)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
 }
 
@@ -55,9 +54,8 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
       .add_option(
           "--option", options,
           about +
-              "NAME=VALUE: decide differently from today's Nomad: compat=fixed without its quirks, quirk.NAME=off "
-              "without "
-              "one of them, others as earlier versions did (see --list-options); may be repeated, the last one counts")
+              "change a behaviour of Nomad: compat=fixed turns all quirks off, quirk.NAME=off one of them; other "
+              "options restore earlier Nomad versions (see --list-options). The last value of a name counts")
       ->type_name("NAME=VALUE");
   const auto list = [] {
     print(
@@ -69,18 +67,19 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
       print("  quirk.{}   {}\n    on: {}\n    off: {}\n", quirk.name, quirk.rules, quirk.nomad, quirk.off);
     throw CLI::Success();
   };
-  command.add_flag_callback("--list-options", list, "names, values and rules of the options and quirks")
+  command.add_flag_callback("--list-options", list, "list the options and quirks, with their values and rules")
       ->trigger_on_parse();
 }
 
 void add_source_options(CLI::App& command, agent::SourceOptions& sources) {
   command.add_flag("--allow-partial", sources.import.allow_partial,
                    "accept a cluster whose sources are incomplete, or that changes while it is read");
-  command.add_option("--rate", sources.requests_per_second, "ask an agent at most N times a second")
-      ->type_name("N")
+  command.add_option("--rate", sources.requests_per_second, "limit of requests to an agent")
+      ->type_name("FLOAT REQUESTS/S")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  command.add_option("--timeout", sources.timeout_s, "wait so many seconds for one answer of an agent")
+  command.add_option("--timeout", sources.timeout_s, "longest wait for one answer of an agent")
+      ->type_name("FLOAT SECONDS")
       ->check(CLI::Range(0.05, 86400.0))
       ->capture_default_str();
 }

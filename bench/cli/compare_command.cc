@@ -487,12 +487,12 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option(
       "workload", arguments->workload,
       "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
-  command->add_option("--label", arguments->label, "size of the workload: smoke, full or what its file lists")
+  command->add_option("--label", arguments->label, "size of the workload: smoke, full or another that its file lists")
       ->type_name("LABEL")
       ->capture_default_str();
   command
       ->add_option("--resume", arguments->resume,
-                   "file of finished runs: those in it are not repeated, new ones are added")
+                   "file of finished runs: these are not repeated, and new runs are added to it")
       ->type_name("FILE");
   command
       ->add_option(
@@ -511,7 +511,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--rebalance", arguments->rebalance,
-                   "compare these rules for moving tasks once all are placed: cosine, fragments-one, fragments-many")
+                   "compare these rules for moving tasks after all are placed: cosine, fragments-one, fragments-many")
       ->type_name("MOVES,...")
       ->delimiter(',');
   command
@@ -523,18 +523,20 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_option("--ratio", arguments->ratio, "with --rebalance: share of the placed tasks that may be moved")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command->add_flag("--capacity", arguments->capacity, "how many more tasks fit after the workload");
+  command->add_flag("--capacity", arguments->capacity, "show how many more tasks fit after the workload");
   command->add_option("--task", arguments->task, "with --capacity: the task to add, e.g. cpu=1000,memory=512,gpus=1")
       ->type_name("RESOURCES");
-  command->add_flag("--minimum-nodes", arguments->minimum_nodes,
-                    "fewest nodes of each class that hold the workload, with a lower bound for any strategy");
+  command->add_flag(
+      "--minimum-nodes", arguments->minimum_nodes,
+      "find the smallest number of nodes of each class that holds the workload, with a lower bound for any strategy");
   command
       ->add_option("--packing-order", arguments->packing_order,
                    "with --minimum-nodes: order in which tasks are packed: as they arrive, or largest first by sum, "
                    "product or max")
       ->capture_default_str()
       ->check(CLI::IsMember({"arrival", "sum", "product", "max"}));
-  command->add_option("--experiment", arguments->experiment, "a published experiment: openb-atc23")->type_name("NAME");
+  command->add_option("--experiment", arguments->experiment, "repeat a published experiment: openb-atc23")
+      ->type_name("NAME");
   command
       ->add_option("--strategies", arguments->strategies,
                    "names, e.g. fgd,best-fit:norm=max, and formulas, e.g. 'expr:-max(left_cpu/total_cpu,"
@@ -542,18 +544,22 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->type_name("STRATEGY,...");
   command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9")
       ->type_name("SEEDS");
-  command->add_option("--lists", arguments->lists, "openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
+  command
+      ->add_option("--lists", arguments->lists,
+                   "with --experiment: openb lists: default, cpu050, gpushare40, gpuspec33, multigpu20")
       ->type_name("LIST,...")
       ->delimiter(',');
-  command->add_option("--pod-list", arguments->pods, "your own task list in openb's format")->type_name("FILE");
-  command->add_option("--node-list", arguments->nodes, "your own node list in openb's format")->type_name("FILE");
+  command->add_option("--pod-list", arguments->pods, "with --experiment: your own task list, in openb's format")
+      ->type_name("FILE");
+  command->add_option("--node-list", arguments->nodes, "with --experiment: your own node list, in openb's format")
+      ->type_name("FILE");
   command
       ->add_option("--tune", arguments->tune,
-                   "GPU demand of all arrivals as a multiple of the capacity; 0: the list as it is")
+                   "with --experiment: GPU demand of all arrivals as a multiple of the capacity; 0: the list unchanged")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command->add_flag("--placements-digest", arguments->placements_digest,
-                    "print only: list, strategy, seed, SHA-256 (16 digits) of all placements");
+                    "with --experiment: print only list, strategy, seed and SHA-256 (16 digits) of all placements");
   command->add_option("--threads", arguments->threads, "threads to use; 0: one per core")->check(CLI::Range(0, 1024));
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file")
@@ -565,9 +571,12 @@ void add_compare(CLI::App& app, int& exit_code) {
   command->add_flag("--list-strategies", arguments->list_strategies,
                     "list the strategies, rules and policies with formula, source and cost");
   command->add_flag("--wide", arguments->wide, "do not break tables that are wider than the terminal");
-  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->add_flag("--quiet", arguments->quiet, "print no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 differs from the published rows, 4 interrupted.");
+  add_examples(*command,
+               {"berth compare quickstart --label smoke --strategies nomad-binpack,tetris --seeds 5",
+                "berth compare quickstart --label smoke --queue fifo,shortest", "berth compare --list-strategies"});
   command->callback([arguments, command, &exit_code] {
     arguments->strategies = split_names(arguments->strategies);
     exit_code = compare_command(*arguments, *command);

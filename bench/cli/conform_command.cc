@@ -37,17 +37,18 @@ void add_conform(CLI::App& app, int& exit_code) {
     std::string sources;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("conform", "replay recorded decisions and compare, to the last bit");
+  CLI::App* command =
+      app.add_subcommand("conform", "compare berth's decisions with recorded ones of Nomad, bit by bit");
   CLI::Option* seed = command->add_option(
-      "--seed", arguments->seed, "instead of vectors: run the random simulation of this seed and print its events");
+      "--seed", arguments->seed, "instead of vectors: run the random simulation of this seed, and print its events");
   command->add_option("paths", arguments->run.paths, "vector files (.jsonl, .jsonl.gz) or folders of them")
       ->excludes(seed);
   CLI::Option* many =
       command
           ->add_option(
               "--lives", arguments->lives.count,
-              "number of simulations, with ascending seeds; ends at the first that breaks an invariant, and prints "
-              "the smallest part of it that does")
+              "number of simulations, with ascending seeds; stops at the first one that breaks an invariant, and "
+              "prints the smallest part of it that breaks it")
           ->check(CLI::Range(std::uint64_t{1}, kLivesMost))
           ->needs(seed);
   command->add_option("--threads", arguments->lives.threads, "threads for --lives; 0: one per core")
@@ -73,13 +74,15 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE")->excludes(seed);
   command
       ->add_option("--junit", arguments->junit,
-                   "write it to this file, as JUnit's XML: a test per file of vectors; --diff N adds the first "
+                   "write the report to this file, as JUnit's XML: a test per file of vectors; --diff N adds the first "
                    "differences")
       ->type_name("FILE")
       ->excludes(seed);
   command->footer(
-      "Exit code: 0 every vector is equal or every life kept its invariants, 1 a report could not be written, 2 usage "
-      "or bad input, 3 a decision differs, a vector is not supported or a life broke an invariant, 4 interrupted.");
+      "Exit code: 0 every vector is equal or every simulation kept its invariants, 1 a report could not be written, 2 "
+      "usage or bad input, 3 a decision differs, a vector is not supported or a simulation broke an invariant, 4 "
+      "interrupted.");
+  add_examples(*command, {"berth conform vectors.jsonl", "berth conform --seed 1 --lives 20"});
   command->callback([arguments, &exit_code] {
     const auto sources = enabled_sources("berth conform", arguments->sources);
     if (!sources) {
@@ -127,7 +130,7 @@ void add_conform(CLI::App& app, int& exit_code) {
       return;
     }
     if (report->equal + report->differ + report->unsupported == 0) {
-      fmt::print(stderr, "these paths hold no vector that --name and --step ask for: nothing was compared\n");
+      fmt::print(stderr, "no vector in these paths matches --name and --step: nothing was compared\n");
       exit_code = 2;
       return;
     }

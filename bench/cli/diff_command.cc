@@ -39,11 +39,11 @@ int run_diff(const DiffArguments& arguments) {
   const diff::Report report = diff::compare(before->state, after->state);
   if (!report.related)
     return report_error({arguments.after, "", fmt::format("has no node, job or allocation of {}", arguments.before),
-                         "name two moments of one cluster"},
+                         "name two states of one cluster"},
                         2);
   if (report.after.ns < report.before.ns && report.after.index < report.before.index)
     print_warnings(
-        {fmt::format("{} is older than {}; name the earlier moment first", arguments.after, arguments.before)});
+        {fmt::format("{} is older than {}; name the earlier state first", arguments.after, arguments.before)});
   print("{}", diff::to_text(report, arguments.verbose));
   json::Value document = json::Value::object();
   document.set("format", "berth-diff"), document.set("version", kDiffVersion);
@@ -64,20 +64,23 @@ int run_diff(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* command = app.add_subcommand(
-      "diff", "what moved, failed, grew or left between two moments of a cluster, by job, node and allocation");
-  command->add_option("a", arguments->before, "the earlier moment: a cluster as `berth import` reads it, or a workload")
+  CLI::App* command = app.add_subcommand("diff", "compare two states of a cluster");
+  command
+      ->add_option("before", arguments->before,
+                   "the earlier state: a cluster as `berth import` reads it, or a workload")
       ->type_name("CLUSTER")
       ->required();
-  command->add_option("b", arguments->after, "the later one")->type_name("CLUSTER")->required();
+  command->add_option("after", arguments->after, "the later state")->type_name("CLUSTER")->required();
   add_source_options(*command, arguments->sources);
   command->add_flag("--decisions", arguments->decisions,
-                    "also decide the evaluations between A and B again, each on its state as far as A and B show it, "
-                    "and compare");
-  command->add_flag("--exit-code", arguments->exit_code, "exit with 3 where something differs");
+                    "also decide the evaluations between the two states again, as far as they show the cluster at that "
+                    "time, and compare");
+  command->add_flag("--exit-code", arguments->exit_code, "exit with 3 if something differs");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--json", arguments->json, "write the differences to this file")->type_name("FILE");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 with --exit-code: something differs.");
+  add_examples(*command,
+               {"berth diff before.json after.json", "berth diff before.json after.json --decisions --exit-code"});
   command->callback([arguments, &exit_code] { exit_code = run_diff(*arguments); });
 }
 

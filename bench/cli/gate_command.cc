@@ -367,40 +367,45 @@ gate::Outcome<int> gate_by_options(const GateArguments& arguments) {
 
 /// Adds the options of measuring, judging and output.
 void add_options(CLI::App* command, GateArguments& a) {
-  command->add_option("--base", a.base, "a program, or a command with options of `berth run`, or one with {json}")
+  command
+      ->add_option("--base", a.base,
+                   "a berth program, also with options of `berth run`, or any command with {json} where the path of "
+                   "its report goes "
+                   "({workload}, {label} and {seed} are replaced too)")
       ->type_name("COMMAND");
   command->add_option("--base-rev", a.base_rev, "build this commit in its own work tree and use it as the base")
       ->type_name("COMMIT");
   command->add_option("--baseline", a.baseline, "compare with what `berth gate record` wrote")->type_name("FILE");
   command->add_option("--head", a.head, "a program or command, as for --base (default: this program)")
       ->type_name("COMMAND");
-  command->add_option("--workloads", a.workloads, "workloads, NAME or NAME:LABEL, separated by commas")
+  command->add_option("--workloads", a.workloads, "workloads, NAME or NAME:LABEL")
       ->type_name("WORKLOAD,...")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("--label", a.label, "label of workloads that name none")
+  command->add_option("--label", a.label, "label of the workloads that are named without one")
       ->type_name("LABEL")
       ->capture_default_str();
-  command->add_option("--seed", a.workload_seed, "seed of the workloads instead of their own")
+  command->add_option("--seed", a.workload_seed, "seed to use instead of the workloads' own")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--effect", a.effect, "changes of times below this share do not matter")
-      ->type_name("SHARE")
+  command->add_option("--effect", a.effect, "smaller changes of times do not matter")
+      ->type_name("PERCENT")
       ->capture_default_str();
-  command->add_option("--limit", a.limits, "METRIC=CHANGE or METRIC=any, separated by commas")
+  command->add_option("--limit", a.limits, "limits of metrics, e.g. instructions=3%; METRIC=any: do not judge it")
       ->type_name("METRIC=CHANGE,...")
       ->delimiter(',');
-  command->add_option("--metrics", a.metrics, "judge only these times, separated by commas")
-      ->type_name("METRIC,...")
-      ->delimiter(',');
+  command->add_option("--metrics", a.metrics, "judge only these times")->type_name("METRIC,...")->delimiter(',');
   command->add_flag("--list-metrics", a.list_metrics, "list metrics, directions and limits");
   command->add_option("--alpha", a.alpha, "chance of a false regression among all tests")->capture_default_str();
   command->add_option("--repetitions", a.repetitions, "repetitions to start with (default: as many as the test needs)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
-  command->add_option("--max-repetitions", a.repetitions_max, "most repetitions per side and case")
+  command->add_option("--max-repetitions", a.repetitions_max, "maximum number of repetitions per side and case")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->capture_default_str();
-  command->add_option("--max-time", a.max_time, "time limit in seconds, building not counted")->capture_default_str();
-  command->add_option("--timeout", a.timeout, "seconds for one repetition")
+  command->add_option("--max-time", a.max_time, "time limit, without the time of building")
+      ->type_name("FLOAT SECONDS")
+      ->capture_default_str();
+  command->add_option("--timeout", a.timeout, "time limit of one repetition")
+      ->type_name("FLOAT SECONDS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--stages", a.stages,
@@ -411,25 +416,26 @@ void add_options(CLI::App* command, GateArguments& a) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--no-pin", a.no_pin, "do not pin repetitions to cores");
-  command->add_option("--allow", a.allow, "fields of a fingerprint that may differ, separated by commas")
+  command->add_option("--allow", a.allow, "fields of a fingerprint that may differ")
       ->type_name("FIELD,...")
       ->delimiter(',');
   command->add_option("--json", a.json, "write the verdict to this file")->type_name("FILE");
-  command->add_option("--html", a.html, "write it as one self-contained page to this file")->type_name("FILE");
-  command->add_option("--markdown", a.markdown, "write it for a pull request to this file")->type_name("FILE");
+  command->add_option("--html", a.html, "write the verdict as one self-contained page to this file")->type_name("FILE");
+  command->add_option("--markdown", a.markdown, "write the verdict for a pull request to this file")->type_name("FILE");
   command
-      ->add_option("--junit", a.junit,
-                   "write it to this file, as JUnit's XML: a test per metric, failed if it regressed, skipped if "
-                   "inconclusive")
+      ->add_option(
+          "--junit", a.junit,
+          "write the verdict to this file, as JUnit's XML: a test per metric, failed if it regressed, skipped if "
+          "inconclusive")
       ->type_name("FILE");
   command->add_option("--history", a.history, "add the medians of each case to this file of runs")->type_name("FILE");
-  command->add_option("--profile", a.profile, "where times regress, profile the head with perf into this folder")
+  command->add_option("--profile", a.profile, "if a time regresses, profile the head with perf into this folder")
       ->type_name("FOLDER");
-  command->add_flag("--quiet", a.quiet, "no progress");
+  command->add_flag("--quiet", a.quiet, "print no progress");
 
   command->add_flag("--counters-only", a.counters_only,
-                    "judge counters and quality, no times: the same on every machine, in seconds; with "
-                    "--instructions also these, where compiler and libraries are those of the baseline");
+                    "judge counters and quality only, no times: takes seconds, and is the same on every machine; with "
+                    "--instructions also instructions, if compiler and libraries are those of the baseline");
 }
 
 struct Subcommands {
@@ -442,15 +448,21 @@ Subcommands add_subcommands(CLI::App* command, GateArguments& a) {
   out.record->add_option("-o,--output", a.output, "the baseline to write")->type_name("FILE")->required();
   out.record->add_option("--binary", a.binary, "a program or command, as for --base (default: this program)")
       ->type_name("COMMAND");
+  constexpr const char* kMore = "Options of `berth gate` may follow.\nExit code: as of `berth gate`.";
+  out.record->footer(kMore);
+  add_examples(*out.record, {"berth gate record --output baseline.json --counters-only"});
   out.show = command->add_subcommand("show", "print a baseline")->fallthrough();
   out.show->add_option("file", a.shown, "a baseline")->required();
   out.compare =
-      command->add_subcommand("compare", "compare two baselines or reports of `berth run` off-line")->fallthrough();
+      command->add_subcommand("compare", "compare two baselines, or two reports of `berth run`")->fallthrough();
   out.compare->add_option("base", a.compare_base, "a baseline or report")->required();
   out.compare->add_option("head", a.compare_head, "a baseline or report")->required();
   out.drift = command->add_subcommand("drift", "find where a metric of a history changed its level")->fallthrough();
+  for (CLI::App* one : {out.show, out.compare, out.drift}) one->footer(kMore);
   out.drift->add_option("file", a.drift_file, "a history")->required();
-  out.drift->add_option("--least-change", a.least_change, "leave out smaller steps")->capture_default_str();
+  out.drift->add_option("--least-change", a.least_change, "leave out changes smaller than this, e.g. 3 %")
+      ->type_name("PERCENT")
+      ->capture_default_str();
   return out;
 }
 
@@ -465,13 +477,17 @@ gate::Outcome<int> gate_show(const GateArguments& arguments) {
 
 void add_gate(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<GateArguments>();
-  CLI::App* command = app.add_subcommand("gate", "fail a change that made scheduling slower, worse or different");
+  CLI::App* command = app.add_subcommand("gate", "fail a change that makes scheduling slower, worse or different");
   add_options(command, *a);
   const Subcommands subcommands = add_subcommands(command, *a);
   command->require_subcommand(0, 1);
   command->footer(
+      "A case is a workload with a label. The two sides of a comparison are base and head.\n"
       "Exit code: 0 pass, 1 the gate or a side failed, 2 usage or bad input, 3 regression, 4 inconclusive or not "
       "comparable.");
+  add_examples(*command, {"berth gate --base old/berth --workloads quickstart:smoke",
+                          "berth gate --base old/berth --head \"new/berth --isa SCALAR\" --counters-only",
+                          "berth gate --baseline baseline.json --counters-only"});
 
   command->callback([a, command, subcommands, &exit_code] {
     a->workloads_named = command->count("--workloads") > 0;

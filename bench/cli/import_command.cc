@@ -131,9 +131,7 @@ int run_import(ImportArguments& arguments) {
 
 void add_import(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App* command = app.add_subcommand("import",
-                                         "read a cluster from a snapshot, a running agent, answers of its API or a "
-                                         "debug archive, and write it as CLUSTER.json");
+  CLI::App* command = app.add_subcommand("import", "read a cluster and write it as CLUSTER.json");
   command
       ->add_option("source", arguments->from,
                    "an agent's address (http://..., with Nomad's environment variables for token and TLS), what `nomad "
@@ -143,31 +141,32 @@ void add_import(CLI::App& app, int& exit_code) {
       ->type_name("SOURCE");
   command->add_option("-o,--output", arguments->to, "the CLUSTER.json to write")->type_name("FILE");
   command->add_flag("--strict", arguments->options.import.strict, "refuse a cluster that contradicts itself");
-  command->add_flag("--redact", arguments->redact,
-                    "replace task inputs that may be secret by numbered words: environment, driver configuration, "
-                    "templates, checks, headers and credentials of artifacts, payloads of dispatched jobs");
+  command->add_flag(
+      "--redact", arguments->redact,
+      "replace task inputs that may be secret by placeholders (redacted-1): environment, driver configuration, "
+      "templates, checks, headers and credentials of artifacts, payloads of dispatched jobs");
   command->add_flag("--anonymize", arguments->anonymize,
-                    "replace every name by a numbered word, so that the decisions stay the same; IDs and numbers stay, "
-                    "and values that constraints compare by more than equality");
+                    "replace every name by a placeholder such as n0042, so that the decisions stay the same; IDs and "
+                    "numbers stay, and values that constraints compare by more than equality");
   command
       ->add_option("--map", arguments->map,
-                   "with --anonymize: file with the word for each name; read if it exists, then written; only its "
-                   "owner may read it")
+                   "with --anonymize: file that maps names to placeholders; read if it exists, then written (mode 600)")
       ->type_name("FILE");
   command
       ->add_option(
           "--job", arguments->jobs,
-          "with --anonymize: also replace the names in this job file, by the same words, and write it as JSON; "
-          "may be repeated, also without a cluster")
+          "with --anonymize: also replace the names in this job file, by the same placeholders, and write it as JSON; "
+          "works without a cluster too")
       ->type_name("FROM TO")
       ->type_size(2)
-      ->allow_extra_args(false)
       ->take_all();
   add_job_file_options(*command, arguments->job_files);
   add_source_options(*command, arguments->options);
   command->footer(
       "Exit code: 0 fine, 1 a file could not be written, 2 usage, bad input or an incomplete source (see "
       "--allow-partial).");
+  add_examples(*command, {"berth import http://127.0.0.1:4646 --output cluster.json",
+                          "berth import cluster.snap --output anonymous.json --anonymize --map names.json"});
   command->callback([arguments, &exit_code] { exit_code = run_import(*arguments); });
 }
 

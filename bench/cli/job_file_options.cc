@@ -16,17 +16,16 @@ void add_job_file_options(CLI::App& command, dryrun::JobFileOptions& options) {
   }
   command
       .add_option("--var", options.variables,
-                  "value of a variable of the job file, name=value; may be repeated; overrides NOMAD_VAR_name of the "
-                  "environment")
+                  "value of a variable of the job file; overrides NOMAD_VAR_name of the environment")
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_option("--var-file", options.variable_files, "file with values of variables; may be repeated")
+  command.add_option("--var-file", options.variable_files, "file with values of variables")
       ->type_name("FILE")
       ->expected(1)
       ->take_all();
   command.add_option("--hcl2-strict", options.strict,
-                     "false: values of variables that the job file does not declare are ignored (default: true)");
+                     "true, or false: ignore values of variables that the job file does not declare (default: true)");
   command.add_flag("--allow-file-functions", options.file_functions,
                    "let file(), fileset() and similar functions read files in the job file's folder and below");
 }

@@ -82,30 +82,39 @@ int load(const LoadArguments& arguments) {
 
 void add_load(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<LoadArguments>();
-  CLI::App* command = app.add_subcommand(
-      "load", "find the highest rate of arrivals at which latency stays within a limit and placements keep up");
+  CLI::App* command = app.add_subcommand("load", "find the highest job rate that the scheduler sustains");
   arguments->chosen.add_to(*command);
-  command->add_option("--workers", arguments->workers, "numbers of workers to search for, e.g. 1,2")
+  command->add_option("--workers", arguments->workers, "worker counts to test, e.g. 1,2")
       ->type_name("N,...")
       ->capture_default_str();
-  command->add_option("--p99-limit", arguments->limit, "limit for p99 of a placement, counted from its due time")
+  command
+      ->add_option("--p99-limit", arguments->limit,
+                   "limit of the p99 latency of a placement, counted from its due time")
       ->type_name("DURATION")
       ->capture_default_str();
   command
       ->add_option("--placed", arguments->placed,
-                   "a rate is sustained only if this percentage of the placements asked for is made")
+                   "a rate is sustained only if this percentage of the requested placements is made")
+      ->type_name("FLOAT PERCENT")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command->add_option("--from", arguments->from, "first rate, jobs per second; default: a quarter of the workload's")
+  command->add_option("--from", arguments->from, "first rate to try (default: a quarter of the workload's)")
+      ->type_name("FLOAT JOBS/S")
       ->check(CLI::PositiveNumber);
-  command->add_option("--to", arguments->to, "highest rate to try")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--seconds", arguments->seconds, "seconds of arrivals in one trial, at least 200 jobs")
+  command->add_option("--to", arguments->to, "highest rate to try")
+      ->type_name("FLOAT JOBS/S")
+      ->check(CLI::PositiveNumber)
+      ->default_str("1000000");
+  command->add_option("--seconds", arguments->seconds, "time during which jobs arrive in one trial; at least 200 jobs")
+      ->type_name("FLOAT SECONDS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--resolution", arguments->resolution, "stop when the last two rates differ by this many percent")
+  command->add_option("--resolution", arguments->resolution, "stop when the last two rates differ by at most this much")
+      ->type_name("FLOAT PERCENT")
       ->check(CLI::Range(0.1, 100.0))
       ->capture_default_str();
-  command->add_option("--max-time", arguments->max_time, "time limit in seconds for the whole search")
+  command->add_option("--max-time", arguments->max_time, "time limit of the whole search")
+      ->type_name("FLOAT SECONDS")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -113,12 +122,13 @@ void add_load(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--html", arguments->html, "write the result as one self-contained page to this file")
       ->type_name("FILE");
-  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->add_flag("--quiet", arguments->quiet, "print no progress");
   command->footer(
-      "A rate is sustained if p99 of a placement from its due time is within --p99-limit, the backlog does not grow, "
-      "and "
-      "--placed percent of the placements are made.\n"
-      "Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 no time to find it.");
+      "A rate is sustained if the p99 latency of a placement, from its due time, is within --p99-limit, the backlog "
+      "does "
+      "not grow, and --placed percent of the placements are made.\n"
+      "Exit code: 0 found, 1 berth failed, 2 usage or bad input, 4 not found within --max-time.");
+  add_examples(*command, {"berth load quickstart --label smoke --p99-limit 10ms --max-time 30"});
   command->callback([arguments, &exit_code] { exit_code = load(*arguments); });
 }
 

@@ -10,11 +10,11 @@ namespace berth::cli {
 void add_log(CLI::App& command, LogArguments& arguments, const std::string& what) {
   command
       .add_option("--log-level", arguments.level,
-                  "write what happens to stderr, from this level on: trace, debug, info, warn or error; " + what +
+                  "log to stderr at this level and above: trace, debug, info, warn or error; " + what +
                       " (default: $BERTH_LOG, else nothing)")
       ->type_name("LEVEL")
       ->envname("BERTH_LOG");
-  command.add_flag("--log-json", arguments.json, "with --log-level: lines of JSON, as `nomad agent -log-json` writes");
+  command.add_flag("--log-json", arguments.json, "with --log-level: write JSON lines, as `nomad agent -log-json` does");
 }
 
 Result<std::optional<base::LogLevel>> log_level(const std::string& command, const LogArguments& arguments) {

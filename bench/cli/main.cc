@@ -44,11 +44,13 @@ std::string number_problem(const std::string& type, const std::string& text) {
   return *number <= 0 && type.ends_with(":POSITIVE") ? refused("is not above 0") : "";
 }
 
-/// Checks that numbers are numbers and no value is empty, as from a script with an unset variable.
+/// For all options: each occurrence takes one value, so that a positional may follow it. Numbers must be numbers, and
+/// no value may be empty, as from a script with an unset variable.
 void check_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
     if (option->get_items_expected_max() == 0 || option->get_type_size_max() == 0) continue;  // a flag
+    if (!option->get_positional()) option->allow_extra_args(false);
     option->transform(CLI::Validator(
         [](std::string& text) {
           return text.empty() ? "the value is empty; write one, or leave the option out" : std::string();
@@ -108,6 +110,10 @@ int refused_words(const CLI::App& app, const CLI::ParseError& error) {
   // After a mistyped option, a missing one is only a consequence.
   if (!left.empty() && left.front().starts_with('-')) return unexpected_words(app);
   std::string problem = error.what();
+  // "--set: 1 required NAME=VALUE missing"
+  if (const std::size_t count = problem.find(" 1 required ");
+      count != std::string::npos && problem.ends_with(" missing"))
+    problem.replace(count, std::string::npos, " needs a value");
   std::vector<std::string> values;
   std::string value;
   constexpr std::string_view kNotIn = " not in {";
@@ -157,7 +163,8 @@ int main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this help and exit");
   app.formatter(berth::cli::plain_help());  // inherited by the commands
   app.require_subcommand(1);
-  app.set_version_flag("--version", berth::base::version_text(), "print version, commit, compiler and ISA paths");
+  app.set_version_flag("--version", berth::base::version_text(),
+                       "print version, commit, compiler and instruction sets (ISA)");
   app.add_option_function<std::string>(
          "--max-input", set_read_limit,
          "largest size of an input file, also once unpacked, e.g. 500M or 4G (default: 1G)")

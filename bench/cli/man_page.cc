@@ -48,10 +48,7 @@ void add_option(const OptionText& option, std::string& out) {
     head += (head.empty() ? "" : ", ") + fmt::format("\\fB{}\\fR", roff(name));
   if (head.empty()) head = fmt::format("\\fI{}\\fR", roff(option.positional));
   if (!option.flag() && !option.names.empty()) head += fmt::format(" \\fI{}\\fR", roff(value_word(option)));
-  out += head + "\n" + roff(option.about);
-  if (!option.initial.empty()) out += fmt::format(" (default: {})", roff(option.initial));
-  if (option.required && !option.names.empty()) out += " (required)";
-  out += "\n";
+  out += head + "\n" + roff(option.full_about()) + "\n";
 }
 
 void add_options(const CommandText& command, std::string& out) {
@@ -109,6 +106,9 @@ std::string man_page(const CommandText& command) {
   for (const CommandText& below : command.commands)
     out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(below.words), roff(below.about));
   add_notes(command, out);
+  if (!command.examples.empty()) out += ".SH EXAMPLES\n.nf\n";
+  for (const std::string& example : command.examples) out += roff(example) + "\n";
+  if (!command.examples.empty()) out += ".fi\n";
   const bool whole = command.words.empty();
   if (whole) out += kSurroundings;
   out += ".SH SEE ALSO\n";

@@ -39,7 +39,9 @@ void say_line(const std::string& line) {
 }
 
 int report_error(const InputError& error, int exit_code) {
-  say_line(base::printable(error.line(), false));
+  // "berth run: --label: ..." for an option of a command, "file.json:3: ..." for a place in a file
+  const bool of_command = error.path.starts_with("berth ") && !error.place.empty();
+  say_line(base::printable(of_command ? error.path + ": " + error.place + ": " + error.reason() : error.line(), false));
   return exit_code;
 }
 

@@ -146,22 +146,25 @@ std::string refusal_text(const server::DryRunAnswer& answer, const server::Rehea
   switch (rehearsal.end) {
     case server::Rehearsal::End::complete:
       // The index of its registration gives another visiting order than the dry run's (R-RANK-302).
-      out +=
-          rehearsal.refused == 0
-              ? std::string("Rehearsed, the evaluation draws another visiting order and completes; nothing is refused")
-              : fmt::format("Rehearsed, the evaluation completes after {} plan{}, {} of them refused in part",
-                            rehearsal.plans, rehearsal.plans == 1 ? "" : "s", rehearsal.refused);
+      out += rehearsal.refused == 0
+                 ? std::string(
+                       "Simulated to the end, the evaluation draws another visiting order and completes; nothing is "
+                       "refused")
+                 : fmt::format(
+                       "Simulated to the end, the evaluation completes after {} plan{}, {} of them refused in part",
+                       rehearsal.plans, rehearsal.plans == 1 ? "" : "s", rehearsal.refused);
       out += fmt::format("; {} placed{}.\n", rehearsal.placed,
                          rehearsal.failed.empty() ? "" : ", the rest waits for resources");
       break;
     case server::Rehearsal::End::failed:
-      out += fmt::format("Rehearsed, the evaluation fails after {} plan{}: {}; {} placed.\n", rehearsal.plans,
-                         rehearsal.plans == 1 ? "" : "s", rehearsal.description, rehearsal.placed);
+      out += fmt::format("Simulated to the end, the evaluation fails after {} plan{}: {}; {} placed.\n",
+                         rehearsal.plans, rehearsal.plans == 1 ? "" : "s", rehearsal.description, rehearsal.placed);
       if (rehearsal.blocked > 0) out += "A blocked evaluation would try the same again whenever resources are freed.\n";
       break;
     case server::Rehearsal::End::endless:
       out += fmt::format(
-          "Rehearsed, the evaluation does not end: it was stopped after {} plans, each refused in part and computed "
+          "Simulated to the end, the evaluation does not end: it was stopped after {} plans, each refused in part and "
+          "computed "
           "again.\n",
           rehearsal.plans);
       break;
@@ -194,21 +197,21 @@ class PlanRun {
     if (arguments_.nomad_exit_codes) set_failure_code(kNomadError);
     for (const std::string& assignment : arguments_.options)
       if (auto done = model::set_option(options_, assignment); !done)
-        return bad_input("berth plan:--option: " + done.error());
+        return bad_input("berth plan: --option: " + done.error());
     if (!options_.remote_task_drivers.empty())
       return bad_input(
-          "berth plan:--option: option remote_task_drivers is for clients, and a dry run has none; leave it "
-          "out: remote_tasks=true alone decides what becomes of handles");
+          "berth plan: --option: remote_task_drivers is for clients, and a dry run has none; leave it out: "
+          "remote_tasks=true alone decides what happens to task handles");
     std::optional<std::int64_t> at;
     if (!arguments_.at.empty() && !(at = duration_ns(arguments_.at)))
-      return bad_input("berth plan:--at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
+      return bad_input("berth plan: --at: '" + arguments_.at + "' is not a time above 0; write e.g. 500ms or 20s");
     auto cluster = dryrun::read_cluster(arguments_.cluster, options_, at, arguments_.sources);
     if (!cluster) return bad_input(about_cluster(cluster.error()).line());
     // A single API answer counts as a cluster, so a job file does too, but has no nodes.
     if (cluster->state.nodes.empty() && !cluster->generated)
       if (const InputError swapped = about_cluster({}); !swapped.problem.empty()) return bad_input(swapped.line());
     if (auto done = dryrun::change_scheduler(cluster->state, arguments_.algorithm, arguments_.preemption); !done)
-      return bad_input("berth plan:--algorithm, --preemption: " + done.error());
+      return bad_input("berth plan: --algorithm, --preemption: " + done.error());
     if (!arguments_.strategy.empty())
       if (auto known = server::check_scoring_strategy(arguments_.strategy); !known)
         return bad_input(known.error().line());
@@ -220,7 +223,7 @@ class PlanRun {
     if (!arguments_.now.empty()) {
       const auto given = base::parse_rfc3339(arguments_.now);
       if (!given)
-        return bad_input(fmt::format("berth plan:--now: '{}' {}; write 2026-11-22T01:00:00Z",
+        return bad_input(fmt::format("berth plan: --now: '{}' {}; write 2026-11-22T01:00:00Z",
                                      base::shown(arguments_.now), base::rfc3339_problem(arguments_.now)));
       now = given->ns;
     } else if (now == 0) {
@@ -331,7 +334,7 @@ class PlanRun {
     if (!arguments_.explain.empty()) {
       auto explained = arguments_.explain == "all" ? advice::explain_all(question, *registration)
                                                    : advice::explain(question, *registration, arguments_.explain);
-      if (!explained) return bad_input("berth plan:--explain: " + explained.error());
+      if (!explained) return bad_input("berth plan: --explain: " + explained.error());
       explanation = std::move(*explained);
     }
     Told told{.path = path, .now = now, .answer = answer, .explanation = std::move(explanation)};
@@ -446,7 +449,7 @@ class PlanRun {
 
 void add_plan(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* command = app.add_subcommand("plan", "what would happen if a job were registered in a cluster now");
+  CLI::App* command = app.add_subcommand("plan", "show what registering a job in a cluster would do");
   command
       ->add_option(
           "cluster", arguments->cluster,
@@ -466,30 +469,32 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--namespace", arguments->name_space, "namespace to register in, whatever the job says")
       ->type_name("NAME");
-  command->add_option("--at", arguments->at, "take the workload's cluster as it is after this time, e.g. 500ms or 20s")
+  command
+      ->add_option("--at", arguments->at, "plan in the workload's cluster as it is after this time, e.g. 500ms or 20s")
       ->type_name("TIME");
   command
       ->add_option("--now", arguments->now,
-                   "time of the dry run (RFC 3339); default: the latest timestamp in the cluster")
+                   "time of the dry run, RFC 3339 (default: the latest timestamp in the cluster)")
       ->type_name("TIME");
   command
       ->add_option("--algorithm", arguments->algorithm,
-                   "plan as if the cluster's scheduler algorithm were binpack or spread; a pool's own stays")
+                   "plan as if the cluster's scheduler algorithm were binpack or spread; a pool's own algorithm stays")
       ->type_name("NAME");
   command
       ->add_option("--preemption", arguments->preemption,
-                   "plan as if preemption for service, batch, system or sysbatch jobs were on or off; may be repeated")
-      ->type_name("KIND=on|off")
-      ->allow_extra_args(false);
+                   "plan as if preemption for service, batch, system or sysbatch jobs were on or off")
+      ->type_name("KIND=on|off");
   command
       ->add_option(
           "--strategy", arguments->strategy,
-          "plan as if this ranking strategy scored the fit of nodes: NAME, NAME:KEY=VALUE or expr:FORMULA (see "
+          "plan as if this ranking strategy replaced Nomad's fit score: NAME, NAME:KEY=VALUE or expr:FORMULA (see "
           "berth compare --list-strategies)")
       ->type_name("STRATEGY");
-  command->add_option("--visiting-order", arguments->order, "number of the random visiting order to use")
+  command->add_option("--visiting-order", arguments->order, "seed of the order in which nodes are visited")
       ->capture_default_str();
-  command->add_option("--visiting-orders", arguments->orders, "also show what differs over the first N visiting orders")
+  command
+      ->add_option("--visiting-orders", arguments->orders,
+                   "also show how the plan varies over the first N visiting orders")
       ->check(CLI::Range(std::uint64_t{0}, kOrdersMost));
   command
       ->add_option(
@@ -503,17 +508,19 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->type_name("NODE");
   add_decision_options(*command, arguments->options);
   command->add_flag("--verbose", arguments->verbose, "show added and deleted parts in full, and list all placements");
-  command->add_flag("--no-diff", arguments->no_diff, "leave out the difference");
+  command->add_flag("--no-diff", arguments->no_diff, "do not show the job's difference");
   command
       ->add_option("--json", arguments->json,
                    "write the answer of Nomad's plan endpoint, with berth's part under Berth, to this file")
       ->type_name("FILE");
-  CLI::Option* nomads = command->add_flag("--nomad-exit-codes", arguments->nomad_exit_codes,
-                                          "0 nothing created or destroyed, 1 something is, 255 error");
+  CLI::Option* nomads = command->add_flag(
+      "--nomad-exit-codes", arguments->nomad_exit_codes,
+      "exit code as of `nomad job plan`: 0 no allocation is created or destroyed, 1 some are, 255 error");
   command
-      ->add_option("--require", arguments->require,
-                   "which plans end with 0: those that fit without evictions (no-evictions), those that fit (fit), all "
-                   "(none)")
+      ->add_option(
+          "--require", arguments->require,
+          "plans for which the exit code is 0: those that fit without evictions (no-evictions), those that fit "
+          "(fit), all (none)")
       ->check(CLI::IsMember({"fit", "no-evictions", "none"}))
       ->capture_default_str()
       ->excludes(nomads);
@@ -521,12 +528,14 @@ void add_plan(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command
       ->add_option("--annotations", arguments->annotations,
-                   "also print what does not fit as annotations of a CI system: github")
+                   "also print annotations for what does not fit: github (GitHub Actions)")
       ->type_name("SYSTEM")
       ->check(CLI::IsMember({"github"}));
   command->footer(
       "Exit code: 0 the jobs fit, 1 berth failed, 2 usage, bad input or a job that Nomad refuses, 3 a job does not fit "
       "in full, 5 a job fits only with evictions.");
+  add_examples(*command, {"berth plan cluster.json web.hcl", "berth plan http://127.0.0.1:4646 web.hcl --var count=5",
+                          "berth plan cluster.json web.hcl --explain all --require fit"});
   command->callback([arguments, &exit_code] { exit_code = PlanRun(*arguments).run(); });
 }
 

@@ -125,9 +125,9 @@ void add_profile(CLI::App& app, int& exit_code) {
                    "replay up to this evaluation, NUMBER or NUMBER.ROUND as --slowest lists them, and profile it alone")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--detail", arguments->detail,
-          "time filter, rank and plan of one evaluation in N; 1: of all, with more overhead (default: 4 to 32)")
+      ->add_option("--detail", arguments->detail,
+                   "time the stages filter, rank and plan in one of N evaluations; 1: in all, with more overhead "
+                   "(default: 4 to 32)")
       ->check(CLI::Range(1, 1'000'000));
   command
       ->add_option("--overhead-rounds", arguments->overhead_rounds,
@@ -138,7 +138,7 @@ void add_profile(CLI::App& app, int& exit_code) {
       "--roofline", arguments->roofline,
       "measure this machine's memory bandwidth and compare the stages with it; without a workload: measure it only");
   command->add_flag("--scaling", arguments->scaling,
-                    "measure what one and two free workers share, all jobs due at once, and predict 16 and 64 workers");
+                    "measure contention with one and two free workers, all jobs due at once, and predict 16 and 64");
   command
       ->add_option("--json", arguments->json, "write the profile to this file (bench/profile/README.md has the format)")
       ->type_name("FILE");
@@ -150,15 +150,17 @@ void add_profile(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command
       ->add_option("--flame", arguments->flame,
-                   "write collapsed stacks to this file and a flame graph to FILE.svg; by perf where it can sample")
+                   "write collapsed stacks to PREFIX and a flame graph to PREFIX.svg; sampled by perf if available")
       ->type_name("PREFIX");
   command
       ->add_option("--counters", arguments->counters,
                    "hardware events to count in addition to the usual ones, by libpfm's names, separated by commas")
       ->type_name("EVENT,...")
       ->delimiter(',');
-  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->add_flag("--quiet", arguments->quiet, "print no progress");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 4 interrupted.");
+  add_examples(*command, {"berth profile quickstart --label smoke",
+                          "berth profile quickstart --label smoke --flame stacks.txt --trace trace.json"});
   command->callback([arguments, &exit_code] { exit_code = profile(*arguments); });
 }
 

@@ -46,33 +46,32 @@ int run_rebalance(const RebalanceArguments& arguments) {
 
 void add_rebalance(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RebalanceArguments>();
-  CLI::App* command = app.add_subcommand(
-      "rebalance", "allocations to move so that nodes become empty, and how many nodes must stay occupied in any case");
+  CLI::App* command = app.add_subcommand("rebalance", "find moves that empty nodes, with a bound on occupied nodes");
   command
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")
       ->required();
   add_source_options(*command, arguments->sources);
-  command->add_option("--moves", arguments->settings.limits.moves, "move at most so many allocations")
-      ->type_name("K")
+  command->add_option("--moves", arguments->settings.limits.moves, "move at most K allocations")
+      ->type_name("INT K")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
-  command->add_option("--empty", arguments->settings.limits.nodes, "stop when so many nodes are emptied")
-      ->type_name("N")
+  command->add_option("--empty", arguments->settings.limits.nodes, "stop when N nodes are emptied")
+      ->type_name("INT N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command
       ->add_option("--fragmentation", arguments->settings.fragmentation,
-                   "stop as soon as the fragmentation of free capacity is at most X percent")
-      ->type_name("X")
+                   "stop as soon as the fragmentation of free capacity is at most this much")
+      ->type_name("FLOAT PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   command->add_flag("--batch", arguments->settings.move_batch,
-                    "allocations of batch jobs may move; they restart from the beginning");
-  command->add_option("--seed", arguments->seed, "seed of the order in which the scheduler visits nodes")
-      ->type_name("N");
+                    "also move allocations of batch jobs; they restart from the beginning");
+  command->add_option("--seed", arguments->seed, "seed of the order in which the scheduler visits nodes");
   command->add_flag("--verbose", arguments->verbose, "show all rows of the tables");
   command->add_option("--script", arguments->script, "write the moves as a shell script of nomad commands to this file")
       ->type_name("FILE");
   command->add_option("--json", arguments->json, "write the plan to this file")->type_name("FILE");
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  add_examples(*command, {"berth rebalance cluster.json --script moves.sh"});
   command->callback([arguments, &exit_code] { exit_code = run_rebalance(*arguments); });
 }
 

@@ -67,9 +67,7 @@ int run_record(RecordArguments& arguments) {
 void add_record(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RecordArguments>();
   arguments->settings.path = "recording.jsonl";
-  CLI::App* command = app.add_subcommand(
-      "record",
-      "follow the event stream of a running agent into a file, with the cluster it begins with; it only reads");
+  CLI::App* command = app.add_subcommand("record", "record a running cluster's event stream to a file (read-only)");
   command
       ->add_option("address", arguments->settings.address,
                    "the agent's address (http://..., with Nomad's environment variables for token and TLS); default: "
@@ -78,19 +76,21 @@ void add_record(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", arguments->settings.path, "the recording to write; it must not exist yet")
       ->type_name("FILE")
       ->capture_default_str();
-  command->add_option("--for", arguments->length, "stop after this time, such as 24h; default: at Ctrl-C")
+  command->add_option("--for", arguments->length, "stop after this time, such as 24h (default: at Ctrl-C)")
       ->type_name("TIME");
   command
       ->add_option("--topics", arguments->topics,
                    "record only these topics of events, separated by commas, such as Node or Job:web; `berth replay` "
                    "needs all that are recorded by default")
       ->type_name("LIST");
-  command->add_flag("--redact", arguments->settings.redact,
-                    "replace task inputs that may be secret by numbered words, as `berth import --redact` does");
+  command->add_flag(
+      "--redact", arguments->settings.redact,
+      "replace task inputs that may be secret by placeholders (redacted-1), as `berth import --redact` does");
   add_source_options(*command, arguments->settings.sources);
   command->footer(
       "Exit code: 0 recorded, also until Ctrl-C, 1 berth failed, 2 usage, bad input or an agent that cannot be "
       "recorded.");
+  add_examples(*command, {"berth record http://127.0.0.1:4646 --output month.jsonl --for 2s"});
   command->callback([arguments, &exit_code] { exit_code = run_record(*arguments); });
 }
 

@@ -57,39 +57,35 @@ int run_replay(const ReplayArguments& arguments) {
 
 void add_replay(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReplayArguments>();
-  CLI::App* command = app.add_subcommand(
-      "replay",
-      "decide the evaluations of a recording again and compare: what Nomad did, and what berth does, also "
-      "with other settings");
+  CLI::App* command = app.add_subcommand("replay", "compare a recording's decisions with berth's, or other settings");
   command->add_option("recording", arguments->recording, "a file of `berth record`, plain or gzip")
       ->type_name("FILE")
       ->required();
   command
-      ->add_option("--algorithm", arguments->settings.algorithm,
-                   "decide as if the cluster's scheduler algorithm were binpack or spread; a pool's own stays")
+      ->add_option(
+          "--algorithm", arguments->settings.algorithm,
+          "decide as if the cluster's scheduler algorithm were binpack or spread; a pool's own algorithm stays")
       ->type_name("NAME");
   command
-      ->add_option(
-          "--preemption", arguments->settings.preemption,
-          "decide as if preemption for service, batch, system or sysbatch jobs were on or off; may be repeated")
-      ->type_name("KIND=on|off")
-      ->allow_extra_args(false);
+      ->add_option("--preemption", arguments->settings.preemption,
+                   "decide as if preemption for service, batch, system or sysbatch jobs were on or off")
+      ->type_name("KIND=on|off");
   command
       ->add_option(
           "--strategy", arguments->settings.strategy,
-          "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth compare "
+          "ranking strategy that replaces Nomad's fit score: NAME, NAME:KEY=VALUE or expr:FORMULA (see berth compare "
           "--list-strategies)")
       ->type_name("STRATEGY");
   CLI::Option* live = command->add_flag(
       "--live", arguments->live,
-      "let the cluster live on with berth's own decisions instead: what the recording shows to come from outside "
-      "happens to it, and the report compares both clusters over time");
+      "simulate the cluster with berth's own decisions: jobs, failures and drains come from the recording, and the "
+      "report compares both clusters over time");
   command->add_flag("--verbose", arguments->verbose, "show every evaluation that differs")->excludes(live);
   command->add_option("--json", arguments->json, "write the report to this file")->type_name("FILE");
   command->footer(
       "Exit code: 0 all that was compared is equal, or other settings or --live were given, 1 berth failed, 2 usage or "
-      "bad "
-      "input, 3 an evaluation differs, 4 nothing could be compared.");
+      "bad input, 3 an evaluation differs, 4 nothing could be compared.");
+  add_examples(*command, {"berth replay recording.jsonl", "berth replay recording.jsonl --live --algorithm spread"});
   command->callback([arguments, &exit_code] { exit_code = run_replay(*arguments); });
 }
 

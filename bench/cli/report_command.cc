@@ -48,16 +48,17 @@ int report_files(const ReportArguments& arguments) {
 
 void add_report(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = app.add_subcommand("report", "show results of the other commands, side by side, also as a page");
+  CLI::App* command = app.add_subcommand("report", "show results side by side, as tables or as a page");
   command->add_option("files", arguments->files,
                       "files that --json of run, compare, profile, load and gate wrote, baselines, histories, "
                       "databases of --results or berth sweep; runs of one workload are compared with the first");
   command->add_option("--html", arguments->html, "write one self-contained page to this file")->type_name("FILE");
   command->add_flag("--wide", arguments->wide, "do not break tables that are wider than the terminal");
-  command->add_flag("--quiet", arguments->quiet, "print nothing");
+  command->add_flag("--quiet", arguments->quiet, "print no tables");
   command->footer(
       "Charts need Chart.js: Debian's package libjs-chart.js, or the file that BERTH_CHART_JS names.\n"
       "Exit code: 0 fine, 1 berth failed or the page could not be written, 2 usage or bad input.");
+  add_examples(*command, {"berth report base.json head.json"});
   command->callback([arguments, &exit_code] { exit_code = report_files(*arguments); });
 }
 

@@ -98,7 +98,7 @@ int run_peers(const RunArguments& arguments) {
                                                  {"--data-items", !arguments.data_items.empty()}};
   for (const auto& [option, given] : kGiven)
     if (given)
-      return report_error({"berth run", option, "peers runs several workloads as they are",
+      return report_error({"berth run", option, "`berth run peers` runs several workloads unchanged",
                            "leave it out, or run one of the workloads"},
                           2);
   if (auto fine = outputs_of(arguments, sim::workload_files()).check(); !fine) return report_error(fine.error(), 2);
@@ -169,8 +169,8 @@ int run_many(const RunArguments& arguments) {
                                                     {"--shadow", arguments.shadow > 0}};
   for (const auto& [option, given] : kOfOneRun)
     if (given)
-      return report_error({"berth run", option, "is of one run, and --repeat and --vary make several",
-                           "leave it out; --json, --html, --results and --benchstat have them all"},
+      return report_error({"berth run", option, "is for a single run, and --repeat and --vary make several",
+                           "leave it out; --json, --html, --results and --benchstat contain all runs"},
                           2);
   run::RunOptions options;
   options.quiet = arguments.quiet;
@@ -279,7 +279,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->add_option("--html", arguments->html, "write the report as one self-contained page to this file")
       ->type_name("FILE");
-  command->add_option("--csv", arguments->csv, "write one line per run, for nomad-grid per cell, to this file")
+  command->add_option("--csv", arguments->csv, "write one line per run (nomad-grid: per cell) to this file")
       ->type_name("FILE");
   command->add_option("--hdr", arguments->hdr, "write the latency in HdrHistogram's percentile format to this file")
       ->type_name("FILE");
@@ -297,9 +297,10 @@ void add_run(CLI::App& app, int& exit_code) {
       ->add_option("--data-items", arguments->data_items,
                    "write throughput and latency as Kubernetes' scheduler_perf does to this file")
       ->type_name("FILE");
-  command->add_flag("--stages", arguments->stages,
-                    "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` says "
-                    "more and costs less)");
+  command->add_flag(
+      "--stages", arguments->stages,
+      "report the time of each stage per evaluation; measuring costs a few percent (`berth profile` is more "
+      "detailed and costs less)");
   add_slowdown(*command, arguments->slowdown);
   add_sources(*command, arguments->sources);
   add_shadow(*command, arguments->shadow);
@@ -307,10 +308,13 @@ void add_run(CLI::App& app, int& exit_code) {
           "a line per evaluation is at info, as are those of the allocations, nodes, deployments and drains of a "
           "simulated cluster");
   command->add_flag("--list", arguments->list, "list the workloads of bench/macro");
-  command->add_flag("--quiet", arguments->quiet, "no progress");
+  command->add_flag("--quiet", arguments->quiet, "print no progress");
   command->footer(
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input, 3 decisions differ (from Nomad's, or with "
       "--shadow), 4 interrupted.");
+  add_examples(*command, {"berth run quickstart --label smoke",
+                          "berth run quickstart --label smoke --vary strategy=nomad,worst-fit --repeat 3",
+                          "berth run recover-lost --log-level info"});
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -154,23 +154,27 @@ int serve(const ServeArguments& arguments) {
 
 void add_serve(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ServeArguments>();
-  CLI::App* command = app.add_subcommand("serve", "a simulated cluster behind Nomad's HTTP API");
+  CLI::App* command = app.add_subcommand("serve", "serve a simulated cluster behind Nomad's HTTP API");
   command->add_option("source", arguments->source,
                       "a cluster (a file or folder of an export, CLUSTER.json) or a workload's name or file");
   add_source_options(*command, arguments->sources_of_cluster);
   command
-      ->add_option("--nodes", arguments->nodes,
-                   fmt::format("nodes to make up (default: {}, or none if a source is given)", kNodesByDefault))
+      ->add_option(
+          "--nodes", arguments->nodes,
+          fmt::format("number of generated nodes (default: {}, or none if a source is given)", kNodesByDefault))
       ->check(CLI::Range(std::int64_t{0}, kNodesMost));
-  command->add_option("--speed", arguments->speed, "virtual time against real time: a number, max, or step")
+  command
+      ->add_option(
+          "--speed", arguments->speed,
+          "virtual seconds per second: a number; max: jump to the next event; step: time moves only on request")
       ->type_name("FACTOR")
       ->capture_default_str();
-  command->add_option("--listen", arguments->listen, "address and port")
+  command->add_option("--listen", arguments->listen, "address and port to listen on")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
   command
       ->add_option("--allow-host", arguments->allow_hosts,
-                   "name that requests may have as Host, in addition to loopback and the listening address; repeatable")
+                   "name that requests may have as Host, in addition to loopback and the listening address")
       ->type_name("NAME");
   command
       ->add_option(
@@ -184,9 +188,10 @@ void add_serve(CLI::App& app, int& exit_code) {
       "access control as Nomad's: requests need tokens of POST /v1/acl/bootstrap and /v1/acl/token, which "
       "policies limit (default: everything is allowed)");
   command
-      ->add_option(
-          "--held-memory", arguments->held_memory_mb,
-          "MiB that all requests together may hold; the slowest are ended (default: a quarter of the machine's)")
+      ->add_option("--held-memory", arguments->held_memory_mb,
+                   "memory that all requests together may hold; beyond it the slowest requests are cancelled (default: "
+                   "a quarter "
+                   "of the machine's)")
       ->type_name("MIB")
       ->check(CLI::Range(std::size_t{16}, std::size_t{1} << 24));
   command
@@ -200,30 +205,29 @@ void add_serve(CLI::App& app, int& exit_code) {
                    "served, else the real time)")
       ->type_name("TIME");
   command
-      ->add_option("--node-template", arguments->node_template,
-                   "template of made-up nodes: a file with a node as GET /v1/node/:id returns it, or the name or ID of "
-                   "a node of the source (default: 8 cores, 16 GiB)")
+      ->add_option(
+          "--node-template", arguments->node_template,
+          "template of generated nodes: a file with a node as GET /v1/node/:id returns it, or the name or ID of "
+          "a node of the source (default: 8 cores, 16 GiB)")
       ->type_name("FILE|NODE");
   command
       ->add_option(
           "--self-node", arguments->self_node,
-          "name or ID of the node whose client this agent is, as with nomad agent -dev; a made-up node gets the "
+          "name or ID of the node whose client this agent is, as with nomad agent -dev; a generated node gets the "
           "name (default: the only node where there is one, else none)")
       ->type_name("NODE");
   command
       ->add_option("--datacenter", arguments->made_up.datacenter,
-                   "datacenter of the agent and of made-up nodes (default: dc1 for the agent; dc1, dc2 and dc3, "
+                   "datacenter of the agent and of generated nodes (default: dc1 for the agent; dc1, dc2 and dc3, "
                    "rack by rack, for nodes)")
       ->type_name("NAME");
   command
       ->add_option("--node-class", arguments->made_up.node_class,
-                   "class of made-up nodes; none: no class (default: general)")
+                   "class of generated nodes; none: no class (default: general)")
       ->type_name("NAME");
-  command->add_option("--node-pool", arguments->made_up.node_pool, "pool of made-up nodes (default: default)")
+  command->add_option("--node-pool", arguments->made_up.node_pool, "pool of generated nodes (default: default)")
       ->type_name("NAME");
-  command
-      ->add_option("--node-meta", arguments->node_meta,
-                   "metadata of made-up nodes, in addition to their rack; repeatable")
+  command->add_option("--node-meta", arguments->node_meta, "metadata of generated nodes, in addition to their rack")
       ->type_name("KEY=VALUE");
   command->add_flag("--paused", arguments->paused,
                     "serve the starting state of a workload, without its arrivals, events and faults");
@@ -254,12 +258,14 @@ void add_serve(CLI::App& app, int& exit_code) {
       *command, arguments->log,
       "evaluations, allocations, nodes, drains and deployments are at info, requests at debug, log entries at trace, "
       "all with the virtual time");
-  command->add_flag("--refused", arguments->refused,
-                    "print which requests are refused, with status and words, and end");
+  command->add_flag("--refused", arguments->refused, "print the table of refused requests, and exit");
   command->add_flag("--quiet", arguments->quiet, "do not print the address");
   command->footer(
-      "Ends at Ctrl-C or SIGTERM. Exit code: 0 ended, 1 berth failed, 2 usage or bad input, 3 decisions differ (with "
-      "--shadow), 4 ended during an evaluation.");
+      "Runs until Ctrl-C or SIGTERM.\n"
+      "Exit code: 0 stopped, 1 berth failed, 2 usage or bad input, 3 decisions differ (with --shadow), 4 stopped while "
+      "an "
+      "evaluation was running.");
+  add_examples(*command, {"berth serve cluster.json", "berth serve --nodes 100 --speed max --listen 127.0.0.1:4646"});
   command->callback([arguments, &exit_code] { exit_code = serve(*arguments); });
 }
 

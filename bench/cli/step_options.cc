@@ -28,7 +28,7 @@ Result<std::vector<std::pair<whatif::Selector, double>>> read_prices(const std::
     const auto price = space == std::string::npos ? std::nullopt : base::parse_double(line.substr(space + 1));
     auto nodes = whatif::Selector::parse(base::trim_space(std::string_view(line).substr(0, space)));
     if (!price || !(*price >= 0) || !nodes)
-      return tl::unexpected(InputError{path, std::to_string(number), "is no selector of nodes and a price an hour",
+      return tl::unexpected(InputError{path, std::to_string(number), "is not a selector of nodes and a price per hour",
                                        "write for example: class=large 0.38"});
     out.emplace_back(std::move(*nodes), *price);
   }
@@ -47,7 +47,7 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
   const auto add = [&](const std::string& name, const char* takes, int words, const std::string& about) {
     CLI::Option* option = app.add_option_function<std::vector<std::string>>(
         name, [](const std::vector<std::string>&) {}, about);
-    return option->type_name(takes)->type_size(words)->allow_extra_args(false);
+    return option->type_name(takes)->type_size(words);
   };
   for (const whatif::StepName& name : whatif::step_names()) {
     const int words = name.takes.find(' ') == std::string_view::npos ? 1 : 2;
@@ -58,19 +58,18 @@ StepOptions::StepOptions(CLI::App& app, std::string command) : app_(app), comman
   shape_ =
       add("--shape", "SHAPE", 1, "for the preceding --add: for example cpu=8000,memory=16384,disk=100000 (MHz, MiB)");
   add_job_file_options(app, job_files_);
-  app.add_option("--step-file", file_, "further steps, one a line, as the options without dashes")->type_name("FILE");
-  app.add_option("--deadline", deadline_, "of drains: a duration, none or force")
+  app.add_option("--step-file", file_, "file with more steps, one per line, written as these options without dashes")
+      ->type_name("FILE");
+  app.add_option("--deadline", deadline_, "drain deadline: a duration, none or force")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--at-once", at_once_, "nodes that --upgrade drains at once")
+  app.add_option("--at-once", at_once_, "number of nodes that --upgrade drains at a time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
-  app.add_option("--start-delay", start_delay_, "from placing an allocation until its tasks run")
+  app.add_option("--start-delay", start_delay_, "time from placing an allocation until its tasks run")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--step-time", step_time_, "virtual time that a step may take at most")
-      ->type_name("TIME")
-      ->capture_default_str();
+  app.add_option("--step-time", step_time_, "maximum virtual time of a step")->type_name("TIME")->capture_default_str();
   app.add_option(
          "--prices", prices_,
          "file of lines `NODES PRICE`: price of these nodes per hour; the first line that matches a node counts")
@@ -107,7 +106,7 @@ Result<std::vector<whatif::Step>> StepOptions::steps() const {
     if (change->second == whatif::Change::add) open = option;
   }
   if (open)
-    return fail(open, "does not say which nodes", "write --like NODE or --shape cpu=8000,memory=16384 behind it");
+    return fail(open, "does not say which nodes", "write --like NODE or --shape cpu=8000,memory=16384 after it");
   if (file_.empty()) return out;
   auto more = whatif::read_steps(file_);
   if (!more) return tl::unexpected(more.error());
@@ -119,7 +118,7 @@ Result<whatif::Settings> StepOptions::settings() const {
   whatif::Settings out;
   const auto fail = [&](const char* option, const std::string& text, const char* remedy) {
     return tl::unexpected(
-        InputError{command_, option, "'" + base::shown(text) + "' is no duration that it can be", remedy});
+        InputError{command_, option, "'" + base::shown(text) + "' is not a valid duration here", remedy});
   };
   const auto deadline = deadline_ == "none"    ? std::optional<std::int64_t>(0)
                         : deadline_ == "force" ? std::optional<std::int64_t>(-1)

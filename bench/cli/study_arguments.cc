@@ -39,25 +39,26 @@ Result<study::StudySpec> spec_of(const WorkloadArguments& chosen, std::optional<
 
 void StudyArguments::add_to(CLI::App& command) {
   command
-      .add_option("--repeat", repetitions, "run it N times, each in its own process, and report medians with intervals")
+      .add_option("--repeat", repetitions, "run N times, each in its own process, and report medians with intervals")
       ->check(CLI::Range(1, 100'000));
   command
       .add_option("--warm-up", warm_ups,
-                  "with --repeat or --vary: first runs that do not count (default: 1 with --repeat, else 0)")
+                  "with --repeat or --vary: unmeasured runs first (default: 1 with --repeat, else 0)")
       ->check(CLI::Range(0, 1'000));
   command.add_flag("--wide", wide, "do not break tables that are wider than the terminal");
   command
       .add_option("--vary", varied,
-                  "KEY=VALUE,...: run it with every value of a key of the workload, e.g. workers=1,2,4, "
-                  "cluster.nodes=100..500..100 or jobs.mix.web.count=1,5; several are crossed")
+                  "run with every value of a key of the workload, e.g. workers=1,2,4, cluster.nodes=100..500..100 or "
+                  "jobs.mix.web.count=1,5; several keys: every combination")
       ->type_name("KEY=VALUES");
   command
       .add_option("--results", results,
                   "add parameters and results of every run to this SQLite file (bench/study/README.md has its tables)")
       ->type_name("FILE");
   command
-      .add_option("--benchstat", benchstat,
-                  "write one line per run with all its measures to this file, as Go's benchmarks do, for benchstat")
+      .add_option(
+          "--benchstat", benchstat,
+          "write one line per run with all its measures to this file, in the format of Go's benchmarks, for benchstat")
       ->type_name("FILE");
 }
 

@@ -306,7 +306,7 @@ int sweep(SweepArguments arguments) {
     return report_error(
         {sweep.folder(), "",
          fmt::format("has {} of the {} runs", sweep.keys().size() - missing.size(), sweep.keys().size()),
-         "add --resume to go on with the others, or name another folder with --output"},
+         "add --resume to continue with the others, or name another folder with --output"},
         2);
   if (missing.empty()) return gather_results(sweep, arguments);
   if (arguments.on == "slurm") return submit_slurm(sweep, job, arguments);
@@ -319,21 +319,19 @@ int sweep(SweepArguments arguments) {
 
 void add_sweep(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      app.add_subcommand("sweep", "run a plan of many runs, here or on other machines, and gather the results");
+  CLI::App* command = app.add_subcommand("sweep", "run many settings, here or elsewhere, and gather the results");
   command->add_option(
       "plan", a->plan,
       "a file that names workloads, settings and repetitions (bench/study/README.md), or a cluster that "
       "`berth run` takes: its own jobs arrive again");
   command
       ->add_option("--vary", a->varied,
-                   "with a cluster: KEY=VALUE,..., as in berth run; may be repeated, several are crossed")
-      ->type_name("KEY=VALUES")
-      ->allow_extra_args(false);
+                   "with a cluster: run every value of a key, as in `berth run`; several keys: every combination")
+      ->type_name("KEY=VALUES");
   command->add_option("--repeat", a->repetitions, "with a cluster: repetitions of every setting")
       ->check(CLI::Range(1, 100'000));
   command->add_option("-o,--output", a->out, "folder for the results (default: PLAN-results)")->type_name("FOLDER");
-  command->add_flag("--dry-run", a->dry_run, "only count the runs, and estimate time and memory from a few of them");
+  command->add_flag("--dry-run", a->dry_run, "count the runs, and estimate time and memory from a few of them");
   command->add_flag("--resume", a->resume, "continue in a folder that has results: finished runs are not repeated");
   command->add_flag("--retry", a->retry, "repeat failed runs");
   command
@@ -350,19 +348,20 @@ void add_sweep(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1'000));
   command->add_flag("--print", a->print, "print the job that would be submitted, and submit nothing");
   command->add_flag("--wait", a->wait, "with --on slurm: wait for the job, then gather");
-  command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'; may be repeated")
-      ->type_name("LINE");
+  command->add_option("--sbatch", a->sbatch, "a line for the job script, e.g. '--time=10'")->type_name("LINE");
   command->add_option("--image", a->image, "with --on kubernetes: container image with berth (default: berth:latest)")
       ->type_name("NAME");
-  command->add_flag("--gather", a->gather, "run nothing, only gather the results that are there");
+  command->add_flag("--gather", a->gather, "run nothing; gather the results of the finished runs");
   command->add_option("--results", a->results, "SQLite file to gather into (default: FOLDER/results.db)")
       ->type_name("FILE");
   command->add_option("--csv", a->csv, "CSV file to gather into (default: FOLDER/results.csv)")->type_name("FILE");
   command->add_option("--element", a->task, "for job scripts: run element I of N, as I/N")->type_name("I/N");
   command->add_option("--plan-digest", a->plan_digest, "for job scripts: refuse any other plan")->type_name("DIGEST");
-  command->add_flag("--quiet", a->quiet, "no progress");
+  command->add_flag("--quiet", a->quiet, "print no progress");
   command->footer(
-      "Exit code: 0 all runs are fine, 1 some failed, 2 usage or bad input, 4 some are missing (interrupted).");
+      "Exit code: 0 all runs are done, 1 runs failed, 2 usage or bad input, 4 runs are missing (interrupted).");
+  add_examples(*command, {"berth sweep plan.toml --dry-run",
+                          "berth sweep cluster.json --vary strategy=nomad,worst-fit --repeat 2 --output results"});
   command->callback([a, &exit_code] { exit_code = sweep(*a); });
 }
 

@@ -76,24 +76,24 @@ int convert_trace(ConvertArguments arguments) {
 
 void add_trace(CLI::App& app, int& exit_code) {
   auto path = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("trace", "own traces: jobs from a CSV file, and public traces as such");
-  CLI::App* check = command->add_subcommand("check", "check a trace and show what it consists of")->fallthrough();
+  CLI::App* command = app.add_subcommand("trace", "check a trace of jobs, or convert a public trace");
+  CLI::App* check = command->add_subcommand("check", "check a trace and show its contents")->fallthrough();
   check
       ->add_option(
           "file", *path,
-          "CSV with a header and one row per job: submit_s, cpu_mhz, memory_mb; and if wanted run_s (empty: it "
-          "stays), count, disk_mb, type (service or batch), priority, failed (0 or 1), gpus, gpu_model, distinct_hosts "
-          "(0 "
-          "or 1); plain or gzip")
+          "CSV with a header and one row per job: submit_s, cpu_mhz, memory_mb; optionally run_s (empty: the job "
+          "runs until the end), count, disk_mb, type (service or batch), priority, failed (0 or 1), gpus, gpu_model, "
+          "distinct_hosts (0 or 1); plain or gzip")
       ->type_name("FILE")
       ->required();
   check->footer(
       "A workload takes it as [jobs] generator = \"trace\", file = \"FILE\" (bench/macro/README.md).\n"
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  add_examples(*check, {"berth trace check trace.csv"});
   check->callback([path, &exit_code] { exit_code = check_trace(*path); });
   auto arguments = std::make_shared<ConvertArguments>();
   arguments->settings.jobs = "trace.csv";
-  CLI::App* convert = command->add_subcommand("convert", "write a public trace as an own trace");
+  CLI::App* convert = command->add_subcommand("convert", "convert a public trace to berth's CSV format");
   convert->add_option("format", arguments->settings.format,
                       "a format that --list names, or a file of SQL like those of datasets/formats");
   convert->add_option("files", arguments->settings.inputs,
@@ -106,16 +106,18 @@ void add_trace(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   convert
       ->add_option("--set", arguments->parameters,
-                   "a parameter of the format, such as the memory of the largest machine; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
+                   "a parameter of the format, such as the memory of the largest machine")
+      ->type_name("NAME=VALUE");
   convert->add_flag("--list", arguments->list, "list the formats");
   convert->footer(
       "A workload takes the files as [jobs] and [cluster] generator = \"trace\" (bench/macro/README.md).\n"
       "Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  add_examples(*convert, {"berth trace convert --list",
+                          "berth trace convert google-2019 instance_events.json.gz --set memory_gib=256"});
   convert->callback([arguments, &exit_code] { exit_code = convert_trace(*arguments); });
   command->require_subcommand(1);
   command->footer("Exit code: 0 fine, 1 berth failed, 2 usage or bad input.");
+  add_examples(*command, {"berth trace check trace.csv", "berth trace convert --list"});
 }
 
 }  // namespace berth::cli

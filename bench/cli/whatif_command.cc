@@ -82,8 +82,7 @@ int run_whatif(const WhatIfArguments& arguments, const StepOptions& options) {
 
 void add_whatif(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<WhatIfArguments>();
-  CLI::App* command = app.add_subcommand(
-      "whatif", "what would happen if nodes were drained, lost or added, or jobs changed: one step after the other");
+  CLI::App* command = app.add_subcommand("whatif", "show the effect of draining, losing or adding nodes, or new jobs");
   command
       ->add_option("cluster", arguments->cluster,
                    "a cluster as `berth import` reads it, or a workload; it is read, never written")
@@ -96,6 +95,9 @@ void add_whatif(CLI::App& app, int& exit_code) {
                   "Exit code: 0 fine, 1 berth failed, 2 usage, bad input or a step that cannot be made, 3 an "
                   "allocation that ran, or was added, is left without a node, 4 interrupted: the finished steps are "
                   "printed.");
+  add_examples(*command, {"berth whatif cluster.json --drain client-1 --deadline 30m",
+                          "berth whatif cluster.json --lose datacenter=dc1 --add 2 --like client-1",
+                          "berth whatif cluster.json --register web.hcl"});
   command->callback([arguments, options, &exit_code] { exit_code = run_whatif(*arguments, *options); });
 }
 

@@ -16,21 +16,21 @@ void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option(
       "workload", workload,
       "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
-  command.add_option("--label", label, "size of the workload: smoke, full or what its file lists")
+  command.add_option("--label", label, "size of the workload: smoke, full or another that its file lists")
       ->type_name("LABEL")
       ->capture_default_str();
   command.add_option("--seed", seed, "seed to use instead of the file's")->check(CLI::NonNegativeNumber);
   add_order(command, commits);
   command
-      .add_option("--strategy", strategy,
-                  "ranking strategy that scores the fit of nodes, NAME, NAME:KEY=VALUE or expr:FORMULA (see berth "
-                  "compare --list-strategies); everything else is decided as Nomad does. nomad, the default: so is the "
-                  "fit")
+      .add_option(
+          "--strategy", strategy,
+          "ranking strategy that replaces Nomad's fit score: NAME, NAME:KEY=VALUE or expr:FORMULA (default: nomad, "
+          "Nomad's own score; see berth compare --list-strategies)")
       ->type_name("STRATEGY");
   command
       .add_option("--queue", queue,
                   fmt::format("order in which waiting evaluations are decided, NAME or NAME:KEY=VALUE: {} (see berth "
-                              "compare --list-strategies). priority, the default: Nomad's",
+                              "compare --list-strategies; default: priority, as Nomad)",
                               queue_names()))
       ->type_name("POLICY");
   add_decision_options(command, options);

@@ -87,7 +87,7 @@ expect 3 $here/small.json $here/jobs/urgent.json --visiting-orders 3 --explain a
 says '- All tasks successfully allocated.'
 says 'Warning: Nomad reports success, but its plan applier would refuse this plan:'
 says 'node "alone": cpu'
-says 'Rehearsed, the evaluation fails after 6 plans: maximum attempts reached (5); 0 placed.'
+says 'Simulated to the end, the evaluation fails after 6 plans: maximum attempts reached (5); 0 placed.'
 says 'Over 3 visiting orders:'
 says 'Node "alone" (11111111-1111-4111-8111-111111111111), as if it were the only one:'
 says 'group "first": takes 1'
@@ -190,7 +190,7 @@ says '"system_reporting": "seed"'
 refuses 2 "option 'nothing' is unknown" $here/small.json $here/jobs/low.json --option nothing=1
 
 # A setting that nothing reads is refused, not listed in results.
-refuses 2 'option remote_task_drivers is for clients' $here/small.json $here/jobs/low.json --option remote_task_drivers=ecs
+refuses 2 'remote_task_drivers is for clients' $here/small.json $here/jobs/low.json --option remote_task_drivers=ecs
 
 # Advice for the first groups only, within seconds however many fail.
 groups() {  # groups COUNT: a job of so many groups that do not fit

@@ -12,7 +12,7 @@ same() { [ "$2" = "$3" ] || broken "$1: wanted '$2', got '$3'"; }
 mkdir "$work/bin"
 ln -s "$berth" "$work/bin/berth"
 export PATH=$work/bin:$PATH
-commands=$(berth --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}')
+commands=$(berth --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on && /^  [a-z]/ {print $1}')
 workloads=$(berth run --list | awk '{print $1}' | sort | xargs)
 
 # --- man pages: one per command, each with every option of its help, without a complaint of the formatter.
@@ -21,6 +21,8 @@ berth man --into "$work/man" || broken "berth man --into fails"
 for command in $commands; do
   page=$work/man/berth-$command.1
   [ -e "$page" ] || { broken "no man page of $command"; continue; }
+  about=$(berth "$command" --help | head -n 1)
+  [ "${#about}" -le 66 ] || broken "the description of $command makes a line of berth --help longer than 80 columns"
   cmp -s "$page" <(berth man "$command") || broken "berth man $command prints another page than it writes"
   while read -r option; do
     grep -qF -- "\\fB${option//-/\\-}\\fR" "$page" || broken "the man page of $command lacks $option"
@@ -97,7 +99,7 @@ if command -v zsh > /dev/null; then
   zsh_reply berth run --order "" | grep -qE '^--order\[.*\]:TEXT:\(free deterministic\)$' || broken "zsh: berth run --order has no list of values"
   zsh_reply berth run "" | grep -qx ':workload:_berth_workload_or_file' || broken "zsh: berth run completes no workload"
   zsh_reply berth compare "" | grep -qE '^--strategies\[.*:_sequence _berth_strategies$|^\*--strategies\[.*:_sequence _berth_strategies$' || broken "zsh: --strategies completes no strategy"
-  same "zsh: below gate" "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} on && /^  [a-z]/ {print $1}' | xargs)" "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
+  same "zsh: below gate" "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on && /^  [a-z]/ {print $1}' | xargs)" "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
 else
   broken "zsh is not there; apt-get install zsh"
 fi

@@ -150,8 +150,8 @@ expect 2 'nomad-grid compares with what Nomad decides today' nomad-grid --label 
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --option compat=fixed
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --strategy best-fit
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --queue fifo
-expect 2 'peers runs several workloads as they are; leave it out' peers --label smoke
-expect 2 'peers runs several workloads as they are; leave it out' peers --csv "$scratch/none.csv"
+expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --label smoke
+expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --csv "$scratch/none.csv"
 mkdir -p "$scratch/peers/bench/macro" # in a folder of its own, whose workload has the published figure of 5,000 s
 { small_workload 3; printf '[peer]\nsystem = "Slow"\nvalue = 5000\nsource = "a page"\nnote = "made up"\n'; } > "$scratch/peers/bench/macro/quickstart.toml"
 program=$(realpath "$berth")

@@ -17,7 +17,7 @@ expect 2 "small.toml:with cluster.nodez=5: unknown key 'nodez'.*did you mean 'no
 expect 2 "'seed' is set twice" "$small" --seed 3 --vary seed=1,2
 expect 2 "'cluster.nodes' is set twice" "$small" --vary cluster.nodes=1,2 --vary cluster.nodes=3
 expect 2 "there are 1000000 settings" "$small" --vary seed=1..1000 --vary cluster.nodes=1..1000
-expect 2 "--csv: is of one run" "$small" --repeat 2 --csv "$scratch/a.csv"
+expect 2 "--csv: is for a single run" "$small" --repeat 2 --csv "$scratch/a.csv"
 expect 2 "--warm-up: goes with --repeat" "$small" --warm-up 2
 expect 2 "nomad-others repeats by itself" nomad-others --repeat 2
 expect 2 'none/a.db: its folder does not exist' "$small" --repeat 2 --results "$scratch/none/a.db"

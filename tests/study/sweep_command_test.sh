@@ -51,7 +51,7 @@ mkdir "$scratch/cluster" && cp "$cluster" "$scratch/cluster/"
 (cd "$scratch" && "$berth" sweep cluster/ --repeat 2 --dry-run) > "$scratch/out" || broken "a folder cannot be swept"
 grep -q '^cluster: 2 runs' "$scratch/out" || broken "a folder is not counted: $(cat "$scratch/out")"
 [ ! -e "$scratch/cluster-results" ] || broken "--dry-run made a folder for a cluster"
-expect 2 'berth sweep:--vary: goes with a cluster only' "$plan" --vary seed=1,2
+expect 2 'berth sweep: --vary: goes with a cluster only' "$plan" --vary seed=1,2
 expect 2 "berth sweep --vary: " "$cluster" --output "$scratch/none" --vary seed
 [ ! -e "$scratch/none" ] || broken "bad input made a folder for a cluster"
 
