@@ -32,7 +32,7 @@ std::string database_of(const std::string& statements) {
   return path;
 }
 
-void gate_border(std::string_view input) {
+void fuzz_gate(std::string_view input) {
   const std::string path = scratch_file("baseline.json", input);
   const auto baseline = gate::read_baseline(path);
   if (baseline) {
@@ -47,7 +47,7 @@ void gate_border(std::string_view input) {
   if (const auto drift = gate::drift_text(path, {}); !drift) require_line(drift.error().error.line());
 }
 
-void report_border(std::string_view input) {
+void fuzz_report(std::string_view input) {
   const auto read = report::read_input(scratch_file("result.json", input));
   if (!read) return require_line(read.error().line());
   const report::Document document = report::make_document({*read});
@@ -56,7 +56,7 @@ void report_border(std::string_view input) {
   require(page.find("</html>") != std::string::npos, "a page has no end");
 }
 
-void results_border(std::string_view input) {
+void fuzz_results(std::string_view input) {
   const bool is_file = input.starts_with("SQLite format 3");
   const std::string path = is_file ? scratch_file("results.db", input) : database_of(std::string(input));
   const auto db = store::RunStore::open_existing(path);
@@ -65,9 +65,9 @@ void results_border(std::string_view input) {
   if (!records) require_line(records.error().line());
 }
 
-const Border kGate("gate", gate_border);
-const Border kReport("report", report_border);
-const Border kResults("results", results_border);
+const FuzzTarget kGate("gate", fuzz_gate);
+const FuzzTarget kReport("report", fuzz_report);
+const FuzzTarget kResults("results", fuzz_results);
 
 }  // namespace
 }  // namespace berth::fuzz

@@ -117,7 +117,7 @@ berth_code call(char function, const std::string& argument, Handles& h, berth_er
   }
 }
 
-void c_api_border(std::string_view input) {
+void fuzz_c_api(std::string_view input) {
   constexpr std::size_t kCallsMost = 24;
   Handles handles;
   require(berth_cluster_new(nullptr, &handles.cluster, nullptr) == BERTH_OK, "no cluster");
@@ -135,7 +135,7 @@ void c_api_border(std::string_view input) {
   }
 }
 
-const Border kCApi("c_api", c_api_border);
+const FuzzTarget kCApi("c_api", fuzz_c_api);
 
 }  // namespace
 }  // namespace berth::fuzz

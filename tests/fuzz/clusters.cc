@@ -22,23 +22,23 @@ void check_import(const Result<io::ClusterImport>& imported) {
                 "a written cluster differs when it is read again");
 }
 
-void cluster_border(std::string_view input) {
+void fuzz_cluster(std::string_view input) {
   const auto document = io::parse_json(input);
   if (!document) return require_line(document.error().line());
   check_import(io::import_cluster_json(*document, "cluster.json"));
 }
 
-void snapshot_border(std::string_view input) {
+void fuzz_snapshot(std::string_view input) {
   testing::SnapshotParts parts;
   parts.state = std::string(input);
   check_import(io::import_cluster(scratch_file("backup.snap", parts.file())));
 }
 
-void archive_border(std::string_view input) { check_import(io::import_cluster(scratch_file("cluster", input))); }
+void fuzz_archive(std::string_view input) { check_import(io::import_cluster(scratch_file("cluster", input))); }
 
-const Border kCluster("cluster", cluster_border);
-const Border kSnapshot("snapshot", snapshot_border);
-const Border kArchive("archive", archive_border);
+const FuzzTarget kCluster("cluster", fuzz_cluster);
+const FuzzTarget kSnapshot("snapshot", fuzz_snapshot);
+const FuzzTarget kArchive("archive", fuzz_archive);
 
 }  // namespace
 }  // namespace berth::fuzz

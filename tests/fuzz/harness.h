@@ -1,4 +1,4 @@
-// A border is a function for one kind of input from outside. It hands any bytes to the entry that the program uses, and
+// A fuzz target is a function for one kind of input from outside. It hands any bytes to the entry that the program uses, and
 // checks what must hold for every input. `libfuzzer.cc` runs one of them on generated inputs, `replay.cc` runs all of
 // them on the recorded ones.
 //
@@ -35,13 +35,13 @@ inline void require_line(const std::string& message) {
 /// The lines of an input that is a script.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view input);
 
-struct Border {
-  /// Adds itself to borders(); for constants at namespace scope.
-  Border(const char* name, void (*run)(std::string_view input));
+struct FuzzTarget {
+  /// Adds itself to fuzz_targets(); for constants at namespace scope.
+  FuzzTarget(const char* name, void (*run)(std::string_view input));
   const char* name;
   void (*run)(std::string_view input);
 };
-/// All borders of this program.
-[[nodiscard]] const std::vector<Border>& borders();
+/// All targets of this program.
+[[nodiscard]] const std::vector<FuzzTarget>& fuzz_targets();
 
 }  // namespace berth::fuzz

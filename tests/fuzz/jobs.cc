@@ -28,7 +28,7 @@ std::string stored_text(const json::Value& document) {
   return text;
 }
 
-void job_json_border(std::string_view input) {
+void fuzz_job_json(std::string_view input) {
   const auto document = io::parse_json(input);
   if (!document) return require_line(document.error().line());
   const std::string text = json::to_text(*document);
@@ -38,7 +38,7 @@ void job_json_border(std::string_view input) {
   require_equal(stored_text(*document), stored_text(*again), "a job from written JSON differs");
 }
 
-void job_hcl_border(std::string_view input) {
+void fuzz_job_hcl(std::string_view input) {
   hcl::ModuleInput module;
   module.name = "job.hcl";
   module.text = std::string(input);
@@ -57,8 +57,8 @@ void job_hcl_border(std::string_view input) {
   require_equal(canonical, json::to_text(*job), "canonicalizing a job twice changes it");
 }
 
-const Border kJobJson("job_json", job_json_border);
-const Border kJobHcl("job_hcl", job_hcl_border);
+const FuzzTarget kJobJson("job_json", fuzz_job_json);
+const FuzzTarget kJobHcl("job_hcl", fuzz_job_hcl);
 
 }  // namespace
 }  // namespace berth::fuzz

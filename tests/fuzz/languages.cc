@@ -38,7 +38,7 @@ void apply(const http::Filter& filter, const Object& object) {
   if (!first) require(!first.error().empty(), "a filter fails without a reason");
 }
 
-void filter_border(std::string_view input) {
+void fuzz_filter(std::string_view input) {
   static const model::Node node = sample_node();
   static const model::Job job = sample_job();
   const auto parsed = http::Filter::parse(input);
@@ -47,7 +47,7 @@ void filter_border(std::string_view input) {
   apply(*parsed, job);
 }
 
-void operands_border(std::string_view input) {
+void fuzz_operands(std::string_view input) {
   const std::vector<std::string> lines = lines_of(input);
   const std::string left = lines.empty() ? "" : lines[0], right = lines.size() < 2 ? "" : lines[1];
   static const model::Node node = sample_node();
@@ -78,7 +78,7 @@ void operands_border(std::string_view input) {
     require(match::compare(*version, *version) == 0, "a version is not equal to itself");
 }
 
-void periodic_border(std::string_view input) {
+void fuzz_periodic(std::string_view input) {
   const std::vector<std::string> lines = lines_of(input);
   model::PeriodicConfig config;
   config.enabled = true, config.spec_type = "cron";
@@ -110,7 +110,7 @@ strategy::Fleet sample_fleet() {
 }
 
 /// A formula has scores on every node, the same for one node as for a block that ends within a vector.
-void formula_border(std::string_view input) {
+void fuzz_formula(std::string_view input) {
   static const strategy::Fleet fleet = sample_fleet();
   strategy::Context context;
   context.capacity_max = {16'000, 32'768, 100'000, 2000}, context.demand_mean = {400, 512.5, 0, 100};
@@ -130,10 +130,10 @@ void formula_border(std::string_view input) {
   }
 }
 
-const Border kFormula("formula", formula_border);
-const Border kFilter("filter", filter_border);
-const Border kOperands("operands", operands_border);
-const Border kPeriodic("periodic", periodic_border);
+const FuzzTarget kFormula("formula", fuzz_formula);
+const FuzzTarget kFilter("filter", fuzz_filter);
+const FuzzTarget kOperands("operands", fuzz_operands);
+const FuzzTarget kPeriodic("periodic", fuzz_periodic);
 
 }  // namespace
 }  // namespace berth::fuzz

@@ -1,4 +1,4 @@
-// Runs the border that the environment variable BERTH_BORDER names on the inputs of libFuzzer. Besides crashes and
+// Runs the target that the environment variable BERTH_FUZZ_TARGET names on the inputs of libFuzzer. Besides crashes and
 // failed checks, too much time is a finding: more than a fixed amount of processor time and a fixed rate per byte,
 // twice in a row. run.sh limits memory.
 #include <time.h>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kBaseSeconds = 0.5, kSecondsPerByte = 50e-6;  // under sanitizers
 
-const Border& chosen() {
-  const char* name = std::getenv("BERTH_BORDER");
-  for (const Border& border : borders())
-    if (name && std::string_view(name) == border.name) return border;
-  std::fprintf(stderr, "set BERTH_BORDER to a border of this program:");
-  for (const Border& border : borders()) std::fprintf(stderr, " %s", border.name);
+const FuzzTarget& chosen() {
+  const char* name = std::getenv("BERTH_FUZZ_TARGET");
+  for (const FuzzTarget& target : fuzz_targets())
+    if (name && std::string_view(name) == target.name) return target;
+  std::fprintf(stderr, "set BERTH_FUZZ_TARGET to a target of this program:");
+  for (const FuzzTarget& target : fuzz_targets()) std::fprintf(stderr, " %s", target.name);
   std::fprintf(stderr, "\n");
   std::exit(2);
 }
@@ -31,9 +31,9 @@ double processor_seconds() {
 }
 
 bool is_slow(std::string_view input) {
-  static const Border& border = chosen();
+  static const FuzzTarget& target = chosen();
   const double begin = processor_seconds();
-  border.run(input);
+  target.run(input);
   const double took = processor_seconds() - begin;
   if (took <= kBaseSeconds + kSecondsPerByte * static_cast<double>(input.size())) return false;
   std::fprintf(stderr, "slow: %.2f s for %zu bytes\n", took, input.size());

@@ -6,12 +6,12 @@
 namespace berth::fuzz {
 namespace {
 
-void workload_border(std::string_view input) {
+void fuzz_workload(std::string_view input) {
   const auto read = sim::parse_workload(input, "workload.toml");
   if (!read) require_line(read.error().line());
 }
 
-void trace_border(std::string_view input) {
+void fuzz_trace(std::string_view input) {
   const auto read = sim::parse_trace(input, "trace.csv");
   if (!read) return require_line(read.error().line());
   const sim::TraceSummary summary = sim::summary_of(*read);
@@ -19,8 +19,8 @@ void trace_border(std::string_view input) {
           "a sum over a trace is negative");
 }
 
-const Border kWorkload("workload", workload_border);
-const Border kTrace("trace", trace_border);
+const FuzzTarget kWorkload("workload", fuzz_workload);
+const FuzzTarget kTrace("trace", fuzz_trace);
 
 }  // namespace
 }  // namespace berth::fuzz

@@ -5,7 +5,7 @@
 namespace berth::fuzz {
 namespace {
 
-void recording_border(std::string_view input) {
+void fuzz_recording(std::string_view input) {
   auto recording = record::Recording::open(scratch_file("recording.jsonl", input));
   if (!recording) return require_line(recording.error().line());
   const auto report = record::replay(*recording, {});
@@ -16,7 +16,7 @@ void recording_border(std::string_view input) {
           "the equal and different evaluations are not the compared ones");
 }
 
-const Border kRecording("recording", recording_border);
+const FuzzTarget kRecording("recording", fuzz_recording);
 
 }  // namespace
 }  // namespace berth::fuzz

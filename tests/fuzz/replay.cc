@@ -1,4 +1,4 @@
-// Replays the recorded inputs of the borders of this program. A file of `corpus/` has those of one border, each line
+// Replays the recorded inputs of the targets of this program. A file of `corpus/` has those of one target, each line
 // an input as a JSON string whose characters are its bytes.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string bytes_of(const std::string& text) {
   return out;
 }
 
-class Replay : public ::testing::TestWithParam<Border> {};
+class Replay : public ::testing::TestWithParam<FuzzTarget> {};
 
 TEST_P(Replay, HoldsForEveryRecordedInput) {
   const std::string path = std::string(BERTH_SOURCE_DIR) + "/tests/fuzz/corpus/" + GetParam().name + ".jsonl";
@@ -40,7 +40,7 @@ TEST_P(Replay, HoldsForEveryRecordedInput) {
   EXPECT_GT(count, 0U) << path;
 }
 
-INSTANTIATE_TEST_SUITE_P(Borders, Replay, ::testing::ValuesIn(borders()),
+INSTANTIATE_TEST_SUITE_P(FuzzTargets, Replay, ::testing::ValuesIn(fuzz_targets()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

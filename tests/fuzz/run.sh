@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes a border, prints executions, coverage and findings, and merges new inputs into the recorded ones.
-#   tests/fuzz/run.sh [BORDER] [SECONDS]    all borders, 60 seconds each
+# Fuzzes a target, prints executions, coverage and findings, and merges new inputs into the recorded ones.
+#   tests/fuzz/run.sh [TARGET] [SECONDS]    all targets, 60 seconds each
 # Inputs that failed are in build/fuzz/findings; the exit code is 1 if there are any of this run.
 # BERTH_FUZZ_BUILD: the build folder, if not build/fuzz. BERTH_FUZZ_KEEP=1: corpus/ stays unchanged.
 set -euo pipefail
@@ -8,13 +8,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=${BERTH_FUZZ_BUILD:-$here/../../build/fuzz}
 build=$(cd "$build" && pwd) || { echo "no build: cmake --preset fuzz && cmake --build --preset fuzz" >&2; exit 2; }
 seconds=${2:-60}
-borders=${1:-$(sed -nE 's/^const Border k.*\("(.*)",.*/\1/p' "$here"/*.cc)}
+targets=${1:-$(sed -nE 's/^const FuzzTarget k.*\("(.*)",.*/\1/p' "$here"/*.cc)}
 export ASAN_OPTIONS=detect_stack_use_after_return=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 TMPDIR=$(mktemp -d -p /dev/shm 2> /dev/null || mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# dictionary BORDER FILE: the short string literals of the sources that read its inputs (keys, names, operators), numbers at
+# dictionary TARGET FILE: the short string literals of the sources that read its inputs (keys, names, operators), numbers at
 # limits, and escapes.
 dictionary() {
   local sources
@@ -42,30 +42,30 @@ dictionary() {
 }
 
 status=0
-printf '%-10s %12s %9s %7s %9s %8s %9s\n' border executions 'per s' edges inputs 'MiB' findings
-for border in $borders; do
-  file=$(basename "$(grep -l "^const Border k.*(\"$border\"," "$here"/*.cc)" .cc)
-  program=$build/tests/fuzz/fuzz_$file corpus=$build/corpus/$border findings=$build/findings/$border
+printf '%-10s %12s %9s %7s %9s %8s %9s\n' target executions 'per s' edges inputs 'MiB' findings
+for target in $targets; do
+  file=$(basename "$(grep -l "^const FuzzTarget k.*(\"$target\"," "$here"/*.cc)" .cc)
+  program=$build/tests/fuzz/fuzz_$file corpus=$build/corpus/$target findings=$build/findings/$target
   [ -x "$program" ] || { echo "no $program: cmake --build --preset fuzz" >&2; exit 2; }
   mkdir -p "$corpus" "$findings"
-  export BERTH_BORDER=$border
-  python3 "$here/seeds.py" "$border" "$corpus"
-  [ ! -f "$here/corpus/$border.jsonl" ] || python3 "$here/pack.py" unpack "$here/corpus/$border.jsonl" "$corpus"
-  log=$build/corpus/$border.log
+  export BERTH_FUZZ_TARGET=$target
+  python3 "$here/seeds.py" "$target" "$corpus"
+  [ ! -f "$here/corpus/$target.jsonl" ] || python3 "$here/pack.py" unpack "$here/corpus/$target.jsonl" "$corpus"
+  log=$build/corpus/$target.log
   most=16384
-  case $border in cluster | snapshot | archive | recording | gate | report | results) most=65536 ;; esac
-  dictionary "$border" "$build/corpus/$border.dict"
+  case $target in cluster | snapshot | archive | recording | gate | report | results) most=65536 ;; esac
+  dictionary "$target" "$build/corpus/$target.dict"
   before=$(find "$findings" -type f | wc -l)
   # -timeout: s of real time, for a run that hangs; libfuzzer.cc judges processor time. -malloc_limit_mb: of one block.
   "$program" -max_total_time="$seconds" -max_len="$most" -timeout=60 -rss_limit_mb=3072 -malloc_limit_mb=512 -print_final_stats=1 \
-    -artifact_prefix="$findings/" "-dict=$build/corpus/$border.dict" "$corpus" > "$log" 2>&1 || true
+    -artifact_prefix="$findings/" "-dict=$build/corpus/$target.dict" "$corpus" > "$log" 2>&1 || true
   found=$(($(find "$findings" -type f | wc -l) - before))
-  awk -v border="$border" -v found=$found -v inputs="$(find "$corpus" -type f | wc -l)" '
+  awk -v target="$target" -v found=$found -v inputs="$(find "$corpus" -type f | wc -l)" '
     / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }
     /^stat::number_of_executed_units/ { runs = $2 }
     /^stat::average_exec_per_sec/ { rate = $2 }
     /^stat::peak_rss_mb/ { memory = $2 }
-    END { printf "%-10s %12d %9d %7d %9d %8d %9d\n", border, runs, rate, edges, inputs, memory, found }' "$log"
+    END { printf "%-10s %12d %9d %7d %9d %8d %9d\n", target, runs, rate, edges, inputs, memory, found }' "$log"
   if [ "$found" -gt 0 ]; then
     status=1
     grep -E '^(slow:|SUMMARY|  what\(\)|==[0-9]+== ?ERROR|.*runtime error)' "$log" | cut -c1-200 | head -n 5 || true
@@ -76,6 +76,6 @@ for border in $borders; do
   # Edges alone, without how often they were passed: few inputs, which tests replay in seconds.
   "$program" -merge=1 -use_counters=0 -use_cmp=0 -max_len="$most" -timeout=60 "$TMPDIR/merged" "$corpus" > "$log.merge" 2>&1 ||
     { tail -n 3 "$log.merge" >&2; exit 2; }
-  python3 "$here/pack.py" pack "$TMPDIR/merged" "$here/corpus/$border.jsonl" | sed 's/^/  /'
+  python3 "$here/pack.py" pack "$TMPDIR/merged" "$here/corpus/$target.jsonl" | sed 's/^/  /'
 done
 exit $status

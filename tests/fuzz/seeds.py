@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes inputs from recorded vectors and from files of the tests into a folder, to begin with. Borders that are not named here
+"""Writes inputs from recorded vectors and from files of the tests into a folder, to begin with. Fuzz targets that are not named here
 begin with corpus/.
 
-    seeds.py BORDER FOLDER
+    seeds.py TARGET FOLDER
 """
 import glob
 import gzip
@@ -135,7 +135,7 @@ def results():
         yield text
 
 
-borders = {
+targets = {
     "job_json": jobs, "job_hcl": job_files, "cluster": clusters, "snapshot": snapshots, "archive": archives, "workload": workloads,
     "trace": traces, "periodic": periodic, "requests": requests, "vectors": vectors, "recording": recording, "gate": results,
     "report": results, "filter": deep("(", "not ", "any a as b {"), "formula": deep("(", "-", "abs("), "policy": deep("[", "{", "a {")}
@@ -143,7 +143,7 @@ if len(sys.argv) != 3:
     sys.exit(__doc__)
 folder = pathlib.Path(sys.argv[2])
 folder.mkdir(parents=True, exist_ok=True)
-for text in borders.get(sys.argv[1], lambda: ())():
+for text in targets.get(sys.argv[1], lambda: ())():
     data = text.encode() if isinstance(text, str) else text
     if len(data) <= BYTES_MOST:
         (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)

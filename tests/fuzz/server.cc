@@ -116,7 +116,7 @@ const Start& small_start() {
   return start;
 }
 
-void requests_border(std::string_view input) {
+void fuzz_requests(std::string_view input) {
   Simulation::Options options;
   options.speed = *Speed::parse("step");
   options.processors = 2;
@@ -144,7 +144,7 @@ void requests_border(std::string_view input) {
   require(problems.empty(), problems.empty() ? "" : "tables after requests: " + problems[0]);
 }
 
-void policy_border(std::string_view input) {
+void fuzz_policy(std::string_view input) {
   const std::string text(input);
   if (!io::parse_json(json::to_text(json::Value(text)))) return;  // rules come as a text of JSON, so they are UTF-8
   const auto rules = AclRules::parse(text);
@@ -152,8 +152,8 @@ void policy_border(std::string_view input) {
   require(io::parse_json(json::to_text(policy_rules_json(*rules, text))).has_value(), "a policy's JSON cannot be read");
 }
 
-const Border kRequests("requests", requests_border);
-const Border kPolicy("policy", policy_border);
+const FuzzTarget kRequests("requests", fuzz_requests);
+const FuzzTarget kPolicy("policy", fuzz_policy);
 
 }  // namespace
 }  // namespace berth::fuzz

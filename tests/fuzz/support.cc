@@ -26,17 +26,17 @@ class ScratchFolder {
   const std::filesystem::path path_;
 };
 
-std::vector<Border>& list() {
-  static std::vector<Border> all;
+std::vector<FuzzTarget>& list() {
+  static std::vector<FuzzTarget> all;
   return all;
 }
 
 }  // namespace
 
-Border::Border(const char* its_name, void (*its_run)(std::string_view)) : name(its_name), run(its_run) {
+FuzzTarget::FuzzTarget(const char* its_name, void (*its_run)(std::string_view)) : name(its_name), run(its_run) {
   list().push_back(*this);
 }
-const std::vector<Border>& borders() { return list(); }
+const std::vector<FuzzTarget>& fuzz_targets() { return list(); }
 
 std::string scratch_file(const std::string& name, std::string_view content) {
   static const ScratchFolder folder;

@@ -5,7 +5,7 @@
 namespace berth::fuzz {
 namespace {
 
-void vectors_border(std::string_view input) {
+void fuzz_vectors(std::string_view input) {
   const std::size_t end = std::min(input.find('\n'), input.size());
   std::string name;
   for (const char c : input.substr(0, std::min<std::size_t>(end, 40)))
@@ -19,7 +19,7 @@ void vectors_border(std::string_view input) {
   (void)conform::to_junit(*report);
 }
 
-const Border kVectors("vectors", vectors_border);
+const FuzzTarget kVectors("vectors", fuzz_vectors);
 
 }  // namespace
 }  // namespace berth::fuzz

@@ -6,7 +6,7 @@
 namespace berth::fuzz {
 namespace {
 
-void wire_border(std::string_view input) {
+void fuzz_wire(std::string_view input) {
   static const std::unique_ptr<http::transport::Server> server = [] {
     http::transport::Limits limits;
     limits.body_bytes = 64 << 10;
@@ -29,7 +29,7 @@ void wire_border(std::string_view input) {
   require(answer.empty() || answer.starts_with("HTTP/1."), "the answer is not HTTP: " + answer.substr(0, 200));
 }
 
-const Border kWire("wire", wire_border);
+const FuzzTarget kWire("wire", fuzz_wire);
 
 }  // namespace
 }  // namespace berth::fuzz
