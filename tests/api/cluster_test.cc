@@ -98,7 +98,7 @@ TEST(Cluster, SchedulesAndCommits) {
   EXPECT_EQ(allocs[0].create_index, result->index);
 }
 
-TEST(Cluster, SaysWhyNothingFits) {
+TEST(Cluster, ExplainsWhyNothingFits) {
   Cluster cluster = cluster_of(2);  // 4 allocations of 1,000 MHz each
   const Job job = make_job(job_json("big", 11));
   ASSERT_TRUE(cluster.register_job(job));
@@ -114,7 +114,7 @@ TEST(Cluster, SaysWhyNothingFits) {
   EXPECT_NE(plan->explain().find("3 without a node"), std::string::npos);
 }
 
-TEST(Cluster, SaysWhichConstraintFilters) {
+TEST(Cluster, NamesTheConstraintThatFilters) {
   Cluster cluster = cluster_of(2);
   const Job job = make_job(job_json(
       "odd", 1, "batch",
@@ -196,7 +196,7 @@ TEST(Cluster, EndedAllocationsFreeTheirNode) {
   EXPECT_EQ(cluster.remove_job("default", "a").error().code, Errc::unknown_object);
 }
 
-TEST(Cluster, ViewsStayAsTheyWere) {
+TEST(Cluster, ViewsDoNotChangeAfterTheyAreTaken) {
   std::optional<View> before;
   std::string text;
   {
@@ -333,7 +333,7 @@ TEST(Cluster, SystemJobsGetOneAllocationPerNode) {
   }
 }
 
-TEST(Cluster, APlanNamesWhatItEndsAndUpdates) {
+TEST(Cluster, APlanListsStopsAndUpdates) {
   Cluster cluster = cluster_of(2);
   ASSERT_TRUE(cluster.register_job(make_job(job_json("web", 3, "service"))));
   const auto first = cluster.schedule("default", "web");
@@ -420,7 +420,7 @@ TEST(Cluster, TheCInterfaceHasACodeForAClusterThatDecides) {
   berth_cluster_free(cluster);
 }
 
-TEST(Cluster, BelongsToOneThreadAtATime) {
+TEST(Cluster, RefusesCallsWhileAnotherThreadUsesIt) {
   Cluster cluster = cluster_of(20);
   std::vector<Job> jobs;
   for (int i = 0; i < 4; ++i) {
@@ -447,7 +447,7 @@ TEST(Cluster, BelongsToOneThreadAtATime) {
   EXPECT_TRUE(cluster.schedule(jobs[0]));
 }
 
-TEST(Cluster, NodesGoAndTheirJobsMove) {
+TEST(Cluster, JobsOfRemovedNodesMove) {
   Cluster cluster = cluster_of(3);
   const Job job = make_job(job_json("web", 2, "service"));
   ASSERT_TRUE(cluster.register_job(job));
@@ -545,7 +545,7 @@ TEST(Cluster, AdviceMakesAJobFit) {
   EXPECT_FALSE(cluster.advise(make_job(job_json("big", 1, "service")))) << "Nomad lets no job change its type";
 }
 
-TEST(Cluster, WorkersDecideAsOneDoes) {
+TEST(Cluster, SeveralWorkersDecideLikeOne) {
   std::vector<std::string> expected;
   for (const std::uint32_t workers : {1u, 2u, 8u}) {
     Config config;
@@ -578,7 +578,7 @@ TEST(Cluster, WorkersDecideAsOneDoes) {
   }
 }
 
-TEST(Cluster, SettingsDecideWhoMayEvictAndHowManyNodesAreSeen) {
+TEST(Cluster, SettingsControlPreemptionAndTheNumberOfVisitedNodes) {
   for (const Preemption preemption : {Preemption::off, Preemption::on}) {
     Config config;
     config.service_preemption = preemption;
@@ -610,7 +610,7 @@ TEST(Cluster, SettingsDecideWhoMayEvictAndHowManyNodesAreSeen) {
   }
 }
 
-TEST(Job, RemarksOnKeysThatNoJobHas) {
+TEST(Job, RemarksOnUnknownKeys) {
   const Job job =
       make_job(job_json("web", 1, "service", "\"Datacentres\": [\"dc1\"], \"Meta\": {\"a\": \"1\", \"a\": \"2\"},"));
   EXPECT_EQ(job.warnings(), (std::vector<std::string>{
@@ -618,7 +618,7 @@ TEST(Job, RemarksOnKeysThatNoJobHas) {
                                 "/Job/Meta/a: stands more than once; the last one counts"}));
 }
 
-TEST(JobBuilder, MakesTheJobThatJsonWouldMake) {
+TEST(JobBuilder, BuildsTheSameJobAsJson) {
   const auto job = build_job({.id = "web",
                               .type = "batch",
                               .priority = 70,

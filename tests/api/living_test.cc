@@ -46,7 +46,7 @@ std::size_t running(const View& view) {
   return count;
 }
 
-TEST(Living, RunsDrainsFailsAndReturns) {
+TEST(Living, RunsDrainsFailsAndRecovers) {
   LivingCluster cluster = life_of(3);
   const auto eval = cluster.register_job(job_of("service", 3));
   ASSERT_TRUE(eval) << eval.error().line();
@@ -130,7 +130,7 @@ TEST(Living, DeploymentsArePromotedPausedAndFailed) {
   EXPECT_EQ(cluster.fail_deployment("00000000-0000-4000-8000-00000000000f").error().code, Errc::unknown_object);
 }
 
-TEST(Living, HealthIsToldByHand) {
+TEST(Living, HealthCanBeSetByTheCaller) {
   LivingCluster cluster = life_of(3);
   ASSERT_TRUE(cluster.register_job(with_canary("/bin/one", true)));
   cluster.advance(30 * kSecond);
@@ -146,7 +146,7 @@ TEST(Living, HealthIsToldByHand) {
   EXPECT_EQ(last_deployment(cluster.view()).groups[0].healthy, 3);
 }
 
-TEST(Living, SameSeedSameLife) {
+TEST(Living, EqualSeedsGiveEqualSimulations) {
   std::uint64_t digests[3];
   for (int i = 0; i < 3; ++i) {
     LivingCluster cluster = life_of(5, i == 2 ? 2 : 1);
@@ -158,7 +158,7 @@ TEST(Living, SameSeedSameLife) {
   EXPECT_NE(digests[0], digests[2]);
 }
 
-TEST(Living, RefusesWhatIsNotThere) {
+TEST(Living, RefusesUnknownObjects) {
   LivingCluster cluster = life_of(1);
   EXPECT_EQ(cluster.drain_node("00000000-0000-4000-8000-00000000000f").error().code, Errc::unknown_object);
   EXPECT_EQ(cluster.stop_job("default", "nope").error().code, Errc::unknown_object);
@@ -189,7 +189,7 @@ TEST(Living, StartsFromAWorkload) {
   EXPECT_FALSE(Cluster::from_workload("quickstart", "no-such-label"));
 }
 
-TEST(Columns, AgreeWithTheList) {
+TEST(AllocColumns, AgreeWithTheListOfAllocations) {
   LivingCluster cluster = life_of(4);
   ASSERT_TRUE(cluster.register_job(job_of("service", 5)));
   cluster.advance(10 * kSecond);

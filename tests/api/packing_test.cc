@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-TEST(PackingTrial, PacksAsOneRunDoes) {
+TEST(PackingTrial, PacksLikeASingleRun) {
   const auto trial = PackingTrial::prepare("quickstart", "smoke", 1);
   ASSERT_TRUE(trial) << trial.error().line();
   for (const char* strategy : {"best-fit", "random", "expr:-left_cpu"}) {
@@ -60,7 +60,7 @@ PackingWorlds::Outcome play(PackingWorlds& worlds, std::size_t world, bool empti
   return worlds.outcome(world);
 }
 
-TEST(PackingWorlds, ChoicesHaveTheDigestOfTheStrategyThatMakesThem) {
+TEST(PackingWorlds, DigestOfChoicesIsThatOfTheirStrategy) {
   for (const char* workload : {"quickstart", "openb-like"}) {  // with departures, and without
     const auto trial = PackingTrial::prepare(workload, "smoke", 1);
     ASSERT_TRUE(trial);
@@ -80,7 +80,7 @@ TEST(PackingWorlds, ChoicesHaveTheDigestOfTheStrategyThatMakesThem) {
   }
 }
 
-TEST(PackingWorlds, RowsOfAllWorldsAreNumberedByThirtyTwoBits) {
+TEST(PackingWorlds, RowNumbersOfAllWorldsFitThirtyTwoBits) {
   const auto trial = PackingTrial::prepare("openb-like", "smoke", 1);
   ASSERT_TRUE(trial);
   const std::uint64_t nodes = PackingWorlds(*trial, 1).nodes(), most = PackingWorlds::count_max(*trial);
@@ -89,7 +89,7 @@ TEST(PackingWorlds, RowsOfAllWorldsAreNumberedByThirtyTwoBits) {
   EXPECT_GT((most + 1) * nodes, std::uint64_t{UINT32_MAX});
 }
 
-TEST(PackingWorlds, RowsOutsideTheMaskMissTheTask) {
+TEST(PackingWorlds, ChoosingARowOutsideTheMaskMissesTheTask) {
   const auto trial = PackingTrial::prepare("openb-like", "smoke", 1);
   ASSERT_TRUE(trial);
   PackingWorlds worlds(*trial, 2);

@@ -15,7 +15,7 @@ TEST(AssertDeathTest, EndsEveryBuildWithOneLineThatNamesExpressionFileAndLine) {
   BERTH_ASSERT(room == 3);
 }
 
-TEST(AssertDeathTest, OfTheSecondKindIsForBuildsWithoutNdebug) {
+TEST(AssertDeathTest, DebugAssertsEndOnlyBuildsWithoutNdebug) {
   int evaluated = 0;
 #ifdef NDEBUG
   BERTH_DEBUG_ASSERT(++evaluated == 0);

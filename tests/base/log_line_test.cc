@@ -17,7 +17,7 @@ TEST(LogLine, TextIsAsNomadWritesIt) {
 }
 
 /// What a client sends, such as a path, must not begin a second line.
-TEST(LogLine, IsOneLineWhateverItsValues) {
+TEST(LogLine, IsOneLineForAnyValues) {
   const LogLine line{LogLevel::debug, kAt, "http", "request", {{"path", "/v1\n2026 [INFO] forged"}, {"empty", ""}}};
   EXPECT_EQ(line.text(), "2026-11-29T14:00:00.012Z [DEBUG] http: request: path=\"/v1\\n2026 [INFO] forged\" empty=\n");
   const std::string json = line.json();

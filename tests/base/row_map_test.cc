@@ -16,7 +16,7 @@ using Map = RowMap<EvalRow, std::string>;
 /// The entries in the order of their rows.
 std::map<EvalRow, std::string> sorted(const Map& map) { return {map.begin(), map.end()}; }
 
-TEST(RowMap, HoldsWhatAMapOfTheLibraryHolds) {
+TEST(RowMap, AgreesWithTheStandardMap) {
   std::uint64_t seed = 1;
   const auto draw = [&](std::uint32_t below) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -67,7 +67,7 @@ TEST(RowMap, HoldsWhatAMapOfTheLibraryHolds) {
   }
 }
 
-TEST(RowMap, AWalkThatErasesSeesEveryEntryOnce) {
+TEST(RowMap, IteratingWhileErasingVisitsEveryEntryOnce) {
   Map map;
   for (std::uint32_t row = 0; row < 100; ++row) map.insert_or_assign(EvalRow{row}, std::to_string(row));
   std::map<EvalRow, int> seen;

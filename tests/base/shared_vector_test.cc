@@ -27,7 +27,7 @@ TEST(SharedVector, CopiesShareUntilOneIsWrittenTo) {
   EXPECT_EQ(&a.front(), place) << "its own already";
 }
 
-TEST(SharedVector, EveryWayToWriteLeavesCopiesAlone) {
+TEST(SharedVector, NoWayToWriteChangesCopies) {
   const Texts original{"a", "b", "c"};
   const auto differs = [&](auto change) {
     Texts copy = original;

@@ -80,7 +80,7 @@ TEST(Time, ReadsDurations) {
     EXPECT_EQ(parse_duration(duration_text(ns)), ns);
 }
 
-TEST(Time, BeyondNanosecondsIsNoMistypedTime) {
+TEST(Time, TimesOutsideTheRangeOfNanosecondsAreReportedAsSuch) {
   EXPECT_EQ(to_rfc3339(*parse_rfc3339("2262-04-11T23:47:16.854775807Z")), "2262-04-11T23:47:16.854775807Z");
   for (const char* late : {"2262-04-11T23:47:16.854775808Z", "9999-12-31T23:59:59Z"}) {
     EXPECT_FALSE(parse_rfc3339(late));

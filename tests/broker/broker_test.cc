@@ -51,9 +51,9 @@ void expect_accounts_balance(AnyBroker& broker) {
   for (const auto& held : c.known) EXPECT_EQ(places[held.row], 1) << "row " << static_cast<std::uint32_t>(held.row);
 }
 
-class EitherOrder : public ::testing::TestWithParam<ReadyOrder> {};
+class BrokerOfEitherOrder : public ::testing::TestWithParam<ReadyOrder> {};
 
-TEST_P(EitherOrder, OneEvaluationPerJobAndTheBestOfThePendingNext) {  // R-CTRL-319, 333, 334
+TEST_P(BrokerOfEitherOrder, RunsOneEvaluationPerJobThenTheBestPendingOne) {  // R-CTRL-319, 333, 334
   Broker broker(small(GetParam()));
   broker.enable();
   const std::vector<Eval> evals = {eval(0, 7), eval(1, 7), eval(2, 7, 80), eval(3, 7), eval(4, 8, 20)};
@@ -75,7 +75,7 @@ TEST_P(EitherOrder, OneEvaluationPerJobAndTheBestOfThePendingNext) {  // R-CTRL-
   expect_accounts_balance(broker);
 }
 
-TEST_P(EitherOrder, FaultsAreNamedCountedAndChangeNothing) {  // R-CTRL-329, 331, 332
+TEST_P(BrokerOfEitherOrder, FaultsAreNamedCountedAndChangeNothing) {  // R-CTRL-329, 331, 332
   Broker broker(small(GetParam()));
   const auto count = [&](Fault f) { return broker.totals().faults[static_cast<std::size_t>(f)]; };
   const auto fails = [&](const auto& result, Fault expected, const char* text) {
@@ -120,7 +120,7 @@ TEST_P(EitherOrder, FaultsAreNamedCountedAndChangeNothing) {  // R-CTRL-329, 331
   EXPECT_EQ(broker.totals().acked, 1u);
 }
 
-TEST_P(EitherOrder, ARequeuedEvaluationRunsAgainAfterItsAck) {  // R-CTRL-316, 333
+TEST_P(BrokerOfEitherOrder, ARequeuedEvaluationRunsAgainAfterItsAck) {  // R-CTRL-316, 333
   Broker broker(small(GetParam()));
   broker.enable();
   const std::vector<Eval> one = {eval(3, 1)};
@@ -137,7 +137,7 @@ TEST_P(EitherOrder, ARequeuedEvaluationRunsAgainAfterItsAck) {  // R-CTRL-316, 3
 }
 
 /// Random operations by one thread: the counts balance after each phase, and at the end every evaluation is dequeued.
-TEST_P(EitherOrder, NothingIsLostInRandomUse) {
+TEST_P(BrokerOfEitherOrder, LosesNothingInRandomUse) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     std::mt19937_64 random(seed);
     Config config = small(GetParam());
@@ -200,7 +200,7 @@ TEST_P(EitherOrder, NothingIsLostInRandomUse) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, EitherOrder, ::testing::Values(ReadyOrder::exact, ReadyOrder::concurrent),
+INSTANTIATE_TEST_SUITE_P(Orders, BrokerOfEitherOrder, ::testing::Values(ReadyOrder::exact, ReadyOrder::concurrent),
                          [](const auto& test) { return test.param == ReadyOrder::exact ? "Exact" : "Concurrent"; });
 
 TEST(Broker, PeeksAtWhatItWillHandOut) {
@@ -366,7 +366,7 @@ constexpr std::uint64_t kSeeds = 3'000;
 TEST(BrokerInterleavings, NoJobRunsTwiceAndNothingIsLost) {
   for (std::uint64_t seed = 0; seed < kSeeds && !HasFatalFailure(); ++seed) run_interleaved(seed, false, false);
 }
-TEST(BrokerInterleavings, AThreadThatStopsAnywhereDelaysNobody) {
+TEST(BrokerInterleavings, AThreadThatStopsAnywhereDelaysNoOtherThread) {
   for (std::uint64_t seed = 0; seed < kSeeds && !HasFatalFailure(); ++seed) run_interleaved(seed, true, false);
 }
 

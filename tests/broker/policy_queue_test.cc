@@ -44,7 +44,7 @@ struct ListQueue {
   }
 };
 
-TEST(PolicyQueue, ServesLikeASearchThroughAList) {
+TEST(PolicyQueue, ServesLikeALinearSearch) {
   for (const std::uint32_t lines : {1U, 3U, 40U}) {
     std::mt19937_64 random(lines);
     const auto below = [&](std::uint64_t bound) { return random() % bound; };
@@ -89,7 +89,7 @@ struct LastFirst final : QueueOrder {
   Place place(const Eval& eval) override { return {.key = -static_cast<double>(eval.row)}; }
 };
 
-TEST(PolicyQueue, TheBrokerKeepsItsRulesBesidesTheOrder) {
+TEST(PolicyQueue, BrokerRulesHoldWhateverTheOrder) {
   LastFirst order;
   Config config;
   config.order = ReadyOrder::exact, config.evals = 16, config.jobs = 16, config.queue = &order;

@@ -46,7 +46,7 @@ TEST(ReadyQueue, ALevelGrowsPastEverySizeAndKeepsItsOrder) {
   }
 }
 
-TEST(ReadyQueue, GrowsNoMoreOnceItHasSeenItsPeak) {
+TEST(ReadyQueue, DoesNotGrowAgainAfterItsPeak) {
   ReadyQueue queue(4, 2);
   std::mt19937_64 random(7);
   std::uint32_t rings = 0, value = 0;
@@ -87,7 +87,7 @@ struct InterleavingCase {
   std::uint32_t pops_of_four;  ///< about this many of four operations are pops
 };
 
-class Interleavings : public ::testing::TestWithParam<InterleavingCase> {
+class ReadyQueueInterleavings : public ::testing::TestWithParam<InterleavingCase> {
  protected:
   /// One run: three or four threads operate, then one takes out the rest.
   bool run(std::uint64_t seed, bool freeze, std::vector<QueueOp>& history) {
@@ -145,7 +145,7 @@ constexpr std::uint64_t kQueueSeeds = 300;
 constexpr std::uint64_t kQueueSeeds = 8'000;
 #endif
 
-TEST_P(Interleavings, AreLinearizable) {
+TEST_P(ReadyQueueInterleavings, AreLinearizable) {
   for (std::uint64_t seed = 0; seed < kQueueSeeds; ++seed) {
     std::vector<QueueOp> history;
     ASSERT_TRUE(run(seed, false, history)) << "no end, seed " << seed;
@@ -153,7 +153,7 @@ TEST_P(Interleavings, AreLinearizable) {
   }
 }
 
-TEST_P(Interleavings, AThreadThatStopsAnywhereDelaysNobody) {
+TEST_P(ReadyQueueInterleavings, AThreadThatStopsAnywhereDelaysNoOtherThread) {
   for (std::uint64_t seed = 0; seed < kQueueSeeds; ++seed) {
     std::vector<QueueOp> history;
     ASSERT_TRUE(run(seed, true, history)) << "no end, seed " << seed;
@@ -161,7 +161,7 @@ TEST_P(Interleavings, AThreadThatStopsAnywhereDelaysNobody) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Interleavings,
+INSTANTIATE_TEST_SUITE_P(Shapes, ReadyQueueInterleavings,
                          ::testing::Values(InterleavingCase{"OneLevel", 64, {5}, 2},
                                            InterleavingCase{"OneLevelThatGrows", 2, {5}, 1},
                                            InterleavingCase{"TwoLevelsOfAWord", 64, {3, 4}, 2},

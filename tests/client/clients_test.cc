@@ -15,17 +15,17 @@ struct Fixture : ::testing::Test, World {
   Fixture() { clients.start(0, now); }
   std::int64_t since(std::int64_t at) const { return at - t0; }
 };
-using Reports = Fixture;
-using Tasks = Fixture;
-using Heartbeats = Fixture;
-using Contact = Fixture;
-using Restarts = Fixture;
-using Waits = Fixture;
-using HealthOf = Fixture;
+using ClientReports = Fixture;
+using ClientTasks = Fixture;
+using ClientHeartbeats = Fixture;
+using ClientContact = Fixture;
+using ClientRestarts = Fixture;
+using PreviousAllocation = Fixture;
+using ClientHealth = Fixture;
 
 // --- reports ---
 
-TEST_F(Reports, WorkedExampleOfTheirLatency) {  // part 07, section 18, example 16
+TEST_F(ClientReports, LatencyFollowsTheWorkedExample) {  // part 07, section 18, example 16
   TestJob job;
   job.task("a");
   run(1, 0, 0).start_delay_ns = 350 * kMs;
@@ -43,7 +43,7 @@ TEST_F(Reports, WorkedExampleOfTheirLatency) {  // part 07, section 18, example 
   EXPECT_EQ(clients.counts().allocs, 0u);
 }
 
-TEST_F(Reports, AFirstFailureIsUrgent) {  // R-CTRL-1531
+TEST_F(ClientReports, AFirstFailureIsUrgent) {  // R-CTRL-1531
   TestJob job("batch");
   job.task("a");
   run(1, 0, 0) = {.run_ns = 0, .exit_code = 1};
@@ -55,7 +55,7 @@ TEST_F(Reports, AFirstFailureIsUrgent) {  // R-CTRL-1531
   EXPECT_TRUE(seen[0].tasks[0].failed);
 }
 
-TEST_F(Reports, AreKeptWhileTheyFail) {  // R-CTRL-1533
+TEST_F(ClientReports, AreRetriedWhileTheyFail) {  // R-CTRL-1533
   TestJob job;
   job.task("a");
   takes_reports = false;
@@ -70,7 +70,7 @@ TEST_F(Reports, AreKeptWhileTheyFail) {  // R-CTRL-1533
   EXPECT_LT(since(seen[0].at), 11 * kSecond);
 }
 
-TEST_F(Reports, ASlowClientReportsLater) {
+TEST_F(ClientReports, ASlowClientReportsLater) {
   TestJob job;
   job.task("a");
   clients.set_report_lag(0, 30 * kSecond);
@@ -82,7 +82,7 @@ TEST_F(Reports, ASlowClientReportsLater) {
 
 // --- tasks ---
 
-TEST_F(Tasks, StagesFollowEachOther) {  // R-CTRL-1514
+TEST_F(ClientTasks, HooksRunInOrder) {  // R-CTRL-1514
   TestJob job("batch");
   job.task("main"), job.task("pre", "prestart"), job.task("side", "prestart", true), job.task("post", "poststart");
   job.task("stop", "poststop");
@@ -105,7 +105,7 @@ TEST_F(Tasks, StagesFollowEachOther) {  // R-CTRL-1514
   EXPECT_EQ(since(end.tasks[4].finished_at), 18500 * kMs);
 }
 
-TEST_F(Tasks, RestartByPolicyThenFail) {  // R-CTRL-1522, 1525, 1526
+TEST_F(ClientTasks, RestartByPolicyThenFail) {  // R-CTRL-1522, 1525, 1526
   TestJob job;
   model::Task& task = job.task("a");
   task.restart_policy = model::RestartPolicy{1, 300 * kSecond, 10 * kSecond, "fail"};
@@ -122,7 +122,7 @@ TEST_F(Tasks, RestartByPolicyThenFail) {  // R-CTRL-1522, 1525, 1526
   EXPECT_EQ(end.tasks[0].finished_at - end.tasks[0].started_at, 5 * kSecond);
 }
 
-TEST_F(Tasks, AFailureKillsTheSiblingsButPoststop) {  // R-CTRL-1515, 1517
+TEST_F(ClientTasks, AFailureKillsTheSiblingsButPoststop) {  // R-CTRL-1515, 1517
   TestJob job("batch");
   job.task("bad"), job.task("good"), job.task("stop", "poststop");
   run(1, 0, 0) = {.run_ns = 2 * kSecond, .exit_code = 1};
@@ -139,7 +139,7 @@ TEST_F(Tasks, AFailureKillsTheSiblingsButPoststop) {  // R-CTRL-1515, 1517
   EXPECT_EQ(since(end.tasks[2].finished_at), 6 * kSecond);
 }
 
-TEST_F(Tasks, ADeadLeaderEndsTheOthers) {  // R-CTRL-1515
+TEST_F(ClientTasks, ADeadLeaderEndsTheOthers) {  // R-CTRL-1515
   TestJob job("batch");
   job.task("leader").leader = true;
   job.task("other");
@@ -150,7 +150,7 @@ TEST_F(Tasks, ADeadLeaderEndsTheOthers) {  // R-CTRL-1515
   EXPECT_EQ(since(last(1)->tasks[1].finished_at), 3 * kSecond);
 }
 
-TEST_F(Tasks, KillOrderAndDelays) {  // R-CTRL-1516, 1517
+TEST_F(ClientTasks, KillOrderAndDelays) {  // R-CTRL-1516, 1517
   TestJob job;
   job.task("side", "prestart", true);
   job.task("main").shutdown_delay = 2 * kSecond;
@@ -169,7 +169,7 @@ TEST_F(Tasks, KillOrderAndDelays) {  // R-CTRL-1516, 1517
   EXPECT_EQ(since(end.tasks[0].finished_at), 21 * kSecond);
 }
 
-TEST_F(Tasks, KillTimeoutsAreCappedAndDelaysSkipped) {  // R-CTRL-1516
+TEST_F(ClientTasks, KillTimeoutsAreCappedAndDelaysSkipped) {  // R-CTRL-1516
   TestJob job;
   model::Task& task = job.task("a");
   task.shutdown_delay = 100 * kSecond, task.kill_timeout = 300 * kSecond;
@@ -181,7 +181,7 @@ TEST_F(Tasks, KillTimeoutsAreCappedAndDelaysSkipped) {  // R-CTRL-1516
   EXPECT_EQ(since(last(1)->tasks[0].finished_at), 40 * kSecond);
 }
 
-TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519, R-REG-480, 482
+TEST_F(ClientTasks, MaxRunDurationEndsTheAllocation) {  // R-CTRL-1519, R-REG-480, 482
   TestJob job("batch");
   job.task("a"), job.task("stop", "poststop");
   job.group().max_run_duration = 20 * kSecond;
@@ -207,7 +207,7 @@ TEST_F(Tasks, MaxRunDuration) {  // R-CTRL-1519, R-REG-480, 482
   EXPECT_EQ(status(2), Client::running);
 }
 
-TEST_F(Tasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
+TEST_F(ClientTasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
   TestJob job("batch"), longer("batch");
   job.task("a"), longer.task("a");
   job.group().max_run_duration = 20 * kSecond, longer.group().max_run_duration = 40 * kSecond;
@@ -231,7 +231,7 @@ TEST_F(Tasks, MaxRunDurationIsArmedAgain) {  // R-REG-480, 481, 483
   EXPECT_EQ(status(4), Client::running);
 }
 
-TEST_F(Tasks, ATaskThatIsFoundAgainMayTakeLongerToKill) {
+TEST_F(ClientTasks, ARecoveredTaskMayTakeLongerToKill) {
   TestJob job;
   job.task("a"), job.task("b");
   otherwise.kill_ns = kSecond, otherwise.recovered_kill_ns = 3 * kSecond;
@@ -247,7 +247,7 @@ TEST_F(Tasks, ATaskThatIsFoundAgainMayTakeLongerToKill) {
   EXPECT_EQ(since(last(1)->tasks[0].finished_at), 11 * kSecond);
 }
 
-TEST_F(Tasks, ALeaderAndItsFollowerMayBothEndWhileTheClientIsAway) {
+TEST_F(ClientTasks, ALeaderAndItsFollowerMayBothEndWhileTheClientIsAway) {
   TestJob job("batch");
   job.task("leader").leader = true;
   job.task("side").shutdown_delay = 2 * kSecond;
@@ -260,7 +260,7 @@ TEST_F(Tasks, ALeaderAndItsFollowerMayBothEndWhileTheClientIsAway) {
   EXPECT_EQ(status(1), Client::complete);
 }
 
-TEST_F(Tasks, StartErrors) {  // R-CTRL-1522, 1527
+TEST_F(ClientTasks, StartErrorsFollowTheRestartPolicy) {  // R-CTRL-1522, 1527
   TestJob job;
   job.task("a").restart_policy = model::RestartPolicy{5, 300 * kSecond, kSecond, "fail"};
   run(1, 0, 0).start_error = StartError::recoverable;
@@ -273,7 +273,7 @@ TEST_F(Tasks, StartErrors) {  // R-CTRL-1522, 1527
   EXPECT_EQ(last(2)->tasks[0].started_at, kNoTime);
 }
 
-TEST_F(Tasks, RunnersThatCannotBeBuiltOrSetUp) {  // R-CTRL-1505, 1512
+TEST_F(ClientTasks, AllocationsWhoseRunnerCannotBeSetUpFail) {  // R-CTRL-1505, 1512
   TestJob job;
   job.task("a");
   failures = {{1, AllocFailure::not_added}, {2, AllocFailure::setup}};
@@ -287,7 +287,7 @@ TEST_F(Tasks, RunnersThatCannotBeBuiltOrSetUp) {  // R-CTRL-1505, 1512
   EXPECT_EQ(clients.counts(), (Clients::Counts{.clients = 1, .timers = clients.counts().timers}));
 }
 
-TEST_F(Tasks, AllocationsDeletedByTheServerEndWithoutAReport) {  // R-CTRL-1502
+TEST_F(ClientTasks, AllocationsDeletedByTheServerEndWithoutAReport) {  // R-CTRL-1502
   TestJob job;
   job.task("a");
   otherwise.kill_ns = 2 * kSecond;
@@ -303,7 +303,7 @@ TEST_F(Tasks, AllocationsDeletedByTheServerEndWithoutAReport) {  // R-CTRL-1502
   EXPECT_EQ(seen.size(), 1u);
 }
 
-TEST_F(Tasks, AnUpdateInPlaceBringsTheNumbersOfTheNewVersion) {
+TEST_F(ClientTasks, AnUpdateInPlaceAppliesTheSettingsOfTheNewVersion) {
   TestJob before, after;
   before.task("a");
   after.task("a").restart_policy = model::RestartPolicy{3, 300 * kSecond, 5 * kSecond, "fail"};
@@ -317,7 +317,7 @@ TEST_F(Tasks, AnUpdateInPlaceBringsTheNumbersOfTheNewVersion) {
   EXPECT_EQ(clients.counts().groups, 1u);
 }
 
-TEST_F(Tasks, AVersionThatTheServerDropsIsKeptUntilTheClientHearsOfTheNextOne) {
+TEST_F(ClientTasks, AClientKeepsADroppedVersionUntilItReceivesTheNext) {
   auto before = std::make_unique<TestJob>();
   TestJob after;
   for (TestJob* job : {before.get(), &after})
@@ -339,7 +339,7 @@ TEST_F(Tasks, AVersionThatTheServerDropsIsKeptUntilTheClientHearsOfTheNextOne) {
   EXPECT_TRUE(old.expired());
 }
 
-TEST(SeededTasks, DoNotDependOnTheOrderOfAsking) {  // R-CTRL-1704, 1710, 1711
+TEST(SeededTasks, OutcomesDoNotDependOnTheOrderOfRequests) {  // R-CTRL-1704, 1710, 1711
   const SeededModel seeded{.seed = 5, .batch_run_ns = 10 * kSecond, .failure_probability = 0.25};
   const TaskModel model = seeded.model();
   const auto ask = [&](std::uint32_t name, std::uint32_t number, JobType type) {
@@ -362,7 +362,7 @@ TEST(SeededTasks, DoNotDependOnTheOrderOfAsking) {  // R-CTRL-1704, 1710, 1711
 
 // --- heartbeats, pulls, contact ---
 
-TEST_F(Heartbeats, FirstWithinTenSecondsThenEveryTtl) {  // R-CTRL-1540
+TEST_F(ClientHeartbeats, FirstWithinTenSecondsThenEveryTtl) {  // R-CTRL-1540
   ttl_ns = 17 * kSecond;
   run_for(100 * kSecond);
   ASSERT_EQ(registrations.size(), 1u);
@@ -372,7 +372,7 @@ TEST_F(Heartbeats, FirstWithinTenSecondsThenEveryTtl) {  // R-CTRL-1540
   for (std::size_t i = 1; i < beats.size(); ++i) EXPECT_EQ(beats[i].first - beats[i - 1].first, 17 * kSecond);
 }
 
-TEST_F(Heartbeats, RetriesByWhatIsLeft) {  // R-CTRL-1541
+TEST_F(ClientHeartbeats, RetriesDependOnTheTimeLeft) {  // R-CTRL-1541
   ttl_ns = 100 * kSecond;
   run_for(15 * kSecond);
   ASSERT_EQ(beats.size(), 1u);
@@ -390,7 +390,7 @@ TEST_F(Heartbeats, RetriesByWhatIsLeft) {  // R-CTRL-1541
   EXPECT_EQ(beats.back().first - beats[beats.size() - 2].first, 100 * kSecond);
 }
 
-TEST_F(Heartbeats, ANodeThatIsNotFoundRegistersAgain) {  // R-CTRL-1541
+TEST_F(ClientHeartbeats, ANodeThatIsNotFoundRegistersAgain) {  // R-CTRL-1541
   run_for(12 * kSecond);
   out.clear();
   while (out.heartbeats.empty()) now = clients.next_deadline(), clients.advance(now, out);
@@ -401,7 +401,7 @@ TEST_F(Heartbeats, ANodeThatIsNotFoundRegistersAgain) {  // R-CTRL-1541
   EXPECT_GE(beats.size(), 2u);
 }
 
-TEST_F(Heartbeats, AChangedFingerprintRegistersAndHeartbeatsGoOn) {  // R-CTRL-1543
+TEST_F(ClientHeartbeats, AChangedFingerprintRegistersAndHeartbeatsContinue) {  // R-CTRL-1543
   run_for(30 * kSecond);
   clients.change_fingerprint(0, now);
   const std::int64_t changed = now;
@@ -412,7 +412,7 @@ TEST_F(Heartbeats, AChangedFingerprintRegistersAndHeartbeatsGoOn) {  // R-CTRL-1
   for (std::size_t i = 1; i < beats.size(); ++i) EXPECT_EQ(beats[i].first - beats[i - 1].first, ttl_ns);
 }
 
-TEST_F(Contact, NothingIsHeardWhileUnreachable) {  // R-CTRL-E2, E3, 1503
+TEST_F(ClientContact, NoReportArrivesWhileUnreachable) {  // R-CTRL-E2, E3, 1503
   TestJob job("batch");
   job.task("a");
   run(1, 0, 0) = {.run_ns = 20 * kSecond};
@@ -432,7 +432,7 @@ TEST_F(Contact, NothingIsHeardWhileUnreachable) {  // R-CTRL-E2, E3, 1503
   EXPECT_LT(first(2, Client::running)->tasks[0].started_at, back + 60 * kSecond);
 }
 
-TEST_F(Contact, AnAnswerMayNameOnlyWhatChanged) {  // R-CTRL-1501, 1502
+TEST_F(ClientContact, AnAnswerMayListOnlyChangedAllocations) {  // R-CTRL-1501, 1502
   TestJob job;
   job.task("a");
   place(1, 0, job);
@@ -462,7 +462,7 @@ TEST_F(Contact, AnAnswerMayNameOnlyWhatChanged) {  // R-CTRL-1501, 1502
   EXPECT_EQ(clients.counts().tasks, 1u);
 }
 
-TEST_F(Contact, AMachineThatIsGoneTakesEverythingWithIt) {
+TEST_F(ClientContact, AMachineThatIsGoneEndsAllItsAllocations) {
   TestJob job;
   job.task("a");
   clients.start(7, now);
@@ -487,7 +487,7 @@ TEST_F(Contact, AMachineThatIsGoneTakesEverythingWithIt) {
   EXPECT_EQ(status(3), Client::running);
 }
 
-TEST_F(Contact, AnUnknownAllocationReconnects) {  // R-CTRL-1504, 1560
+TEST_F(ClientContact, AnUnknownAllocationReconnects) {  // R-CTRL-1504, 1560
   TestJob job;
   job.task("a");
   place(1, 0, job);
@@ -504,7 +504,7 @@ TEST_F(Contact, AnUnknownAllocationReconnects) {  // R-CTRL-1504, 1560
   EXPECT_EQ(status(1), Client::complete);
 }
 
-TEST_F(Contact, StopOnClientAfter) {  // R-CTRL-1551, 1552; part 07, section 18, example 10
+TEST_F(ClientContact, StopOnClientAfter) {  // R-CTRL-1551, 1552; part 07, section 18, example 10
   TestJob ten, fifteen, none;
   const auto after = [](TestJob& job, std::int64_t d) {
     job.task("a");
@@ -530,7 +530,7 @@ TEST_F(Contact, StopOnClientAfter) {  // R-CTRL-1551, 1552; part 07, section 18,
 
 // --- a restarted client process ---
 
-TEST_F(Restarts, RecoveredTasksGoOnAsIfNothingHappened) {  // R-CTRL-1562 to 1564, 1524
+TEST_F(ClientRestarts, RecoveredTasksContinueUnchanged) {  // R-CTRL-1562 to 1564, 1524
   TestJob job("batch");
   job.task("a");
   run(1, 0, 0) = {.run_ns = 100 * kSecond};
@@ -547,7 +547,7 @@ TEST_F(Restarts, RecoveredTasksGoOnAsIfNothingHappened) {  // R-CTRL-1562 to 156
   EXPECT_EQ(registrations.size(), 2u);
 }
 
-TEST_F(Restarts, LostTasksWaitForContactButThoseOfSystemJobs) {  // R-CTRL-1565
+TEST_F(ClientRestarts, LostTasksWaitForContactExceptOfSystemJobs) {  // R-CTRL-1565
   TestJob service, system("system");
   service.task("a"), system.task("a");
   place(1, 0, service, 1), place(2, 0, system, 2), place(3, 0, service, 1);
@@ -567,7 +567,7 @@ TEST_F(Restarts, LostTasksWaitForContactButThoseOfSystemJobs) {  // R-CTRL-1565
   EXPECT_LT(last(3)->tasks[0].started_at, back);
 }
 
-TEST_F(Restarts, AnAllocationThatCannotBeRestoredFails) {  // R-CTRL-1566
+TEST_F(ClientRestarts, AnAllocationThatCannotBeRestoredFails) {  // R-CTRL-1566
   TestJob job;
   job.task("a");
   place(1, 0, job);
@@ -579,7 +579,7 @@ TEST_F(Restarts, AnAllocationThatCannotBeRestoredFails) {  // R-CTRL-1566
   EXPECT_EQ(last(1)->report.status.description, Description::not_restored);
 }
 
-TEST_F(Restarts, BeginAFreshCountOfRestarts) {  // R-CTRL-1524
+TEST_F(ClientRestarts, ResetTheCountOfRestarts) {  // R-CTRL-1524
   TestJob job;
   job.task("a").restart_policy = model::RestartPolicy{1, 3600 * kSecond, kSecond, "fail"};
   for (std::uint32_t n : {0u, 1u}) run(1, 0, n) = {.run_ns = 20 * kSecond, .exit_code = 1};
@@ -591,7 +591,7 @@ TEST_F(Restarts, BeginAFreshCountOfRestarts) {  // R-CTRL-1524
   EXPECT_EQ(last(1)->tasks[0].restarts, 2u);
 }
 
-TEST_F(Restarts, AKilledProcessWatchesNothingUntilItStartsAgain) {  // R-CTRL-1562, 1570 to 1573
+TEST_F(ClientRestarts, AStoppedClientWatchesNothingUntilItStartsAgain) {  // R-CTRL-1562, 1570 to 1573
   TestJob job;
   job.task("a");
   job.group().update.emplace();
@@ -611,7 +611,7 @@ TEST_F(Restarts, AKilledProcessWatchesNothingUntilItStartsAgain) {  // R-CTRL-15
   EXPECT_EQ(since(last(1)->report.health_at), 35 * kSecond);
 }
 
-TEST_F(Restarts, ReportsOutliveTheProcess) {
+TEST_F(ClientRestarts, ReportsSurviveTheProcess) {
   TestJob job("batch");
   job.task("a");
   run(1, 0, 0) = {.run_ns = kSecond};
@@ -628,7 +628,7 @@ TEST_F(Restarts, ReportsOutliveTheProcess) {
 
 // --- upstream allocations ---
 
-TEST_F(Waits, ForALocalOneUntilItIsOver) {  // R-CTRL-1510
+TEST_F(PreviousAllocation, IsAwaitedOnTheSameNodeUntilItEnds) {  // R-CTRL-1510
   TestJob job;
   job.task("a");
   otherwise.kill_ns = 4 * kSecond;
@@ -641,7 +641,7 @@ TEST_F(Waits, ForALocalOneUntilItIsOver) {  // R-CTRL-1510
   EXPECT_EQ(since(last(2)->tasks[0].started_at), 9 * kSecond);
 }
 
-TEST_F(Waits, ForARemoteOneUntilTheServerSaysSo) {
+TEST_F(PreviousAllocation, IsAwaitedOnAnotherNodeUntilTheServerReportsItsEnd) {
   TestJob job;
   job.task("a");
   clients.start(7, now);
@@ -667,7 +667,7 @@ TEST_F(Waits, ForARemoteOneUntilTheServerSaysSo) {
   EXPECT_FALSE(clients.awaits_upstream(1));
 }
 
-TEST_F(Waits, UnreachableClientGetsMissedChangesLater) {
+TEST_F(PreviousAllocation, AnUnreachableClientReceivesMissedChangesLater) {
   TestJob job;
   job.task("a");
   clients.start(7, now);
@@ -685,7 +685,7 @@ TEST_F(Waits, UnreachableClientGetsMissedChangesLater) {
   EXPECT_GE(last(2)->tasks[0].started_at, back);
 }
 
-TEST_F(Waits, RestartedClientForgetsTasksThatNeverStarted) {  // R-CTRL-1563
+TEST_F(PreviousAllocation, RestartedClientForgetsTasksThatNeverStarted) {  // R-CTRL-1563
   TestJob job;
   job.task("a");
   upstream[2] = {{1, Client::running, false}};
@@ -716,9 +716,9 @@ struct HealthCase {
   Health health;
   std::int64_t at_ms;
 };
-class HealthTable : public ::testing::TestWithParam<HealthCase> {};
+class ClientHealthTable : public ::testing::TestWithParam<HealthCase> {};
 
-TEST_P(HealthTable, IsReportedWithItsTime) {  // R-CTRL-1570 to 1576; min_healthy_time 10 s, deadline 60 s
+TEST_P(ClientHealthTable, IsReportedWithItsTime) {  // R-CTRL-1570 to 1576; min_healthy_time 10 s, deadline 60 s
   const HealthCase& c = GetParam();
   World world;
   world.clients.start(0, world.now);
@@ -741,7 +741,7 @@ TEST_P(HealthTable, IsReportedWithItsTime) {  // R-CTRL-1570 to 1576; min_health
   EXPECT_EQ(end.report.health_at - t0, c.at_ms * kMs);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Rules, HealthTable,
+    Rules, ClientHealthTable,
     ::testing::Values(
         HealthCase{"Deployment", "service", "checks", CheckOutcome::automatic, 3000, Health::healthy, 13000},
         HealthCase{"Migration", "service", "", CheckOutcome::automatic, 3000, Health::healthy, 23000},
@@ -753,7 +753,7 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"Unhealthy", "service", "checks", CheckOutcome::unhealthy, 0, Health::unhealthy, 10000}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST_F(HealthOf, ChecksArePolled) {  // part 07, section 18, example 15
+TEST_F(ClientHealth, ChecksArePolled) {  // part 07, section 18, example 15
   TestJob job;
   job.task("a");
   json::Value service, services = json::Value::array(), checks = json::Value::array();
@@ -766,7 +766,7 @@ TEST_F(HealthOf, ChecksArePolled) {  // part 07, section 18, example 15
   EXPECT_EQ(since(last(1)->report.health_at), 20500 * kMs);
 }
 
-TEST_F(HealthOf, AFailureWithoutAWatcherIsUnhealthyWithoutATime) {  // R-CTRL-1518
+TEST_F(ClientHealth, AFailureWithoutAWatcherIsUnhealthyWithoutATime) {  // R-CTRL-1518
   TestJob job;
   job.task("a");
   job.group().update.emplace();
@@ -778,7 +778,7 @@ TEST_F(HealthOf, AFailureWithoutAWatcherIsUnhealthyWithoutATime) {  // R-CTRL-15
   EXPECT_EQ(last(1)->report.health_at, kNoTime);
 }
 
-TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
+TEST_F(ClientHealth, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   TestJob job;
   job.task("a");
   job.group().update.emplace();
@@ -795,7 +795,7 @@ TEST_F(HealthOf, ANewDeploymentIsWatchedAgain) {  // R-CTRL-1570, 1572
   EXPECT_EQ(since(last(1)->report.health_at), 70 * kSecond);
 }
 
-TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // as recorded, which contradicts R-CTRL-1576
+TEST_F(ClientHealth, AStopBeforeAnAnswerIsUnhealthy) {  // as recorded, which contradicts R-CTRL-1576
   TestJob job, batch("batch");
   job.task("a"), batch.task("a");
   place(1, 0, job, 1), place(2, 0, batch, 2);
@@ -810,7 +810,7 @@ TEST_F(HealthOf, AStopBeforeAnAnswerIsUnhealthy) {  // as recorded, which contra
   EXPECT_EQ(last(3)->report.health, Health::healthy);  // known before
 }
 
-TEST_F(HealthOf, GroupsThatUpdateAllAtOnceAreNotWatchedInADeployment) {
+TEST_F(ClientHealth, GroupsThatUpdateAllAtOnceAreNotWatchedInADeployment) {
   TestJob job;
   job.task("a");
   job.group().update.emplace();
@@ -824,8 +824,8 @@ TEST_F(HealthOf, GroupsThatUpdateAllAtOnceAreNotWatchedInADeployment) {
 // --- ticks ---
 
 /// Clients whose ticks keep their own phases.
-struct OwnTicks : ::testing::Test, World {
-  OwnTicks() {
+struct ReportTicks : ::testing::Test, World {
+  ReportTicks() {
     client::ClientsConfig made = config(1);
     made.timing.own_ticks = true;
     clients = client::Clients(std::move(made));
@@ -833,7 +833,7 @@ struct OwnTicks : ::testing::Test, World {
   }
 };
 
-TEST_F(OwnTicks, NeighboursReportAQuarterApart) {
+TEST_F(ReportTicks, NeighbouringNodesReportAQuarterOfAPeriodApart) {
   TestJob job("batch");
   job.task("a");
   for (std::uint32_t i = 0; i < 4; ++i) {
@@ -845,7 +845,7 @@ TEST_F(OwnTicks, NeighboursReportAQuarterApart) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(seen[i].at - seen[i - 1].at, 50 * kMs);
 }
 
-TEST_F(OwnTicks, AStatusThatComesBackIsNotUrgent) {  // R-CTRL-1531
+TEST_F(ReportTicks, AStatusThatRecursIsNotUrgent) {  // R-CTRL-1531
   TestJob job;
   job.task("a");
   run(1, 0, 1).start_delay_ns = 10 * kMs;  // the second run
@@ -863,9 +863,9 @@ TEST_F(OwnTicks, AStatusThatComesBackIsNotUrgent) {  // R-CTRL-1531
 
 // --- remote tasks ---
 
-struct Remote : ::testing::Test, World {
+struct RemoteTasks : ::testing::Test, World {
   TestJob job;
-  Remote() : World(1, {"exec"}) {
+  RemoteTasks() : World(1, {"exec"}) {
     clients.start(0, now), clients.start(1, now);
     job.task("a");
     otherwise.run_ns = 100 * kSecond, otherwise.exit_code = 3;
@@ -874,7 +874,7 @@ struct Remote : ::testing::Test, World {
   }
 };
 
-TEST_F(Remote, TheHandleGoesWithTheReportsOfARunningTask) {  // R-SEED-13
+TEST_F(RemoteTasks, ReportsOfARunningTaskCarryItsHandle) {  // R-SEED-13
   ASSERT_EQ(status(1), Client::running);
   EXPECT_NE(last(1)->handles[0].work, 0u);
   stop(1);
@@ -882,7 +882,7 @@ TEST_F(Remote, TheHandleGoesWithTheReportsOfARunningTask) {  // R-SEED-13
   EXPECT_EQ(last(1)->handles[0], Handle());
 }
 
-TEST_F(Remote, ALostTaskIsFoundByItsReplacementAndLeftAloneByTheOldClient) {  // R-SEED-19 to 21
+TEST_F(RemoteTasks, ALostTaskIsRecoveredByItsReplacementAndNotKilledByTheOldClient) {  // R-SEED-19 to 21
   const Handle handle = last(1)->handles[0];
   const std::int64_t began = last(1)->tasks[0].started_at;
   clients.set_reachable(0, false, now);
@@ -901,7 +901,7 @@ TEST_F(Remote, ALostTaskIsFoundByItsReplacementAndLeftAloneByTheOldClient) {  //
   EXPECT_EQ(last(2)->report.status.status, Client::failed);  // the exit code of the work
 }
 
-TEST_F(Remote, AHandleThatIsNotRecoveredGivesANewInstance) {  // R-SEED-19
+TEST_F(RemoteTasks, AHandleThatCannotBeRecoveredStartsANewInstance) {  // R-SEED-19
   handles[2] = {last(1)->handles[0]};
   run(2, 0, 0) = {.run_ns = 500 * kSecond, .recovered = false};
   place(2, 1, job);

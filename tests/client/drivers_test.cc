@@ -48,7 +48,7 @@ TEST(Drivers, MockDriverDoesWhatItsConfigurationSays) {
   EXPECT_EQ(out.start_error, StartError::none);
 }
 
-TEST(Drivers, MockDriverWithoutALengthEndsAtOnce) {
+TEST(Drivers, MockDriverWithoutARunTimeEndsAtOnce) {
   EXPECT_EQ(outcome(job_of("mock_driver", config({}))).run_ns, 0);
   EXPECT_EQ(outcome(job_of("mock_driver", {})).run_ns, 0);
   EXPECT_EQ(outcome(job_of("mock_driver", config({{"run_for", "-1s"}}))).run_ns, 0);
@@ -77,7 +77,7 @@ TEST(Drivers, AnUnknownKeyKeepsTheTaskFromStarting) {
   EXPECT_EQ(outcome(job).start_message, "zzz");
 }
 
-TEST(Drivers, OtherDriversRunForEverOrAsLongAsTheMetaSays) {
+TEST(Drivers, OtherDriversRunForEverOrForTheTimeInTheMeta) {
   model::Job job = job_of("docker", config({{"run_for", "1s"}}));
   EXPECT_EQ(outcome(job).run_ns, kEndless);
   job.meta["berth_run_time"] = "10s";
@@ -88,7 +88,7 @@ TEST(Drivers, OtherDriversRunForEverOrAsLongAsTheMetaSays) {
   EXPECT_EQ(outcome(job, JobType::batch).run_ns, 30 * kSecond);
 }
 
-TEST(Drivers, BatchTasksEndAfterADrawnTimeThatIsTheirs) {
+TEST(Drivers, BatchTasksEndAfterARandomTimeOfTheirOwn) {
   const model::Job job = job_of("exec", {});
   double sum = 0;
   for (std::uint32_t i = 0; i < 2000; ++i) {

@@ -93,7 +93,7 @@ struct RandomWorld : World {
   }
 };
 
-TEST(Properties, NoReportIsLostAndNothingStays) {
+TEST(ClientProperties, NoReportIsLostAndNoStateIsLeft) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomWorld world(seed);
@@ -135,7 +135,7 @@ TEST(Properties, NoReportIsLostAndNothingStays) {
   }
 }
 
-TEST(Properties, ARunRepeatsFromItsSeed) {
+TEST(ClientProperties, ARunRepeatsFromItsSeed) {
   const auto digest = [](std::uint64_t seed) {
     RandomWorld world(seed);
     for (tables::NodeRow node = 0; node < kNodes; ++node) world.clients.start(node, world.now);

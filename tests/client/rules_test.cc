@@ -14,7 +14,7 @@ std::int64_t no_draw(std::int64_t) {
   return 0;
 }
 
-TEST(Restart, WorkedExampleOfModeDelay) {  // part 07, section 18, example 6
+TEST(Restart, ModeDelayFollowsTheWorkedExample) {  // part 07, section 18, example 6
   const RestartPolicy policy{2, 300 * kSecond, 15 * kSecond, true};
   RestartCount count;
   const auto fails = [&](std::int64_t at, std::int64_t draw) {
@@ -56,7 +56,7 @@ TEST(Restart, KillsRequestsAndSuccessesAreNotCounted) {
   EXPECT_EQ(count.count, 0);
 }
 
-TEST(Restart, SuccessOfWhom) {  // R-CTRL-1521
+TEST(Restart, SuccessRestartsOnlySomeJobTypesAndHooks) {  // R-CTRL-1521
   EXPECT_TRUE(restarts_on_success(JobType::service, {}));
   EXPECT_TRUE(restarts_on_success(JobType::system, {}));
   EXPECT_FALSE(restarts_on_success(JobType::batch, {}));
@@ -105,7 +105,7 @@ struct Watch {
   }
 };
 
-TEST(Health, WorkedExamples) {  // part 07, section 18, example 15
+TEST(Health, FollowsTheWorkedExamples) {  // part 07, section 18, example 15
   Watch plain(10);
   EXPECT_EQ(plain.start(3 * kSecond), Health::unknown);
   EXPECT_EQ(plain.tracker.next_deadline(), 13 * kSecond);
@@ -119,7 +119,7 @@ TEST(Health, WorkedExamples) {  // part 07, section 18, example 15
   EXPECT_EQ(checks.tracker.decided_at(), 20 * kSecond + kSecond / 2);
 }
 
-TEST(Health, AClockThatJumpsEndsWhereOneThatStepsDoes) {  // R-CTRL-1575
+TEST(Health, ALargeStepOfTheClockEqualsManySmallOnes) {  // R-CTRL-1575
   for (const std::int64_t end : {20 * kSecond, 20 * kSecond + kSecond / 2, 95 * kSecond, 1'000 * kSecond}) {
     Watch jumps(10, true), steps(10, true);
     EXPECT_EQ(jumps.tracker.advance(end), Health::unknown);
@@ -172,7 +172,7 @@ TEST(Health, TheDeadlineAndFailingChecks) {  // R-CTRL-1572, 1575
 }
 
 /// Registration refuses a negative time, but a loaded cluster may contain one. It counts as none: healthy at once.
-TEST(Health, ANegativeTimeIsNone) {
+TEST(Health, NegativeDurationsCountAsZero) {
   Watch watch(-5, true);
   EXPECT_EQ(watch.tracker.advance(10 * kSecond), Health::unknown);  // no task runs yet
   EXPECT_EQ(watch.start(10 * kSecond), Health::healthy);

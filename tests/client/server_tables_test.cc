@@ -45,7 +45,7 @@ struct ServerTables : ::testing::Test {
   }
 };
 
-TEST_F(ServerTables, SayWhatAClientNeeds) {
+TEST_F(ServerTables, GiveAClientWhatItNeeds) {
   const Handle handle{17, 123, -2};
   alloc(kOld, "complete");
   model::Allocation& fresh = alloc(kNew, "pending");
@@ -77,7 +77,7 @@ TEST_F(ServerTables, SayWhatAClientNeeds) {
   EXPECT_EQ(find(all, kOld)->handles_count, 0u);
 }
 
-TEST_F(ServerTables, ADeletedPredecessorIsGone) {
+TEST_F(ServerTables, ADeletedPredecessorIsNotListed) {
   alloc(kNew, "pending").previous_allocation = kOld;
   const ServerAllocs all = read();
   ASSERT_EQ(all.allocs[0].upstream_count, 1u);

@@ -73,7 +73,7 @@ GridOptions options_of(const sim::Workload& workload, std::vector<std::string> n
   return out;
 }
 
-TEST(Lives, AreRankedByRecoveryOnAnyNumberOfThreads) {
+TEST(SimulatedClusters, AreRankedByRecoveryOnAnyNumberOfThreads) {
   const std::string text =
       std::string(kWorkload) + "[life]\nduration_s = 600\n[[faults]]\ntimes = 5\ndo = \"loss\"\nsome = 3\nfor_s = 60\n";
   const sim::Workload workload = workload_of(text);
@@ -176,7 +176,7 @@ TEST(Problem, MatchesTheWorkload) {
   EXPECT_EQ(sim::packing_problem(workload_of(kWorkload), 7)->asked(), problem->asked());
 }
 
-TEST(Quality, ByHand) {
+TEST(PackingQuality, AgreesWithValuesComputedByHand) {
   // Two nodes of 4,000 MHz and 4,000 MiB; mean request 1,000 and 1,000. One is empty (4 fit), one has 3,500 MHz used:
   // 500 and 4,000 are left, none fits, so these are stranded. Together 4,500 and 8,000 would hold 4.
   const std::vector<strategy::Fleet::NodeSpec> specs(2, {{4000, 4000, 0, 0}, 0, 0});
@@ -204,7 +204,7 @@ TEST(Quality, ByHand) {
             0);
 }
 
-TEST(Replay, RespectsDistinctHostsAndDepartures) {
+TEST(PackingReplay, RespectsDistinctHostsAndDepartures) {
   sim::PackingProblem problem;
   problem.nodes.assign(3, {{1000, 1000, 0, 0}, 0, 0});
   problem.node_classes.assign(3, "n");
@@ -224,7 +224,7 @@ TEST(Replay, RespectsDistinctHostsAndDepartures) {
   EXPECT_NE(run(true).digest, run(false).digest);
 }
 
-TEST(Grid, IsTheSameOnAnyNumberOfThreads) {
+TEST(StrategyGrid, IsTheSameOnAnyNumberOfThreads) {
   const auto workload = workload_of(kWorkload);
   const std::vector<std::string> names = {"first-fit", "random", "nomad-limit", "fgd", "mine"};
   const auto one = run_grid(workload, kWorkload, options_of(workload, names, 1));
@@ -247,7 +247,7 @@ TEST(Grid, IsTheSameOnAnyNumberOfThreads) {
   EXPECT_NE(grid_markdown(*one).find("| mine |"), std::string::npos);
 }
 
-TEST(Grid, CurvesEndWhereTheRunEnds) {
+TEST(StrategyGrid, CurvesEndWhereTheRunEnds) {
   const auto workload = workload_of(kWorkload);
   const auto result = run_grid(workload, kWorkload, options_of(workload, {"best-fit"}));
   ASSERT_TRUE(result);
@@ -267,7 +267,7 @@ TEST(Grid, CurvesEndWhereTheRunEnds) {
   }
 }
 
-TEST(Grid, SaysWhenNoDifferenceIsShown) {
+TEST(StrategyGrid, ReportsWhenNoDifferenceIsShown) {
   const auto workload = workload_of(kWorkload);
   const auto result = run_grid(workload, kWorkload, options_of(workload, {"best-fit", "best-fit:device=worst"}));
   ASSERT_TRUE(result);
@@ -277,7 +277,7 @@ TEST(Grid, SaysWhenNoDifferenceIsShown) {
   EXPECT_NE(grid_table(*result).find("no difference shown"), std::string::npos);
 }
 
-TEST(Grid, ResumesFromWhatIsWhole) {
+TEST(StrategyGrid, ResumesFromUndamagedRuns) {
   const auto workload = workload_of(kWorkload);
   auto options = options_of(workload, {"first-fit", "random"});
   const fs::path file = fs::temp_directory_path() / ("berth-compare-" + std::to_string(::getpid()));
@@ -311,7 +311,7 @@ TEST(Grid, ResumesFromWhatIsWhole) {
   fs::remove(file);
 }
 
-TEST(Grid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
+TEST(StrategyGrid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
   const auto workload = workload_of(kWorkload);
   sim::PackingProblem problem;
   problem.models = {""};

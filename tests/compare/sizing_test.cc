@@ -46,7 +46,7 @@ struct BoundCase {
   std::vector<packing::SizeCount> items;
   std::uint64_t dual;
 };
-TEST(Bounds, ByHand) {  // bins of 10
+TEST(NodeBounds, AgreeWithValuesComputedByHand) {  // bins of 10
   const BoundCase cases[] = {
       {"nothing", {}, 0},
       {"over half", {{6, 3}}, 3},                // no two in one bin
@@ -61,7 +61,7 @@ TEST(Bounds, ByHand) {  // bins of 10
   }
 }
 
-TEST(Bounds, NeverExceedTheOptimum) {
+TEST(NodeBounds, NeverExceedTheOptimum) {
   std::mt19937_64 random(11);
   std::size_t tight = 0;
   constexpr int kRounds = 400;
@@ -136,7 +136,7 @@ bool packs(const PackingProblem& problem, std::uint64_t n) {
   return place(0);
 }
 
-TEST(MinimumNodes, LieBetweenTheBoundAndWhatWasFoundByTryingAll) {
+TEST(MinimumNodes, LieBetweenTheBoundAndTheResultOfExhaustiveSearch) {
   std::size_t optimal = 0, all = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     const PackingProblem problem = small_problem(seed, 7);
@@ -166,7 +166,7 @@ TEST(MinimumNodes, LieBetweenTheBoundAndWhatWasFoundByTryingAll) {
   EXPECT_GT(optimal, all / 3);
 }
 
-TEST(MinimumNodes, CountWhatIsThereAtTheSameTime) {
+TEST(MinimumNodes, CountTasksThatRunAtTheSameTime) {
   PackingProblem problem = small_problem(1, 0);
   TaskClass whole, part;
   whole.ask = {10, 10, 0, 0};
@@ -204,7 +204,7 @@ TEST(MinimumNodes, CountWhatIsThereAtTheSameTime) {
             0U);
 }
 
-TEST(MinimumNodes, OfOneClassKeepWhatMayRunThere) {
+TEST(MinimumNodes, OfOneClassHoldOnlyTasksThatMayRunThere) {
   PackingProblem problem;
   problem.models = {""};
   problem.nodes = {{{10, 10, 0, 0}, 0, 0}, {{20, 20, 0, 0}, 0, 0}, {{10, 10, 0, 0}, 0, 0}};
@@ -237,7 +237,7 @@ TEST(MinimumNodes, OfOneClassKeepWhatMayRunThere) {
                    ->impossible.empty());
 }
 
-TEST(MinimumNodes, GreatestFirstHelpsFirstFit) {  // R-STRAT-707: 4 4 4 6 6 6 by arrival: 4+4, 4+6, 6, 6
+TEST(MinimumNodes, SortingByDecreasingSizeHelpsFirstFit) {  // R-STRAT-707: 4 4 4 6 6 6 by arrival: 4+4, 4+6, 6, 6
   PackingProblem problem = small_problem(1, 0);
   TaskClass small, large;
   small.ask = {4, 1, 0, 0}, large.ask = {6, 1, 0, 0};
@@ -256,7 +256,7 @@ TEST(MinimumNodes, GreatestFirstHelpsFirstFit) {  // R-STRAT-707: 4 4 4 6 6 6 by
   EXPECT_EQ(nodes_needed(), 3U);
 }
 
-TEST(Capacity, IsWhatFitsNodeByNode) {
+TEST(Capacity, IsTheSumOfWhatFitsOnEachNode) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 30; ++round) {
     const PackingProblem problem = small_problem(static_cast<std::uint64_t>(round) + 100, 4);

@@ -8,7 +8,7 @@
 namespace berth::compare {
 namespace {
 
-TEST(Statistics, SummaryByHand) {
+TEST(Statistics, SummaryAgreesWithValuesComputedByHand) {
   // 2, 4, 4, 6: mean 4, squares 8, deviation sqrt(8 / 3); t(3) = 3.182446.
   const std::vector<double> values = {2, 4, 4, 6};
   const Summary s = summarise(values);
@@ -20,7 +20,7 @@ TEST(Statistics, SummaryByHand) {
   EXPECT_EQ(summarise(std::vector<double>{7}).low, 7);
 }
 
-TEST(Statistics, PairedTestByHand) {
+TEST(Statistics, PairedTestAgreesWithValuesComputedByHand) {
   // Differences 1 to 5: mean 3, deviation sqrt(2.5), t = 3 / sqrt(0.5) = 4.24264, p(4) = 0.013236.
   const std::vector<double> a = {11, 12, 13, 14, 15}, b(5, 10);
   const PairedTest test = paired_test(a, b);
@@ -62,7 +62,7 @@ double wilcoxon_oracle(const std::vector<double>& differences) {
   return static_cast<double>(extreme) / static_cast<double>(std::size_t{1} << n);
 }
 
-TEST(Statistics, SignedRanksAgreeWithAllSigns) {
+TEST(Statistics, SignedRankTestAgreesWithAnEnumerationOfAllSigns) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 60; ++round) {
     std::vector<double> d(random() % 11);
@@ -78,7 +78,8 @@ TEST(Statistics, SignedRanksAgreeWithAllSigns) {
   EXPECT_NEAR(wilcoxon_p(many), exact, 0.01);
 }
 
-TEST(Statistics, HolmByHand) {  // 0.01 x 3, 0.03 x 2, and 0.04 may not fall below its predecessor
+TEST(Statistics,
+     HolmAgreesWithValuesComputedByHand) {  // 0.01 x 3, 0.03 x 2, and 0.04 may not fall below its predecessor
   std::vector<PairedTest> tests(3);
   tests[0].p = 0.04, tests[1].p = 0.01, tests[2].p = 0.03;
   adjust_for_many(tests);
@@ -89,7 +90,7 @@ TEST(Statistics, HolmByHand) {  // 0.01 x 3, 0.03 x 2, and 0.04 may not fall bel
   EXPECT_FALSE(tests[0].shown || tests[2].shown);
 }
 
-TEST(Statistics, ParetoFront) {
+TEST(Statistics, ParetoFrontListsUndominatedPoints) {
   EXPECT_EQ(pareto_front({{1, 5}, {2, 4}, {1, 4}, {2, 4}, {0, 6}}), (std::vector<bool>{true, true, false, true, true}));
   EXPECT_TRUE(pareto_front({}).empty());
 }

@@ -19,7 +19,7 @@ struct Refusals final : server::Listener {
   }
 };
 
-TEST(Endless, APreemptionThatForgetsItsOwnJobIsRefusedForEver) {  // R-PREEMPT-403, R-CTRL-610
+TEST(EndlessPreemption, IsRefusedAgainAndAgainUntilTheEvaluationIsReturned) {  // R-PREEMPT-403, R-CTRL-610
   auto imported = io::import_cluster(BERTH_SOURCE_DIR "/tests/conform/endless-stage-09.json.gz");
   ASSERT_TRUE(imported) << imported.error().line();
   const model::ClusterState& state = imported->state;

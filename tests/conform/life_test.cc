@@ -30,7 +30,7 @@ std::size_t over_committed(const LifeReport& life) {
   return count;
 }
 
-TEST(Lives, HoldTheInvariants) {
+TEST(RandomClusters, HoldTheInvariants) {
   LifeReport sum;
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
@@ -54,7 +54,7 @@ TEST(Lives, HoldTheInvariants) {
 }
 
 // Without the quirks no plan over-commits a node, as R-PREEMPT-403 and 406 may.
-TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {
+TEST(RandomClusters, HoldTheInvariantsWithoutNomadsQuirks) {
   for (std::uint64_t seed = 1; seed <= kLives / 3; ++seed) {
     LifeOptions options{.seed = seed, .steps = 16};
     ASSERT_TRUE(model::set_option(options.decisions, "compat=fixed"));
@@ -65,7 +65,7 @@ TEST(Lives, HoldTheInvariantsWithoutNomadsQuirks) {
   }
 }
 
-TEST(Lives, HoldTheInvariantsWithoutAnyOneQuirk) {
+TEST(RandomClusters, HoldTheInvariantsWithoutAnyOneQuirk) {
   for (std::size_t i = 0; i < std::size(model::kQuirks); i += testing::kSanitized ? 4 : 1) {
     const model::QuirkInfo& quirk = model::kQuirks[i];
     for (std::uint64_t seed = 1; seed <= std::max<std::uint64_t>(1, kLives / 100); ++seed) {
@@ -85,7 +85,7 @@ void plant_stale_verdicts(server::Server& server) {
       server.lane().scratch.by_content.kind_verdicts.of(ask, kind) = sched::kReasonDrivers;
 }
 
-TEST(Lives, FindAStaleFactThatIsPlanted) {
+TEST(RandomClusters, FindAStaleFactThatIsPlanted) {
   std::size_t of_servers = 0, of_clusters = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const LifeOptions options{.seed = seed, .before_evaluation = plant_stale_verdicts};
@@ -103,7 +103,7 @@ void plant_after_a_change_of_nodes(server::Server& server) {
     if (!nodes.exists(row) || !nodes.ready(row)) return plant_stale_verdicts(server);
 }
 
-TEST(Lives, ShrinkToTheSmallestPartThatBreaksAnInvariant) {
+TEST(RandomClusters, ShrinkToTheSmallestFailingPart) {
   const LifeKind kinds[] = {run_life, [](const LifeOptions& options) { return run_cluster_life(options); }};
   for (const LifeKind& run : kinds) {
     LifeOptions options{.steps = 14, .before_evaluation = plant_after_a_change_of_nodes};
@@ -128,7 +128,7 @@ TEST(Lives, ShrinkToTheSmallestPartThatBreaksAnInvariant) {
 }
 #endif
 
-TEST(Lives, DoNotDependOnTheSources) {
+TEST(RandomClusters, DoNotDependOnTheSources) {
   const std::size_t step = testing::kSanitized ? 5 : 1;  // these take minutes there
   for (std::size_t off = 0; off < sched::kSwitchNames.size() + 2; off += step) {
     const std::uint64_t seed = 100 + off;
@@ -147,7 +147,7 @@ TEST(Lives, DoNotDependOnTheSources) {
   }
 }
 
-TEST(Lives, StepsThatAreLeftDrawTheSame) {
+TEST(RandomClusters, RemainingStepsDrawTheSameNumbersAfterShrinking) {
   for (const std::uint64_t seed : {11, 12, 13}) {
     LifeOptions options{.seed = seed};
     const std::vector<std::string> whole = run_life(options).events, of_cluster = run_cluster_life(options).events;
@@ -166,13 +166,13 @@ TEST(Lives, StepsThatAreLeftDrawTheSame) {
   }
 }
 
-TEST(Lives, FollowFromTheSeed) {
+TEST(RandomClusters, DependOnTheSeedAlone) {
   const LifeReport one = run_life({.seed = 11}), other = run_life({.seed = 11, .on_commit = compare_ways});
   EXPECT_EQ(one.events, other.events);
   EXPECT_NE(one.events, run_life({.seed = 12}).events);
 }
 
-TEST(ClusterLives, HoldTheInvariants) {  // R-CTRL-E1 to E19, 1720 to 1735
+TEST(SimulatedClusters, HoldTheInvariants) {  // R-CTRL-E1 to E19, 1720 to 1735
   constexpr std::uint64_t kCount = berth::testing::rounds(30);
   ClusterLifeReport sum;
   for (std::uint64_t seed = 1; seed <= kCount; ++seed) {
@@ -202,7 +202,7 @@ std::map<std::string, std::string> texts_of(const model::ClusterState& state) {
   return out;
 }
 
-TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-766 to 768
+TEST(SimulatedClusters, AreEqualWhetherClientsReportRowsOrObjects) {  // R-CTRL-766 to 768
   for (std::uint64_t seed = 1; seed <= berth::testing::rounds(40); ++seed) {
     const ClusterLifeReport rows = run_cluster_life({.seed = seed}), objects = run_cluster_life({.seed = seed}, true);
     EXPECT_EQ(rows.events, objects.events) << "seed " << seed;
@@ -217,7 +217,7 @@ TEST(ClusterLives, ComeToTheSameWhetherClientsReportRowsOrObjects) {  // R-CTRL-
 }
 
 /// Seeds for which a reused scheduler once decided differently from a new one.
-TEST(Lives, KnownFailingSeedsHold) {
+TEST(RandomClusters, FormerlyFailingSeedsHoldTheInvariants) {
   // Nodes without the host volume of a job's second group were cached by places of another group.
   EXPECT_EQ(run_life({.seed = 2000559}).problems, std::vector<std::string>());
   // The last stop on a node is withdrawn, not one on another node that is gone.
@@ -237,7 +237,7 @@ TEST(Lives, KnownFailingSeedsHold) {
   EXPECT_EQ(run_life({.seed = 8001209}).problems, std::vector<std::string>());
 }
 
-TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job whose tasks fail at once
+TEST(SimulatedClusters, EndEarlyWhenAJobIsReplacedEndlessly) {  // a system job whose tasks fail at once
   const ClusterLifeReport cut = run_cluster_life({.seed = 2000128, .max_evaluations = 300});
   EXPECT_TRUE(cut.cut);
   EXPECT_EQ(cut.evaluations, 300U);
@@ -245,7 +245,7 @@ TEST(ClusterLives, EndEarlyWhereAJobIsReplacedWithoutEnd) {  // a system job who
   EXPECT_FALSE(run_cluster_life({.seed = 1, .max_evaluations = 300}).cut);
 }
 
-TEST(ClusterLives, FollowFromTheSeed) {  // section 17.1
+TEST(SimulatedClusters, DependOnTheSeedAlone) {  // section 17.1
   std::set<std::uint64_t> digests;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const ClusterLifeReport one = run_cluster_life({.seed = seed, .steps = 25});

@@ -198,7 +198,7 @@ std::string replay(const std::string& file) {
   return line;
 }
 
-TEST(Mutations, AreReplayedOrRefusedInOneLine) {
+TEST(MutatedVectors, AreReplayedOrRefusedInOneLine) {
   const Folder folder;
   const std::optional<Value> others[] = {std::nullopt,
                                          Value("x"),
@@ -233,7 +233,7 @@ TEST(Mutations, AreReplayedOrRefusedInOneLine) {
   }
 }
 
-TEST(Mutations, NameTheMemberThatIsMissing) {
+TEST(MutatedVectors, NameTheMemberThatIsMissing) {
   const Folder folder;
   std::size_t named = 0;
   for (const fs::path& path : kinds()) {
@@ -259,7 +259,7 @@ TEST(Mutations, NameTheMemberThatIsMissing) {
   EXPECT_GT(named, 100U);
 }
 
-TEST(Mutations, NameTheMemberOfAnotherType) {
+TEST(MutatedVectors, NameTheMemberOfAnotherType) {
   const Folder folder;
   const auto error_of = [&](const char* file, const std::string& text) {
     auto value = io::parse_json(text);
@@ -277,7 +277,7 @@ TEST(Mutations, NameTheMemberOfAnotherType) {
             ":1:/in/pushes/0/1: is no double as 16 hex digits; take the vector as it was recorded");
 }
 
-TEST(Mutations, OfOtherFormatsAreNotSupported) {
+TEST(MutatedVectors, OfOtherFormatsAreNotSupported) {
   const Folder folder;
   RunOptions options;
   options.paths = {folder.write("network.jsonl", {*io::parse_json(R"({"name": "a", "topic": "x", "steps": []})")})};

@@ -55,7 +55,7 @@ TEST_F(DiffTest, AStateDoesNotDifferFromItself) {
   EXPECT_EQ(report.before.live, 1);
 }
 
-TEST_F(DiffTest, AReplacementOnAnotherNodeHasMovedAndSaysWhy) {
+TEST_F(DiffTest, AReplacementOnAnotherNodeIsAMoveWithAReason) {
   const auto web = job("web", 1);
   model::Allocation old = alloc("a", "n1", web), next = alloc("b", "n2", web);
   const model::ClusterState before = state({"n1", "n2"}, web, {old});
@@ -76,7 +76,7 @@ TEST_F(DiffTest, AReplacementOnAnotherNodeHasMovedAndSaysWhy) {
   EXPECT_EQ(at(report, "n2").memory_mb, 256);
 }
 
-TEST_F(DiffTest, ChainsOfReplacementsLeadToTheFirstAndCirclesEnd) {
+TEST_F(DiffTest, ChainsOfReplacementsAreFollowedAndCyclesEnd) {
   const auto web = job("web", 1);
   model::Allocation old = alloc("a", "n1", web), between = alloc("b", "n2", web), next = alloc("c", "n1", web);
   const model::ClusterState before = state({"n1", "n2"}, web, {old});
@@ -96,7 +96,7 @@ TEST_F(DiffTest, ChainsOfReplacementsLeadToTheFirstAndCirclesEnd) {
   EXPECT_EQ(report.allocs[0].old_id, "a");
 }
 
-TEST_F(DiffTest, GrowthIsNewAndTheRestHasEnded) {
+TEST_F(DiffTest, AddedAllocationsAreNewAndMissingOnesHaveEnded) {
   const auto web = job("web", 1), grown = job("web", 2, 1);
   const model::ClusterState small = state({"n1"}, web, {alloc("a", "n1", web)});
   const model::ClusterState large =
@@ -117,7 +117,7 @@ TEST_F(DiffTest, GrowthIsNewAndTheRestHasEnded) {
   EXPECT_EQ(report.groups[0].live_after, 1);
 }
 
-TEST_F(DiffTest, OneNewAllocationTakesOnePlace) {
+TEST_F(DiffTest, OneNewAllocationReplacesAtMostOne) {
   const auto web = job("web", 2);
   model::Allocation one = alloc("a", "n1", web), two = alloc("b", "n2", web);  // the same name twice
   const model::ClusterState before = state({"n1", "n2", "n3"}, web, {one, two});
@@ -158,7 +158,7 @@ TEST_F(DiffTest, AnEvictionNamesTheJobThatTookTheRoom) {
   EXPECT_EQ(report.groups[1].waiting_after, 100'002);
 }
 
-TEST_F(DiffTest, NodesChangeStateAndStrangersAreNotRelated) {
+TEST_F(DiffTest, NodeStatesAreComparedAndUnrelatedClustersRecognised) {
   model::ClusterState before = state({"n1", "n2"}, nullptr, {}), after = before;
   after.nodes[0].scheduling_eligibility = "ineligible", after.nodes[1].status = "down";
   const Report report = compare(before, after);
@@ -186,7 +186,7 @@ TEST_F(DiffTest, ChainsArePairedBeforeNames) {
   }
 }
 
-TEST_F(DiffTest, TheSameNodeIsPairedBeforeTheNameAlone) {
+TEST_F(DiffTest, EqualNodesArePairedBeforeEqualNames) {
   const auto web = job("web", 2);
   model::Allocation one = alloc("a", "n1", web), two = alloc("b", "n2", web);
   const model::ClusterState before = state({"n1", "n2", "n3"}, web, {one, two});

@@ -146,7 +146,7 @@ json::Value one_nearer(const json::Value& patch) {
   return out;
 }
 
-TEST(Advice, WhatItSaysWouldFitFitsAndOneLessDoesNot) {
+TEST(Advice, ProposedAmountsFitAndOneLessDoesNot) {
   std::map<std::string, int> kinds;
   std::set<std::string> reasons;
   int groups = 0, sets = 0;
@@ -232,7 +232,7 @@ TEST(Advice, SetsOfChangesAreTheSmallest) {
   EXPECT_GT(sets, testing::kSanitized ? -1 : 3);
 }
 
-TEST(Advice, WhatRegistrationWouldRefuseOrPutBackIsNotOffered) {
+TEST(Advice, ChangesThatRegistrationRefusesOrUndoesAreNotOffered) {
   Case c(1);
   c.document = *io::parse_json(R"({"Job":{"ID":"j","Type":"batch","Datacenters":["*"],"NodePool":"all","TaskGroups":[{
     "Name":"g","Count":1,"EphemeralDisk":{"SizeMB":10000000},"Tasks":[{"Name":"t","Driver":"exec",
@@ -481,7 +481,7 @@ TEST(DryRun, ASupposedNodeCountsAsReadyUntilItIsForgotten) {
   }
 }
 
-TEST(Request, TheNewestTimeIsNamed) {
+TEST(NewestTime, NamesItsObjectAndField) {
   TwoRacksWanted c;
   Newest newest = newest_time(c.state);
   EXPECT_EQ(newest.ns, 2'000 * base::kSecond);
@@ -494,7 +494,7 @@ TEST(Request, TheNewestTimeIsNamed) {
   EXPECT_EQ(newest_time({}).ns, 0);
 }
 
-TEST(Text, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
+TEST(PlanText, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
   server::DryRunAnswer answer;
   answer.created.resize(2);
   answer.created[0].triggered_by = "queued-allocs";
@@ -516,7 +516,7 @@ TEST(Text, NamesTheNextStepOfARollingUpdate) {  // R-SEED-38
 
 // Under worst-fit, group `a` takes the emptier node of two and leaves too little there for `b`; Nomad's fit takes the
 // smaller one. MHz: n1 600, n2 1000; `a` requests 300, `b` 800.
-TEST(Advice, UnderAStrategyPlanRehearsalAndAdviceAgree) {
+TEST(Advice, PlanRehearsalAndAdviceAgreeUnderAStrategy) {
   const auto node = [](int number, int cpu_mhz) {
     return fmt::format(
         R"("/v1/node/0000000{0}-1111-4111-8111-111111111111":{{"ID":"0000000{0}-1111-4111-8111-111111111111",

@@ -23,7 +23,7 @@ TEST(ClassCache, MapsClassesAsTheWorkedExample) {  // E15; classes 0 to 4 are c1
   EXPECT_EQ(class_map(cache), (std::map<std::uint32_t, bool>{{0, false}, {1, false}, {2, true}, {3, true}}));
 }
 
-TEST(ClassCache, HidesVerdictsBehindARaisedFlag) {  // R-FEAS-409
+TEST(ClassCache, IgnoresVerdictsWhileEscaped) {  // R-FEAS-409
   ClassCache cache;
   cache.begin_attempt(2, 2);
   cache.set_job(0, true), cache.set_group(1, 1, false);
@@ -39,7 +39,7 @@ TEST(ClassCache, HidesVerdictsBehindARaisedFlag) {  // R-FEAS-409
   EXPECT_EQ(cache.job_status(0), ClassStatus::escaped);
 }
 
-TEST(ClassCache, StartsEachAttemptEmptyWhateverItsSize) {
+TEST(ClassCache, EachAttemptStartsEmpty) {
   std::mt19937 random(7);
   ClassCache cache;
   for (int attempt = 0; attempt < 200; ++attempt) {

@@ -12,7 +12,7 @@ struct CountCase {
   bool passes;
 };
 
-TEST(PropertySet, NetsClearedCountsAsTheWorkedExample) {  // E11, R-FEAS-1407 to 1409
+TEST(PropertySet, NetsClearedCountsLikeTheWorkedExample) {  // E11, R-FEAS-1407 to 1409
   for (const CountCase& c : {CountCase{1, 1, 0, "1", 0, true},
                              {1, 1, 1, "1", 1, false},
                              {2, 2, 1, "2", 2, false},
@@ -51,7 +51,7 @@ TEST(PropertySet, CountsEachStopInFullWithoutTheQuirk) {  // R-FEAS-1407: two ex
   }
 }
 
-TEST(PropertySet, SaysWhyANodeFails) {  // E11, R-FEAS-1402, 1410
+TEST(PropertySet, ExplainsWhyANodeFails) {  // E11, R-FEAS-1402, 1410
   PropertySet set({"${meta.rack}", "", "distinct_property"}, PropertySet::kWholeJob);
   set.add_existing(0);
   EXPECT_FALSE(set.passes(0));
@@ -63,7 +63,7 @@ TEST(PropertySet, SaysWhyANodeFails) {  // E11, R-FEAS-1402, 1410
   EXPECT_EQ(empty.reason(0, ""), "missing property \"\"");
 }
 
-TEST(PropertySet, FailsEveryNodeWhenTheCountIsNoNumber) {  // R-FEAS-1402
+TEST(PropertySet, FailsEveryNodeIfTheLimitIsNotANumber) {  // R-FEAS-1402
   const std::pair<const char*, const char*> cases[] = {{"two", "invalid syntax"},
                                                        {"-1", "invalid syntax"},
                                                        {"1_0", "invalid syntax"},

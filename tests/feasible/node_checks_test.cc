@@ -9,7 +9,7 @@
 namespace berth::feasible {
 namespace {
 
-TEST(Constraints, NameTheFirstThatFails) {  // R-FEAS-308, 701
+TEST(Constraints, NameTheFirstFailingConstraint) {  // R-FEAS-308, 701
   model::TaskGroup group;
   group.constraints = {{"${attr.kernel.name}", "linux", "="}};
   group.tasks.emplace_back().constraints = {{"${attr.foo}", "", "is_set"}, {"${attr.bar}", "", "is_set"}};
@@ -23,7 +23,7 @@ TEST(Constraints, NameTheFirstThatFails) {  // R-FEAS-308, 701
   EXPECT_EQ(first_failing(list, node, patterns), std::nullopt);
 }
 
-TEST(Drivers, PreferTheMapToTheAttribute) {  // R-FEAS-801, 802
+TEST(DriverCheck, PrefersTheDriverMapToTheAttribute) {  // R-FEAS-801, 802
   model::Node node;
   node.attributes = {{"driver.exec", "1"}, {"driver.docker", "true"}, {"driver.java", "yes"}};
   EXPECT_TRUE(has_drivers(node, {"exec", "docker"}));
@@ -50,7 +50,7 @@ std::vector<match::DeviceRequest> asks(std::initializer_list<std::pair<const cha
   return out;
 }
 
-TEST(Devices, ServeRequestsGreedilyOverGroups) {  // R-FEAS-901 to 908
+TEST(DeviceCheck, ServeRequestsGreedilyOverGroups) {  // R-FEAS-901 to 908
   match::Patterns patterns;
   const std::vector<model::NodeDevice> groups = {gpu("b", 1), gpu("a", 2), gpu("c", 0)};
   const auto serves = [&](const auto& requests) { return *has_devices(groups, requests, patterns); };
@@ -72,7 +72,7 @@ model::TaskGroup group_with(model::NetworkResource network) {
   return group;
 }
 
-TEST(Network, TellsWhatIsMissing) {  // R-FEAS-1001 to 1009
+TEST(NetworkCheck, NamesTheMissingNetworkOrTemplate) {  // R-FEAS-1001 to 1009
   model::Node node;
   EXPECT_EQ(network_failure(NetworkAsk{}, node), "missing network");
   node.node_resources.emplace().networks.emplace_back();
@@ -95,7 +95,7 @@ TEST(Network, TellsWhatIsMissing) {  // R-FEAS-1001 to 1009
   EXPECT_EQ(network_failure(ask, node), std::nullopt);
 }
 
-TEST(Network, ForgivesOldClientsWithoutBridge) {  // R-FEAS-1005
+TEST(NetworkCheck, PassesOldClientsWithoutBridge) {  // R-FEAS-1005
   model::NetworkResource network;
   network.mode = std::string("bridge");
   network.dynamic_ports = {{"p", 0, 0, "nowhere", false}};  // not tested then

@@ -19,7 +19,7 @@ bool passes(const World& world, const model::VolumeRequest& request, const model
   return HostVolumeCheck(job, group, alloc_name, state).passes(node);
 }
 
-TEST(HostVolumes, StaticOnesAskForReadOnlyAndNeverStick) {  // R-FEAS-1103, 1104
+TEST(HostVolumes, StaticVolumesCompareReadOnlyAndAreNeverSticky) {  // R-FEAS-1103, 1104
   const World world;
   EXPECT_FALSE(passes(world, request_of("host", false), model::Node{}));
   EXPECT_TRUE(passes(world, request_of("csi", false), model::Node{}));  // not a host volume
@@ -40,7 +40,7 @@ TEST(HostVolumes, PerAllocSourcesTakeTheIndex) {  // R-FEAS-1101
   EXPECT_FALSE(passes(world, request, node, "j.g"));
 }
 
-TEST(HostVolumes, DynamicOnesMatchTheirCapabilities) {  // R-FEAS-1105 to 1108
+TEST(HostVolumes, DynamicVolumesMatchByCapabilities) {  // R-FEAS-1105 to 1108
   World world;
   world.host_volumes = {volume_of("v", "n")};
   const model::Node node = node_with("n", "v");
@@ -59,7 +59,7 @@ TEST(HostVolumes, DynamicOnesMatchTheirCapabilities) {  // R-FEAS-1105 to 1108
   EXPECT_FALSE(passes(world, request_of("host", false), node));
 }
 
-TEST(HostVolumes, ASingleWriterStaysAlone) {  // R-FEAS-1109
+TEST(HostVolumes, ASingleWriterVolumeHasOneWriter) {  // R-FEAS-1109
   World world;
   world.host_volumes = {volume_of("v", "n", "single-node-single-writer")};
   model::VolumeRequest request = request_of("host", false);

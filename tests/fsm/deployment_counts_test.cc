@@ -15,7 +15,7 @@ std::optional<bool> drawn_health(base::Random& draw) {
   return what == 0 ? std::nullopt : std::optional<bool>(what == 1);
 }
 
-TEST(DeploymentCounts, ByHand) {  // R-CTRL-727
+TEST(DeploymentCounts, AgreeWithValuesComputedByHand) {  // R-CTRL-727
   const auto text = [](const HealthCounts& c) {
     return std::to_string(c.placed) + " " + std::to_string(c.healthy) + " " + std::to_string(c.unhealthy);
   };

@@ -19,7 +19,7 @@ constexpr auto kParameterized = [](model::Job& job, model::ClusterState&) {
   job.parameterized_job->meta_optional = {"colour"};
 };
 
-TEST(Base64, KnownTexts) {  // RFC 4648, section 10
+TEST(Base64, DecodesAndEncodesKnownTexts) {  // RFC 4648, section 10
   EXPECT_EQ(base::to_base64(""), "");
   EXPECT_EQ(base::to_base64("f"), "Zg==");
   EXPECT_EQ(base::to_base64("fo"), "Zm8=");
@@ -30,7 +30,7 @@ TEST(Base64, KnownTexts) {  // RFC 4648, section 10
     EXPECT_EQ(base::from_base64(bad), std::nullopt) << bad;
 }
 
-TEST(JobRequests, TokenThatComesAgainGivesTheSameChild) {  // R-CTRL-1110
+TEST(JobRequests, RepeatedDispatchTokensGiveTheSameChild) {  // R-CTRL-1110
   RequestWorld world(kParameterized);
   DispatchJob request;
   request.name_space = "default", request.job_id = "j", request.meta = {{"size", "big"}};
@@ -76,7 +76,7 @@ TEST(JobRequests, ChildHasTheParentsMetaItsOwnAndTheCompressedPayload) {  // R-C
   EXPECT_EQ(world.log().record("default", "j")->summary->children_pending, 1);
 }
 
-TEST(JobRequests, DispatchesThatTheParentRefuses) {  // R-CTRL-1110
+TEST(JobRequests, DispatchesAgainstTheParentsRulesAreRefused) {  // R-CTRL-1110
   struct Case {
     std::map<std::string, std::string> meta;
     std::int64_t priority;
@@ -137,7 +137,7 @@ TEST(JobRequests, ScalingWaitsForTheLatestDeploymentOnly) {  // R-CTRL-1108
   }
 }
 
-TEST(JobRequests, ForcedAreFailedOnesWithoutASuccessorWhereReschedulingIsOn) {  // R-CTRL-1107
+TEST(JobRequests, ForcedReschedulingCoversFailedAllocationsWithoutAReplacement) {  // R-CTRL-1107
   RequestWorld world([](model::Job&, model::ClusterState& state) {
     const auto add = [&](std::uint64_t number, const char* group, const char* client) -> model::Allocation& {
       model::Allocation& alloc = state.allocs.emplace_back();
@@ -178,7 +178,7 @@ TEST(JobRequests, RevertIsANewVersionThatIsNotStableAndHasNoTag) {  // R-CTRL-11
             "job \"j\" in namespace \"default\" at version 7 not found");
 }
 
-TEST(JobRequests, WhatIsRefusedForItsKind) {  // R-CTRL-1107, 1110
+TEST(JobRequests, RequestsThatAJobsKindDoesNotAllowAreRefused) {  // R-CTRL-1107, 1110
   RequestWorld plain(kAsItIs), parent(kParameterized);
   RequestWorld periodic([](model::Job& job, model::ClusterState&) {
     job.type = "batch";

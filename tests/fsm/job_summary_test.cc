@@ -9,7 +9,7 @@
 namespace berth::fsm {
 namespace {
 
-TEST(GroupSummaries, AreAMapByName) {
+TEST(GroupSummaries, BehaveLikeAMapByName) {
   base::Random random(7, "group-summaries");
   for (int round = 0; round < 50; ++round) {
     GroupSummaries groups;

@@ -64,7 +64,7 @@ TEST(VersionRequests, ScalingLeavesEventsNewestFirst) {  // R-API-248, 263
   EXPECT_EQ(world.log().record("default", "j")->scaling.at("web").size(), 20u);
 }
 
-TEST(VersionRequests, ScalingIsCheckedInNomadsOrder) {  // R-API-262
+TEST(VersionRequests, ScalingRequestsAreCheckedInNomadsOrder) {  // R-API-262
   struct Case {
     const char* why;
     ScaleJob request;
@@ -147,7 +147,7 @@ std::shared_ptr<model::Job> with_scaling(const RequestWorld& world, std::int64_t
   return job;
 }
 
-TEST(VersionRequests, ScalingBlocksMakeVersionsByTheirIndexes) {  // R-REG-432, 436, 460 to 465, R-REG-642
+TEST(VersionRequests, ScalingBlocksMakeVersionsByIndex) {  // R-REG-432, 436, 460 to 465, R-REG-642
   RequestWorld world(kAsItIs);
   const auto record = [&]() -> const JobRecord& { return *world.log().record("default", "j"); };
   const auto submit_scaling = [&](std::int64_t max) {
@@ -214,7 +214,7 @@ TEST(VersionRequests, ScalingBlocksMakeVersionsByTheirIndexes) {  // R-REG-432, 
   EXPECT_TRUE(world.log().record("default", "j")->policies.empty());
 }
 
-TEST(VersionRequests, VersionsWithoutASourceGetThatOfTheOneTheyWereMadeFrom) {  // R-REG-445, 447, R-REG-643
+TEST(VersionRequests, VersionsWithoutASourceInheritThatOfTheirOrigin) {  // R-REG-445, 447, R-REG-643
   RequestWorld world(kAsItIs);
   ASSERT_EQ(submit(world, 60, "one").error, "");  // version 1
   const auto source = [&](std::uint64_t version) {

@@ -25,7 +25,7 @@ Baseline recorded(Simulation& simulation, Side side = Side::base, std::size_t re
 
 void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-TEST(Baseline, IsReadAsItWasWritten) {
+TEST(Baseline, RoundTrips) {
   Simulation simulation(1);
   const Baseline wrote = recorded(simulation);
   const run::TemporaryFile file;
@@ -198,7 +198,7 @@ void expect_never_a_pass(const std::string& whole, const std::vector<std::string
   EXPECT_GT(refused, 6 * paths.size()) << "most of what was broken is not even read";
 }
 
-TEST(Broken, AShareOfMoreThanOneIsRefused) {
+TEST(BrokenGateFiles, AShareOfMoreThanOneIsRefused) {
   std::size_t shares = 0;
   for (const Metric& metric : metrics()) {
     if (!metric.is_share()) continue;
@@ -210,7 +210,7 @@ TEST(Broken, AShareOfMoreThanOneIsRefused) {
   EXPECT_GE(shares, 5U);
 }
 
-TEST(Broken, NoMemberOfABaselineReadsAsSuccess) {
+TEST(BrokenGateFiles, NoMemberOfABaselineReadsAsSuccess) {
   Simulation simulation(1);
   Baseline one = recorded(simulation, Side::base, 3);
   expect_never_a_pass(baseline_text(one), {"/recorded", "/command", "/seed", "/commit", "/dirty"});
@@ -218,12 +218,12 @@ TEST(Broken, NoMemberOfABaselineReadsAsSuccess) {
   expect_never_a_pass(baseline_text(one), {"/recorded", "/command", "/seed", "/commit", "/dirty"});
 }
 
-TEST(Broken, NoMemberOfAReportReadsAsSuccess) {
+TEST(BrokenGateFiles, NoMemberOfAReportReadsAsSuccess) {
   for (const bool grid : {false, true})
     expect_never_a_pass(json::to_text(whole_report(kOneCase.front(), grid)), {"/ended", "/commit"});
 }
 
-TEST(Broken, SamplesMustBeThereForEveryRepetition) {
+TEST(BrokenGateFiles, EveryRepetitionNeedsItsSamples) {
   Simulation simulation(1);
   const std::string good = baseline_text(recorded(simulation, Side::base, 3));
   const auto parsed = io::parse_json(good, "good");
@@ -250,7 +250,7 @@ TEST(Broken, SamplesMustBeThereForEveryRepetition) {
                 "`berth gate record`");
 }
 
-TEST(History, DriftFindsTheCommitThatSlowedIt) {
+TEST(GateHistory, DriftFindsTheCommitThatSlowedIt) {
   const run::TemporaryFile file;
   Simulation simulation(2);
   for (int night = 0; night < 24; ++night) {
@@ -269,7 +269,7 @@ TEST(History, DriftFindsTheCommitThatSlowedIt) {
   EXPECT_NE(text->find("in 24 runs of"), std::string::npos) << *text;
 }
 
-TEST(History, OtherFilesAndOlderHistoriesAreNamed) {
+TEST(GateHistory, WrongFilesAndOlderHistoriesAreNamedInTheError) {
   const run::TemporaryFile file;
   Simulation simulation(2);
   const auto samples = record_side(kOneCase, Side::base, 3, {}, simulation.world());
@@ -287,7 +287,7 @@ TEST(History, OtherFilesAndOlderHistoriesAreNamed) {
   EXPECT_FALSE(append_history("/no/such/folder/history", *samples));
 }
 
-TEST(History, ValuesThatNoMetricHasAreNamed) {
+TEST(GateHistory, ValuesThatNoMetricHasAreNamed) {
   for (const Metric& metric : metrics()) {
     const run::TemporaryFile file;
     Simulation simulation(2);

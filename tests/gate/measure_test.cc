@@ -6,7 +6,7 @@
 namespace berth::gate {
 namespace {
 
-TEST(Measure, CommandsBecomeArguments) {
+TEST(GateMeasurement, CommandsBecomeArguments) {
   const Case what{"quickstart", "smoke", 7};
   const auto plain = Command::parse("./berth --isa AVX2");
   ASSERT_TRUE(plain);
@@ -19,7 +19,7 @@ TEST(Measure, CommandsBecomeArguments) {
             (std::vector<std::string>{"sh", "wrap.sh", "w", "--seed=", "l", "/x.json"}));
 }
 
-TEST(Measure, FailuresAreReportedInOneLine) {
+TEST(GateMeasurement, FailuresAreReportedInOneLine) {
   const Case what{"quickstart", "smoke", -1};
   const auto said = [&](const std::string& script, int code) {
     const auto command = Command::parse("sh -c '" + script + "' {json}");

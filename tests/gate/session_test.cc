@@ -15,7 +15,7 @@ Session hold(Simulation& simulation, const SessionOptions& options = {}) {
   return session.value_or(Session{});
 }
 
-TEST(Session, EqualProgramsPass) {
+TEST(GateSession, EqualProgramsPass) {
   Simulation simulation(1);
   const Session session = hold(simulation);
   EXPECT_EQ(session.verdict.exit_code(), kPass);
@@ -24,7 +24,7 @@ TEST(Session, EqualProgramsPass) {
   EXPECT_EQ(session.cases[0].base.repetitions(), session.cases[0].head.repetitions());
 }
 
-TEST(Session, TenPercentInOneStageFailAndNameIt) {
+TEST(GateSession, TenPercentMoreInOneStageFailsAndNamesIt) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
     Simulation simulation(seed);
     simulation.noise = 0.02;
@@ -38,7 +38,7 @@ TEST(Session, TenPercentInOneStageFailAndNameIt) {
   }
 }
 
-TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
+TEST(GateSession, TenPercentMoreInAStageInsideScheduleFailsAndNamesIt) {
   // 10 % of rank are 5 % of the total, which is below the tested effect: only the stage's own time shows it.
   for (const std::uint64_t seed : {1, 2, 3}) {
     Simulation simulation(seed);
@@ -58,7 +58,7 @@ TEST(Session, TenPercentInAStageInsideScheduleFailAndNameIt) {
   }
 }
 
-TEST(Session, QualityLossAloneFails) {
+TEST(GateSession, QualityLossAloneFails) {
   Simulation simulation(2);
   simulation.head.fragmentation = 0.37;
   const Session session = hold(simulation);
@@ -66,7 +66,7 @@ TEST(Session, QualityLossAloneFails) {
   EXPECT_EQ(session.verdict.count(Judgement::regression), 1U);
 }
 
-TEST(Session, BusyMachinesAreInconclusiveOrPass) {
+TEST(GateSession, BusyMachinesAreInconclusiveOrPass) {
   int inconclusive = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Simulation simulation(seed);
@@ -79,7 +79,7 @@ TEST(Session, BusyMachinesAreInconclusiveOrPass) {
   EXPECT_GT(inconclusive, 5) << "half of the repetitions are up to twice as slow: that is more noise than 5 %";
 }
 
-TEST(Session, FiftyAaTrialsWithoutAFalseRegression) {
+TEST(GateSession, FiftyAaTrialsWithoutAFalseRegression) {
   int passed = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Simulation simulation(seed);
@@ -96,14 +96,14 @@ TEST(Session, FiftyAaTrialsWithoutAFalseRegression) {
   EXPECT_GT(passed, 25);
 }
 
-TEST(Session, DriftOfTheMachineHitsBothSides) {
+TEST(GateSession, DriftOfTheMachineHitsBothSides) {
   // By the end the machine is 10 % slower than at the start; the order of runs removes that from the comparison.
   Simulation simulation(9);
   simulation.drift = 0.005;
   EXPECT_NE(hold(simulation).verdict.exit_code(), kRegression);
 }
 
-TEST(Session, SlowdownNotConfirmedByASecondBatchIsNoRegression) {
+TEST(GateSession, SlowdownNotConfirmedByASecondBatchIsNoRegression) {
   // Only the first batch of the head was slowed down, for example by a cold page cache.
   Simulation simulation(10);
   World world = simulation.world();
@@ -120,7 +120,7 @@ TEST(Session, SlowdownNotConfirmedByASecondBatchIsNoRegression) {
   EXPECT_GT(heads, 2 * first - 1) << "the suspect ran again";
 }
 
-TEST(Session, OrderIsInterleavedAndFromTheSeed) {
+TEST(GateSession, OrderIsInterleavedAndFromTheSeed) {
   for (const std::size_t n : {1U, 2U, 5U, 8U}) {
     const std::vector<Side> order = interleaved(n, 7);
     EXPECT_EQ(order.size(), 2 * n);
@@ -131,7 +131,7 @@ TEST(Session, OrderIsInterleavedAndFromTheSeed) {
   EXPECT_NE(interleaved(16, 1), interleaved(16, 2));
 }
 
-TEST(Session, RepetitionsGrowUntilItIsClear) {
+TEST(GateSession, RepetitionsGrowUntilTheResultIsClear) {
   Simulation calm(3), rough(3);
   rough.noise = 0.06;
   const Session few = hold(calm), many = hold(rough);
@@ -141,7 +141,7 @@ TEST(Session, RepetitionsGrowUntilItIsClear) {
   EXPECT_LE(many.cases[0].base.repetitions(), 40U);
 }
 
-TEST(Session, BudgetIsKept) {
+TEST(GateSession, BudgetIsKept) {
   Simulation simulation(4);
   simulation.noise = 0.2;
   SessionOptions options;
@@ -161,7 +161,7 @@ TEST(Session, BudgetIsKept) {
   EXPECT_EQ(slow.repetitions(), 2) << "found out after one run of each side";
 }
 
-TEST(Session, SidesWithOtherInputsAreRefused) {
+TEST(GateSession, SidesWithOtherInputsAreRefused) {
   Simulation simulation(5);
   simulation.head.workload_sha256 = "bb";
   const auto session = run_session(kOneCase, {}, simulation.world());
@@ -177,7 +177,7 @@ TEST(Session, SidesWithOtherInputsAreRefused) {
   EXPECT_EQ(hold(paths).verdict.exit_code(), kPass);
 }
 
-TEST(Session, FailuresOfASideEndIt) {
+TEST(GateSession, AFailureOfEitherSideEndsTheSession) {
   Simulation simulation(6);
   World world = simulation.world();
   int runs = 0;
@@ -200,7 +200,7 @@ TEST(Session, FailuresOfASideEndIt) {
   EXPECT_NE(partial.error().error.problem.find("ended early (limit of seconds)"), std::string::npos);
 }
 
-TEST(Session, MarkdownAndJsonSayTheSame) {
+TEST(GateSession, MarkdownAndJsonAgree) {
   Simulation simulation(7);
   simulation.head.schedule_factor = 1.3;
   const Session session = hold(simulation);

@@ -29,7 +29,7 @@ const Finding& finding_of(const Verdict& verdict, std::string_view metric) {
   return none;
 }
 
-TEST(Verdict, CountersNeedNoStatistics) {
+TEST(GateVerdict, CountersNeedNoStatistics) {
   Simulation simulation(1);
   simulation.head.nodes_scored = 26'001;
   simulation.head.allocations = 114'895 * 1.009;  // the limit is 1 %
@@ -72,7 +72,7 @@ Samples samples_with(const Metric* changed, double factor, double difference, bo
   return out;
 }
 
-TEST(Verdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
+TEST(GateVerdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
   constexpr std::size_t kRepetitions = 20;
   Rules rules;
   rules.stages = rules.instructions = true;
@@ -98,7 +98,7 @@ TEST(Verdict, EveryMetricFailsBeyondItsLimitAndOnlyThere) {
   }
 }
 
-TEST(Verdict, MetricMissingOnOneSideIsNeverAPass) {
+TEST(GateVerdict, MetricMissingOnOneSideIsNeverAPass) {
   for (const Metric& metric : metrics()) {
     const bool grid = metric.gate.in == In::grids;
     Rules rules;
@@ -125,7 +125,7 @@ TEST(Verdict, MetricMissingOnOneSideIsNeverAPass) {
   EXPECT_EQ(check_sides({pair}, rules, "BASE", "HEAD").error().error.problem, "no case reports cell_ns");
 }
 
-TEST(Verdict, OtherDecisionsAreARegressionUnlessAllowed) {
+TEST(GateVerdict, OtherDecisionsAreARegressionUnlessAllowed) {
   Simulation simulation(1);
   simulation.head.digest = "0000000000000000";
   const CasePair pair = pair_of(simulation, 8);
@@ -139,7 +139,7 @@ TEST(Verdict, OtherDecisionsAreARegressionUnlessAllowed) {
   EXPECT_EQ(judge({pair}, rules).count(Judgement::regression), 0U);
 }
 
-TEST(Verdict, QualityLossFailsWithoutASlowdown) {
+TEST(GateVerdict, QualityLossFailsWithoutASlowdown) {
   Simulation simulation(2);
   simulation.head.fragmentation = 0.36;
   simulation.head.placed = 990;
@@ -156,7 +156,7 @@ TEST(Verdict, QualityLossFailsWithoutASlowdown) {
   EXPECT_EQ(judge({pair_of(simulation, 8)}, rules).count(Judgement::regression), 0U);
 }
 
-TEST(Verdict, CountersOfRacingWorkersAreNotGated) {
+TEST(GateVerdict, CountersOfRacingWorkersAreNotGated) {
   Simulation simulation(3);
   simulation.commits = "free";
   simulation.workers = 8;
@@ -177,7 +177,7 @@ TEST(Verdict, CountersOfRacingWorkersAreNotGated) {
   EXPECT_EQ(in_turn.count(Judgement::regression), 2U);
 }
 
-TEST(Verdict, CountersThatVaryInTheBaseAreInconclusive) {
+TEST(GateVerdict, CountersThatVaryInTheBaseAreInconclusive) {
   Simulation simulation(3);
   simulation.base.allocations_vary = simulation.head.allocations_vary = true;
   simulation.base.digest_varies = true;
@@ -189,7 +189,7 @@ TEST(Verdict, CountersThatVaryInTheBaseAreInconclusive) {
   EXPECT_EQ(verdict.exit_code(), kInconclusive);
 }
 
-TEST(Verdict, CounterThatVariesInTheHeadOnlyIsARegression) {
+TEST(GateVerdict, CounterThatVariesInTheHeadOnlyIsARegression) {
   Simulation simulation(3);
   simulation.head.digest_varies = simulation.head.allocations_vary = true;
   const Verdict verdict = judge({pair_of(simulation, 10)}, {});
@@ -198,7 +198,7 @@ TEST(Verdict, CounterThatVariesInTheHeadOnlyIsARegression) {
   EXPECT_EQ(finding_of(verdict, "allocations").result, Judgement::regression);  // 4 % more at worst
 }
 
-TEST(Verdict, ASlowerStageFailsAndIsNamed) {
+TEST(GateVerdict, ASlowerStageFailsAndIsNamed) {
   Simulation simulation(4);
   simulation.head.commit_factor = 1.10;
   const Verdict verdict = judge({pair_of(simulation, 12)}, {});
@@ -219,7 +219,7 @@ TEST(Verdict, ASlowerStageFailsAndIsNamed) {
   EXPECT_EQ(slower_stage(better, "quickstart/smoke"), "");
 }
 
-TEST(Verdict, NoiseAboveTheEffectIsNeverAPass) {
+TEST(GateVerdict, NoiseAboveTheEffectIsNeverAPass) {
   Simulation simulation(5);
   simulation.noise = 0.3;
   const Verdict verdict = judge({pair_of(simulation, 8)}, {});
@@ -233,7 +233,7 @@ TEST(Verdict, NoiseAboveTheEffectIsNeverAPass) {
   EXPECT_EQ(finding_of(judge({pair_of(simulation, 12)}, {}), "schedule_ns.mean").result, Judgement::regression);
 }
 
-TEST(Verdict, RegressionsMustBeSeenTwice) {
+TEST(GateVerdict, RegressionsMustBeSeenTwice) {
   Simulation slow(6), same(7);
   slow.head.schedule_factor = 1.2;
   const Verdict first = judge({pair_of(slow, 12)}, {});
@@ -244,7 +244,7 @@ TEST(Verdict, RegressionsMustBeSeenTwice) {
   EXPECT_EQ(once.exit_code(), kInconclusive);
 }
 
-TEST(Verdict, EnoughRepetitionsForTheCorrection) {
+TEST(GateVerdict, TooFewRepetitionsForTheCorrectionAreRefused) {
   Rules rules;
   rules.only = {"busy_seconds"};
   EXPECT_EQ(repetitions_needed(1, rules), 5U);   // 1 / 252 <= 0.01
@@ -254,7 +254,7 @@ TEST(Verdict, EnoughRepetitionsForTheCorrection) {
   EXPECT_EQ(repetitions_needed(1, rules), 3U);
 }
 
-TEST(Metrics, LimitsAreChecked) {
+TEST(GateMetrics, LimitsAreChecked) {
   Limits limits;
   ASSERT_TRUE(parse_limit("schedule_ns.p99=10%", limits));
   ASSERT_TRUE(parse_limit("fragmentation = 0.01", limits).error().error.problem.find("no metric") != std::string::npos);
@@ -275,7 +275,7 @@ TEST(Metrics, LimitsAreChecked) {
   EXPECT_FALSE(parse_share("five"));
 }
 
-TEST(Metrics, TextsHaveUnits) {
+TEST(GateMetrics, TextsHaveUnits) {
   for (const auto& [value, unit, text] :
        {std::tuple(812.0, "ns", "812 ns"), std::tuple(1234.0, "ns", "1.23 us"), std::tuple(0.0045, "s", "4.50 ms"),
         std::tuple(1234567.0, "", "1,234,567"), std::tuple(-1234.0, "", "-1,234"), std::tuple(2.5, "", "2.5"),

@@ -30,7 +30,7 @@ TEST(HclFunctions, AreFoundByName) {
   }
 }
 
-TEST(HclFunctions, ProtectThemselvesAgainstGrowth) {
+TEST(HclFunctions, BoundTheSizeOfTheirResults) {
   const std::string mib(1U << 20U, 'x');
   std::vector<Value> many;
   for (int i = 0; i < 2000; ++i) many.push_back(number("1"));
@@ -60,7 +60,7 @@ TEST(HclFunctions, ProtectThemselvesAgainstGrowth) {
   EXPECT_EQ(answer("range", {number("1e30")}).substr(0, 26), "error: more than 1024 valu");
 }
 
-TEST(HclFunctions, AliasesOfYamlDoNotMultiplyWithoutBound) {
+TEST(HclFunctions, YamlAliasesExpandWithinABound) {
   std::string text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
@@ -142,7 +142,7 @@ TEST(HclFunctions, CountAddresses) {  // R-HCL-640 to 643
             "error: not enough remaining address space for a subnet with a prefix of 1 bits after 128.0.0.0/1");
 }
 
-TEST(HclFunctions, TellTimes) {  // R-HCL-590 to 592
+TEST(HclFunctions, ComputeTimes) {  // R-HCL-590 to 592
   EXPECT_EQ(answer("formatdate", {Value::of("EEEE, DD-MMM-YY hh:mm:ss ZZZ"), Value::of("2018-01-02T23:12:01-08:00")}),
             "\"Tuesday, 02-Jan-18 23:12:01 -0800\"");
   EXPECT_EQ(answer("formatdate", {Value::of("H:mm aa"), Value::of("2018-01-02T00:05:01Z")}), "\"12:05 am\"");

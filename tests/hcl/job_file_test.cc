@@ -82,7 +82,7 @@ TEST(HclJobFile, ReportsFreeFormBlocksLast) {  // R-HCL-366
             "j.hcl:4,10-11: Unsuitable value type; Unsuitable value: bool required, but have number");
 }
 
-TEST(HclJobFile, RangesOfIntegers) {  // R-HCL-242
+TEST(HclJobFile, IntegersOutOfRangeAreRefused) {  // R-HCL-242
   const auto in_spread = [](const std::string& weight) {
     return error_of("job \"j\" {\n spread {\n  weight = " + weight + "\n }\n}\n");
   };
@@ -95,7 +95,7 @@ TEST(HclJobFile, RangesOfIntegers) {  // R-HCL-242
             "inclusive");
 }
 
-TEST(HclJobFile, Durations) {  // R-HCL-245, 246
+TEST(HclJobFile, DurationsAreParsedLikeGos) {  // R-HCL-245, 246
   const auto in_update = [](const std::string& value) {
     return error_of("job \"j\" {\n update {\n  stagger = " + value + "\n }\n}\n");
   };
@@ -108,7 +108,7 @@ TEST(HclJobFile, Durations) {  // R-HCL-245, 246
             "-9223372036854775808 and 9223372036854775807");
 }
 
-TEST(HclJobFile, InfinityIsNoConfiguration) {  // R-HCL-104
+TEST(HclJobFile, InfinityIsRefusedInConfigurations) {  // R-HCL-104
   for (const char* number : {"1/0", "1e309", "[1e9999]"}) {
     const std::string error = error_of(in_task(std::string("config {\n a = ") + number + "\n}"));
     EXPECT_NE(error.find("json: unsupported value: +Inf"), std::string::npos) << number << ": " << error;
@@ -126,7 +126,7 @@ TEST(HclJobFile, CanonicalFormHasTheDefaultsOfTheApi) {  // R-HCL-732
   EXPECT_TRUE((*job)["TaskGroups"][0]["Tasks"][0]["Resources"].has("SecretsMB"));
 }
 
-TEST(HclJobFile, ToldFromJobsOfTheApi) {
+TEST(HclJobFile, IsDistinguishedFromJsonOfTheApi) {
   EXPECT_TRUE(is_job_file("job \"a\" {}"));
   EXPECT_TRUE(is_job_file("{\"job\": {\"a\": {}}}"));
   EXPECT_TRUE(is_job_file("\xEF\xBB\xBFjob \"a\" {}"));
@@ -136,7 +136,7 @@ TEST(HclJobFile, ToldFromJobsOfTheApi) {
 }
 
 /// Hostile files end with an error, or in a job, within bounded time and memory.
-TEST(HclJobFile, HostileFilesEnd) {
+TEST(HclJobFile, HostileFilesEndInBoundedTime) {
   const auto repeated = [](const std::string& text, std::size_t count) {
     std::string all;
     for (std::size_t i = 0; i < count; ++i) all += text;
@@ -182,7 +182,7 @@ TEST(HclJobFile, HostileFilesEnd) {
 }
 
 /// Any prefix of a file and any changed byte gives an error or a job.
-TEST(HclJobFile, DamagedFilesEnd) {
+TEST(HclJobFile, DamagedFilesEndInBoundedTime) {
   const std::string file = in_task(
       "config {\n a = \"${upper(attr.x)} $${y}\"\n b = [for k, v in {c = 1} : v...]\n c = <<-EOT\n  x %{ if true }y%{ "
       "endif "

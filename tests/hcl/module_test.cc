@@ -158,7 +158,7 @@ TEST(HclVariables, UnreadableFilesHideTheJobsErrors) {
       "directory");
 }
 
-TEST(HclLocals, AreValuedByNeed) {
+TEST(HclLocals, AreEvaluatedLazily) {
   EXPECT_EQ(job_attribute(input("locals {\n a = \"${local.b}!\"\n b = local.c\n}\nlocals { c = upper(attr.x) }\n"
                                 "job \"j\" { region = local.a }\n"),
                           "region"),
@@ -249,7 +249,7 @@ TEST(HclJson, IsReadAsBodies) {
   }
 }
 
-TEST(HclBody, HandsOnWhatAFirstSchemaLeaves) {
+TEST(HclBody, PassesWhatAFirstSchemaLeavesToTheNext) {
   auto module = read_module(input("job \"j\" {\n meta = 1\n vault {}\n vualt {}\n type = 2\n}\n"));
   ASSERT_TRUE(module);
   Diagnostics out;

@@ -260,7 +260,7 @@ TEST(HclChains, MayBeLong) {
 }
 
 // Tokens, nodes and steps of evaluation per byte stay the same when the text grows; wall time is left to profiles.
-TEST(HclTokens, GrowWithTheText) {
+TEST(HclTokens, NumberIsProportionalToTheText) {
   for (const std::string_view piece :
        {"a = [1, \"x${b.c}\"]\n", "/*", "<<A\n", "\"${", "$$${", "'", "\r", "1.", "}} ", "<<-EOT\n  x ${a}\n  EOT\n"}) {
     const Source once("x", repeated(piece, 1000)), twice("x", repeated(piece, 2000));

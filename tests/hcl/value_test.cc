@@ -32,7 +32,7 @@ TEST(HclNumbers, PrintTheShortestDigitsThatReadBack) {  // R-HCL-105
   EXPECT_EQ(Number::of(0x1p1000).text().substr(0, 20), "10715086071862673000");
 }
 
-TEST(HclNumbers, RefuseWhatIsNoDecimal) {  // R-HCL-25, 106
+TEST(HclNumbers, RefuseTextsThatAreNotDecimal) {  // R-HCL-25, 106
   for (const char* text : {"", "1..2", "1.2.3", "0x10", "1_0", " 1", "1e", "-", "e5", "inf"}) {
     EXPECT_FALSE(Number::parse(text)) << text;
   }
@@ -48,7 +48,7 @@ TEST(HclNumbers, HugeExponentsEndAtInfinityAndZero) {
   EXPECT_TRUE(huge.is_infinite());
 }
 
-TEST(HclNumbers, ArithmeticHasItsErrors) {  // R-HCL-143 to 145
+TEST(HclNumbers, ArithmeticReportsErrors) {  // R-HCL-143 to 145
   const Number zero = number_of("0"), one = number_of("1");
   const Number infinity = *divide(one, zero);
   EXPECT_TRUE(infinity.is_infinite());
@@ -117,7 +117,7 @@ TEST(HclConversions, KeepWhatTheyCan) {
   EXPECT_FALSE(convert(Value::unknown(), Kind::number)->is_known());
 }
 
-TEST(HclTypes, Unify) {  // R-HCL-110
+TEST(HclTypes, UnifyAsRecorded) {  // R-HCL-110
   const Type string = Kind::string, number_type = Kind::number, boolean = Kind::boolean;
   const auto unified = [](std::vector<Type> types) {
     const auto type = unify(types);
@@ -136,7 +136,7 @@ TEST(HclTypes, Unify) {  // R-HCL-110
   EXPECT_EQ(unified({Type(), number_type}), "number");
 }
 
-TEST(HclValues, WeighWhatTheyWouldTakeWrittenOut) {
+TEST(HclValues, AreWeighedByTheirExpandedSize) {
   Value value = Value::tuple({Value::of("0123456789")});
   for (int i = 0; i < 40; ++i) value = Value::tuple({value, value});
   EXPECT_TRUE(value.too_large());  // 2^40 texts in 41 tuples

@@ -51,7 +51,7 @@ std::string cluster(const std::string& nodes, const std::string& constraint) {
                      nodes, constraint);
 }
 
-TEST(Anonymize, ReplacesEqualNamesByEqualWordsWhereverTheyAre) {
+TEST(Anonymize, ReplacesEqualNamesByEqualWordsEverywhere) {
   json::Value document = json_value(cluster(node("shop-7", R"("rack":"r1","owner":"shop")"),
                                             R"({"LTarget":"${meta.rack}","RTarget":"r1","Operand":"="})"));
   Anonymizer names;
@@ -68,7 +68,7 @@ TEST(Anonymize, ReplacesEqualNamesByEqualWordsWhereverTheyAre) {
   EXPECT_EQ(host["ID"], "10000000-0000-4000-8000-000000000001");
 }
 
-TEST(Anonymize, WordsSortAsTheNamesDid) {
+TEST(Anonymize, WordsSortLikeTheNames) {
   json::Value document = json_value(cluster(node("zebra", R"("Alpha":"mule","beta":"yak","omega":"ant")"), "{}"));
   Anonymizer names;
   prepare(names, {&document});
@@ -79,7 +79,7 @@ TEST(Anonymize, WordsSortAsTheNamesDid) {
 }
 
 // Later words are placed between those of earlier runs, for any order and number of runs, and all are distinct.
-TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheOrder) {
+TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheirOrder) {
   std::map<std::string, std::string> before;
   json::Value map;
   for (const char* batch : {"mm zz", "ma mz aa", "n nn m", "mab maa mb zzz zza", "a b c d e f g h i j k l", "mac"}) {
@@ -109,7 +109,7 @@ TEST(Anonymize, AContinuedMapKeepsItsWordsAndTheOrder) {
   }
 }
 
-TEST(Anonymize, KeepsValuesThatAnOperandReadsMoreFrom) {
+TEST(Anonymize, KeepsValuesThatAreComparedByPatternOrOrder) {
   for (const char* operand : {"regexp", "version", "semver", "<", ">="}) {
     json::Value document =
         json_value(cluster(node("one", R"("rack":"row4b","slot":"row4b-x")") + "," + node("two", R"("rack":"row5c")"),
@@ -173,7 +173,7 @@ TEST(Anonymize, RefusesAJobThatReadsWhatTheMapHasReplaced) {
   prepare(fine, {&other});
 }
 
-TEST(Anonymize, AddressesStayAddressesAndNumbersStay) {
+TEST(Anonymize, AddressesStayAddressesAndNumbersAreKept) {
   json::Value document = json_value(R"({"Nodes":[{"Name":"a","HTTPAddr":"10.9.8.7:4646","NodeResources":{"Networks":[
     {"Device":"eth0","IP":"10.9.8.7","CIDR":"10.9.8.7/32"}],"NodeNetworks":[{"MacAddress":"7e:23:63:68:57:6d",
     "Addresses":[{"Address":"2001:db8::7","Family":"ipv6","ReservedPorts":"22,9100"}]}]}}]})");
@@ -191,7 +191,7 @@ TEST(Anonymize, AddressesStayAddressesAndNumbersStay) {
   EXPECT_TRUE(network["MacAddress"].as_string().starts_with("n")) << network["MacAddress"].as_string();
 }
 
-TEST(Anonymize, ComposedNamesAreComposedOfTheirPartsWords) {
+TEST(Anonymize, ComposedNamesAreReplacedPartByPart) {
   json::Value document =
       json_value(R"({"Jobs":[{"ID":"web","TaskGroups":[{"Name":"app","Services":[{"Name":"pay"}]}]}]})");
   Anonymizer names;
@@ -212,7 +212,7 @@ TEST(Anonymize, ComposedNamesAreComposedOfTheirPartsWords) {
 }
 
 // Zeros are left out in CLUSTER.json, so recognising an object must not depend on one member.
-TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
+TEST(Anonymize, StatusesAreKeptAndDeviceTypesReplaced) {
   json::Value document = json_value(R"({"Allocs":[{"AllocStates":[{"Value":"unknown"}],"ClientStatus":"unknown"}],
     "Nodes":[{"NodeResources":{"Devices":[{"Type":"service","Name":"unknown"}]}}],
     "Jobs":[{"ID":"service","Type":"service","Spreads":[{"SpreadTarget":[{"Value":"unknown"}]}],"TaskGroups":[{
@@ -233,7 +233,7 @@ TEST(Anonymize, StatusesStayAndTypesOfDevicesAreNames) {
 
 // Every text and every user's key of a cluster is replaced by a unique one. UUIDs and times stay, and so do, by the
 // rules at the head of anonymize.h, versions among attributes and texts that an operand or a pattern reads.
-TEST(Anonymize, NoPlantedNameComesThrough) {
+TEST(Anonymize, NoPlantedNameRemains) {
   json::Value document = recorded_cluster();
   std::size_t planted = 0;
   const auto word = [&] { return fmt::format("-planted{}q", planted++); };
@@ -265,7 +265,7 @@ TEST(Anonymize, NoPlantedNameComesThrough) {
   EXPECT_TRUE(through.empty()) << through.size() << " of " << planted << ", such as " << *through.begin();
 }
 
-TEST(Anonymize, NoNameOfARecordedClusterComesThrough) {
+TEST(Anonymize, NoNameOfARecordedClusterRemains) {
   json::Value document = recorded_cluster();
   std::set<std::string> original;
   for (const char* list : {"Nodes", "Jobs"})
@@ -293,7 +293,7 @@ TEST(Anonymize, TheResultIsReadAgainWithoutWarnings) {
   EXPECT_EQ(again->state.allocs.size(), document["Allocs"].size());
 }
 
-TEST(Anonymize, AMapThatIsNoneIsRefusedInOneLine) {
+TEST(Anonymize, AnInvalidMapIsRefusedInOneLine) {
   for (const auto& [text, problem] :
        {std::pair{R"({"Nodes":[]})", "is no map of names"},
         std::pair{R"({"format":"berth-names","version":99})", "is a version that this berth does not know"},

@@ -43,7 +43,7 @@ json::Value with(const char* list, const char* key, const json::Value& value) {
 
 const std::string kNoUuid = ": its ID is no UUID; write a UUID: 32 hexadecimal digits as 8-4-4-4-12";
 
-TEST(Ids, NonUuidsAreRefusedByNameAndPlace) {  // R-MODEL-590
+TEST(ImportedIds, NonUuidsAreRefusedByNameAndPlace) {  // R-MODEL-590
   EXPECT_EQ(error_of(with("Nodes", "ID", "n1")), "file:/Nodes/0: node n1" + kNoUuid);
   EXPECT_EQ(error_of(with("Allocs", "ID", "a\n1")), "file:/Allocs/0: allocation a?1" + kNoUuid);
   EXPECT_EQ(error_of(with("Evals", "ID", "e1")), "file:/Evals/0: evaluation e1" + kNoUuid);
@@ -59,7 +59,7 @@ TEST(Ids, NonUuidsAreRefusedByNameAndPlace) {  // R-MODEL-590
     EXPECT_NE(error_of(with(list, "ID", kIdNil)).find("the nil UUID stands for none"), std::string::npos);
 }
 
-TEST(Ids, AnswersOfTheApiAreHeldToTheSame) {
+TEST(ImportedIds, AnswersOfTheApiFollowTheSameRules) {
   const json::Value all = api_answers();
   for (const json::Member& member : all.members()) {
     const bool is_list = member.value.is_array();
@@ -76,7 +76,7 @@ TEST(Ids, AnswersOfTheApiAreHeldToTheSame) {
   }
 }
 
-TEST(Ids, OneUuidInOtherLettersIsOneObject) {
+TEST(ImportedIds, OneUuidInOtherLettersIsOneObject) {
   json::Value all = small_cluster();
   json::Value copy = all["Allocs"][0];
   copy.set("ID", "A0000000-0000-4000-8000-000000000001");
@@ -96,7 +96,7 @@ TEST(Ids, OneUuidInOtherLettersIsOneObject) {
   EXPECT_EQ(json::to_text(cluster_to_json(shouted->state)), json::to_text(small_cluster()));
 }
 
-TEST(Ids, NonUuidReferencesMatchNoObject) {
+TEST(ImportedIds, NonUuidReferencesMatchNoObject) {
   json::Value all = with("Allocs", "NodeID", "bogus");
   const auto done = import_cluster_json(all, "file");
   ASSERT_TRUE(done) << done.error().line();
@@ -204,7 +204,7 @@ const std::vector<Remark>& remarks() {
   return kRemarks;
 }
 
-TEST(ImportContradictions, EachIsRemarkedOnAndRefusedWhenStrict) {
+TEST(ImportContradictions, EachIsReportedAndRefusedWhenStrict) {
   const auto sound = import_cluster_json(small_cluster(), "file", {.strict = true, .now_ns = kIn2027});
   ASSERT_TRUE(sound) << sound.error().line();
   for (const Remark& remark : remarks()) {
@@ -250,7 +250,7 @@ TEST(ImportNumbers, IndexesAndVersionsAreWholeNumbersOf64Bits) {
   EXPECT_EQ(error_of(answers), "file:[/v1/allocations?resources=true&namespace=*]/0/JobVersion: -1" + range);
 }
 
-TEST(ImportNumbers, PrioritiesThatNobodyCouldSetAreRefused) {
+TEST(ImportNumbers, ImpossiblePrioritiesAreRefused) {
   EXPECT_EQ(error_of(with("Jobs", "Priority", 32768)),
             "file:job web: a priority of 32768; a priority is at most 32767");
   EXPECT_NE(error_of(with("Evals", "Priority", INT64_MAX)).find("a priority of 9223372036854775807"),

@@ -91,7 +91,7 @@ TEST(EventFrame, ReadsWhatItWrites) {
   EXPECT_EQ(again->objects.host_volumes.size() + again->gone.size(), 2u);
 }
 
-TEST(EventFrame, RefusesWhatIsNone) {
+TEST(EventFrame, RefusesTextsThatAreNotFrames) {
   std::vector<InputError> faults;
   for (const char* text : {"7", "[]", "{}", R"({"Index": "5", "Events": []})", R"({"Index": 5})"})
     EXPECT_FALSE(read_event_frame(*parse_json(text), "stream", "1:", faults).has_value()) << text;

@@ -77,7 +77,8 @@ TEST(Import, SharesJobVersions) {
   EXPECT_EQ(alloc_of(state, kAlloc3)->job, state.job_versions[0]);  // a list entry: found by its JobVersion
 }
 
-TEST(Import, AllocationsWithTheirJobNeedNoVersionBeside) {  // it would be in the CLUSTER.json, and not in the next one
+TEST(Import,
+     AllocationsWithTheirJobNeedNoSeparateVersion) {  // it would be in the CLUSTER.json, and not in the next one
   json::Value document = small_export();
   document.find(kAllocPath)->set("JobVersion", 7);
   const model::Allocation* alloc = nullptr;
@@ -92,7 +93,7 @@ TEST(Import, DropsPortMappingsThatOnlyTheSingleEndpointShows) {  // R-MODEL-612
   EXPECT_EQ(alloc_of(state, kAlloc2)->allocated_resources->tasks.at("main").networks.size(), 1u);
 }
 
-TEST(Import, WritesWhatItReadsAgain) {
+TEST(Import, RoundTrips) {
   const model::ClusterState state = imported(small_export()).state;
   const json::Value written = cluster_to_json(state);
   const ClusterImport again = imported(written, true);
@@ -281,7 +282,7 @@ TEST(Import, ReadsARealExport) {
   EXPECT_EQ(json::to_text(cluster_to_json(imported(written, true).state)), json::to_text(written));
 }
 
-TEST(JobTable, CountsThatNobodyCouldCarryOutAreRefused) {
+TEST(JobTable, AbsurdCountsAreRefused) {
   const auto read = [](const char* group) {
     return read_job_table(parse_json(std::string(R"([{"ID":"j","TaskGroups":[)") + group + "]}]").value(), "file",
                           "jobs");

@@ -45,7 +45,7 @@ class OutputTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(OutputTest, NewFilesFollowTheMaskAndOldOnesKeepTheirMode) {
+TEST_F(OutputTest, NewFilesFollowTheUmaskAndExistingOnesKeepTheirMode) {
   const mode_t mask = umask(027);
   fine(check_output(in("new")));
   EXPECT_EQ(files(), 0U) << "a check leaves nothing behind";
@@ -117,7 +117,7 @@ TEST_F(OutputTest, UnwritablePathsAreReportedBeforeTheWork) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputTest, LeftOverHalvesGoAndThoseInUseStay) {
+TEST_F(OutputTest, AbandonedPartialFilesAreRemovedAndThoseInUseKept) {
   const std::string held = in("r.json.part77"), left = in("r.json.part12-0"), other = in("r.json.partial");
   for (const std::string& path : {held, left, other}) put(path, "half");
   const int fd = open(held.c_str(), O_WRONLY);
@@ -132,7 +132,7 @@ TEST_F(OutputTest, LeftOverHalvesGoAndThoseInUseStay) {
   EXPECT_EQ(text_of(in("r.json")), "whole");
 }
 
-TEST_F(OutputTest, OneFileHasOneIdentity) {
+TEST_F(OutputTest, EveryPathOfAFileHasTheSameIdentity) {
   put(in("a"), "");
   fs::create_symlink("a", in("link"));
   fs::create_hard_link(in("a"), in("hard"));
@@ -147,7 +147,7 @@ TEST_F(OutputTest, OneFileHasOneIdentity) {
   for (const char* path : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) EXPECT_TRUE(is_standard_output(path));
 }
 
-TEST_F(OutputTest, ReadingHasABound) {
+TEST_F(OutputTest, ReadingIsBounded) {
   const std::uint64_t before = read_limit();
   put(in("ten"), "0123456789");
   set_read_limit(10);
@@ -170,7 +170,7 @@ TEST_F(OutputTest, ReadingHasABound) {
   EXPECT_EQ(size_words(std::uint64_t{3} << 29), "1.5 GiB");
 }
 
-TEST_F(OutputTest, MarksOfTheByteOrder) {
+TEST_F(OutputTest, ByteOrderMarksAreSkippedOrRefused) {
   put(in("bom"), "\xEF\xBB\xBF{}");
   EXPECT_EQ(read_file(in("bom")), std::string("{}"));
   put(in("utf16"), std::string("\xFF\xFE{\0}\0", 6));

@@ -49,7 +49,7 @@ class ImportSources : public ::testing::Test {
   }
 };
 
-TEST_F(ImportSources, OfADebugArchiveTheLastCaptureCounts) {
+TEST_F(ImportSources, TheLastCaptureOfADebugArchiveIsUsed) {
   json::Value later = all[kFirstPath];
   later.set("Name", "later");
   const std::string archive =
@@ -147,7 +147,7 @@ TEST_F(ImportSources, DamagedAndEndlessArchivesAreRefused) {
   EXPECT_FALSE(fs::exists(folder / "escaped.json"));
 }
 
-TEST_F(ImportSources, MixWhatIsNoWholeCluster) {
+TEST_F(ImportSources, SeparateAnswersAreCombined) {
   const std::string node = file("node.json", text(kFirstPath)), node2 = file("node2.json", text(kSecondPath)),
                     allocs = file("allocs.json", text(kFirstAllocsPath)),
                     cluster = file("cluster.json", cluster_text({}));
@@ -235,7 +235,7 @@ TEST_F(ImportSources, ClustersWithoutTheirAllocationsAreRefused) {
   EXPECT_TRUE(import_cluster(file("fresh.json", "[" + node + "]")));
 }
 
-TEST_F(ImportSources, DropSecretsOfAnswers) {  // R-SNAP-110
+TEST_F(ImportSources, SecretsOfAnswersAreDropped) {  // R-SNAP-110
   const std::string secret = "s3cr3t";
   json::Value node = all[kFirstPath], allocs = all[kFirstAllocsPath];
   node.set("SecretID", secret);

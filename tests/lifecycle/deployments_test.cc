@@ -6,7 +6,7 @@
 namespace berth::lifecycle {
 namespace {
 
-class Deploying : public ::testing::Test {
+class DeploymentWatch : public ::testing::Test {
  protected:
   void start(const std::function<void(model::Job&, model::DeploymentState&)>& shape = [](auto&, auto&) {}) {
     model::DeploymentState& group = cluster.add_deployment();
@@ -20,7 +20,7 @@ class Deploying : public ::testing::Test {
   SmallCluster cluster;
 };
 
-TEST_F(Deploying, HealthIsEvaluatedAfterBothBatches) {  // R-CTRL-1201, 1202, 1207
+TEST_F(DeploymentWatch, HealthIsEvaluatedAfterBothBatches) {  // R-CTRL-1201, 1202, 1207
   start();
   cluster.run_until(10);
   cluster.report(1, 1, "running", true);
@@ -33,7 +33,7 @@ TEST_F(Deploying, HealthIsEvaluatedAfterBothBatches) {  // R-CTRL-1201, 1202, 12
   EXPECT_EQ(eval->create_time, 11 * kS);
 }
 
-TEST_F(Deploying, WhatIsUnhealthyMayBeReplacedWhileItsPolicyAllows) {  // R-CTRL-1204, 1206
+TEST_F(DeploymentWatch, UnhealthyAllocationsMayBeReplacedWhileThePolicyAllows) {  // R-CTRL-1204, 1206
   start();
   cluster.report(1, 1, "running", false);
   cluster.run_until(5);
@@ -42,7 +42,7 @@ TEST_F(Deploying, WhatIsUnhealthyMayBeReplacedWhileItsPolicyAllows) {  // R-CTRL
   EXPECT_FALSE(cluster.log().alloc(alloc_id(2))->desired_transition.reschedule.has_value());
 }
 
-TEST_F(Deploying, WithoutAPolicyItFailsAtOnce) {
+TEST_F(DeploymentWatch, FailsTheDeploymentAtOnceWithoutAReschedulePolicy) {
   start([](model::Job& job, auto&) { job.task_groups[0].reschedule_policy.reset(); });
   cluster.report(1, 1, "running", false);
   cluster.run_until(5);
@@ -51,7 +51,7 @@ TEST_F(Deploying, WithoutAPolicyItFailsAtOnce) {
   EXPECT_EQ(cluster.watchers().deployments().watched(), 0u);
 }
 
-TEST_F(Deploying, MissesItsDeadline) {  // R-CTRL-1208, 1210
+TEST_F(DeploymentWatch, FailsADeploymentThatMissesItsProgressDeadline) {  // R-CTRL-1208, 1210
   start();
   cluster.run_until(59);
   EXPECT_TRUE(cluster.written().empty());
@@ -60,7 +60,7 @@ TEST_F(Deploying, MissesItsDeadline) {  // R-CTRL-1208, 1210
   EXPECT_EQ(description(), "Failed due to progress deadline");
 }
 
-TEST_F(Deploying, PausedItDoesNotMissItsDeadline) {
+TEST_F(DeploymentWatch, APausedDeploymentHasNoDeadline) {
   start();
   EXPECT_EQ(cluster.watchers().deployments().pause(deployment_id(1), true, kS).error, "");
   cluster.run_until(200);
@@ -68,7 +68,7 @@ TEST_F(Deploying, PausedItDoesNotMissItsDeadline) {
   EXPECT_EQ(description(), "Deployment is paused");
 }
 
-TEST_F(Deploying, RollsBackToTheNewestStableVersion) {  // R-CTRL-1211, 1213
+TEST_F(DeploymentWatch, RollsBackToTheNewestStableVersion) {  // R-CTRL-1211, 1213
   start([this](model::Job& job, model::DeploymentState& group) {
     group.auto_revert = true;
     auto stable = std::make_shared<model::Job>(job);
@@ -84,20 +84,20 @@ TEST_F(Deploying, RollsBackToTheNewestStableVersion) {  // R-CTRL-1211, 1213
   EXPECT_TRUE(job->stable);
 }
 
-TEST_F(Deploying, SaysWhyItDoesNotRollBack) {
+TEST_F(DeploymentWatch, ExplainsWhyItDoesNotRollBack) {
   start([](model::Job&, model::DeploymentState& group) { group.auto_revert = true; });
   EXPECT_EQ(cluster.watchers().deployments().fail(deployment_id(1), kS).error, "");
   EXPECT_EQ(description(), "Deployment marked as failed - no stable job version to auto revert to");
   EXPECT_EQ(cluster.watchers().deployments().fail(deployment_id(1), kS).error, "can't fail terminal deployment");
 }
 
-TEST_F(Deploying, ManualHealthSaysNothingAboutAMissingStableVersion) {  // R-CTRL-1216
+TEST_F(DeploymentWatch, ManualHealthDoesNotMentionAMissingStableVersion) {  // R-CTRL-1216
   start([](model::Job&, model::DeploymentState& group) { group.auto_revert = true; });
   EXPECT_EQ(cluster.watchers().deployments().set_health(deployment_id(1), {}, {alloc_id(2)}, kS).error, "");
   EXPECT_EQ(description(), "Failed due to unhealthy allocations");
 }
 
-TEST_F(Deploying, PromotesItselfWithExactlyTheDesiredHealthyCanaries) {  // R-CTRL-1212
+TEST_F(DeploymentWatch, AutoPromotesWithExactlyTheDesiredHealthyCanaries) {  // R-CTRL-1212
   start([this](model::Job&, model::DeploymentState& group) {
     group.auto_promote = true, group.desired_canaries = 1;
     group.placed_canaries = {alloc_id(1)};

@@ -7,7 +7,7 @@
 namespace berth::lifecycle {
 namespace {
 
-TEST(DrainDeadlines, LessThanFiveSecondsApartEndTogether) {  // example 8 of section 18
+TEST(DrainDeadlines, DeadlinesLessThanFiveSecondsApartEndTogether) {  // example 8 of section 18
   DrainDeadlines deadlines;
   for (const auto& [node, at] : {std::pair<tables::NodeRow, int>{1, 10}, {2, 14}, {3, 15}, {4, 16}})
     deadlines.watch(node, at * kS);
@@ -58,7 +58,7 @@ TEST_F(DrainStep, MovesMaxParallelAtOnce) {
   EXPECT_EQ(look().drain.size(), 2u);
 }
 
-TEST_F(DrainStep, WaitsWhileOneIsMissing) {
+TEST_F(DrainStep, WaitsWhileAReplacementIsMissing) {
   max_parallel = 1;
   place(9);
   const JobDrain found = look();
@@ -66,13 +66,13 @@ TEST_F(DrainStep, WaitsWhileOneIsMissing) {
   EXPECT_FALSE(found.done);
 }
 
-TEST_F(DrainStep, GoesOnWithHealthThatIsBad) {  // R-CTRL-1023
+TEST_F(DrainStep, ContinuesAfterAnUnhealthyReplacement) {  // R-CTRL-1023
   place(10);
   cluster.state.allocs[0].deployment_status->healthy = false;
   EXPECT_EQ(look().drain.size(), 2u);
 }
 
-TEST(Drain, OfAnEmptyNodeIsOverAtOnce) {  // R-CTRL-1011
+TEST(Drain, AnEmptyNodeIsDrainedAtOnce) {  // R-CTRL-1011
   SmallCluster cluster;
   cluster.add_nodes(1);
   cluster.start();
@@ -86,7 +86,7 @@ TEST(Drain, OfAnEmptyNodeIsOverAtOnce) {  // R-CTRL-1011
   EXPECT_EQ(node->last_drain["Status"].as_string(), "complete");
 }
 
-TEST(Drain, OfBatchWorkEndsItAtTheDeadlineWithoutReplacement) {  // example 9 of section 18
+TEST(Drain, BatchWorkEndsAtTheDeadlineWithoutReplacement) {  // example 9 of section 18
   SmallCluster cluster;
   cluster.add_nodes(1);
   cluster.add_job("b", "batch", 1);
@@ -102,7 +102,7 @@ TEST(Drain, OfBatchWorkEndsItAtTheDeadlineWithoutReplacement) {  // example 9 of
   EXPECT_EQ(node->events.items().back()["Details"]["deadline_reached"].as_string(), "true");
 }
 
-TEST(Drain, OfAServiceGoesAllocationByAllocation) {  // R-CTRL-1020 to 1027
+TEST(Drain, AServiceMovesOneAllocationAtATime) {  // R-CTRL-1020 to 1027
   SmallCluster cluster;
   cluster.add_nodes(2);
   cluster.add_job("j", "service", 2);
@@ -128,7 +128,7 @@ TEST(Drain, OfAServiceGoesAllocationByAllocation) {  // R-CTRL-1020 to 1027
   EXPECT_EQ(cluster.watchers().drainer().draining_nodes(), 0u);
 }
 
-TEST(Drain, ThatAppearsWhileAnotherIsCommittedWaitsForAnAllocationToChange) {
+TEST(Drain, ADrainThatBeginsDuringAnotherCommitWaitsForTheNextAllocationChange) {
   SmallCluster cluster;
   cluster.add_nodes(3);
   cluster.add_job("a", "service", 2), cluster.add_job("b", "service", 2);

@@ -175,7 +175,7 @@ void add_plain(SmallCluster& cluster, std::mt19937_64& random) {
   }
 }
 
-TEST(GarbageOracle, EveryKindTakesWhatTheRulesSay) {  // R-CTRL-1406 to 1412
+TEST(GarbageOracle, EveryKindOfCollectionFollowsTheRules) {  // R-CTRL-1406 to 1412
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);
     SmallCluster cluster;
@@ -193,7 +193,7 @@ TEST(GarbageOracle, EveryKindTakesWhatTheRulesSay) {  // R-CTRL-1406 to 1412
   }
 }
 
-TEST(GarbageOracle, RowsOfJobsThatCameAndWentStayFew) {
+TEST(GarbageOracle, RowsOfRemovedJobsAreReused) {
   SmallCluster cluster;
   cluster.add_nodes(2);
   cluster.start();

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kHour = 3600 * kS, kNow = 100 * kHour;
 
 /// A service job with one complete evaluation and one stopped allocation of it, both last changed an hour ago.
-class Garbage : public ::testing::Test {
+class GarbageCollection : public ::testing::Test {
  protected:
   void start() {
     cluster.add_nodes(1);
@@ -33,7 +33,7 @@ class Garbage : public ::testing::Test {
   SmallCluster cluster;
 };
 
-TEST_F(Garbage, AnObjectExactlyAtTheThresholdIsOldEnough) {  // R-CTRL-1406
+TEST_F(GarbageCollection, AnObjectExactlyAtTheThresholdIsOldEnough) {  // R-CTRL-1406
   start();
   run(GcKind::evals, kHour + 1);
   EXPECT_TRUE(eval_left() && alloc_left());
@@ -41,7 +41,7 @@ TEST_F(Garbage, AnObjectExactlyAtTheThresholdIsOldEnough) {  // R-CTRL-1406
   EXPECT_FALSE(eval_left() || alloc_left());
 }
 
-TEST_F(Garbage, AFailureThatMayStillBeRescheduledStays) {  // R-CTRL-1409
+TEST_F(GarbageCollection, AFailedAllocationThatMayBeRescheduledIsKept) {  // R-CTRL-1409
   shape = [this](auto&, model::Allocation& alloc) {
     alloc.desired_status = "run", alloc.client_status = "failed";
     cluster.job(0).task_groups[0].reschedule_policy.emplace().unlimited = true;
@@ -51,7 +51,7 @@ TEST_F(Garbage, AFailureThatMayStillBeRescheduledStays) {  // R-CTRL-1409
   EXPECT_TRUE(eval_left() && alloc_left());
 }
 
-TEST_F(Garbage, EvaluationsOfALivingBatchJobKeepItsPresentAllocations) {  // R-CTRL-1408
+TEST_F(GarbageCollection, EvaluationsOfALiveBatchJobKeepItsCurrentAllocations) {  // R-CTRL-1408
   job_type = "batch";
   shape = [](auto&, model::Allocation& alloc) { alloc.modify_time -= 1; };
   start();
@@ -59,7 +59,7 @@ TEST_F(Garbage, EvaluationsOfALivingBatchJobKeepItsPresentAllocations) {  // R-C
   EXPECT_TRUE(eval_left() && alloc_left());
 }
 
-TEST_F(Garbage, ADeadBatchJobGoesWithAllThatIsIts) {  // R-CTRL-1410
+TEST_F(GarbageCollection, ADeadBatchJobIsRemovedWithItsObjects) {  // R-CTRL-1410
   job_type = "batch", job_status = "dead";
   start();
   run(GcKind::jobs);
@@ -68,7 +68,7 @@ TEST_F(Garbage, ADeadBatchJobGoesWithAllThatIsIts) {  // R-CTRL-1410
   EXPECT_EQ(cluster.written(), (std::vector<std::string>{"360000000 eval_delete", "360000000 job_deregister_batch"}));
 }
 
-TEST_F(Garbage, EntriesHaveABoundedNumberOfIds) {  // R-CTRL-1413
+TEST_F(GarbageCollection, EntriesHaveABoundedNumberOfIds) {  // R-CTRL-1413
   start();
   GcConfig config;
   config.ids_per_entry_max = 1;
@@ -78,14 +78,14 @@ TEST_F(Garbage, EntriesHaveABoundedNumberOfIds) {  // R-CTRL-1413
   EXPECT_EQ(cluster.written(), (std::vector<std::string>{"360000000 eval_delete", "360000000 eval_delete"}));
 }
 
-TEST_F(Garbage, ADownNodeGoesWhenItsAllocationsHaveEnded) {  // R-CTRL-1411
+TEST_F(GarbageCollection, ADownNodeIsRemovedOnceItsAllocationsHaveEnded) {  // R-CTRL-1411
   start();
   EXPECT_EQ(cluster.watchers().nodes().update_status(node_id(1), "down", kNow - kHour).error, "");
   run(GcKind::nodes);
   EXPECT_FALSE(cluster.log().node(node_id(1)).has_value());
 }
 
-TEST_F(Garbage, RunsEveryFiveMinutes) {
+TEST_F(GarbageCollection, RunsEveryFiveMinutes) {
   start();
   EXPECT_EQ(cluster.watchers().garbage().next_deadline(), 300 * kS);
 }

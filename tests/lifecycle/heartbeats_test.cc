@@ -79,7 +79,7 @@ TEST(HeartbeatTimers, AgreeWithASortedListOverRandomOperations) {
   }
 }
 
-TEST(HeartbeatTimers, OneThatNeverRunsOutIsThere) {
+TEST(HeartbeatTimers, ATimerWithoutEndIsListed) {
   HeartbeatTimers timers;
   EXPECT_FALSE(timers.has(3));
   timers.set(3, kNever);
@@ -88,7 +88,7 @@ TEST(HeartbeatTimers, OneThatNeverRunsOutIsThere) {
   EXPECT_FALSE(timers.take_due(kNever - 2));
 }
 
-TEST(HeartbeatTimers, ThatAreMovedOnComeInTheOrderOfTheirInstants) {
+TEST(HeartbeatTimers, MovedTimersFireInTheOrderOfTheirTimes) {
   std::mt19937_64 random(12);
   HeartbeatTimers moved;
   Timers timers;
@@ -123,7 +123,7 @@ TEST(HeartbeatTimers, ThatAreMovedOnComeInTheOrderOfTheirInstants) {
   }
 }
 
-TEST(Heartbeat, OfAReadyNodeMovesItsTimerAndNothingElse) {
+TEST(Heartbeat, FromAReadyNodeOnlyResetsItsTimer) {
   SmallCluster cluster;
   cluster.add_nodes(64);
   cluster.start();
@@ -136,7 +136,7 @@ TEST(Heartbeat, OfAReadyNodeMovesItsTimerAndNothingElse) {
   EXPECT_EQ(cluster.watchers().nodes().heartbeats().size(), 64u);
 }
 
-TEST(Heartbeat, MissedOnceANodeIsDownAndItsJobsAreEvaluated) {  // R-CTRL-918, 929, 951
+TEST(Heartbeat, AMissedHeartbeatMarksTheNodeDownAndEvaluatesItsJobs) {  // R-CTRL-918, 929, 951
   SmallCluster cluster;
   cluster.add_nodes(2);
   cluster.add_job("j", "service", 1);
@@ -156,7 +156,7 @@ TEST(Heartbeat, MissedOnceANodeIsDownAndItsJobsAreEvaluated) {  // R-CTRL-918, 9
   EXPECT_EQ(eval->job_id, "j");
 }
 
-TEST(Heartbeat, MissedWithAllocationsThatMayReconnectANodeIsDisconnected) {  // R-CTRL-919, 920, 924, 922
+TEST(Heartbeat, AMissedHeartbeatDisconnectsANodeWhoseAllocationsMayReconnect) {  // R-CTRL-919, 920, 924, 922
   SmallCluster cluster;
   cluster.add_nodes(1);
   cluster.add_job("j", "service", 1).task_groups[0].disconnect.emplace().lost_after = 3600 * kS;

@@ -6,7 +6,7 @@
 namespace berth::lifecycle {
 namespace {
 
-class Periodic : public ::testing::Test {
+class PeriodicJobs : public ::testing::Test {
  protected:
   void start(const std::string& spec, bool prohibit_overlap) {
     model::PeriodicConfig& periodic = cluster.add_job("p", "batch", 1).periodic.emplace();
@@ -18,7 +18,7 @@ class Periodic : public ::testing::Test {
   SmallCluster cluster;
 };
 
-TEST_F(Periodic, ChildrenAreNamedByTheirInstant) {  // R-CTRL-1305
+TEST_F(PeriodicJobs, ChildrenAreNamedByTheirLaunchTime) {  // R-CTRL-1305
   start("*/10 * * * *", false);
   cluster.run_until(1300);
   EXPECT_EQ(cluster.written(), (std::vector<std::string>{"600000 job_register", "1200000 job_register"}));
@@ -29,7 +29,7 @@ TEST_F(Periodic, ChildrenAreNamedByTheirInstant) {  // R-CTRL-1305
   EXPECT_EQ(cluster.store().current().eval(cluster.out.hooks.at(0).eval)->triggered_by, "periodic-job");
 }
 
-TEST_F(Periodic, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
+TEST_F(PeriodicJobs, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
   start("*/10 * * * *", true);
   cluster.run_until(1300);
   EXPECT_TRUE(launched(600));
@@ -42,7 +42,7 @@ TEST_F(Periodic, OverlapIsSkippedUntilTheChildHasEnded) {  // R-CTRL-1304
   EXPECT_TRUE(launched(1800));
 }
 
-TEST_F(Periodic, ForceIgnoresOverlapAndKnowsOnlyTrackedJobs) {  // R-CTRL-1307
+TEST_F(PeriodicJobs, ForceIgnoresOverlapAndRefusesUntrackedJobs) {  // R-CTRL-1307
   start("*/10 * * * *", true);
   cluster.run_until(700);
   EXPECT_EQ(cluster.watchers().periodic().force("default", "p", 700 * kS).error, "");
@@ -52,14 +52,14 @@ TEST_F(Periodic, ForceIgnoresOverlapAndKnowsOnlyTrackedJobs) {  // R-CTRL-1307
             "can't force launch non-periodic job");
 }
 
-TEST_F(Periodic, ANewLeaderForcesWhatBecameDueOnce) {  // R-CTRL-1308
+TEST_F(PeriodicJobs, ANewLeaderLaunchesMissedJobsOnce) {  // R-CTRL-1308
   start("*/10 * * * *", false);
   cluster.watchers().periodic().become_leader(2000 * kS, cluster.out);  // due at 600, 1200 and 1800
   EXPECT_EQ(cluster.written(), std::vector<std::string>{"2000000 job_register"});
   EXPECT_TRUE(launched(2000));
 }
 
-TEST_F(Periodic, NeverFires) {
+TEST_F(PeriodicJobs, ASpecificationWithoutAMatchNeverLaunches) {
   start("0 0 30 2 *", false);
   EXPECT_EQ(cluster.watchers().periodic().tracked(), 1u);
   EXPECT_EQ(cluster.watchers().periodic().next_deadline(), kNever);

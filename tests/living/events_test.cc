@@ -92,7 +92,7 @@ TEST(Living, MaxRunDurationFollowsTheJob) {  // R-REG-481, 485
   EXPECT_EQ(w.show("none"), "run running@1");
 }
 
-TEST(Living, WaitsOfAnyLengthFitIntoTime) {  // durations up to 2^63 - 1 ns, as job files may say
+TEST(Living, WaitsBeyondTheLastTimeAreCapped) {  // durations up to 2^63 - 1 ns, as job files may say
   SmallWorld w(2);
   const char* longest = "9223372036854775807";
   w.run(small_job("web", "service", 2,
@@ -116,7 +116,7 @@ TEST(Living, WaitsOfAnyLengthFitIntoTime) {  // durations up to 2^63 - 1 ns, as 
 
 // ---------------------------------------------------------------- nodes and their clients
 
-TEST(Living, ANodeThatChangesRegistersAnew) {  // R-CTRL-E1, 1543, 823
+TEST(Living, AChangedNodeRegistersAgain) {  // R-CTRL-E1, 1543, 823
   SmallWorld w(1);
   w.run(small_job("web", "service", 12));
   w.run_for(5);
@@ -128,7 +128,7 @@ TEST(Living, ANodeThatChangesRegistersAnew) {  // R-CTRL-E1, 1543, 823
   EXPECT_EQ(w.running("web"), 12U);
 }
 
-TEST(Living, ANodeThatJoinsTakesWhatWaits) {  // R-CTRL-E1, 801, 823
+TEST(Living, AJoiningNodeTakesBlockedWork) {  // R-CTRL-E1, 801, 823
   SmallWorld w(1);
   w.run(small_job("web", "service", 12));
   w.run_for(5);
@@ -280,7 +280,7 @@ TEST(Living, AMachineThatIsGoneStaysAway) {  // R-CTRL-E5
   EXPECT_EQ(w.node_status(1), "ready");
 }
 
-TEST(Living, AnIneligibleNodeKeepsWhatItHas) {  // R-CTRL-E6, 960, 961
+TEST(Living, AnIneligibleNodeKeepsItsAllocations) {  // R-CTRL-E6, 960, 961
   SmallWorld w(1);
   w.run(small_job("web", "service", 2));
   w.run_for(5);
@@ -425,7 +425,7 @@ TEST(Living, AStoppedAllocationIsReplaced) {  // R-CTRL-E14
 const char* const kUpdate =
     R"("Update":{"MaxParallel":1,"MinHealthyTime":5000000000,"HealthyDeadline":60000000000,"ProgressDeadline":120000000000)";
 
-TEST(Living, ADeploymentGoesThrough) {  // R-CTRL-1201 ff., 1574
+TEST(Living, ADeploymentSucceeds) {  // R-CTRL-1201 ff., 1574
   SmallWorld w(1);
   const std::string update = std::string(kUpdate) + "}";
   w.run(small_job("web", "service", 3, update));
@@ -475,7 +475,7 @@ TEST(Living, ADeploymentIsPausedResumedAndFailed) {  // R-CTRL-E15, 1215
   EXPECT_EQ(w.deployments.back(), "web failed: Deployment marked as failed");
 }
 
-TEST(Living, HealthIsSetByHand) {  // R-CTRL-E15, 1216
+TEST(Living, HealthIsSetByAnOperator) {  // R-CTRL-E15, 1216
   SmallWorld w(1);
   const std::string update =
       R"("Update":{"MaxParallel":2,"HealthCheck":"manual","MinHealthyTime":0,"HealthyDeadline":60000000000,"ProgressDeadline":120000000000})";
@@ -532,7 +532,7 @@ double end_of_remote_work(bool remote) {
   return 0;
 }
 
-TEST(Living, RemoteWorkGoesOnWithoutItsNode) {  // R-SEED-11, 13, 19 to 21
+TEST(Living, RemoteTasksContinueWithoutTheirNode) {  // R-SEED-11, 13, 19 to 21
   const double local = end_of_remote_work(false), remote = end_of_remote_work(true);
   EXPECT_GT(local, 120) << "begun anew where its node was replaced";
   EXPECT_GT(remote, 99);
@@ -560,7 +560,7 @@ TEST(Living, AnotherConfigurationTakesEffectWithTheNextEvaluation) {  // R-CTRL-
   EXPECT_EQ(w.running("low"), 8U) << w.show("low");
 }
 
-TEST(Living, APausedBrokerHoldsWhatComes) {  // R-CTRL-346, 345
+TEST(Living, APausedBrokerHoldsNewEvaluations) {  // R-CTRL-346, 345
   SmallWorld w(1);
   SetSchedulerConfig event;
   event.configuration.scheduler_algorithm = "binpack";
@@ -586,7 +586,7 @@ TEST(Living, GarbageIsCollectedOnRequest) {  // R-CTRL-E17, 1401, 1414
   EXPECT_TRUE(w.allocs("work").empty());
 }
 
-TEST(Living, AnotherLeaderGoesOn) {  // R-CTRL-E19, 1601, 1602, 917
+TEST(Living, ANewLeaderContinues) {  // R-CTRL-E19, 1601, 1602, 917
   SmallWorld w(2);
   w.run(small_job("web", "service", 12));
   w.run_for(5);
@@ -622,7 +622,7 @@ std::uint64_t heap_taken(SmallWorld& w, std::int64_t seconds) {
   return testing::heap_allocations - before;
 }
 
-TEST(Living, AHeartbeatLeavesTheHeapAlone) {
+TEST(Living, AHeartbeatAllocatesNoMemory) {
   const Config config = steady_config();
   SmallWorld w(40, config);
   w.run(small_job("web", "service", 200));
@@ -632,7 +632,7 @@ TEST(Living, AHeartbeatLeavesTheHeapAlone) {
   EXPECT_GT(w.cluster.counts().heartbeats, beats + 5000);
 }
 
-TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
+TEST(Living, AReportAllocatesNoMemory) {  // R-CTRL-749, 766 to 770
   Config config = steady_config();
   static const client::TaskModel kRuns{nullptr,
                                        [](const void*, const client::TaskStart& start) {
@@ -653,7 +653,7 @@ TEST(Living, AReportLeavesTheHeapAlone) {  // R-CTRL-749, 766 to 770
   EXPECT_GT(w.cluster.counts().reports, reports + 100);
 }
 
-TEST(Living, AReportOfARestartLeavesTheHeapAlone) {  // R-CTRL-1522, 766 to 770
+TEST(Living, AReportOfARestartAllocatesNoMemory) {  // R-CTRL-1522, 766 to 770
   Config config = steady_config();
   static const client::TaskModel kCrashes{nullptr,
                                           [](const void*, const client::TaskStart& start) {
@@ -680,7 +680,7 @@ TEST(Living, AReportOfARestartLeavesTheHeapAlone) {  // R-CTRL-1522, 766 to 770
   EXPECT_GT(restarts(), restarted + 300);
 }
 
-TEST(Living, AReportOfHealthLeavesTheHeapAlone) {  // R-CTRL-727, 768
+TEST(Living, AReportOfHealthAllocatesNoMemory) {  // R-CTRL-727, 768
   SmallWorld w(40, steady_config());
   w.run(small_job("web", "service", 200,
                   R"("Update":{"HealthCheck":"task_states","MinHealthyTime":7200000000000,)"
@@ -721,7 +721,7 @@ TEST(Living, AReportOfHealthLeavesTheHeapAlone) {  // R-CTRL-727, 768
 
 // ---------------------------------------------------------------- errors
 
-TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {
+TEST(Living, RunningInSlicesGivesTheSameSimulation) {
   const auto live = [](bool in_slices) {
     SmallWorld w(4);
     const auto go_on = [&](int seconds) {
@@ -742,7 +742,7 @@ TEST(Living, InSlicesOrInOneGoItIsTheSameLife) {
   EXPECT_EQ(live(true), live(false));
 }
 
-TEST(Living, APlacementKeepsItsTimeAndWhereAskedItsMetrics) {  // R-MODEL-560, R-API-354
+TEST(Living, APlacementKeepsItsTimeAndOnRequestItsMetrics) {  // R-MODEL-560, R-API-354
   for (const bool keep : {false, true}) {
     Config config = small_config();
     config.server.keep_details = keep;
@@ -769,7 +769,7 @@ TEST(Living, APlacementKeepsItsTimeAndWhereAskedItsMetrics) {  // R-MODEL-560, R
   }
 }
 
-TEST(Living, EventsThatCannotBeAreRefused) {
+TEST(Living, ImpossibleEventsAreRefused) {
   SmallWorld w(1);
   const auto error = [&](const Event& event) { return w.cluster.apply(event).error; };
   EXPECT_EQ(error(NodeUnreachable{node_id(7)}), "no client runs on node " + node_id(7));

@@ -28,7 +28,7 @@ json::Value detail(SmallWorld& w, AllocRow alloc, std::size_t number, const char
   return number < events.size() ? events[number]["Details"][name] : json::Value("no such event");
 }
 
-TEST(Journal, TellsALifeFromTheFirstReportOn) {
+TEST(TaskJournal, ListsTaskEventsFromTheFirstReport) {
   SmallWorld w(1, journal_config());
   w.run(small_job("web", "service", 1));
   w.run_for(0.05);
@@ -43,7 +43,7 @@ TEST(Journal, TellsALifeFromTheFirstReportOn) {
   EXPECT_EQ(detail(w, alloc, 3, "kill_timeout").as_string(), "5s");
 }
 
-TEST(Journal, FailuresSayWhy) {  // R-CTRL-1522
+TEST(TaskJournal, FailuresHaveReasons) {  // R-CTRL-1522
   SmallWorld w(1, journal_config());
   client::Outcome outcome{.run_ns = kSecond, .exit_code = 3};
   outcome.exit_signal = 9, outcome.exit_message = "killed by test";
@@ -64,7 +64,7 @@ TEST(Journal, FailuresSayWhy) {  // R-CTRL-1522
             "Exceeded allowed attempts 1 in interval 1h0m0s and mode is \"fail\"");
 }
 
-TEST(Journal, AnOperatorRestartsWhatRuns) {  // R-API-705
+TEST(TaskJournal, AnOperatorRestartsRunningTasks) {  // R-API-705
   SmallWorld w(1, journal_config());
   w.run(small_job("web", "service", 1));
   w.run_for(5);
@@ -91,7 +91,7 @@ TEST(Journal, AnOperatorRestartsWhatRuns) {  // R-API-705
             "1 error occurred:\n\t* Failed to signal task: t, err: Task not running\n\n");
 }
 
-TEST(Journal, GoesWithItsAllocation) {
+TEST(TaskJournal, IsRemovedWithItsAllocation) {
   SmallWorld w(1, journal_config());
   w.run(small_job("web", "service", 1));
   w.run_for(5);
@@ -104,7 +104,7 @@ TEST(Journal, GoesWithItsAllocation) {
   EXPECT_EQ(told(w, w.allocs("other").at(0)), "Received, Task Setup, Started");
 }
 
-TEST(Journal, IsKeptOnlyOnRequest) {
+TEST(TaskJournal, IsKeptOnlyOnRequest) {
   SmallWorld w(1);
   w.run(small_job("web", "service", 1));
   w.run_for(5);
@@ -112,7 +112,7 @@ TEST(Journal, IsKeptOnlyOnRequest) {
   EXPECT_EQ(w.state().allocs.logs.size(), 0U);
 }
 
-TEST(Journal, AStateThatIsTakenInGoesOn) {
+TEST(TaskJournal, ContinuesInALoadedState) {
   SmallWorld w(1, journal_config());
   w.apply(TaskOutcome{.name_space = "default", .job_id = "work", .outcome = {.run_ns = 100 * kSecond}});
   w.run(small_job("web", "service", 2));

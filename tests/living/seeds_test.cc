@@ -89,7 +89,7 @@ TEST(RecoverLost, RestartedClientStartsLostTasksAgain) {  // R-CTRL-1563 to 1565
   EXPECT_EQ(alloc.task_states.at("t")->restarts, 0) << "no restart is counted";
 }
 
-TEST(RecoverLost, AShortRestartIsNotSeenAndALongOneIsALoss) {  // R-CTRL-1567
+TEST(RecoverLost, AShortRestartGoesUnnoticedAndALongOneLosesTasks) {  // R-CTRL-1567
   SmallWorld w(2);
   w.run(small_job("web", "service", 2));
   w.run_for(20);
@@ -110,7 +110,7 @@ TEST(RecoverLost, AShortRestartIsNotSeenAndALongOneIsALoss) {  // R-CTRL-1567
   EXPECT_EQ(w.cluster.clients().counts().tasks, 2U);
 }
 
-TEST(RecoverLost, ALostClientIsReplacedAndNothingElse) {  // R-CTRL-918, 1493, R-MODEL-44
+TEST(RecoverLost, OnlyAllocationsOfALostClientAreReplaced) {  // R-CTRL-918, 1493, R-MODEL-44
   SmallWorld w(3);
   w.run(small_job("web", "service", 6, R"("Spreads":[{"Attribute":"${node.unique.id}","Weight":100}])"));
   w.run(small_job("other", "service", 1));
@@ -187,7 +187,7 @@ TEST(SystemRolling, SysbatchRunsOnceOnEveryNode) {  // R-SCHED-1xx
 
 // ---------------------------------------------------------------- preemption-cascade
 
-TEST(PreemptionCascade, EachPriorityTakesThePlaceOfTheNext) {  // R-PREEMPT-103, R-CTRL-627, 709
+TEST(PreemptionCascade, EachPriorityEvictsTheNextLower) {  // R-PREEMPT-103, R-CTRL-627, 709
   SmallWorld w(2);
   SetSchedulerConfig event;
   event.configuration.scheduler_algorithm = "binpack";
@@ -284,7 +284,7 @@ struct Disconnected : SmallWorld {
 };
 const char* const kLostAfter = R"("LostAfter":600000000000,)";
 
-TEST(Disconnects, KeepOriginal) {  // R-RECON-250 ff., R-CTRL-1494, 1560
+TEST(Disconnects, StrategyKeepOriginal) {  // R-RECON-250 ff., R-CTRL-1494, 1560
   Disconnected w(std::string(kLostAfter) + R"("Reconcile":"keep_original")");
   EXPECT_EQ(w.node_status(1), "disconnected");
   EXPECT_EQ(w.show("web"), "run unknown@1, run unknown@1, run running@2, run running@2");
@@ -294,32 +294,32 @@ TEST(Disconnects, KeepOriginal) {  // R-RECON-250 ff., R-CTRL-1494, 1560
   EXPECT_NE(w.triggers("web").find("reconnect"), std::string::npos);
 }
 
-TEST(Disconnects, KeepReplacement) {
+TEST(Disconnects, StrategyKeepReplacement) {
   Disconnected w(std::string(kLostAfter) + R"("Reconcile":"keep_replacement")");
   w.come_back();
   EXPECT_EQ(w.show("web"), "stop complete@1, stop complete@1, run running@2, run running@2");
 }
 
-TEST(Disconnects, BestScore) {
+TEST(Disconnects, StrategyBestScore) {
   Disconnected w(std::string(kLostAfter) + R"("Reconcile":"best_score")");
   w.come_back();
   EXPECT_EQ(w.running("web"), 2U) << w.show("web");
 }
 
-TEST(Disconnects, LongestRunning) {
+TEST(Disconnects, StrategyLongestRunning) {
   Disconnected w(std::string(kLostAfter) + R"("Reconcile":"longest_running")");
   w.come_back();
   EXPECT_EQ(w.show("web"), "run running@1, run running@1, stop complete@2, stop complete@2");
 }
 
-TEST(Disconnects, NoReplacementWhereNoneIsWanted) {  // disconnect.replace = false
+TEST(Disconnects, NoReplacementWithoutReplace) {  // disconnect.replace = false
   Disconnected w(std::string(kLostAfter) + R"("Replace":false)");
   EXPECT_EQ(w.show("web"), "run unknown@1, run unknown@1");
   w.come_back();
   EXPECT_EQ(w.show("web"), "run running@1, run running@1");
 }
 
-TEST(Disconnects, AfterLostAfterItIsLost) {  // R-CTRL-1496, 226 (max-disconnect-timeout)
+TEST(Disconnects, AllocationIsLostAfterLostAfter) {  // R-CTRL-1496, 226 (max-disconnect-timeout)
   Disconnected w(R"("LostAfter":60000000000,"Replace":false)");
   EXPECT_EQ(w.running("web"), 2U) << w.show("web");
   EXPECT_EQ(w.show("web"), "stop lost@1, stop lost@1, run running@2, run running@2");
@@ -334,7 +334,7 @@ TEST(Disconnects, WithoutADisconnectBlockTheNodeIsDown) {
   EXPECT_EQ(w.show("web"), "stop complete@1, stop complete@1, run running@2, run running@2");
 }
 
-TEST(Disconnects, StopAfterDisconnect) {  // R-CTRL-1550 to 1554, R-RECON-143, 144
+TEST(Disconnects, StopOnClientAfterStopsTheAllocation) {  // R-CTRL-1550 to 1554, R-RECON-143, 144
   SmallWorld w(2);
   w.apply(NodeEligibility{node_id(2), false});
   w.run(small_job("web", "service", 1, R"("Disconnect":{"StopOnClientAfter":30000000000})"));

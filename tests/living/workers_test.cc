@@ -71,7 +71,7 @@ Lived lived(Execution execution, std::uint32_t workers) {
           w.cluster.server().stats()};
 }
 
-TEST(WorkersAhead, LiveTheLifeOfOne) {
+TEST(WorkersAhead, DecideLikeOneWorker) {
   const Lived one = lived(Execution::inline_, 1);
   EXPECT_GT(one.stats.served, 50U);
   EXPECT_GT(one.stats.retried, 0U);
@@ -99,7 +99,7 @@ std::uint64_t used_ahead(std::chrono::milliseconds patience) {
   return w.cluster.server().stats().ahead_used;
 }
 
-TEST(WorkersAhead, AreUsedWhereNothingTheyReadChanged) {
+TEST(WorkersAhead, ResultsAreUsedIfTheirInputsDidNotChange) {
   std::uint64_t used = 0;
   // On a machine with other work the thread that decides ahead may get no processor for a while.
   for (auto patience = std::chrono::milliseconds(10); used <= 3 && patience.count() < 1000; patience *= 4)
@@ -109,7 +109,7 @@ TEST(WorkersAhead, AreUsedWhereNothingTheyReadChanged) {
 
 class FreeWorkersOfACluster : public ::testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(FreeWorkersOfACluster, PlaceEverythingAndLeaveAStateThatIsWhole) {  // R-CTRL-1720 to 1735
+TEST_P(FreeWorkersOfACluster, PlaceEverythingAndLeaveAConsistentState) {  // R-CTRL-1720 to 1735
   SmallWorld w(20, with_workers(Execution::free, GetParam(), true));
   live(w, 20, 20);
   w.cluster.stop_workers();
@@ -121,7 +121,7 @@ TEST_P(FreeWorkersOfACluster, PlaceEverythingAndLeaveAStateThatIsWhole) {  // R-
   EXPECT_EQ(w.running("everywhere"), 15U) << "four nodes are down, one is drained";
 }
 
-TEST_P(FreeWorkersOfACluster, KeepTheClockWaitingForThem) {
+TEST_P(FreeWorkersOfACluster, TheClockWaitsForThem) {
   SmallWorld w(20, with_workers(Execution::free, GetParam(), true));
   std::atomic<std::int64_t> last_ns{0};
   w.on_decided = [&](server::Lane&) {
@@ -136,7 +136,7 @@ TEST_P(FreeWorkersOfACluster, KeepTheClockWaitingForThem) {
 }
 
 /// Events do not wait for evaluations: jobs change and stop, nodes drain, leaders change while evaluations are decided.
-TEST_P(FreeWorkersOfACluster, TakeWhatHappensWhileTheyDecide) {
+TEST_P(FreeWorkersOfACluster, AcceptEventsWhileTheyDecide) {
   SmallWorld w(20, with_workers(Execution::free, GetParam(), true));
   std::atomic<int> decided{0};
   w.on_decided = [&](server::Lane&) {

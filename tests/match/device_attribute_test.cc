@@ -59,7 +59,7 @@ TEST(DeviceCompare, IgnoresUnknownUnits) {  // R-FEAS-926
   EXPECT_EQ(compare(furlongs, parse_device_literal("4 W")), DeviceOrder::incomparable);
 }
 
-TEST(ParseDeviceLiteral, TypesTheText) {  // R-FEAS-921 to 923
+TEST(ParseDeviceLiteral, RecognisesTheTypeOfAText) {  // R-FEAS-921 to 923
   EXPECT_EQ(parse_device_literal("1").int_value, 1);
   EXPECT_EQ(parse_device_literal("1.0").float_value, 1.0);
   EXPECT_EQ(parse_device_literal("t").bool_value, true);

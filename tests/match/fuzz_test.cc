@@ -31,7 +31,7 @@ class Texts {
 
 constexpr std::uint64_t kSeed = 20261122;
 
-TEST(Fuzz, VersionsCompareWithThemselvesAsEqual) {
+TEST(MatchFuzz, VersionsCompareWithThemselvesAsEqual) {
   constexpr std::string_view kPieces[] = {"0", "1", "12", ".", "-", "~", "+", "v", "a", "rc", "9999999999999999999"};
   Texts texts(kSeed);
   std::size_t parsed = 0;
@@ -51,7 +51,7 @@ TEST(Fuzz, VersionsCompareWithThemselvesAsEqual) {
   EXPECT_GT(parsed, 1000u);
 }
 
-TEST(Fuzz, VersionListsNeverCrash) {
+TEST(MatchFuzz, VersionListsNeverCrash) {
   constexpr std::string_view kPieces[] = {">", "<", "=", "!", "~>", ",", " ", "1", ".2", "-rc", "+m", "\t", "v"};
   Texts texts(kSeed + 1);
   std::size_t parsed = 0;
@@ -70,7 +70,7 @@ TEST(Fuzz, VersionListsNeverCrash) {
   EXPECT_GT(parsed, 1000u);
 }
 
-TEST(Fuzz, ExpressionsNeverCrash) {
+TEST(MatchFuzz, ExpressionsNeverCrash) {
   constexpr std::string_view kPieces[] = {"(",  ")", "(?<n>", "(?P<m>", "(?", "[",  "]", "^",   "[:alpha:]", "-",
                                           "\\", "Q", "E",     "C",      "pL", "p{", "}", "{",   "2",         "*",
                                           "+",  "?", "|",     "$",      ".",  "a",  "é", "\\Q", "\\E"};
@@ -86,7 +86,7 @@ TEST(Fuzz, ExpressionsNeverCrash) {
   EXPECT_GT(compiled, 1000u);
 }
 
-TEST(Fuzz, OrderRelationsComplementEachOther) {  // R-FEAS-611, 614
+TEST(MatchFuzz, OrderRelationsComplementEachOther) {  // R-FEAS-611, 614
   constexpr std::string_view kPieces[] = {"1", "0", ".", "_", "e", "-", "+", "0x", "p", "inf", "nan", ",", " ", "a"};
   Texts texts(kSeed + 3);
   Patterns patterns;
@@ -106,7 +106,7 @@ TEST(Fuzz, OrderRelationsComplementEachOther) {  // R-FEAS-611, 614
   EXPECT_GT(unordered, 10u);
 }
 
-TEST(Fuzz, DeviceNumbersCompareAntisymmetrically) {  // R-FEAS-932, all but bools and NaN
+TEST(MatchFuzz, DeviceNumbersCompareAntisymmetrically) {  // R-FEAS-932, all but bools and NaN
   constexpr std::string_view kPieces[] = {
       "1",   "0",   "9",  ".",  "-",  "e",    "e300", "e-320", "9223372036854775807",
       "inf", "nan", " W", "mW", "GW", " EiB", " kB",  " MB/s", "GHz"};

@@ -44,7 +44,7 @@ TEST(Operand, OrdersAsIntegersThenDoublesThenBytes) {  // R-FEAS-611 to 614, exa
     EXPECT_EQ(asks(c.operand, c.left, c.right), c.result) << c.left << ' ' << c.operand << ' ' << c.right;
 }
 
-TEST(Operand, TreatsMissingSidesAsTheTableSays) {  // R-FEAS-609; columns M,v  v,M  M,M  M,e  e,M  e,v
+TEST(Operand, MissingSidesFollowTheTable) {  // R-FEAS-609; columns M,v  v,M  M,M  M,e  e,M  e,v
   const Side m{}, e{"", true}, v{"v", true};
   const std::pair<Side, Side> columns[] = {{m, v}, {v, m}, {m, m}, {m, e}, {e, m}, {e, v}};
   const std::pair<const char*, const char*> rows[] = {
@@ -78,7 +78,7 @@ TEST(Operand, ComparesSetsElementwise) {  // R-FEAS-651, 652
 }
 
 /// A Matcher looks up left elements in a sorted list; this compares every pair.
-TEST(Operand, FindsOneOfASetAsAComparisonOfAllDoes) {  // R-FEAS-652
+TEST(Operand, FindingAMemberOfASetEqualsComparingAll) {  // R-FEAS-652
   std::mt19937 random(3);
   const auto draw = [&](std::size_t most) {
     std::string out;
@@ -157,7 +157,7 @@ TEST(Constraint, ComparesTwoTargetsOfANode) {
   EXPECT_TRUE(compile("${attr.a}", "=", "${nonsense}", patterns).fixed.has_value());
 }
 
-TEST(Target, ResolvesAsTheTableSays) {  // R-FEAS-502 to 513
+TEST(Target, ResolvesByTheTable) {  // R-FEAS-502 to 513
   model::Node node;
   node.id = "id", node.name = "name", node.datacenter = "dc1", node.node_pool = "pool";
   node.attributes = {{"cpu.arch", "amd64"}, {"a}-x", "odd"}, {"empty", ""}};
@@ -179,7 +179,7 @@ TEST(Target, ResolvesAsTheTableSays) {  // R-FEAS-502 to 513
   EXPECT_EQ(value("${device.model}"), (Side{"", false}));
 }
 
-TEST(EscapesClass, LooksAtBothTargetsAndNotAtTheOperand) {  // R-FEAS-405
+TEST(EscapesClass, DependsOnBothTargetsAndNotOnTheOperand) {  // R-FEAS-405
   EXPECT_TRUE(escapes_class({"${meta.unique.x}", "", "distinct_property"}));
   EXPECT_TRUE(escapes_class({"x", "${attr.unique.y}", "="}));
   EXPECT_FALSE(escapes_class({"", "", "distinct_hosts"}));

@@ -37,7 +37,7 @@ TEST(Codec, DeepNestingIsAnErrorNotACrash) {
 }
 
 /// With every member set, and with each member of the stub left out in turn.
-TEST(Codec, AStubShowsWhatTheWholeAllocationShows) {  // R-SCHED-191
+TEST(Codec, AStubAgreesWithTheWholeAllocation) {  // R-SCHED-191
   static constexpr const char* kKeys[] = {"ID",
                                           "EvalID",
                                           "Name",

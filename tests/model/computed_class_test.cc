@@ -60,7 +60,7 @@ TEST(ComputedClass, FollowsTheWorkedExampleOfFeasibility) {  // E13
   EXPECT_EQ(computed_class(node), "v1:2664894261115864242");
 }
 
-TEST(ComputedClass, LeavesOutWhatSiblingsMayDifferIn) {  // R-MODEL-541, 542; R-FEAS-403
+TEST(ComputedClass, IgnoresWhatNodesOfAClassMayDifferIn) {  // R-MODEL-541, 542; R-FEAS-403
   Node node;
   node.node_resources.emplace().devices = {device_of("", "", "a"), device_of("", "", "b")};
   const std::string before = computed_class(node);

@@ -135,16 +135,16 @@ TEST(Connect, ExposedChecksGetPortsAndPaths) {  // R-REG-87 to 91, 640
 struct RefusalCase {
   const char *name, *group, *error;
 };
-class ConnectRefuses : public ::testing::TestWithParam<RefusalCase> {};
+class ConnectJobs : public ::testing::TestWithParam<RefusalCase> {};
 
-TEST_P(ConnectRefuses, InNomadsWords) {
+TEST_P(ConnectJobs, AreRefusedInNomadsWords) {
   const Registration done = registered(GetParam().group);
   EXPECT_FALSE(done.job);
   EXPECT_NE(done.error.find(GetParam().error), std::string::npos) << done.error;
 }
 
 // clang-format off
-INSTANTIATE_TEST_SUITE_P(Groups, ConnectRefuses, ::testing::Values(
+INSTANTIATE_TEST_SUITE_P(Groups, ConnectJobs, ::testing::Values(
     RefusalCase{"HostNetwork", R"("Networks":[{"Mode":"host"}],"Services":[{"Name":"a","Connect":{"SidecarService":{}}}])",
                 R"(connect sidecar: invalid network mode for Consul Connect: group "g" uses network mode "host"; must be "bridge" or "cni/*")"},
     RefusalCase{"UpperCase", R"("Networks":[{"Mode":"bridge"}],"Services":[{"Name":"Web","Connect":{"SidecarService":{}}}])",
@@ -174,16 +174,16 @@ INSTANTIATE_TEST_SUITE_P(Groups, ConnectRefuses, ::testing::Values(
 struct BlockCase {
   const char *name, *task, *error;
 };
-class BlockRefuses : public ::testing::TestWithParam<BlockCase> {};
+class ConnectBlocks : public ::testing::TestWithParam<BlockCase> {};
 
-TEST_P(BlockRefuses, InNomadsWords) {  // R-REG-164 to 169, 331 to 336
+TEST_P(ConnectBlocks, AreRefusedInNomadsWords) {  // R-REG-164 to 169, 331 to 336
   const std::string task = R"({"Name":"u","Driver":"exec",)" + std::string(GetParam().task) + "}";
   const Registration done = registered(R"("Count":1)", "," + task);
   EXPECT_FALSE(done.job);
   EXPECT_NE(done.error.find(GetParam().error), std::string::npos) << done.error;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tasks, BlockRefuses, ::testing::Values(
+INSTANTIATE_TEST_SUITE_P(Tasks, ConnectBlocks, ::testing::Values(
     BlockCase{"ServiceProvider", R"("Services":[{"Name":"a","Provider":"etcd"}])", R"(Service provider must be "consul", or "nomad"; not "etcd")"},
     BlockCase{"ServiceName", R"("Services":[{"Name":"a_b"}])", "Service name must be valid per RFC 1123"},
     BlockCase{"CheckInterval", R"("Services":[{"Name":"a","Checks":[{"Type":"script","Command":"x","Interval":5,"Timeout":1000000000}]}])",
@@ -215,7 +215,7 @@ TEST(Registration, ReadsTheTypesOfBlocks) {  // R-MODEL-608
   EXPECT_EQ(done.error().problem, "expected an integer, got a string");
 }
 
-TEST(Registration, FillsWhatIsStored) {  // R-REG-140 to 143, 250
+TEST(Registration, FillsTheStoredForm) {  // R-REG-140 to 143, 250
   const Registration done = registered(
       R"("Services":[{"CheckRestart":{"Limit":3},"Checks":[
       {"Type":"tcp","PortLabel":"1","Interval":1000000000,"Timeout":1000000000}]}])",

@@ -54,7 +54,7 @@ struct JobDiffCase {
 };
 class JobDiff : public ::testing::TestWithParam<JobDiffCase> {};
 
-TEST_P(JobDiff, ListsWhatDiffers) {
+TEST_P(JobDiff, ListsDifferences) {
   const auto before = job_from(kBase), after = job_from(replaced(kBase, GetParam().what, GetParam().with));
   const auto diff = job_diff(before.get(), after.get());
   ASSERT_TRUE(diff) << diff.error();
@@ -94,12 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "[Added Identity Env:>false File:>false Name:>default TTL:>0]"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(JobDiff, OfDifferentJobsIsAnError) {
+TEST(JobDiff, RefusesJobsOfDifferentIds) {
   const auto a = job_from(kBase), b = job_from(replaced(kBase, "\"ID\":\"j\"", "\"ID\":\"k\""));
   EXPECT_FALSE(job_diff(a.get(), b.get()));
 }
 
-TEST(JobDiff, AnnotationsSayWhatTheSchedulerDoes) {  // R-SCHED-197 to 199
+TEST(JobDiff, AnnotationsDescribeTheSchedulersActions) {  // R-SCHED-197 to 199
   const auto before = job_from(kBase), after = job_from(replaced(kBase, "\"Count\":2", "\"Count\":3"));
   auto diff = job_diff(before.get(), after.get());
   ASSERT_TRUE(diff);

@@ -42,13 +42,13 @@ ReschedulePolicy unlimited(const char* function, std::int64_t delay_s, std::int6
   return out;
 }
 
-TEST(NextDelay, Exponential) {  // W-8
+TEST(NextDelay, ExponentialFollowsTheWorkedExample) {  // W-8
   const auto policy = unlimited("exponential", 30, 3600);
   EXPECT_EQ(delays_s(policy, 1, 9), (std::vector<std::int64_t>{30, 60, 120, 240, 480, 960, 1920, 3600, 3600}));
   EXPECT_EQ(delays_s(policy, 4000, 10), (std::vector<std::int64_t>{30, 60, 120, 240, 480, 960, 1920, 30, 60, 120}));
 }
 
-TEST(NextDelay, Fibonacci) {  // W-9
+TEST(NextDelay, FibonacciFollowsTheWorkedExample) {  // W-9
   const auto policy = unlimited("fibonacci", 5, 50);
   EXPECT_EQ(delays_s(policy, 1, 8), (std::vector<std::int64_t>{5, 5, 10, 15, 25, 40, 50, 50}));
   EXPECT_EQ(delays_s(policy, 60, 12), (std::vector<std::int64_t>{5, 5, 10, 15, 25, 40, 5, 45, 50, 5, 5, 10}));
@@ -100,17 +100,17 @@ ReschedulePolicy limited(std::int64_t attempts, std::int64_t interval_s, std::in
   return out;
 }
 
-TEST(NextDelay, OfAConstantSeriesIsNeverCapped) {  // R-RECON-57
+TEST(NextDelay, ConstantDelaysAreNeverCapped) {  // R-RECON-57
   EXPECT_EQ(next_delay(rescheduled(unlimited("constant", 90, 60), 1000, {{900, 90}})), 90 * kSecond);
   EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{990, 50}})), 60 * kSecond);
 }
 
-TEST(NextDelay, EqualToTheMaximumIsNeitherCappedNorReset) {  // R-RECON-58; the last reschedule is 900 s old
+TEST(NextDelay, ADelayEqualToTheMaximumIsNeitherCappedNorReset) {  // R-RECON-58; the last reschedule is 900 s old
   EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{100, 30}})), 60 * kSecond);
   EXPECT_EQ(next_delay(rescheduled(unlimited("exponential", 5, 60), 1000, {{100, 31}})), 5 * kSecond);
 }
 
-TEST(Attempts, AnEventOfExactlyOneIntervalAgoDoesNotCount) {  // R-RECON-59
+TEST(RescheduleAttempts, AnEventOfExactlyOneIntervalAgoDoesNotCount) {  // R-RECON-59
   const ReschedulePolicy policy = limited(3, 100, 5);
   const Allocation alloc = rescheduled(policy, 1000, {{1005, 5}, {900, 5}, {901, 5}});
   EXPECT_EQ(count_attempts(alloc, &policy, base::Time{1000 * kSecond}).attempted, 2);  // the later one counts
@@ -125,7 +125,7 @@ TEST(NextReschedule, TheDelayMustBeShorterThanTheInterval) {  // R-RECON-60
   EXPECT_TRUE(next_reschedule_by_time(untracked, at).eligible);
 }
 
-TEST(NextReschedule, AStoppedOneOnlyAfterAFailedReschedule) {  // R-RECON-63
+TEST(NextReschedule, AStoppedAllocationIsEligibleOnlyAfterAFailedReschedule) {  // R-RECON-63
   Allocation alloc = rescheduled(limited(2, 100, 5), 1000, {{950, 5}});
   EXPECT_TRUE(next_reschedule(alloc).eligible);
   EXPECT_EQ(next_reschedule(alloc).at.ns, 1005 * kSecond);
@@ -152,7 +152,7 @@ TEST(LastUnknown, EntriesAfterTheRunDoNotEndTheSearch) {  // R-RECON-48
   EXPECT_EQ(last_unknown(alloc).ns, 30 * kSecond);
 }
 
-TEST(Names, IndexOfAName) {  // R-MODEL-593
+TEST(AllocNames, HaveAnIndex) {  // R-MODEL-593
   EXPECT_EQ(alloc_name("web", "cache", 12), "web.cache[12]");
   EXPECT_EQ(alloc_index("web.cache[12]", "web", "cache"), 12U);
   EXPECT_EQ(alloc_index("web.cache[]", "web", "cache"), 0U);
@@ -162,7 +162,7 @@ TEST(Names, IndexOfAName) {  // R-MODEL-593
   EXPECT_EQ(dispatched_job_id("j", "", 7, "0011aabb"), "j/dispatch-7-0011aabb");
 }
 
-TEST(Plan, NormalisingKeepsWhatIsSubmitted) {  // R-MODEL-199
+TEST(NormalisedPlan, KeepsWhatIsSubmitted) {  // R-MODEL-199
   Plan plan;
   Allocation& stopped = plan.node_update["n"].emplace_back();
   stopped.id = "a", stopped.name = "j.g[0]", stopped.desired_description = "why", stopped.followup_eval_id = "eval";

@@ -77,7 +77,7 @@ TEST(Registration, MatchesKeysWithoutCaseAsAFallback) {  // R-MODEL-608
   EXPECT_TRUE(done.job->extra->is_null());
 }
 
-TEST(Registration, TellsTheRegisteredFormApart) {  // R-MODEL-621
+TEST(Registration, RecognisesTheRegisteredForm) {  // R-MODEL-621
   json::Value job = parsed(kMinimal);
   job.set("Version", 3), job.set("JobModifyIndex", 20), job.set("CreateIndex", 10);
   const Registration done = registered(job);
@@ -100,9 +100,9 @@ struct RejectCase {
   const char* name;
   const char *job, *group, *task, *text;
 };
-class Rejects : public ::testing::TestWithParam<RejectCase> {};
+class RejectedJobs : public ::testing::TestWithParam<RejectCase> {};
 
-TEST_P(Rejects, WithNomadsText) {  // R-MODEL-250 to 256
+TEST_P(RejectedJobs, HaveNomadsErrors) {  // R-MODEL-250 to 256
   const RejectCase& c = GetParam();
   const Registration done = with(c.job, c.group, c.task);
   EXPECT_FALSE(done.job);
@@ -110,7 +110,7 @@ TEST_P(Rejects, WithNomadsText) {  // R-MODEL-250 to 256
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Jobs, Rejects,
+    Jobs, RejectedJobs,
     ::testing::Values(
         RejectCase{"Type", R"("Type":"other")", "", "", "Invalid job type: \"other\""},
         RejectCase{"Core", R"("Type":"_core")", "", "", "job type cannot be core"},
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "attribute \"$bad\" is missing an opening brace"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Registration, SaysHowLongADescriptionIs) {  // R-MODEL-250
+TEST(Registration, NamesTheLengthOfADescription) {  // R-MODEL-250
   const std::string longer(1001, 'x'), text = R"({"Description":")" + longer + R"("})";
   EXPECT_NE(with("\"UI\":" + text).error.find("UI description must be under 1000 characters, currently 1001"),
             std::string::npos);
@@ -195,7 +195,7 @@ TEST(Registration, NamesThePlaceOfAMistypedValue) {  // R-MODEL-608: a text is n
   EXPECT_FALSE(register_job(parsed(R"([1,2])")));
 }
 
-TEST(Reschedule, CountsTheAttemptsThatFit) {  // W-10
+TEST(ReschedulePolicy, CountsTheAttemptsThatFit) {  // W-10
   const auto text = [](ReschedulePolicy policy) { return validate_reschedule(policy).text(); };
   ReschedulePolicy policy{.attempts = 10,
                           .interval = 3600 * base::kSecond,
@@ -227,7 +227,7 @@ TEST(ImpliedConstraints, AreAddedOnce) {  // R-MODEL-244
   EXPECT_TRUE(job.task_groups[0].services.is_null());
 }
 
-TEST(Names, MustExist) {  // R-MODEL-215, R-REG-302, 303
+TEST(JobNames, MustNotBeEmpty) {  // R-MODEL-215, R-REG-302, 303
   Job job = *registered(parsed(kMinimal)).job;
   Namespace team;
   team.name = "team";
@@ -246,7 +246,7 @@ TEST(Names, MustExist) {  // R-MODEL-215, R-REG-302, 303
   EXPECT_EQ(validate_pool(job, {}), R"(job "j" is in nonexistent node pool "gone")");
 }
 
-TEST(EnforcedIndex, MustBeTheStoredOne) {  // R-MODEL-259
+TEST(EnforcedIndex, MustEqualTheStoredIndex) {  // R-MODEL-259
   Job job;
   job.job_modify_index = 7;
   EXPECT_EQ(check_enforced_index(&job, 7), "");
@@ -353,7 +353,7 @@ TEST(TasksUpdated, EveryDetailCountsByItself) {  // R-SCHED-103 to 106
   EXPECT_GE(tried, 75U);
 }
 
-TEST(TasksUpdated, WhatIsNotComparedIsUpdatedInPlace) {  // R-SCHED-104, 105, 107
+TEST(TasksUpdated, ChangesOfOtherMembersAreInPlace) {  // R-SCHED-104, 105, 107
   const std::string group = "TaskGroups 0 ", task = "TaskGroups 0 Tasks 0 ", network = group + "Networks 0 ";
   for (const std::string& path : {network + "Device", network + "IP", network + "DynamicPorts 0 Value",
                                   group + "Consul Namespace", task + "Consul Namespace", group + "Count"})
@@ -405,13 +405,13 @@ INSTANTIATE_TEST_SUITE_P(
         CronCase{"AfterTheTable", "0 9 * * *", "2060-07-01T00:00:00Z", "Europe/Berlin", "2060-07-01T07:00:00Z"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Cron, RefusesWhatIsNoSpecification) {
+TEST(Cron, RefusesInvalidSpecifications) {
   for (const char* text : {"", "bad", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8",
                            "*/0 * * * *", "5-1 * * * *", "a * * * *", "* * * * * * * *", "1,,2 * * * *"})
     EXPECT_FALSE(parse_cron(text)) << text;
 }
 
-TEST(Cron, AnEmptyTzdirIsNone) {
+TEST(Cron, AnEmptyTzdirIsIgnored) {
   const char* before = std::getenv("TZDIR");
   const std::string kept = before ? before : "";
   setenv("TZDIR", "", 1);
@@ -419,7 +419,7 @@ TEST(Cron, AnEmptyTzdirIsNone) {
   kept.empty() ? unsetenv("TZDIR") : setenv("TZDIR", kept.c_str(), 1);
 }
 
-TEST(Cron, ASpecWithoutAMatchMakesTheResultNone) {  // R-CTRL-1302
+TEST(Cron, ASpecificationWithoutAMatchHasNoNextTime) {  // R-CTRL-1302
   PeriodicConfig periodic{.enabled = true, .specs = {"@daily", "0 0 30 2 *"}, .spec_type = "cron", .time_zone = "UTC"};
   const base::Time now = *base::parse_rfc3339("2026-11-22T01:00:00Z");
   EXPECT_TRUE(next_launch(periodic, now).is_zero());

@@ -36,7 +36,7 @@ TEST(Flatten, TakesThePeakOfEachComponentOverThePhases) {  // W-5, R-MODEL-380
   EXPECT_EQ(use.memory_max_mb, 900);
 }
 
-TEST(Flatten, PinnedCpuIsAddedWhateverThePhase) {  // W-6
+TEST(Flatten, CpuOfReservedCoresIsAddedInEveryPhase) {  // W-6
   AllocatedResources r;
   r.tasks = {{"pre", task(1000, 0)}, {"main", task(2000, 0)}, {"post", task(1000, 0)}};
   r.tasks["main"].cpu.reserved_cores = {2, 1};

@@ -68,7 +68,7 @@ TEST(NetworkIndex, DynamicPortsAreTheSmallestFreeOnes) {  // W-14, R-MODEL-491
   EXPECT_EQ(recorded.ip, "10.0.0.1");
 }
 
-TEST(NetworkIndex, DynamicPortsAreSparedWhereOthersAreFree) {  // R-MODEL-490: any free port is right
+TEST(NetworkIndex, StaticRequestsAvoidDynamicPorts) {  // R-MODEL-490: any free port is right
   model::NetworkResource ask;
   ask.reserved_ports = {port("static", 20003)};
   ask.dynamic_ports = {port("a", 0, -1), port("b", 0, 80), port("c", 0)};
@@ -117,7 +117,7 @@ TEST(NetworkIndex, ResetForgetsEverything) {
   }
 }
 
-TEST(NetworkIndex, AHugeBlockDoesNotBlock) {  // R-MODEL-495: a /8 has 16 million addresses
+TEST(NetworkIndex, AHugeAddressBlockTakesBoundedTime) {  // R-MODEL-495: a /8 has 16 million addresses
   model::Node node;
   auto& networks = node.node_resources.emplace().networks;
   networks.resize(2);
@@ -229,7 +229,7 @@ std::vector<model::AllocatedPort> offer_by_definition(const NetworkIndex& index,
   return out;
 }
 
-TEST(NetworkIndex, ALongRequestGetsWhatTheDefinitionSays) {  // R-MODEL-485, 490, 491
+TEST(NetworkIndex, ALongRequestFollowsTheDefinition) {  // R-MODEL-485, 490, 491
   std::mt19937 random(9);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
   int offered = 0, failed = 0;
@@ -412,7 +412,7 @@ TEST(Cidr, NamesAddressesAsGoDoes) {
     EXPECT_FALSE(parse_cidr(text)) << text;
 }
 
-TEST(Cidr, AnyTextIsABlockOrNothing) {
+TEST(Cidr, AnyTextIsABlockOrRefused) {
   constexpr std::uint32_t kSeed = 495;
   std::mt19937 random(kSeed);
   constexpr std::string_view kAlphabet = "0012589.:/abf";

@@ -100,7 +100,7 @@ class OpenbPublished : public ::testing::Test {
   }
 };
 
-TEST_F(OpenbPublished, TypicalWorkloads) {  // R-STRAT-206, 605
+TEST_F(OpenbPublished, TypicalWorkloadsAreThePublishedOnes) {  // R-STRAT-206, 605
   struct Case {
     const char* list;
     std::size_t classes;
@@ -133,7 +133,7 @@ TEST_F(OpenbPublished, TypicalWorkloads) {  // R-STRAT-206, 605
   }
 }
 
-TEST_F(OpenbPublished, OrderOfArrivalsAndNodes) {  // R-STRAT-604, 608
+TEST_F(OpenbPublished, OrderOfArrivalsAndNodesIsThePublishedOne) {  // R-STRAT-604, 608
   struct Case {
     const char* list;
     std::int64_t seed;
@@ -160,7 +160,7 @@ TEST_F(OpenbPublished, OrderOfArrivalsAndNodes) {  // R-STRAT-604, 608
   }
 }
 
-TEST_F(OpenbPublished, FormulasDecideAsThePolicies) {  // R-STRAT-608
+TEST_F(OpenbPublished, FormulasDecideLikeThePolicies) {  // R-STRAT-608
   const auto in = input("default");
   if (!in) GTEST_SKIP() << "datasets/fetch.sh openb brings the data";
   const auto order = openb_order(*in, 42);
@@ -193,7 +193,7 @@ TEST_F(OpenbPublished, FormulasDecideAsThePolicies) {  // R-STRAT-608
   }
 }
 
-TEST_F(OpenbPublished, LastRowOfDefault) {  // R-STRAT-606, 608
+TEST_F(OpenbPublished, LastRowOfTheDefaultListIsThePublishedOne) {  // R-STRAT-606, 608
   struct Case {
     const char *strategy, *digest;
     std::uint64_t failed;

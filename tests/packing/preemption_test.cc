@@ -46,15 +46,15 @@ struct RuleCase {
   VictimRule rule;
   Positions victims;
 };
-class Rule : public ::testing::TestWithParam<RuleCase> {};
-TEST_P(Rule, FollowsTheExample) {
+class PreemptionRules : public ::testing::TestWithParam<RuleCase> {};
+TEST_P(PreemptionRules, FollowsTheExample) {
   const std::vector<Evictable> candidates = {candidate(5, 1, 10), candidate(6, 6, 40), candidate(3, 3, 20, 7, 5),
                                              candidate(3, 1, 20, 3)};
   const Shortage shortage{.ask = {6, 2, 0, 0}, .free = {}, .capacity = {17, 11, 0, 0}, .candidates = candidates};
   EXPECT_EQ(choose_victims(GetParam().rule, shortage), GetParam().victims);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Victims, Rule,
+    Victims, PreemptionRules,
     ::testing::Values(
         // R-STRAT-811: 0 (lowest priority), then 3: its distance from the (1, 1) still needed is 2, that of 2 is 2.8.
         RuleCase{"nomad", VictimRule::nomad, {0, 3}},
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"exact_lexicographic", VictimRule::exact_lexicographic, {0, 3}}),  // less left over
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Victims, NoneNeededOrNotEnough) {
+TEST(PreemptionVictims, AreNoneIfNotNeededOrNotEnough) {
   const std::vector<Evictable> candidates = {candidate(1, 1, 10)};
   for (const PreemptionRule& rule : preemption_rules()) {
     const Shortage fits{.ask = {1, 1, 0, 0}, .free = {1, 1, 0, 0}, .capacity = {9, 9, 0, 0}, .candidates = candidates};
@@ -88,7 +88,7 @@ Objective objective_of(VictimRule rule, const EvictionCost& cost) {
   return {cost.highest, sum, count, cost.overshoot};
 }
 
-TEST(Victims, AreEnoughAndNeverBetterThanTheOptimum) {  // R-STRAT-816, 824
+TEST(PreemptionVictims, AreEnoughAndNeverBetterThanTheOptimum) {  // R-STRAT-816, 824
   std::mt19937_64 random(17);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   const std::pair<VictimRule, VictimRule> pairs[] = {{VictimRule::fewest, VictimRule::exact_fewest},
@@ -176,7 +176,7 @@ constexpr std::pair<VictimRule, VictimRule> kGreedyAndExact[] = {
     {VictimRule::least_priority, VictimRule::exact_priority},
     {VictimRule::lexicographic, VictimRule::exact_lexicographic}};
 
-TEST(Victims, SearchesOfManyThatEndGiveTheOptimum) {
+TEST(PreemptionVictims, AreOptimalIfTheSearchEnds) {
   std::mt19937_64 random(23);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   for (int round = 0; round < 10; ++round) {
@@ -202,7 +202,7 @@ TEST(Victims, SearchesOfManyThatEndGiveTheOptimum) {
   }
 }
 
-TEST(Victims, SearchesThatAreCutOffSaySoAndAreNoWorseThanGreedy) {
+TEST(PreemptionVictims, AreNoWorseThanGreedyIfTheSearchIsCutOff) {
   std::mt19937_64 random(4);
   std::vector<Evictable> candidates(120);
   for (Evictable& c : candidates)
@@ -230,7 +230,7 @@ TEST(Victims, SearchesThatAreCutOffSaySoAndAreNoWorseThanGreedy) {
   EXPECT_FALSE(unproven);
 }
 
-TEST(Victims, BeyondTheirBudgetArePutBackFirst) {  // R-STRAT-812
+TEST(PreemptionVictims, BeyondTheirBudgetAreSparedFirst) {  // R-STRAT-812
   const auto victims_of = [](std::vector<Evictable> candidates, std::int32_t ask) {
     const Shortage s{.ask = {ask, 0, 0, 0}, .free = {}, .capacity = {12, 0, 0, 0}, .candidates = candidates};
     const Positions victims = *choose_victims(VictimRule::kubernetes, s);
@@ -257,7 +257,7 @@ TEST(Victims, BeyondTheirBudgetArePutBackFirst) {  // R-STRAT-812
   EXPECT_EQ(victims_of(three, 8), (Answer{{0, 1}, 0}));
 }
 
-TEST(NodeChoice, ByHand) {
+TEST(PreemptionNode, IsTheOneComputedByHand) {
   // Two victims of 20 and 30 started at 4 and 6 s, now 10 s; fit score 0.5.
   const std::vector<Evictable> candidates = {candidate(1, 1, 20, 4'000'000'000), candidate(1, 1, 30, 6'000'000'000)};
   const Shortage s{.ask = {2, 1, 0, 0}, .free = {}, .capacity = {10, 10, 0, 0}, .candidates = candidates};
@@ -308,7 +308,7 @@ PreemptionRun replay(std::size_t nodes, const std::vector<Arrival>& arrivals, co
   return std::move(*run);
 }
 
-TEST(PreemptionReplay, CountsCascadesAndWhoComesBack) {
+TEST(PreemptionReplay, CountsCascadesAndPlacedAgainVictims) {
   // 10 on the first node, 30 on the second; 50 evicts the 30, which has run shorter, and the 30 evicts the 10.
   const PreemptionRun chain = replay(2, {{10, 10}, {10, 30}, {10, 50}}, "least-run-time");
   EXPECT_EQ(chain.preemptions, 2U);
@@ -336,7 +336,7 @@ struct Evicted {
   std::uint64_t victims;
   std::int32_t highest;
 };
-TEST(PreemptionReplay, EveryRuleByHand) {
+TEST(PreemptionReplay, EveryRuleAgreesWithValuesComputedByHand) {
   // The first node has 3 and 3 of priority 10 and 4 of 30, the second one of 10 with priority 20, the shortest there.
   // The request is 5: the two of 10 (sum 20, with 1 each 22; 7 s of run time) or the one of 20 (1 s, but 5 freed in
   // excess). By Nomad's mean of scores: 0.87 with net priority 12 or 0.74 with 40. Without GPUs nothing is gained in
@@ -394,7 +394,7 @@ std::vector<std::uint32_t> first_nodes(std::size_t n) {
   return out;
 }
 
-TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) {  // R-STRAT-824
+TEST(PreemptionReplay, IsIndependentOfNodeOrderAndImprovesWithMoreNodes) {  // R-STRAT-824
   std::mt19937_64 random(41);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   for (int round = 0; round < 12; ++round) {
@@ -428,7 +428,7 @@ TEST(PreemptionReplay, DoesNotDependOnTheOrderOfTheNodesAndGainsByMoreOfThem) { 
   }
 }
 
-TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
+TEST(PreemptionReplay, SamplesNodesLikeKubernetes) {  // R-STRAT-822
   static_assert(kubernetes_candidates(0) == 100 && kubernetes_candidates(1'009) == 100);
   static_assert(kubernetes_candidates(1'010) == 101 && kubernetes_candidates(5'000) == 500);
   const char *const all = "kubernetes", *const sampled = "kubernetes-sampled";
@@ -449,7 +449,7 @@ TEST(PreemptionReplay, SamplesNodesAsKubernetesDoes) {  // R-STRAT-822
   EXPECT_EQ(crowd.evict(sampled, first_nodes(100)).digest, crowd.evict(all, first_nodes(100)).digest);
 }
 
-TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
+TEST(PreemptionReplay, SamplesMoreNodesUntilABudgetIsKept) {
   // A task of 25 without a budget is on the first of 250 nodes. Each other node has a task of a group of 250 that lets
   // one be away, and one is: all of them are beyond the budget. Wherever the search begins, it continues to the first
   // node.
@@ -472,7 +472,7 @@ TEST(PreemptionReplay, SamplesOnUntilABudgetHolds) {
   }
 }
 
-TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
+TEST(PreemptionReplay, KubernetesSparesTasksWhoseBudgetIsUsedUp) {
   // Two tasks of priority 10 of a group that lets one be away, and one of 15 without a budget; two tasks of 50 arrive.
   sim::PackingProblem problem;
   problem.models = {""};
@@ -502,7 +502,7 @@ TEST(PreemptionReplay, KubernetesSparesWhoIsAtItsBudget) {
   EXPECT_EQ(run("lexicographic", {.by_migrate = true}), (Sum{20, 1}));  // ignores budgets; the violation is counted
 }
 
-TEST(PreemptionReplay, SparesWhoIsNotEligible) {  // R-STRAT-802
+TEST(PreemptionReplay, EvictsOnlyEligibleTasks) {  // R-STRAT-802
   EXPECT_EQ(replay(1, {{10, 41}, {10, 50}}, "lexicographic").victims, 0U);
   EXPECT_EQ(replay(1, {{10, 40}, {10, 50}}, "lexicographic").victims, 1U);
   const PreemptionOptions lower{.eligible = Eligibility::kubernetes};
@@ -510,7 +510,7 @@ TEST(PreemptionReplay, SparesWhoIsNotEligible) {  // R-STRAT-802
   EXPECT_EQ(replay(1, {{10, 50}, {10, 50}}, "lexicographic", lower).victims, 0U);
 }
 
-TEST(PreemptionReplay, FreesDevicesNotThousandths) {  // R-STRAT-818
+TEST(PreemptionReplay, FreesWholeDevices) {  // R-STRAT-818
   sim::PackingProblem problem;
   problem.nodes = {{{10, 10, 0, 0}, 1, 2}};
   problem.node_classes = {"n"};
@@ -561,7 +561,7 @@ struct Careless {
   NodeKey node_key(const Shortage&, const EvictionCost&) const { return {}; }
 };
 
-TEST(PreemptionRegistry, TakesRulesOfOnesOwn) {
+TEST(PreemptionRegistry, AcceptsOwnRules) {
   strategy::PreemptionRegistry rules = strategy::preemption_registry();
   rules.add("youngest-first", "latest start first", YoungestFirst{});
   rules.add("careless", "", Careless{});

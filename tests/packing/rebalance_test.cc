@@ -49,7 +49,7 @@ const strategy::FragmentTables& whole_devices_wanted() {
   return kTables;
 }
 
-TEST(Rebalance, TakesWhatIsLeastLikeWhatWouldBeFree) {  // R-STRAT-832
+TEST(PackingRebalance, MovesTheTaskLeastSimilarToTheFreedAmounts) {  // R-STRAT-832
   Small s(3);
   s.place(0, task_of(4'000, 1, 300), 1);   // after it (1,000 + 4,000, 1,700 + 300): cosine 0.956
   s.place(0, task_of(3'000), 0);           // after it (1,000 + 3,000, 1,700): cosine 0.920
@@ -62,7 +62,7 @@ TEST(Rebalance, TakesWhatIsLeastLikeWhatWouldBeFree) {  // R-STRAT-832
   EXPECT_EQ(s.choose(RebalanceRule::cosine, 9, tables), (Positions{3}));
 }
 
-TEST(Rebalance, TakesTheTaskWithTheGreatestGain) {  // R-STRAT-833, 834
+TEST(PackingRebalance, MovesTheTaskWithTheGreatestGain) {  // R-STRAT-833, 834
   Small s(4);
   s.place(0, task_of(100, 1, 600), 1);                                       // F 400: 400 once it left
   s.place(1, task_of(100, 1, 300), 1);                                       // F 700 + 800: 700 without this task
@@ -83,7 +83,7 @@ TEST(Rebalance, TakesTheTaskWithTheGreatestGain) {  // R-STRAT-833, 834
   EXPECT_EQ(equal.choose(RebalanceRule::fragments_many, 9, tables), (Positions{2, 0, 3, 1}));  // F halves each time
 }
 
-TEST(Rebalance, DoesNotDependOnTheOrderOfTheNodesAndGoesOnWithAGreaterBudget) {
+TEST(PackingRebalance, IsIndependentOfNodeOrderAndContinuesWithALargerBudget) {
   std::mt19937_64 random(3);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(random() % n); };
   std::size_t chosen = 0;
@@ -137,7 +137,7 @@ sim::PackingProblem problem_of(std::uint64_t seed) {
   return out;
 }
 
-TEST(Rebalance, KeepsItsBudgetAndRepeats) {  // R-STRAT-831
+TEST(PackingRebalance, KeepsItsBudgetAndRepeats) {  // R-STRAT-831
   std::uint64_t evicted = 0, lost = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const sim::PackingProblem problem = problem_of(seed);

@@ -33,7 +33,7 @@ std::shared_ptr<model::Job> job_of(const std::string& id) {
   return testing::make_job({.id = id, .type = "batch", .groups = {{.memory_mb = 100}}});
 }
 
-class Apply : public ::testing::Test {
+class PlanApply : public ::testing::Test {
  protected:
   void add_nodes(std::uint64_t count) {
     for (std::uint64_t i = 1; i <= count; ++i) store_.begin_commit().upsert_node(node_of(i));
@@ -82,7 +82,7 @@ class Apply : public ::testing::Test {
   std::uint64_t next_ = 0;
 };
 
-TEST_F(Apply, CommitsWhatFits) {
+TEST_F(PlanApply, CommitsWhatFits) {
   add_nodes(2);
   for (int i = 0; i < 10; ++i) place(0);
   place(1);
@@ -95,7 +95,7 @@ TEST_F(Apply, CommitsWhatFits) {
   EXPECT_EQ(store_.current().nodes.use[0].cpu_mhz, 1000);
 }
 
-TEST_F(Apply, WhatEmptiesThePlanComesBeforeWhatFailsItsEntry) {  // R-CTRL-618, 621, 704, 707
+TEST_F(PlanApply, EmptyPlansAreFoundBeforeInvalidEntries) {  // R-CTRL-618, 621, 704, 707
   add_nodes(1);
   model::Deployment stored;
   stored.id = base::to_text(uuid(4, 1)), stored.namespace_ = "default", stored.job_id = "a", stored.status = "running";
@@ -128,7 +128,7 @@ TEST_F(Apply, WhatEmptiesThePlanComesBeforeWhatFailsItsEntry) {  // R-CTRL-618, 
   EXPECT_EQ(result_.rejected_nodes.size(), 1u);
 }
 
-TEST_F(Apply, LeavesOutARejectedNodeWhole) {  // R-CTRL-615, 617
+TEST_F(PlanApply, OmitsEverythingOnARejectedNode) {  // R-CTRL-615, 617
   add_nodes(3);
   place(2);
   for (int i = 0; i < 11; ++i) place(1);
@@ -142,7 +142,7 @@ TEST_F(Apply, LeavesOutARejectedNodeWhole) {  // R-CTRL-615, 617
   EXPECT_EQ(store_.current().nodes.use[1].alloc_count, 0u);
 }
 
-TEST_F(Apply, NothingIsCommittedOfAnEmptyOrRefusedPlan) {  // R-CTRL-621
+TEST_F(PlanApply, NothingIsCommittedOfAnEmptyOrRefusedPlan) {  // R-CTRL-621
   add_nodes(1);
   store_.set_node_state(0, NodeStatus::ready, false, false, 10);
   commit();
@@ -154,7 +154,7 @@ TEST_F(Apply, NothingIsCommittedOfAnEmptyOrRefusedPlan) {  // R-CTRL-621
   EXPECT_EQ(result_.reasons, std::vector<std::string>{"node is not eligible"});
 }
 
-TEST_F(Apply, AllAtOnceMeansAllOrNothing) {  // R-CTRL-618
+TEST_F(PlanApply, AllAtOnceMeansAllOrNothing) {  // R-CTRL-618
   add_nodes(3);
   for (const tables::NodeRow node : {tables::NodeRow(2), tables::NodeRow(0), tables::NodeRow(1)}) place(node);
   for (const tables::NodeRow node : {tables::NodeRow(2), tables::NodeRow(1)})
@@ -168,7 +168,7 @@ TEST_F(Apply, AllAtOnceMeansAllOrNothing) {  // R-CTRL-618
   EXPECT_EQ(store_.current().allocs.size(), 0u);
 }
 
-TEST_F(Apply, ReasonsFollowTheNodesStatus) {  // R-CTRL-610, in ascending node ID (R-CTRL-608)
+TEST_F(PlanApply, ReasonsFollowTheNodesStatus) {  // R-CTRL-610, in ascending node ID (R-CTRL-608)
   add_nodes(5);
   store_.set_node_state(0, NodeStatus::disconnected, true, false, 10);
   store_.set_node_state(1, NodeStatus::down, true, false, 10);
@@ -186,7 +186,7 @@ TEST_F(Apply, ReasonsFollowTheNodesStatus) {  // R-CTRL-610, in ascending node I
   EXPECT_EQ(result_.rejected_nodes, (std::vector<tables::NodeRow>{0, 1, 2, 3, 4}));
 }
 
-TEST_F(Apply, TooManyAllocationsAreAnError) {  // R-CTRL-614
+TEST_F(PlanApply, TooManyAllocationsAreAnError) {  // R-CTRL-614
   add_nodes(2);
   store_.begin_commit().upsert_node(node_of(2, 3));
   for (int i = 0; i < 4; ++i) place(1);
@@ -198,7 +198,7 @@ TEST_F(Apply, TooManyAllocationsAreAnError) {  // R-CTRL-614
   EXPECT_EQ(store_.current().allocs.size(), 0u);
 }
 
-TEST_F(Apply, WhatWasToldToStopMakesRoom) {  // R-CTRL-612
+TEST_F(PlanApply, StoppedAllocationsFreeTheirResources) {  // R-CTRL-612
   add_nodes(1);
   for (int i = 0; i < 10; ++i) place(0);
   commit();
@@ -218,7 +218,7 @@ TEST_F(Apply, WhatWasToldToStopMakesRoom) {  // R-CTRL-612
   EXPECT_EQ(result_.reasons, std::vector<std::string>{"cpu"});
 }
 
-TEST_F(Apply, StopsOfARejectedNodeAreLost) {  // R-CTRL-615; of a node with stops alone never (R-CTRL-609)
+TEST_F(PlanApply, StopsOnARejectedNodeAreDropped) {  // R-CTRL-615; of a node with stops alone never (R-CTRL-609)
   add_nodes(2);
   place(0);
   place(1);
@@ -235,7 +235,7 @@ TEST_F(Apply, StopsOfARejectedNodeAreLost) {  // R-CTRL-615; of a node with stop
   EXPECT_EQ(store_.current().nodes.use[1].cpu_mhz, 0);
 }
 
-TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 713
+TEST_F(PlanApply, AnEvictionOverridesAStop) {  // R-CTRL-606, 701, 704, 713
   add_nodes(1);
   struct Case {
     const char *before, *after;
@@ -269,7 +269,7 @@ TEST_F(Apply, OfAStopAndAnEvictionTheEvictionStays) {  // R-CTRL-606, 701, 704, 
   }
 }
 
-TEST_F(Apply, PortsCollide) {  // R-CTRL-613
+TEST_F(PlanApply, PortsCollide) {  // R-CTRL-613
   add_nodes(1);
   place(0, with_port(8080));
   commit();
@@ -283,10 +283,10 @@ TEST_F(Apply, PortsCollide) {  // R-CTRL-613
   EXPECT_TRUE(result_.reasons[0].starts_with("reserved alloc port collision: ")) << result_.reasons[0];
 }
 
-TEST_F(Apply, AgreesWithASlowOracle) {
+TEST_F(PlanApply, AgreesWithASlowOracle) {
   for (std::uint32_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Apply::store_.~StateStore();
+    PlanApply::store_.~StateStore();
     new (&store_) tables::StateStore();
     std::mt19937 random(seed);
     add_nodes(6);
@@ -321,7 +321,7 @@ TEST_F(Apply, AgreesWithASlowOracle) {
   }
 }
 
-TEST_F(Apply, AfterAnEarlyCheckOnlyChangedNodesAreChecked) {
+TEST_F(PlanApply, OnlyNodesChangedSinceAnEarlyCheckAreChecked) {
   add_nodes(20);
   std::mt19937 random(7);
   const auto any_node = [&] { return static_cast<tables::NodeRow>(random() % 20); };
@@ -355,7 +355,7 @@ TEST_F(Apply, AfterAnEarlyCheckOnlyChangedNodesAreChecked) {
   EXPECT_GT(refused, 50u);
 }
 
-TEST_F(Apply, AfterManyChangesAnEarlyCheckIsWorthNothing) {
+TEST_F(PlanApply, ManyChangesInvalidateAnEarlyCheck) {
   add_nodes(2);
   place(0);
   EarlyCheck early;
@@ -366,7 +366,7 @@ TEST_F(Apply, AfterManyChangesAnEarlyCheckIsWorthNothing) {
   EXPECT_FALSE(early.fits(0)) << "checking again costs less";
 }
 
-TEST_F(Apply, AnEarlyCheckOnAnotherTableIsWorthNothing) {
+TEST_F(PlanApply, AnEarlyCheckOnAnotherTableIsIgnored) {
   add_nodes(1);
   place(0);
   EarlyCheck early;
@@ -387,7 +387,7 @@ struct Held {
 };
 
 /// Updates in place: the columns decide where they can, with the same verdicts as the rules (R-CTRL-611 to 613).
-TEST_F(Apply, AgreesWithTheRulesOnUpdates) {
+TEST_F(PlanApply, AgreesWithTheRulesOnUpdates) {
   constexpr tables::NodeRow kNodes = 6;
   add_nodes(kNodes);
   std::mt19937 random(11);
@@ -459,11 +459,11 @@ TEST_F(Apply, AgreesWithTheRulesOnUpdates) {
 }
 
 /// The applier first tests whether devices or cores can be held twice at all; this tests the rules themselves.
-TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
+TEST_F(PlanApply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   std::size_t refused = 0;
   for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Apply::store_.~StateStore();
+    PlanApply::store_.~StateStore();
     new (&store_) tables::StateStore();
     std::mt19937 random(seed);
     std::vector<model::Node> nodes;
@@ -527,7 +527,7 @@ TEST_F(Apply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 407
   EXPECT_GT(refused, 100u);
 }
 
-TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
+TEST_F(PlanApply, AllocatesPerChunkNotPerPlacement) {
   add_nodes(1000);
   PlanRows plan;
   const auto& shape = store_.current().jobs.versions[job_]->groups[0].shape;
@@ -557,7 +557,7 @@ TEST_F(Apply, AllocatesPerChunkNotPerPlacement) {
 #endif
 }
 
-TEST_F(Apply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
+TEST_F(PlanApply, JobRecordsFollowEachCommit) {  // R-CTRL-715, 716, 720, 722, 723
   add_nodes(100);
   fsm::StateLog log(store_);
   log.seen(store_.index());

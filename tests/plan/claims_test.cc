@@ -30,9 +30,9 @@ std::shared_ptr<model::Job> sticky_job() {
   return job;
 }
 
-class Claims : public ::testing::Test {
+class StickyClaims : public ::testing::Test {
  protected:
-  Claims() {
+  StickyClaims() {
     node_ = store_.begin_commit().upsert_node(node_with_volume());
     job_ = store_.upsert_job(sticky_job(), true);
     store_.set_index(10);
@@ -62,7 +62,7 @@ class Claims : public ::testing::Test {
   Applier applier_{store_};
 };
 
-TEST_F(Claims, AreMadeOfTheDynamicVolumesOfStickyRequests) {
+TEST_F(StickyClaims, AreMadeForStickyRequestsOfDynamicVolumes) {
   place(1);
   ASSERT_EQ(claims().size(), 1U);  // not for the request that is not sticky, the static volume and the unknown one
   const model::HostVolumeClaim claim = claims()[0];
@@ -75,7 +75,7 @@ TEST_F(Claims, AreMadeOfTheDynamicVolumesOfStickyRequests) {
   EXPECT_TRUE(base::parse_uuid(claim.id));
 }
 
-TEST_F(Claims, KeepTheirIdWhereTheClaimantHasEnded) {
+TEST_F(StickyClaims, KeepTheirIdIfTheClaimantHasEnded) {
   const AllocRow first = place(1);
   const std::string id = claims()[0].id;
   store_.set_client_status(first, tables::Client::failed, 12);
@@ -87,7 +87,7 @@ TEST_F(Claims, KeepTheirIdWhereTheClaimantHasEnded) {
   EXPECT_EQ(claims()[0].modify_index, 13U);
 }
 
-TEST_F(Claims, AreNewOnesWhereThePlanStopsTheClaimant) {  // the claimant has not ended yet
+TEST_F(StickyClaims, AreNewIfThePlanStopsTheClaimant) {  // the claimant has not ended yet
   const AllocRow first = place(1);
   const std::string id = claims()[0].id;
   place(2, first);
@@ -97,7 +97,7 @@ TEST_F(Claims, AreNewOnesWhereThePlanStopsTheClaimant) {  // the claimant has no
   EXPECT_EQ(claims()[0].modify_index, 12U);
 }
 
-TEST_F(Claims, AreNewOnesWhereTheClaimantIsGone) {
+TEST_F(StickyClaims, AreNewIfTheClaimantIsGone) {
   const AllocRow first = place(1);
   const std::string id = claims()[0].id;
   store_.begin_commit(12).remove_alloc(first);
@@ -107,7 +107,7 @@ TEST_F(Claims, AreNewOnesWhereTheClaimantIsGone) {
   EXPECT_EQ(claims()[0].create_index, 11U);
 }
 
-TEST_F(Claims, GoWithTheirJob) {  // R-STORE-223
+TEST_F(StickyClaims, AreRemovedWithTheirJob) {  // R-STORE-223
   place(1);
   const tables::SnapshotRef before = store_.snapshot();
   store_.begin_commit(12).purge_job(store_.find_job_key("default", "a"));
@@ -115,7 +115,7 @@ TEST_F(Claims, GoWithTheirJob) {  // R-STORE-223
   EXPECT_EQ(tables::to_cluster(*before).host_volume_claims.size(), 1U);  // an earlier snapshot still shows them
 }
 
-TEST_F(Claims, AreDroppedByTheirId) {  // R-STORE-221
+TEST_F(StickyClaims, AreRemovedById) {  // R-STORE-221
   place(1);
   const tables::SnapshotRef before = store_.snapshot();
   store_.begin_commit(12).remove_claim(claims()[0].id);
@@ -124,7 +124,7 @@ TEST_F(Claims, AreDroppedByTheirId) {  // R-STORE-221
 }
 
 /// R-MODEL-403 counts requests of allocations with a job attached; a plan's new ones have none. Recorded in streams.
-TEST_F(Claims, OfASingleWriterDoNotStopASecondPlacement) {
+TEST_F(StickyClaims, OnASingleWriterVolumeDoNotPreventASecondPlacement) {
   auto job = std::make_shared<model::Job>(*sticky_job());
   job->version = 1;
   job->task_groups[0].volumes["v"]->access_mode = "single-node-single-writer";
@@ -134,7 +134,7 @@ TEST_F(Claims, OfASingleWriterDoNotStopASecondPlacement) {
   place(2);
 }
 
-TEST_F(Claims, ComeBackFromAnExport) {
+TEST_F(StickyClaims, RoundTripThroughAnExport) {
   place(1);
   tables::StateStore other;
   other.load(tables::to_cluster(store_.current()));

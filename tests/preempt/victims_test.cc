@@ -173,7 +173,7 @@ TEST(Distance, GivesExampleE1) {  // R-PREEMPT-411
   EXPECT_EQ(distance_of(ask, 2048, 512, 4096), 0);
 }
 
-TEST(Candidate, IsPreemptibleFromTenBelow) {  // example E2, R-PREEMPT-203, 204
+TEST(Candidate, IsPreemptibleTenPrioritiesBelow) {  // example E2, R-PREEMPT-203, 204
   Candidate c;
   c.priority = 30;
   EXPECT_TRUE(c.preemptible_by(40));
@@ -186,19 +186,19 @@ TEST(Candidate, IsPreemptibleFromTenBelow) {  // example E2, R-PREEMPT-203, 204
   EXPECT_FALSE(c.preemptible_by(10));
 }
 
-TEST(Resources, EliminationKeepsAVictimThatSufficesAlone) {  // example E3
+TEST(ResourcePreemption, EliminationKeepsAVictimThatSufficesAlone) {  // example E3
   Node node;
   node.use("h", 100, 1800, 2256, 4096).use("b", 30, 1500, 256, 5120).use("c", 30, 600, 256, 5120);
   EXPECT_EQ(node.for_resources(100, flat(3900, 7936, 98304), flat(1000, 256, 5120)), Names{"b"});
 }
 
-TEST(Resources, OwnAllocationsAreNotSubtracted) {  // example E4: own use of 6000 is no candidate
+TEST(ResourcePreemption, OwnAllocationsAreNotSubtracted) {  // example E4: own use of 6000 is no candidate
   Node node;
   node.use("x", 30, 0, 2000, 0).use("y", 30, 0, 2000, 0);
   EXPECT_EQ(node.for_resources(100, flat(0, 10000, 0), flat(0, 4000, 0)), Names{"x"});
 }
 
-TEST(Resources, FixedRuleTakesNoVictimIfAllIsCovered) {  // R-PREEMPT-406
+TEST(ResourcePreemption, FixedRuleTakesNoVictimIfNoneIsNeeded) {  // R-PREEMPT-406
   Node node;
   node.use("x", 30, 100, 100, 0);
   EXPECT_EQ(node.for_resources(90, flat(1000, 1000, 0), flat(100, 100, 0)), Names{"x"});
@@ -206,7 +206,7 @@ TEST(Resources, FixedRuleTakesNoVictimIfAllIsCovered) {  // R-PREEMPT-406
   EXPECT_EQ(node.for_resources(90, flat(150, 1000, 0), flat(100, 100, 0), 0), Names{"x"});  // 50 MHz are left
 }
 
-TEST(Resources, FixedTakesEnoughForTheAllocationLimit) {  // R-PREEMPT-406: two over the limit
+TEST(ResourcePreemption, FixedRuleTakesEnoughForTheAllocationLimit) {  // R-PREEMPT-406: two over the limit
   Node node;
   node.use("a", 30, 100, 0, 0).use("b", 30, 100, 0, 0).use("c", 40, 100, 0, 0);
   EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0)), Names{"a"});
@@ -215,13 +215,13 @@ TEST(Resources, FixedTakesEnoughForTheAllocationLimit) {  // R-PREEMPT-406: two 
   EXPECT_EQ(node.for_resources(90, flat(1000, 0, 0), flat(100, 0, 0), 4), Names{});  // never under it
 }
 
-TEST(Resources, OpensTheNextPriorityOnlyWhenTheLowerIsUsedUp) {  // R-PREEMPT-407
+TEST(ResourcePreemption, OpensTheNextPriorityOnlyWhenTheLowerIsUsedUp) {  // R-PREEMPT-407
   Node node;
   node.use("exact", 40, 0, 1000, 0).use("small", 10, 0, 300, 0).use("tiny", 10, 0, 100, 0);
   EXPECT_EQ(node.for_resources(90, flat(0, 1400, 0), flat(0, 400, 0)), (Names{"tiny", "small"}));
 }
 
-TEST(Resources, FillsTheGapWithTheLastElement) {  // R-PREEMPT-405: then d is met before b
+TEST(ResourcePreemption, FillsTheGapWithTheLastElement) {  // R-PREEMPT-405: then d is met before b
   Node node;
   for (const char* name : {"a", "b", "c", "d"}) node.use(name, 20, 0, 100, 0);
   EXPECT_EQ(node.for_resources(90, flat(0, 400, 0), flat(0, 200, 0)), (Names{"a", "d"}));
@@ -237,26 +237,26 @@ TEST(NetPriority, GivesExampleE5) {  // R-PREEMPT-701, 702
   EXPECT_EQ(score({20, 20, 20}), 0.99993993360764133);
 }
 
-TEST(Network, TakesTheNearestBandwidth) {  // example E6
+TEST(NetworkPreemption, TakesTheNearestBandwidth) {  // example E6
   Node node;
   node.network("high", 100, 150).network("l1", 30, 500).network("l2", 30, 320);
   EXPECT_EQ(node.for_network(100, 1000, 320, {}), Names{"l2"});
 }
 
-TEST(Network, TakesThePortHolderFirst) {  // example E7
+TEST(NetworkPreemption, TakesThePortHolderFirst) {  // example E7
   Node node;
   node.network("high", 100, 150).network("a1", 30, 500, {88}).network("a2", 30, 200);
   EXPECT_EQ(node.for_network(100, 1000, 800, {88}), (Names{"a2", "a1"}));
 }
 
-TEST(Network, EliminationCanDropThePortHolder) {  // example E8, R-PREEMPT-514
+TEST(NetworkPreemption, EliminationCanDropThePortHolder) {  // example E8, R-PREEMPT-514
   Node node;
   node.network("a1", 30, 10, {80}).network("a2", 30, 500);
   EXPECT_EQ(node.for_network(100, 510, 100, {80}), Names{"a2"});
   EXPECT_EQ(node.for_network(100, 510, 100, {80}, kWithoutQuirks), (Names{"a1", "a2"}));
 }
 
-TEST(Network, WithoutQuirksKeepsHoldersAndOnlyTheOthersThatAreNeeded) {  // R-PREEMPT-511, 514; free 0
+TEST(NetworkPreemption, KeepsHoldersAndOnlyNeededOthersWithoutQuirks) {  // R-PREEMPT-511, 514; free 0
   Node node;
   node.network("holder", 30, 60, {80}).network("small", 30, 20).network("large", 40, 90);
   EXPECT_EQ(node.for_network(100, 170, 100, {80}), (Names{"small", "holder", "large"}));
@@ -266,7 +266,7 @@ TEST(Network, WithoutQuirksKeepsHoldersAndOnlyTheOthersThatAreNeeded) {  // R-PR
   EXPECT_EQ(enough.for_network(100, 120, 100, {80}, kWithoutQuirks), Names{"holder"});
 }
 
-TEST(Network, ListsTheHolderOfTwoPortsTwice) {  // example E9, R-PREEMPT-516
+TEST(NetworkPreemption, ListsTheHolderOfTwoPortsTwice) {  // example E9, R-PREEMPT-516
   Node node;
   node.network("A", 30, 0, {80, 443});
   EXPECT_EQ(node.for_network(100, 0, 0, {80, 443}), (Names{"A", "A"}));
@@ -274,33 +274,33 @@ TEST(Network, ListsTheHolderOfTwoPortsTwice) {  // example E9, R-PREEMPT-516
   EXPECT_EQ(rank::net_priority(std::vector<std::int64_t>{30, 30}), 32);
 }
 
-TEST(Network, GivesUpOnAPortHeldByAnEqual) {  // R-PREEMPT-503, 506
+TEST(NetworkPreemption, FailsIfAnEqualPriorityHoldsThePort) {  // R-PREEMPT-503, 506
   Node node;
   node.network("equal", 95, 0, {80}).network("low", 30, 0, {443});
   EXPECT_EQ(node.for_network(100, 1000, 0, {80}), Names{});
   EXPECT_EQ(node.for_network(100, 1000, 0, {443}), Names{"low"});
 }
 
-TEST(Network, WithoutAVictimIsAFailure) {  // R-PREEMPT-512
+TEST(NetworkPreemption, FailsWithoutAVictim) {  // R-PREEMPT-512
   Node node;
   node.network("low", 30, 10);
   EXPECT_EQ(node.for_network(100, 1000, 0, {}), Names{});
 }
 
-TEST(Devices, PrefersMoreInstancesOverLowerPriority) {  // example E10, first part
+TEST(DevicePreemption, PrefersMoreInstancesOverLowerPriority) {  // example E10, first part
   Node node;
   node.devices("X", 10, "g", {"g1", "g2", "g3"}).devices("Y", 20, "g", {"g4", "g5", "g6", "g7"});
   EXPECT_EQ(node.for_devices(90, 4, {{"g", 7}}), Names{"Y"});
 }
 
-TEST(Devices, TakesTheGroupOfSmallerNetPriority) {  // example E10, second part
+TEST(DevicePreemption, TakesTheGroupOfSmallerNetPriority) {  // example E10, second part
   Node node;
   node.devices("A", 30, "g", {"g1", "g2"}).devices("B", 40, "g", {"g3", "g4"});
   node.devices("C", 30, "h", {"h1", "h2"}).devices("D", 30, "h", {"h3", "h4"}).devices("E", 30, "h", {"h5"});
   EXPECT_EQ(node.for_devices(90, 4, {{"g", 4}, {"h", 5}}), (Names{"C", "D"}));
 }
 
-TEST(Devices, FreeOnesAreNotCreditedInTheElimination) {  // example E11
+TEST(DevicePreemption, FreeInstancesAreNotCreditedInTheElimination) {  // example E11
   Node one;
   one.devices("A", 30, "g", {"g1"});
   EXPECT_EQ(one.for_devices(90, 4, {{"g", 4}}), Names{"A"});
@@ -309,14 +309,14 @@ TEST(Devices, FreeOnesAreNotCreditedInTheElimination) {  // example E11
   EXPECT_EQ(three.for_devices(90, 4, {{"g", 5}}), (Names{"A", "B"}));
 }
 
-TEST(Devices, WithoutQuirksCreditsFreeOnes) {  // R-PREEMPT-605: one is free, four are wanted
+TEST(DevicePreemption, CreditsFreeInstancesWithoutQuirks) {  // R-PREEMPT-605: one is free, four are wanted
   Node node;
   node.devices("A", 10, "g", {"g1"}).devices("B", 20, "g", {"g2", "g3", "g4"});
   EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}), (Names{"B", "A"}));
   EXPECT_EQ(node.for_devices(90, 4, {{"g", 5}}, kWithoutQuirks), Names{"B"});
 }
 
-TEST(Devices, WithoutQuirksListsTheHolderOfTwoEntriesOnce) {  // R-PREEMPT-603, 605
+TEST(DevicePreemption, ListsTheHolderOfTwoEntriesOnceWithoutQuirks) {  // R-PREEMPT-603, 605
   Node node;
   node.devices("A", 30, "g", {"g1"}).second_entry({"g2"}).devices("B", 40, "g", {"g3"});
   EXPECT_EQ(node.for_devices(90, 3, {{"g", 3}}), (Names{"A", "A"}));  // its two count twice, and B stays

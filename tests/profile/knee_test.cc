@@ -44,7 +44,7 @@ struct Model {
   }
 };
 
-TEST(Knee, OfOneServerAtAFixedRateIsItsServiceRate) {
+TEST(Knee, OneServerAtAFixedRateHasItsServiceRate) {
   const Model model;  // 1 ms each: 1,000 per second, not one more
   const SearchResult found =
       search_knee([&](double rate) { return model.judged(rate, 5'000'000); }, {.first_rate = 10});
@@ -57,14 +57,14 @@ TEST(Knee, OfOneServerAtAFixedRateIsItsServiceRate) {
   EXPECT_LT(found.attempts.size(), 25U);
 }
 
-TEST(Knee, OfThreeServersIsThreeTimesAsHigh) {
+TEST(Knee, ThreeServersHaveThreeTimesTheRate) {
   const Model model{.servers = 3};
   const SearchResult found =
       search_knee([&](double rate) { return model.judged(rate, 5'000'000); }, {.first_rate = 10});
   EXPECT_NEAR(*found.sustained, 3000, 150);
 }
 
-TEST(Knee, AtRandomArrivalsComesBeforeTheServiceRate) {
+TEST(Knee, RandomArrivalsHaveItBelowTheServiceRate) {
   const Model model{.random = true, .evaluations = 20'000};
   const SearchResult tight =
       search_knee([&](double rate) { return model.judged(rate, 3'000'000); }, {.first_rate = 10});
@@ -76,7 +76,7 @@ TEST(Knee, AtRandomArrivalsComesBeforeTheServiceRate) {
   EXPECT_LT(*loose.sustained, 1000 * 1.02);
 }
 
-TEST(Knee, IsLookedForBelowTheFirstRateToo) {
+TEST(Knee, IsSearchedBelowTheFirstRateToo) {
   const Model model;
   const SearchResult found =
       search_knee([&](double rate) { return model.judged(rate, 5'000'000); }, {.first_rate = 50'000});
@@ -84,7 +84,7 @@ TEST(Knee, IsLookedForBelowTheFirstRateToo) {
   EXPECT_NEAR(*found.sustained, 1000, 50);
 }
 
-TEST(Knee, EndsAtTheRatesItMayTry) {
+TEST(Knee, SearchStaysWithinItsRates) {
   const SearchResult fine = search_knee([](double) { return std::string(); }, {.first_rate = 10, .highest_rate = 35});
   EXPECT_EQ(fine.end, SearchEnd::highest_sustained);
   EXPECT_EQ(*fine.sustained, 35);
@@ -109,7 +109,7 @@ TEST(Knee, OneBadTrialDoesNotDecide) {
   EXPECT_NEAR(*found.sustained, 1000, 50);
 }
 
-TEST(Knee, SaysWhatItKnowsWhenTimeRunsOut) {
+TEST(Knee, ReportsItsBoundsWhenTimeRunsOut) {
   int left = 5;
   const SearchResult found = search_knee(
       [&](double rate) -> std::optional<std::string> {
@@ -138,7 +138,7 @@ TEST(Backlog, GrowsWhenServersAreTooSlow) {
   EXPECT_TRUE(backlog_of(model.run(2000)).grows);
 }
 
-TEST(Judge, NamesWhatIsWrong) {
+TEST(LoadTrial, NamesTheLimitThatItExceeds) {
   EXPECT_EQ(judge(10, 10, {}, true, {100, 99}, 0.99), "");
   EXPECT_EQ(judge(10, 10, {}, true, {0, 0}, 0.99), "") << "nothing was asked for";
   EXPECT_EQ(judge(10, 10, {}, true, {100, 17}, 0.99), "only 17.0 % placed") << "a full cluster answers quickly";

@@ -38,7 +38,7 @@ double shares_of(const Profile& p) {
   return sum;
 }
 
-TEST(Profile, DecidesAsARunWithout) {
+TEST(Profile, DecidesLikeARunWithoutProfile) {
   for (const char* name : {"quickstart", "nomad-grid"}) {
     const sim::Workload workload = smoke(name);
     const auto plain = run::run_workload(workload, {.quiet = true});
@@ -56,7 +56,7 @@ TEST(Profile, DecidesAsARunWithout) {
   }
 }
 
-TEST(Profile, SeveralWorkersDecideAsARunWithout) {
+TEST(Profile, SeveralWorkersDecideLikeARunWithoutProfile) {
   sim::Workload workload = smoke("quickstart");
   const auto plain = run::run_workload(workload, {.quiet = true});
   workload.workers = 2;
@@ -99,7 +99,7 @@ type = "system"
   EXPECT_TRUE(ranks);
 }
 
-TEST(Profile, OnlyWhatRepeatsOfASlowEvaluationIsNamed) {
+TEST(Profile, OnlyRepeatableCausesOfSlowEvaluationsAreNamed) {
   const auto done = profile_workload(smoke("quickstart"), {.quiet = true, .slowest = 5, .overhead_rounds = 1});
   ASSERT_TRUE(done) << done.error().line();
   const Profile& all = *done;
@@ -122,7 +122,7 @@ TEST(Profile, OnlyWhatRepeatsOfASlowEvaluationIsNamed) {
   EXPECT_NE(words.find("noise of the machine"), std::string::npos) << words;
 }
 
-TEST(Profile, OneEvaluationAlone) {
+TEST(Profile, ProfilesOneEvaluationAlone) {
   const sim::Workload workload = smoke("quickstart");
   const Profile all = profiled(workload, {.slowest = 100});
   const Sample* wanted = nullptr;
@@ -177,7 +177,7 @@ TEST(Profile, TraceIsJsonWithTracksAndCounts) {
   EXPECT_EQ(names, 3U);  // process, the run's thread, applier
 }
 
-TEST(Trace, CountsWhatWaits) {
+TEST(ProfileTrace, CountsWaitingEvaluations) {
   std::vector<Sample> samples(3);
   samples[0].due_ns = 0, samples[0].done_ns = 10;
   samples[1].due_ns = 5, samples[1].done_ns = 20;
@@ -186,7 +186,7 @@ TEST(Trace, CountsWhatWaits) {
   EXPECT_EQ(waiting_over_time(samples), (Points{{0, 1}, {5, 2}, {10, 2}, {12, 1}, {20, 0}}));
 }
 
-TEST(Profile, JsonSaysWhatTheTableSays) {
+TEST(Profile, JsonAgreesWithTheTable) {
   Options options;
   options.slowest = 4;
   options.roofline = false;
@@ -211,7 +211,7 @@ TEST(Profile, MeasuresItsOverhead) {
   EXPECT_GT(p->overhead->unmarked_s, 0);
 }
 
-TEST(Flame, CollapsesWhatPerfPrints) {
+TEST(FlameGraph, CollapsesTheOutputOfPerf) {
   const Stacks stacks = collapse_perf_script(
       "berth \n\t  10 berth::rank::score\n\t  20 berth::run::main (inlined)\n\n"
       "berth \n\t  11 berth::rank::score\n\t  20 berth::run::main (inlined)\n\n"
@@ -222,7 +222,7 @@ TEST(Flame, CollapsesWhatPerfPrints) {
   EXPECT_TRUE(collapse_perf_script("").empty());
 }
 
-TEST(Flame, DrawsEveryFrame) {
+TEST(FlameGraph, DrawsEveryFrame) {
   const std::string svg = to_svg({{"berth;std::vector<int>", 3}, {"berth;b", 1}}, "title & more", "us");
   EXPECT_NE(svg.find("title &amp; more"), std::string::npos);
   EXPECT_NE(svg.find("<title>std::vector&lt;int&gt; (3 us, 75.00 %)</title>"), std::string::npos);
@@ -230,7 +230,7 @@ TEST(Flame, DrawsEveryFrame) {
   EXPECT_EQ(to_svg({}, "none", "us").find("<g>"), std::string::npos);
 }
 
-TEST(Flame, OfStagesAddsUpToTheEnginesTime) {
+TEST(FlameGraph, StagesAddUpToTheEnginesTime) {
   const Profile p = profiled(smoke("quickstart"));
   double us = 0;
   for (const auto& [stack, weight] : collapse_stages(p)) us += static_cast<double>(weight);
@@ -262,7 +262,7 @@ TEST(Load, TrialsAreCountedAndWritten) {
   EXPECT_FALSE(run_load(smoke("nomad-grid"), options));
 }
 
-TEST(Load, TimeOfTheKneeIsDivided) {
+TEST(Load, TimeAtTheKneeIsDividedByStage) {
   LoadOptions options;
   options.quiet = true;
   options.limit_ns = 1'000'000'000'000;

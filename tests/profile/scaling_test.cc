@@ -17,7 +17,7 @@ using base::Stage;
 std::size_t place_of(Stage stage) { return static_cast<std::size_t>(stage); }
 std::size_t place_of(Locks locks) { return static_cast<std::size_t>(locks); }
 
-TEST(ClosedQueue, IsThatOfMeanValueAnalysisByHand) {
+TEST(ClosedQueue, AgreesWithMeanValueAnalysisComputedByHand) {
   // Thinking 3, service 1. One customer: 1 / 4. Two: the second finds 1/4 of a customer, so R = 5/4 and X = 2 / (17/4)
   // = 8/17, with 8/17 * 5/4 = 10/17 at the server. Three: R = 27/17, X = 3 / (78/17) = 51/78.
   const double rates[] = {1.0 / 4, 8.0 / 17, 51.0 / 78};
@@ -48,7 +48,7 @@ SharedTimes times(int workers, double work, double turn, double views, double at
   return out;
 }
 
-TEST(ScalingModel, ContinuesWhatGrowsWithEveryWorker) {
+TEST(ScalingModel, ExtrapolatesCostsThatGrowWithEveryWorker) {
   const auto rows = model_rows(times(1, 80, 15, 2, 1), times(2, 100, 20, 3, 1.1), {4});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_DOUBLE_EQ(rows[0].work_ns, 80);

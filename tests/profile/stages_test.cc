@@ -44,7 +44,7 @@ TEST(StageClock, EveryTickBelongsToOneStage) {
   EXPECT_EQ(base::stage_clock, nullptr);  // given back
 }
 
-TEST(StageClock, WithoutOneNothingIsMarked) {
+TEST(StageClock, WithoutItNoTimeIsTaken) {
   ASSERT_EQ(base::stage_clock, nullptr);
   const base::StageScope placing(base::placing_stage());
   EXPECT_EQ(base::detailed_clock(), nullptr);
@@ -62,7 +62,7 @@ TEST(StageNames, AreDistinct) {
       EXPECT_STRNE(base::to_text(static_cast<Stage>(a)), base::to_text(static_cast<Stage>(b)));
 }
 
-TEST(Calibration, IsOfThisMachine) {
+TEST(Calibration, MeasuresThisMachine) {
   const Calibration c = calibrate();
   EXPECT_GT(c.ns_per_tick, 0.01);
   EXPECT_LE(c.ns_per_tick, 100);
@@ -79,7 +79,7 @@ run::EvalRecord record(std::uint64_t number, std::int64_t service_ns) {
   return out;
 }
 
-TEST(Recorder, TakesOffWhatMarksCost) {
+TEST(StageRecorder, SubtractsTheCostOfTimeStamps) {
   Recorder recorder({.ns_per_tick = 0.5, .mark_ns = 10}, {});
   run::EvalRecord r = record(1, 100);
   r.ticks[at(Stage::order)] = 1000, r.marks[at(Stage::order)] = 3;      // 500 - 30
@@ -92,7 +92,7 @@ TEST(Recorder, TakesOffWhatMarksCost) {
   EXPECT_EQ(recorder.latency(Stage::snapshot).count(), 0U);  // percentiles are of evaluations that have the stage
 }
 
-TEST(Recorder, PercentilesMergeOverChunks) {
+TEST(StageRecorder, PercentilesMergeOverChunks) {
   // 10,000 evaluations, more than two chunks: 1 to 10,000 us in order.
   Recorder recorder({}, {.detail_every = 1, .slowest = 3, .keep_samples = true, .only = std::nullopt});
   for (std::uint64_t i = 1; i <= 10'000; ++i) {
@@ -113,7 +113,7 @@ TEST(Recorder, PercentilesMergeOverChunks) {
   EXPECT_EQ(recorder.sums().reached_passed, 10'000U * 8);  // one in five is filtered
 }
 
-TEST(Recorder, OnlyOneEvaluation) {
+TEST(StageRecorder, RecordsOnlyOneEvaluation) {
   Recorder recorder({}, {.detail_every = 32, .slowest = 5, .keep_samples = false, .only = std::pair(7, 1)});
   EXPECT_TRUE(recorder.detailed(7, 1));
   EXPECT_FALSE(recorder.detailed(7, 0));
@@ -127,7 +127,7 @@ TEST(Recorder, OnlyOneEvaluation) {
   EXPECT_EQ(recorder.sums().evaluations, 1U);
 }
 
-TEST(Recorder, DetailIsDrawnByNumber) {
+TEST(StageRecorder, DetailedEvaluationsAreDrawnByNumber) {
   Recorder a({}, {.detail_every = 8}), b({}, {.detail_every = 8});
   int detailed = 0;
   for (std::uint64_t i = 0; i < 8000; ++i) {
@@ -171,13 +171,13 @@ TEST(StageTable, DividesPlacingAsInTheDetailedEvaluations) {
   double shares = 0;
   for (const StageRow& row : table.rows) shares += row.share;
   EXPECT_NEAR(shares, 1, 1e-9);
-  EXPECT_EQ(table.rows[0].count, 20U);  // reached: 10 of 25 met, twice
+  EXPECT_EQ(table.rows[0].count, 20U);  // nodes reached: two evaluations with 10 each
   EXPECT_EQ(table.rows[1].count, 40U);  // passed
   EXPECT_DOUBLE_EQ(table.detail_ratio, 1000.0 / 3000.0);
   EXPECT_EQ(table.rows[0].roofline_ns, 0);
 }
 
-TEST(Overhead, IsARatioOfLeastTimes) {
+TEST(Overhead, IsARatioOfMinimumTimes) {
   OverheadMeter meter({}, {});
   // Unmarked 100, marked 102; a disturbed round is the worse one and counts for nothing.
   for (std::size_t event = 0; event < 50; ++event)
@@ -192,7 +192,7 @@ TEST(Overhead, IsARatioOfLeastTimes) {
   EXPECT_NEAR(o.error, 0, 1e-12);
 }
 
-TEST(Roofline, IsReadBetweenItsPoints) {
+TEST(Roofline, IsInterpolatedBetweenItsPoints) {
   Roofline roofline;
   roofline.points = {{1024, 100, 1, 2}, {4096, 50, 3, 10}};
   EXPECT_DOUBLE_EQ(roofline.line_ns(10), 1);

@@ -120,7 +120,7 @@ QUIRK_TEST(placement_of_stopped_vanishes, PlacementsOfAStoppedJobAreRefused) {  
   EXPECT_EQ(objects.store.find_alloc(base::Uuid{2, 2}), tables::kNoRow);
 }
 
-TEST(Kept, TheseStayAsTheyAre) {  // R-MODEL-196, R-CTRL-610 row 5, R-CTRL-615
+TEST(PlanApplyWithoutQuirks, KeepsRulesThatAreNoQuirks) {  // R-MODEL-196, R-CTRL-610 row 5, R-CTRL-615
   for (const model::Quirks& quirks : kAllAndNone) {
     SmallState s;
     s.state.nodes[0].node_resources->memory.memory_mb = 300;  // less than what runs there

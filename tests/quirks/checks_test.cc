@@ -23,7 +23,7 @@ QUIRK_TEST(secrets_constrain_all_groups, SecretProvidersBindTheirOwnGroup) {  //
   EXPECT_EQ(job.task_groups[1].constraints.back().ltarget, "${attr.plugins.secrets.local.version}");
 }
 
-QUIRK_TEST(single_writer_too_strict, ReadersPassAndTheVanishedDoNotBlock) {  // R-FEAS-1109
+QUIRK_TEST(single_writer_too_strict, ReadersPassAndRemovedJobsDoNotBlock) {  // R-FEAS-1109
   VolumeWorld world;
   world.host_volumes = {volume_of("v", "n", "single-node-single-writer")};
   model::VolumeRequest writes = request_of("host", false);
@@ -48,7 +48,7 @@ QUIRK_TEST(single_writer_too_strict, ReadersPassAndTheVanishedDoNotBlock) {  // 
   EXPECT_EQ(passes(reads), off);
 }
 
-QUIRK_TEST(looks_use_up_claims, ALookLeavesTheClaimsToTheOthers) {  // R-FEAS-1112, E14
+QUIRK_TEST(looks_use_up_claims, CheckingANodeLeavesTheClaims) {  // R-FEAS-1112, E14
   VolumeWorld world;
   world.host_volumes = {volume_of("v1", "F1"), volume_of("vC", "C"), volume_of("v2", "F2")};
   model::HostVolumeClaim claim;

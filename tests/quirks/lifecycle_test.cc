@@ -6,7 +6,7 @@
 namespace berth::lifecycle {
 namespace {
 
-QUIRK_TEST(finished_allocs_hold_node, WhatHasEndedDoesNotComeBack) {  // R-CTRL-919
+QUIRK_TEST(finished_allocs_hold_node, EndedAllocationsDoNotHoldTheNode) {  // R-CTRL-919
   SmallCluster cluster(quirks);
   cluster.add_nodes(1);
   cluster.add_job("j", "service", 1).task_groups[0].disconnect.emplace().lost_after = 3600 * kS;
@@ -16,7 +16,7 @@ QUIRK_TEST(finished_allocs_hold_node, WhatHasEndedDoesNotComeBack) {  // R-CTRL-
   EXPECT_EQ(cluster.log().node(node_id(1))->status, off ? "down" : "disconnected");
 }
 
-QUIRK_TEST(bad_health_moves_drains, OnlyHealthyOnesLetADrainGoOn) {  // R-CTRL-1023
+QUIRK_TEST(bad_health_moves_drains, OnlyHealthyReplacementsContinueADrain) {  // R-CTRL-1023
   SmallCluster cluster;
   cluster.add_nodes(1);
   cluster.state.nodes[0].drain_strategy.emplace();

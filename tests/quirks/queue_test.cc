@@ -33,7 +33,7 @@ struct QuirkBroker : Broker {
   Delivery last{};
 };
 
-QUIRK_TEST(ready_order_skewed, ReadyOrderKnowsNamespaces) {  // R-CTRL-311
+QUIRK_TEST(ready_order_skewed, ReadyOrderDistinguishesNamespaces) {  // R-CTRL-311
   QuirkBroker broker(quirks);
   Eval low = eval_of(0, 0, 10), high = eval_of(1, 1, 90);
   high.job_id = low.job_id;  // the same ID in another namespace
@@ -41,7 +41,7 @@ QUIRK_TEST(ready_order_skewed, ReadyOrderKnowsNamespaces) {  // R-CTRL-311
   EXPECT_EQ(broker.next(), off ? 1 : 0);
 }
 
-QUIRK_TEST(ready_order_skewed, TheTypeIsChosenByTheRoot) {  // R-CTRL-314
+QUIRK_TEST(ready_order_skewed, TheTypeIsChosenByItsFirstEvaluation) {  // R-CTRL-314
   QuirkBroker broker(quirks);
   Eval other = eval_of(3, 3, 50);
   other.type = Queue::batch;
@@ -49,7 +49,7 @@ QUIRK_TEST(ready_order_skewed, TheTypeIsChosenByTheRoot) {  // R-CTRL-314
   EXPECT_EQ(broker.next(), off ? 0 : 3);
 }
 
-QUIRK_TEST(dropped_eval_fires, WhatWasTakenBackDoesNotFire) {  // R-CTRL-321
+QUIRK_TEST(dropped_eval_fires, ADroppedDelayedEvaluationDoesNotRun) {  // R-CTRL-321
   QuirkBroker broker(quirks);
   Eval delayed = eval_of(0, 0);
   delayed.wait_until_ns = 100;
@@ -119,7 +119,7 @@ struct QuirkTracker {
   }
 };
 
-QUIRK_TEST(one_blocked_per_group, NodesAreTrackedApart) {  // R-CTRL-803, 808, 820, 821
+QUIRK_TEST(one_blocked_per_group, NodesAreTrackedSeparately) {  // R-CTRL-803, 808, 820, 821
   QuirkTracker t(quirks);
   t.block(t.blocked(0, "n1"));
   t.block(t.blocked(1, "n2"));
@@ -149,7 +149,7 @@ QUIRK_TEST(unblock_keys_shared, ResourcesAndClassesHaveTheirOwnKeys) {  // R-CTR
   EXPECT_EQ(t.released.size(), 1U);
 }
 
-QUIRK_TEST(queue_counts_drift, CountsOfEscapedOnesAreExact) {  // R-CTRL-831
+QUIRK_TEST(queue_counts_drift, CountsOfEscapedEvaluationsAreExact) {  // R-CTRL-831
   QuirkTracker t(quirks);
   BlockedEval escaped = t.blocked(0);
   escaped.escaped = true;

@@ -17,7 +17,7 @@ void expect_run(GroupWorld& w, const model::Quirks& quirks, bool off, const char
   EXPECT_EQ(w.run(), off ? without : nomad);
 }
 
-QUIRK_TEST(missing_events_ineligible, ATrackerWithoutAListIsLikeAnEmptyOne) {  // R-RECON-62, R-MODEL-347
+QUIRK_TEST(missing_events_ineligible, ATrackerWithoutAListEqualsAnEmptyOne) {  // R-RECON-62, R-MODEL-347
   GroupWorld w("service", 1);
   w.reschedules("constant", 30, 2, 600);
   model::Allocation& alloc = w.add(0, "failed");
@@ -55,7 +55,7 @@ GroupWorld reconnecting(std::int64_t count) {
   return w;
 }
 
-QUIRK_TEST(replacement_chain_breaks, TheChainOfReplacementsGoesThroughStoppedLinks) {  // R-RECON-122
+QUIRK_TEST(replacement_chain_breaks, ChainsOfReplacementsContinueThroughStoppedAllocations) {  // R-RECON-122
   GroupWorld w = reconnecting(1);
   w.allocs[1].desired_status = "stop", w.allocs[1].client_status = "failed";
   expect_run(w, quirks, off, "stop [2] unneeded; reconnect [0]; Ignore 1; Stop 1; Reconnect 1",
@@ -142,7 +142,7 @@ QUIRK_TEST(lost_replaced_in_list_order,
              "previous; Ignore 2; Place 2; Stop 2");
 }
 
-QUIRK_TEST(migrations_cut, OnlyCanariesAndNewPlacementsAreCut) {  // R-RECON-212
+QUIRK_TEST(migrations_cut, OnlyCanariesAndNewPlacementsAreLimited) {  // R-RECON-212
   GroupWorld w("service", 2);
   w.updates(1, 2);
   w.add(0, "running", NodeTaint::ready, w.old_job).desired_transition.migrate = true;

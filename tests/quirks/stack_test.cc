@@ -408,7 +408,7 @@ QUIRK_TEST(own_use_ignored, OwnAllocationsAreNotSubtracted) {  // R-PREEMPT-403,
 /// A lost allocation of version 1, which needs a host network, is placed before one of version 2, which needs none and
 /// inherits that network. No node has room for version 2. Which nodes of a class pass is then decided by the first of
 /// them in visiting order, not by ID (R-FEAS-309, 414).
-TEST(Kept, MemosOfAFullClusterDoNotServeAnInheritedRequest) {
+TEST(SelectWithoutQuirks, CachedFailuresDoNotServeAnInheritedNetwork) {
   std::size_t evicted = 0;
   for (std::uint64_t order = 0; order < 40; ++order) {
     Names decided[2];
@@ -611,7 +611,7 @@ QUIRK_TEST(free_devices_ignored, FreeInstancesAreCredited) {  // R-PREEMPT-605: 
   EXPECT_EQ(w.evicted(), off ? (std::vector<std::size_t>{1}) : (std::vector<std::size_t>{1, 0}));
 }
 
-QUIRK_TEST(probes_evict, ProbesOfSystemJobsCountOnEvictions) {  // R-PREEMPT-807, R-SCHED-117
+QUIRK_TEST(probes_evict, ProbesOfSystemJobsAssumeEvictions) {  // R-PREEMPT-807, R-SCHED-117
   QuirkWorld w(quirks);
   w.enable_preemption();
   w.add_node();
@@ -635,7 +635,7 @@ QUIRK_TEST(probes_evict, ProbesOfSystemJobsCountOnEvictions) {  // R-PREEMPT-807
 
 // ---------------------------------------------------------------- the same with both settings
 
-TEST(Kept, ComparisonsAreTheSame) {  // R-FEAS-604, 627, 932, 935
+TEST(SelectWithoutQuirks, KeepsComparisons) {  // R-FEAS-604, 627, 932, 935
   struct Case {
     const char *left, *operand, *right;
     bool device, holds;
@@ -673,7 +673,7 @@ TEST(Kept, ComparisonsAreTheSame) {  // R-FEAS-604, 627, 932, 935
     }
 }
 
-TEST(Kept, SystemJobsKnowNoDistinctHostsAndSysbatchNoWishes) {  // R-FEAS-302, R-RANK-202
+TEST(SelectWithoutQuirks, SystemJobsIgnoreDistinctHostsAndSysbatchIgnoresPreferences) {  // R-FEAS-302, R-RANK-202
   for (const model::Quirks& quirks : kAllAndNone)
     for (const char* type : {"system", "sysbatch"}) {
       QuirkWorld w(quirks);
@@ -689,7 +689,7 @@ TEST(Kept, SystemJobsKnowNoDistinctHostsAndSysbatchNoWishes) {  // R-FEAS-302, R
     }
 }
 
-TEST(Kept, EliminationIsAHeuristic) {  // R-PREEMPT-422: c, of the lower priority, stays, and b goes
+TEST(SelectWithoutQuirks, KeepsTheHeuristicElimination) {  // R-PREEMPT-422: c, of the lower priority, stays, and b goes
   for (const model::Quirks& quirks : kAllAndNone) {
     QuirkWorld w(quirks);
     w.enable_preemption();

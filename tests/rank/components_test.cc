@@ -15,7 +15,7 @@ TEST(AntiAffinity, DividesCollisionsPlusOneByTheCount) {  // R-RANK-711, example
   EXPECT_EQ(anti_affinity(1, 0), -INFINITY);
 }
 
-TEST(ScoreRow, GivesExampleE7WhateverTheOrderOfAppending) {
+TEST(ScoreRow, GivesExampleE7InAnyOrderOfAppending) {
   AffinitySum affinity;
   affinity.add(50, true);
   affinity.add(25, false);
@@ -29,7 +29,7 @@ TEST(ScoreRow, GivesExampleE7WhateverTheOrderOfAppending) {
   EXPECT_EQ(row.mean(), -0.0021696764764942977);
 }
 
-TEST(ScoreRow, IsPulledDownByASilentAffinity) {  // example E8
+TEST(ScoreRow, CountsAnAffinityThatDoesNotMatch) {  // example E8
   AffinitySum affinity;
   affinity.add(-50, false);
   ScoreRow row;

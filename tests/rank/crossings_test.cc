@@ -24,7 +24,7 @@ std::size_t first_short(const Left& left, const Left& ask) {
 /// Compared with the first insufficient amount before and after: a change of it crosses. No other change crosses,
 /// unless amounts are unknown. Ranges do not record which end was before, so a change that raises one amount and lowers
 /// another may cross as well.
-TEST(Crossings, AreTheChangesOfWhatIsShort) {
+TEST(Crossings, AreTheChangesOfTheFirstInsufficientAmount) {
   constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   std::mt19937_64 random(7);

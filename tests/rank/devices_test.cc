@@ -112,7 +112,7 @@ TEST(DeviceAccounter, ChoosesInstancesById) {  // R-RANK-634
   EXPECT_EQ(ids({"${device.ids}", "${device.attr.gone}", "!="}), "no devices match request");
 }
 
-TEST(DeviceAccounter, ReportsAComparedNaN) {  // R-FEAS-933
+TEST(DeviceAccounter, ReportsNanInComparisons) {  // R-FEAS-933
   std::vector<model::NodeDevice> devices = {group("a", {"a1"})};
   devices[0].attributes["speed"] = match::parse_device_literal("1.5");
   match::Patterns patterns;

@@ -20,7 +20,7 @@ void expect_oracle(FitIndex& index, const IndexCluster& c, const std::string& wh
   }
 }
 
-TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
+TEST(FitIndex, FindsTheNodeOfALinearSearchAfterAnyChange) {
   const std::uint64_t seeds = testing::rounds(60);
   for (const std::size_t n : {0U, 1U, 63U, 200U, 1500U})
     for (std::uint64_t seed = 0; seed < (n > 1000 ? seeds / 5 : seeds); ++seed) {
@@ -53,7 +53,7 @@ TEST(FitIndex, FindsTheNodeOfTheObviousLoopWhateverChanges) {
     }
 }
 
-TEST(FitIndex, PlacesAskAfterAskLikeTheObviousLoop) {
+TEST(FitIndex, PlacesSuccessiveRequestsLikeALinearSearch) {
   IndexCluster c;
   std::mt19937_64 random(7);
   for (int i = 0; i < 600; ++i) {
@@ -77,7 +77,7 @@ TEST(FitIndex, PlacesAskAfterAskLikeTheObviousLoop) {
   }
 }
 
-TEST(FitIndex, KindsThatFailAreNotLookedAt) {
+TEST(FitIndex, FailingKindsAreSkipped) {
   for (std::uint64_t seed = 0; seed < testing::rounds(40); ++seed) {
     IndexCluster c = random_cluster(seed, 400, 1 + seed % 3);
     std::mt19937_64 random(seed);
@@ -106,7 +106,7 @@ TEST(FitIndex, KindsThatFailAreNotLookedAt) {
   }
 }
 
-TEST(FitIndex, LooksAtFewGroups) {
+TEST(FitIndex, VisitsFewGroups) {
   const IndexCluster c = [] {
     IndexCluster made;
     std::mt19937_64 random(3);
@@ -127,7 +127,7 @@ TEST(FitIndex, LooksAtFewGroups) {
   EXPECT_LT(index.visits(), 500U) << "of 10,000 nodes, twice";
 }
 
-TEST(FitIndex, PassesOverNodesWithoutCapacity) {  // R-RANK-104
+TEST(FitIndex, SkipsNodesWithoutCapacity) {  // R-RANK-104
   IndexCluster c;
   c.add(0, 1000, 0, 0, 0);
   c.add(1000, 0, 0, 0, 0);

@@ -40,7 +40,7 @@ TEST(Fit, OverlappingCoresAreReportedBeforeCpu) {  // W-7, R-MODEL-404
   EXPECT_EQ(fit_of(four_core_node(), {using_cpu(2500, {2}), using_cpu(2500, {2})}).text(), "cores");
 }
 
-TEST(Fit, WithoutUsableCoresTheCoreTestIsOff) {  // R-MODEL-385
+TEST(Fit, CoresAreNotTestedWithoutUsableCores) {  // R-MODEL-385
   model::Node node = four_core_node();
   EXPECT_EQ(fit_of(node, {using_cpu(100, {7})}).text(), "cores");
   node.reserved_resources->cpu.reserved_cpu_cores = {0, 1, 2, 3};
@@ -65,7 +65,7 @@ TEST(Fit, TooManyAllocationsZeroTheUse) {  // R-MODEL-401: terminal ones count a
   EXPECT_EQ(fit.used, model::FlatResources{});
 }
 
-TEST(Fit, IgnoringACollisionHelpsOnlyTheSecondHolder) {  // R-MODEL-411
+TEST(Fit, IgnoredCollisionsCountForTheSecondHolderOnly) {  // R-MODEL-411
   std::vector<model::Allocation> allocs = {using_cpu(1), using_cpu(1)};
   allocs[0].id = "a", allocs[1].id = "b";
   allocs[0].allocated_resources->shared.ports = {{"p", 80, 0, "10.0.0.1", false}};

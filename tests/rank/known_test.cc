@@ -8,7 +8,7 @@
 namespace berth::rank {
 namespace {
 
-TEST(Known, TagsAreNoResultsOfArithmetic) {
+TEST(Known, TagsAreNeverResultsOfArithmetic) {
   volatile double zero = 0.0, infinite = std::numeric_limits<double>::infinity();
   for (const double value : {zero / zero, -(zero / zero), infinite - infinite, infinite, -infinite, -0.0, 1.0})
     EXPECT_TRUE(Known::is_component(std::bit_cast<std::uint64_t>(value))) << value;

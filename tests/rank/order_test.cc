@@ -32,7 +32,7 @@ TEST(VisitingOrder, GivesExamplesE14AndE15) {
   EXPECT_EQ(letters(OrderProvider::identity, 1000), "abcdefgh");
 }
 
-TEST(VisitingOrder, LazyDoesNotDependOnHowFarEarlierOrdersWereWalked) {
+TEST(VisitingOrder, LazyShuffleIsIndependentOfEarlierOrders) {
   VisitingOrder order;
   for (std::uint64_t index = 0; index < 200; ++index) {
     const std::size_t n = 1 + index * 37 % 70;
@@ -48,7 +48,7 @@ TEST(VisitingOrder, LazyDoesNotDependOnHowFarEarlierOrdersWereWalked) {
   }
 }
 
-TEST(VisitingOrder, EntriesThatAreAskedForStepByStepAreThoseOfTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
+TEST(VisitingOrder, EntriesComputedStepByStepEqualTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
   VisitingOrder order, whole;
   std::uint64_t index = 0;
   for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})
@@ -67,7 +67,7 @@ TEST(VisitingOrder, EntriesThatAreAskedForStepByStepAreThoseOfTheWholeShuffle) {
         }
 }
 
-TEST(VisitingOrder, AsManyEntriesAsAreExpectedAreThoseOfTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
+TEST(VisitingOrder, EntriesComputedAheadEqualTheWholeShuffle) {  // R-FEAS-203, R-RANK-307
   VisitingOrder order, whole;
   std::uint64_t index = 0;
   for (const OrderProvider provider : {OrderProvider::nomad, OrderProvider::mix})

@@ -42,7 +42,7 @@ TEST(FitScoreEdges, NanPassesTheClampsAndNoCapacityCountsAsFull) {  // R-RANK-10
   EXPECT_EQ(fit_component(FitAlgorithm::spread, 5, 0.0, 100, 100.0), 0);
 }
 
-TEST(FitComponent, HasTheBitsOfTheFormulaWithFusedInstructionsAndWithout) {
+TEST(FitComponent, EqualsTheFormulaBitByBitWithAndWithoutFma) {
   std::mt19937_64 random(4097);
   const bool hardware = detail::hardware_fma;
   for (int i = 0; i < 20'000; ++i) {
@@ -67,7 +67,8 @@ TEST(FitComponent, HasTheBitsOfTheFormulaWithFusedInstructionsAndWithout) {
   }
 }
 
-TEST(FitColumns, HaveTheBitsOfOneNodeAtATime) {  // inside and outside their domain; values after n do not matter
+TEST(FitColumns,
+     EqualTheScoresOfSingleNodesBitByBit) {  // inside and outside their domain; values after n do not matter
   on_every_target([] {
     std::mt19937_64 random(651);
     for (int round = 0; round < 400; ++round) {

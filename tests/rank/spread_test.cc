@@ -135,7 +135,7 @@ TEST(EvenSpread, GivesExampleE13) {
   }
 }
 
-TEST(EvenSpread, AsksForAnEmptyMapFirst) {  // R-RANK-834; in a Select R-RANK-831 step 1 comes before
+TEST(EvenSpread, ChecksForAnEmptyMapFirst) {  // R-RANK-834; in a Select R-RANK-831 step 1 comes before
   const Column rack({"a", ""});
   const std::vector<model::Spread> spreads = {{"${meta.rack}", 50, {}}};
   SpreadState state;

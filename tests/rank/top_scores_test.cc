@@ -28,7 +28,7 @@ TEST(TopScores, ListsExampleE12) {  // R-RANK-1006 to 1008
   EXPECT_EQ(list({.5, .5, .7, .5, .6, .5, .65}), "CGEDB");
 }
 
-TEST(TopScores, KnowsWhatItWouldKeep) {
+TEST(TopScores, PredictsWhetherAScoreWouldBeKept) {
   TopScores top;
   for (int i = 0; i < 4; ++i) top.push(0, 0.5);
   EXPECT_TRUE(top.would_keep(-1));

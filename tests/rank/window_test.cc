@@ -15,7 +15,7 @@ namespace berth::rank {
 namespace {
 
 /// Compared with the mean of a score row (R-RANK-901), with and without spreads, for windows of every length.
-TEST(Window, HasTheScoresOfRowsAndMarksThoseThatMatter) {
+TEST(ScoreWindow, HasTheScoresOfRowsAndMarksCandidates) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> uniform(-0.5, 1);
   std::vector<double> prefix(kWindowMost + 3), appended(prefix.size()), totals(prefix.size()), values(prefix.size());

@@ -84,7 +84,7 @@ Fleet tiny(base::Random& random) {
   return fleet;
 }
 
-TEST(Bound, IsNeverAboveTheBestAssignment) {
+TEST(RebalanceBound, IsNeverAboveTheBestAssignment) {
   base::Random random(7, "bound");
   int exact = 0, limited_exact = 0;
   constexpr int kFleets = 400;
@@ -122,13 +122,13 @@ Fleet alike(std::size_t count, const Amounts& room, const Amounts& least) {
   return fleet;
 }
 
-TEST(Bound, TellsWhatEachResourceProves) {
+TEST(RebalanceBound, ReportsTheBoundOfEachResource) {
   const Bound bound = lower_bound(alike(10, {100, 100, 100}, {20, 50, 1}), std::nullopt);
   EXPECT_EQ(bound.by_resource, (std::array<std::int64_t, kResources>{2, 5, 1}));
   EXPECT_EQ(bound.nodes, 5);
 }
 
-TEST(Bound, CountsPartsAndWhatStays) {
+TEST(RebalanceBound, CountsPartitionsAndImmovableAllocations) {
   Fleet fleet = alike(10, {100, 100, 100}, {10, 10, 10});
   EXPECT_EQ(lower_bound(fleet, std::nullopt).nodes, 1);
   fleet.parts = 2;
@@ -141,7 +141,7 @@ TEST(Bound, CountsPartsAndWhatStays) {
   EXPECT_EQ(lower_bound(fleet, 4).by_moves, 6);
 }
 
-TEST(Bound, OfNothingIsNothing) {
+TEST(RebalanceBound, IsZeroForAnEmptyCluster) {
   EXPECT_EQ(lower_bound(Fleet(), std::nullopt).nodes, 0);
   Fleet idle = alike(3, {1, 1, 1}, {0, 0, 0});
   EXPECT_EQ(lower_bound(idle, std::nullopt).nodes, 1);  // what takes nothing still has to be somewhere

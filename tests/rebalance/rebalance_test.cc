@@ -132,7 +132,7 @@ TEST(Rebalance, StopsWhenFragmentationIsLowEnough) {
   }
 }
 
-TEST(Rebalance, WhatTheSchedulerRefusesIsNotPrinted) {
+TEST(Rebalance, MovesThatTheSchedulerRefusesAreNotPrinted) {
   const serve::Start start =
       running({job("web", 6, 500),
                job("apart", 6, 500, R"("Constraints": [{"Operand": "distinct_hosts", "RTarget": "true"}],)")});
@@ -146,7 +146,7 @@ TEST(Rebalance, WhatTheSchedulerRefusesIsNotPrinted) {
   EXPECT_NE(plan.refusals[0].reasons.find("distinct_hosts"), std::string::npos) << plan.refusals[0].reasons;
 }
 
-TEST(Rebalance, LeavesWhatMustStay) {
+TEST(Rebalance, LeavesImmovableAllocations) {
   const serve::Start start =
       running({job("web", 6, 500), job("data", 1, 500, R"("EphemeralDisk": {"Sticky": true, "SizeMB": 300},)"),
                job("here", 1, 500,
@@ -161,7 +161,7 @@ TEST(Rebalance, LeavesWhatMustStay) {
   replay(start, plan);
 }
 
-TEST(Rebalance, ScriptHasEachMoveAndNoCommandOfAName) {
+TEST(Rebalance, ScriptHasEachMoveAndQuotesNames) {
   Plan plan;
   plan.emptied.push_back({"11111111-1111-4111-8111-111111111111", "n1\nreboot"});
   Move move;

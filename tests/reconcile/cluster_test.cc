@@ -30,7 +30,7 @@ World stopped_by_hand(std::int64_t modified_ago_s) {  // example 3
   return w;
 }
 
-TEST(Cluster, ABatchAllocStoppedByHandIsRescheduledByPolicy) {  // example 3, R-RECON-154
+TEST(ClusterReconciler, AManuallyStoppedBatchAllocIsRescheduledByPolicy) {  // example 3, R-RECON-154
   World w = stopped_by_hand(10);
   EXPECT_EQ(w.run(),
             "stop [0] migrates; mark [0] f0; f0 alloc-reschedule +3m50s; Ignore 4; Migrate 1; RescheduleLater 1");
@@ -40,7 +40,7 @@ TEST(Cluster, ABatchAllocStoppedByHandIsRescheduledByPolicy) {  // example 3, R-
             "stop [0] migrates; place [0] again min 2 previous; Ignore 4; Place 1; Migrate 1");
 }
 
-TEST(Cluster, DrainedBatchAllocsAreNotReplaced) {  // example 4
+TEST(ClusterReconciler, DrainedBatchAllocsAreNotReplaced) {  // example 4
   World w("batch", 5);
   for (std::uint64_t i = 0; i < 5; ++i) w.add(i, "running", i < 2 ? NodeTaint::ready : NodeTaint::none);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -52,7 +52,7 @@ TEST(Cluster, DrainedBatchAllocsAreNotReplaced) {  // example 4
   EXPECT_EQ(w.run(), "Ignore 5");
 }
 
-TEST(Cluster, FollowupsAreBatchedWithinFiveSeconds) {  // example 5, R-RECON-150, 153
+TEST(ClusterReconciler, FollowupsAreBatchedWithinFiveSeconds) {  // example 5, R-RECON-150, 153
   World w("batch", 4);
   w.reschedules("constant", 30, 10, 3600);
   const std::int64_t due[] = {15 * kSecond, 17 * kSecond, 20 * kSecond - 1, 20 * kSecond};
@@ -62,7 +62,7 @@ TEST(Cluster, FollowupsAreBatchedWithinFiveSeconds) {  // example 5, R-RECON-150
             "f1 alloc-failure +20s silent; Ignore 4; RescheduleLater 4");
 }
 
-TEST(Cluster, RollingUpdateFollowsTheHealthOfTheDeployment) {  // example 7
+TEST(ClusterReconciler, RollingUpdateFollowsTheHealthOfTheDeployment) {  // example 7
   World w("service", 10);
   w.updates(4);
   for (std::uint64_t i = 0; i < 10; ++i) w.add(i, "running", NodeTaint::none, w.old_job);
@@ -79,14 +79,14 @@ TEST(Cluster, RollingUpdateFollowsTheHealthOfTheDeployment) {  // example 7
   EXPECT_EQ(w.run(), "Ignore 10");
 }
 
-TEST(Cluster, NewPlacementsUseUpTheUpdateLimit) {  // example 8
+TEST(ClusterReconciler, NewPlacementsUseUpTheUpdateLimit) {  // example 8
   World w("service", 6);
   w.updates(3);
   for (std::uint64_t i = 0; i < 4; ++i) w.add(i, "running", NodeTaint::none, w.old_job);
   EXPECT_EQ(w.run(), "place [4]; place [5]; destroy [0]; deploy total 6 canaries 0; Ignore 3; Place 2; Destructive 1");
 }
 
-TEST(Cluster, CanariesComeFirstAndPromotionTakesTheirNames) {  // example 9
+TEST(ClusterReconciler, CanariesComeFirstAndPromotionTakesTheirNames) {  // example 9
   World w("service", 3);
   w.updates(1, 2);
   for (std::uint64_t i = 0; i < 3; ++i) w.add(i, "running", NodeTaint::none, w.old_job);
@@ -109,7 +109,7 @@ TEST(Cluster, CanariesComeFirstAndPromotionTakesTheirNames) {  // example 9
   EXPECT_EQ(w.run(), "stop [1] unneeded; stop [0] unneeded; destroy [2]; Ignore 2; Stop 2; Destructive 1");
 }
 
-TEST(Cluster, WhileCanariesAreOutARescheduleIsPlacedTwice) {  // example 10, R-RECON-195
+TEST(ClusterReconciler, WhileCanariesAreOutARescheduleIsPlacedTwice) {  // example 10, R-RECON-195
   World w("service", 4);
   w.updates(1, 1);
   w.reschedules("constant", 30);
@@ -127,7 +127,7 @@ TEST(Cluster, WhileCanariesAreOutARescheduleIsPlacedTwice) {  // example 10, R-R
             "previous; Ignore 3; Place 2; Stop 2");
 }
 
-TEST(Cluster, ADisconnectedAllocIsReplacedByItsFollowup) {  // example 11
+TEST(ClusterReconciler, ADisconnectedAllocIsReplacedByItsFollowup) {  // example 11
   World w("service", 2);
   w.reschedules("exponential", 30);
   w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * kSecond; });
@@ -142,7 +142,7 @@ TEST(Cluster, ADisconnectedAllocIsReplacedByItsFollowup) {  // example 11
   EXPECT_EQ(w.run(), "place [0] again min 2 previous; Ignore 1; Place 1");
 }
 
-TEST(Cluster, AnExpiredAllocIsLost) {  // example 12
+TEST(ClusterReconciler, AnExpiredAllocIsLost) {  // example 12
   World w("service", 2);
   w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 60 * kSecond; });
   w.add(0, "unknown", NodeTaint::disconnected).alloc_states = {{0, "unknown", base::Time{kNow - 60 * kSecond}}};
@@ -151,7 +151,7 @@ TEST(Cluster, AnExpiredAllocIsLost) {  // example 12
   EXPECT_EQ(w.run(), "stop [0] lost; Ignore 2; Stop 1");
 }
 
-TEST(Cluster, NothingIsPlacedWhileClientsMayStillRun) {  // example 13, R-RECON-148
+TEST(ClusterReconciler, NothingIsPlacedWhileClientsMayStillRun) {  // example 13, R-RECON-148
   World w("service", 2);
   w.reschedules("constant", 30);
   w.each_group([](model::TaskGroup& g) {
@@ -163,7 +163,7 @@ TEST(Cluster, NothingIsPlacedWhileClientsMayStillRun) {  // example 13, R-RECON-
   EXPECT_EQ(w.run(), "stop [0] lost f0; stop [1] failed; f0 alloc-failure +1m20s; Stop 2");
 }
 
-TEST(Cluster, ScalingDownTakesTheHighestNames) {  // example 14
+TEST(ClusterReconciler, ScalingDownTakesTheHighestNames) {  // example 14
   World w("service", 2);
   w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * kSecond; });
   for (std::uint64_t i = 0; i < 4; ++i) w.add(i);
@@ -175,7 +175,7 @@ TEST(Cluster, ScalingDownTakesTheHighestNames) {  // example 14
   EXPECT_EQ(w.run(), "stop [3] unneeded; Ignore 3; Stop 1");
 }
 
-TEST(Cluster, AReconnectKeepsTheOriginalAndStopsItsReplacement) {  // example 15
+TEST(ClusterReconciler, AReconnectKeepsTheOriginalAndStopsItsReplacement) {  // example 15
   World w("service", 3);
   w.each_group([](model::TaskGroup& g) {
     g.disconnect.emplace().lost_after = 300 * kSecond;
@@ -192,7 +192,7 @@ TEST(Cluster, AReconnectKeepsTheOriginalAndStopsItsReplacement) {  // example 15
   EXPECT_EQ(w.run(), "stop [2] unneeded; reconnect [0]; Ignore 3; Stop 1; Reconnect 1");
 }
 
-TEST(Cluster, CompleteServiceAllocIsPlacedAgain) {  // example 16, R-RECON-115
+TEST(ClusterReconciler, CompleteServiceAllocIsPlacedAgain) {  // example 16, R-RECON-115
   World w("service", 2);
   w.reschedules("constant", 30);
   w.add(0, "complete");
@@ -200,7 +200,7 @@ TEST(Cluster, CompleteServiceAllocIsPlacedAgain) {  // example 16, R-RECON-115
   EXPECT_EQ(w.run(), "place [0]; annotate [1] f0; f0 alloc-reschedule +20s; Ignore 1; Place 1; RescheduleLater 1");
 }
 
-TEST(Cluster, ARemovedBatchGroupCountsWhatItDoesNotStop) {  // example 17, R-RECON-94
+TEST(ClusterReconciler, ARemovedBatchGroupCountsWhatItDoesNotStop) {  // example 17, R-RECON-94
   World w("batch", 3);
   w.add(0, "complete");
   w.add(1, "complete").desired_status = "stop";
@@ -209,7 +209,7 @@ TEST(Cluster, ARemovedBatchGroupCountsWhatItDoesNotStop) {  // example 17, R-REC
   EXPECT_EQ(w.run(), "stop [0] unneeded; stop [2] unneeded; Stop 3");
 }
 
-TEST(Cluster, AStoppedJobCancelsItsDeployment) {  // R-RECON-69, 75, 78
+TEST(ClusterReconciler, AStoppedJobCancelsItsDeployment) {  // R-RECON-69, 75, 78
   World w("service", 2);
   w.add(0);
   w.add(1, "failed");
@@ -265,7 +265,7 @@ World random_world(std::mt19937& random) {
   return w;
 }
 
-TEST(Cluster, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7, 215
+TEST(ClusterReconciler, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7, 215
   constexpr std::uint32_t kSeed = 215;
   std::mt19937 random(kSeed);
   int with_stops = 0, with_places = 0;
@@ -302,7 +302,7 @@ TEST(Cluster, InvariantsHoldAndTheOrderOfTheInputDoesNotMatter) {  // R-RECON-7,
 
 /// A group that runs undisturbed is recognised in one pass if its allocations come in the order of their names. In
 /// reverse order the full algorithm gives the same result.
-TEST(Steady, IsWhatTheWholeAlgorithmComesTo) {  // section 6 of part 05
+TEST(SteadyGroup, ShortcutEqualsTheFullAlgorithm) {  // section 6 of part 05
   std::mt19937_64 random(3);
   const auto below = [&](std::uint64_t n) { return random() % n; };
   std::size_t nothing = 0;

@@ -22,8 +22,8 @@ struct ClassRow {
   std::optional<bool> replace;
   const char* classes;
 };
-class Classes : public ::testing::TestWithParam<ClassRow> {};
-TEST_P(Classes, FollowTheTable) {
+class AllocClasses : public ::testing::TestWithParam<ClassRow> {};
+TEST_P(AllocClasses, FollowTheTable) {
   const ClassRow& row = GetParam();
   auto job = testing::make_job();
   model::TaskGroup& group = job->task_groups[0];
@@ -39,7 +39,7 @@ TEST_P(Classes, FollowTheTable) {
     classes += "UMLDRIX"[static_cast<std::size_t>(classify(read_facts(alloc, 0, taint, ""), kLeavesNow))];
   EXPECT_EQ(classes, row.classes);
 }
-INSTANTIATE_TEST_SUITE_P(Table, Classes,
+INSTANTIATE_TEST_SUITE_P(Table, AllocClasses,
                          ::testing::Values(ClassRow{"pending", "pending", false, 60, 0, {}, "UUULLL"},
                                            ClassRow{"running", "running", false, 60, 0, {}, "UUUDLL"},
                                            ClassRow{"running_without_lost_after", "running", false, 0, 0, {}, "UUULLL"},
@@ -91,14 +91,14 @@ TEST(NameIndex, DuplicatesKeepTheirOldCount) {  // worked example 6, R-RECON-162
   EXPECT_EQ(index.highest(2), (std::vector<std::uint32_t>{3, 1}));
 }
 
-TEST(NameIndex, SizesAndCanaries) {  // worked example 6
+TEST(NameIndex, CountsNamesOfCanaries) {  // worked example 6
   EXPECT_EQ(NameIndex(std::vector<std::uint32_t>{8}, 8).size_bits(), 16U);
   EXPECT_EQ(NameIndex({}, 0).size_bits(), 8U);
   NameIndex index(std::vector<std::uint32_t>{0, 1, 2}, 3);
   EXPECT_EQ(index.next_canaries(5, {}, std::vector<std::uint32_t>{0, 2}), (std::vector<std::uint32_t>{0, 2, 3, 4, 5}));
 }
 
-TEST(NameIndex, WordBordersDoNotMatter) {
+TEST(NameIndex, WorksAcrossWordBoundaries) {
   for (const std::uint32_t count : {63U, 64U, 65U, 127U, 128U, 129U}) {
     NameIndex index({}, count);
     const auto all = index.next(count);
@@ -109,7 +109,7 @@ TEST(NameIndex, WordBordersDoNotMatter) {
   }
 }
 
-TEST(NameIndex, AnAbsurdIndexCostsNoGigabytes) {
+TEST(NameIndex, AnAbsurdIndexTakesLittleMemory) {
   EXPECT_EQ(NameIndex(std::vector<std::uint32_t>{~0U}, 1).size_bits(), NameIndex::kMaxIndex + 1);
 }
 

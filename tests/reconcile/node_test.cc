@@ -271,7 +271,7 @@ TEST(NodeReconciler, AStoppedJobCancelsOncePerNode) {  // R-SCHED-135, 188
   EXPECT_TRUE(result.deployment);
 }
 
-TEST(NodeReconciler, AnotherVersionsDeploymentIsCancelledAndSetAside) {  // R-SCHED-136
+TEST(NodeReconciler, ADeploymentOfAnotherVersionIsCancelledAndIgnored) {  // R-SCHED-136
   NodeWorld world;
   world.update();
   world.running_deployment().job_version = 2;

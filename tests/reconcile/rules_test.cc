@@ -8,8 +8,8 @@
 namespace berth::reconcile {
 namespace {
 
-constexpr std::int64_t kUntoldNow = kWorldNow;
-constexpr std::int64_t kPast = kUntoldNow - 3600 * base::kSecond;  // before any delay used here
+constexpr std::int64_t kRulesNow = kWorldNow;
+constexpr std::int64_t kPast = kRulesNow - 3600 * base::kSecond;  // before any delay used here
 
 model::Deployment& with_deployment(GroupWorld& w, const char* status) {
   model::Deployment& d = w.deployment.emplace();
@@ -19,7 +19,7 @@ model::Deployment& with_deployment(GroupWorld& w, const char* status) {
   return d;
 }
 
-TEST(Untold, AnyOtherVersionOrIncarnationSupersedesADeployment) {  // R-RECON-71
+TEST(ReconcilerRules, AnyOtherVersionOrIncarnationSupersedesADeployment) {  // R-RECON-71
   struct Case {
     const char* name;
     std::uint64_t version, create_index;
@@ -46,7 +46,8 @@ TEST(Untold, AnyOtherVersionOrIncarnationSupersedesADeployment) {  // R-RECON-71
   }
 }
 
-TEST(Untold, OnlyStoppedBatchAllocsStayVisible) {  // R-RECON-91: the allocation's own job decides, not the scheduler
+TEST(ReconcilerRules,
+     OnlyStoppedBatchAllocsStayVisible) {  // R-RECON-91: the allocation's own job decides, not the scheduler
   struct Case {
     const char* name;
     const char* own_type;
@@ -73,7 +74,7 @@ TEST(Untold, OnlyStoppedBatchAllocsStayVisible) {  // R-RECON-91: the allocation
   }
 }
 
-TEST(Untold, BatchForgetsWhatEndedInAnOlderVersion) {  // R-RECON-99
+TEST(ReconcilerRules, BatchIgnoresAllocsThatEndedInAnOlderVersion) {  // R-RECON-99
   struct Case {
     const char* name;
     bool is_batch;
@@ -98,7 +99,7 @@ TEST(Untold, BatchForgetsWhatEndedInAnOlderVersion) {  // R-RECON-99
   }
 }
 
-TEST(Untold, CanariesOfAnEarlierDeploymentGo) {  // R-RECON-100, 101
+TEST(ReconcilerRules, CanariesOfAnEarlierDeploymentAreStopped) {  // R-RECON-100, 101
   GroupWorld w("service", 2);
   for (std::uint64_t i = 0; i < 2; ++i) w.add(i);
   w.add(1, "running", NodeTaint::none, w.old_job);
@@ -131,9 +132,9 @@ model::Allocation alloc_of(const char* client, const char* desired) {
   return alloc;
 }
 
-TEST(Untold, WhatIsUnknownAlreadyDoesNotDisconnectOnceMore) {  // R-RECON-112 cases 1 and 2
+TEST(ReconcilerRules, AnUnknownAllocDoesNotDisconnectAgain) {  // R-RECON-112 cases 1 and 2
   using When = RescheduleAnswer::When;
-  const RescheduleContext context{kUntoldNow, "e", false, false};
+  const RescheduleContext context{kRulesNow, "e", false, false};
   const auto when = [&](const model::Allocation& alloc, bool disconnecting) {
     return judge_reschedule(facts_of(alloc), context, disconnecting).when;
   };
@@ -148,7 +149,7 @@ TEST(Untold, WhatIsUnknownAlreadyDoesNotDisconnectOnceMore) {  // R-RECON-112 ca
   EXPECT_EQ(when(replaced, false), When::kept);
 }
 
-TEST(Untold, Verdicts) {  // R-RECON-113, 114
+TEST(ReconcilerRules, RescheduleVerdictsFollowTheTable) {  // R-RECON-113, 114
   enum Extra { nothing, stays, again, ran, ran_badly, no_node };
   struct Case {
     const char* client;
@@ -191,13 +192,13 @@ GroupWorld chain(const char* type) {
     g.disconnect->reconcile = "keep_original";
   });
   for (std::uint64_t i = 0; i < 3; ++i) w.add(i).modify_time = kPast;
-  w.allocs[0].alloc_states = {{0, "unknown", base::Time{kUntoldNow - 1}}};
+  w.allocs[0].alloc_states = {{0, "unknown", base::Time{kRulesNow - 1}}};
   w.allocs[0].next_allocation = w.allocs[1].id;
   w.allocs[1].next_allocation = w.allocs[2].id;
   return w;
 }
 
-TEST(Untold, TheChainOfReplacementsEndsWhereItLeavesTheVisibleOnes) {  // R-RECON-122
+TEST(ReconcilerRules, ChainsOfReplacementsEndAtInvisibleAllocs) {  // R-RECON-122
   GroupWorld w = chain("service");
   EXPECT_EQ(w.run(),
             "stop [1] superfluous; stop [2] superfluous; place [1]; place [2]; reconnect [0]; Ignore 1; Place 2; "
@@ -210,7 +211,7 @@ TEST(Untold, TheChainOfReplacementsEndsWhereItLeavesTheVisibleOnes) {  // R-RECO
             "stop [2] superfluous; place [1]; place [2]; reconnect [0]; Ignore 2; Place 2; Stop 1; Reconnect 1");
 }
 
-TEST(Untold, AFailedReplacementIsStoppedAndReplacedAllTheSame) {  // R-RECON-124: NOW does not lose STOP
+TEST(ReconcilerRules, AFailedReplacementIsStoppedAndReplaced) {  // R-RECON-124: NOW does not lose STOP
   GroupWorld w = chain("service");
   w.allocs[0].next_allocation = w.allocs[2].id;
   w.allocs[2].client_status = "failed";
@@ -219,7 +220,7 @@ TEST(Untold, AFailedReplacementIsStoppedAndReplacedAllTheSame) {  // R-RECON-124
             "Stop 2; Reconnect 1");
 }
 
-TEST(Untold, AStoppedReplacementLeavesTheOtherSets) {  // R-RECON-124: M, L and D do
+TEST(ReconcilerRules, AStoppedReplacementIsRemovedFromOtherSets) {  // R-RECON-124: M, L and D do
   GroupWorld w = chain("service");
   w.allocs[0].next_allocation = w.allocs[2].id;
   w.allocs[2].desired_transition.migrate = true;
@@ -254,14 +255,14 @@ struct Pair {
     list[0].norm_score = first, list[1].norm_score = second;
   }
   static void started(model::Allocation& alloc, const char* task, std::int64_t ago) {
-    alloc.task_states[task].emplace().started_at = base::Time{kUntoldNow - ago};
+    alloc.task_states[task].emplace().started_at = base::Time{kRulesNow - ago};
   }
   [[nodiscard]] bool replaced(const char* strategy) const {
-    return prefers_replacement(original, replacement, strategy, kUntoldNow);
+    return prefers_replacement(original, replacement, strategy, kRulesNow);
   }
 };
 
-TEST(Untold, ANewerReplacementWinsUnderEveryStrategy) {  // R-RECON-128
+TEST(ReconcilerRules, ANewerReplacementWinsUnderEveryStrategy) {  // R-RECON-128
   for (const char* strategy : {"keep_original", "longest_running", "best_score", ""}) {
     SCOPED_TRACE(strategy);
     Pair p;
@@ -279,7 +280,7 @@ TEST(Untold, ANewerReplacementWinsUnderEveryStrategy) {  // R-RECON-128
   }
 }
 
-TEST(Untold, BestScoreAsksWhoRuns) {  // R-RECON-129, 130
+TEST(ReconcilerRules, BestScorePrefersRunningAllocs) {  // R-RECON-129, 130
   struct Case {
     const char* name;
     double original, replacement;  // negative: none
@@ -305,7 +306,7 @@ TEST(Untold, BestScoreAsksWhoRuns) {  // R-RECON-129, 130
   }
 }
 
-TEST(Untold, LongestRunning) {  // R-RECON-132, 133
+TEST(ReconcilerRules, LongestRunningComparesTaskStarts) {  // R-RECON-132, 133
   struct Case {
     const char* name;
     std::int64_t original_a, original_b, replacement_a, replacement_b;  // seconds since the start; 0: not started
@@ -343,7 +344,7 @@ TEST(Untold, LongestRunning) {  // R-RECON-132, 133
   EXPECT_FALSE(p.replaced("longest_running"));
 }
 
-TEST(Untold, AClientHasAtLeastFiveSecondsToKill) {  // R-RECON-144
+TEST(ReconcilerRules, KillTimeoutIsAtLeastFiveSeconds) {  // R-RECON-144
   struct Case {
     std::int64_t kill_s, other_kill_s, lost_ago_s;  // lost_ago_s < 0: never marked lost
     const char* wait;
@@ -359,14 +360,14 @@ TEST(Untold, AClientHasAtLeastFiveSecondsToKill) {  // R-RECON-144
     });
     model::Allocation& alloc = w.add(0, "running", NodeTaint::down);
     if (c.lost_ago_s >= 0)
-      alloc.alloc_states = {{0, "running", base::Time{kUntoldNow - 99 * base::kSecond}},
-                            {0, "lost", base::Time{kUntoldNow - c.lost_ago_s * base::kSecond}},
-                            {0, "lost", base::Time{kUntoldNow}}};  // the first one counts
+      alloc.alloc_states = {{0, "running", base::Time{kRulesNow - 99 * base::kSecond}},
+                            {0, "lost", base::Time{kRulesNow - c.lost_ago_s * base::kSecond}},
+                            {0, "lost", base::Time{kRulesNow}}};  // the first one counts
     EXPECT_EQ(w.run(), std::string("stop [0] lost f0; f0 alloc-failure +") + c.wait + "; Stop 1");
   }
 }
 
-TEST(Untold, StoppedBatchAllocsAreCountedButNeverChosen) {  // R-RECON-167, 168
+TEST(ReconcilerRules, StoppedBatchAllocsAreCountedButNeverChosen) {  // R-RECON-167, 168
   GroupWorld w("batch", 2);
   for (std::uint64_t i = 0; i < 3; ++i) w.add(i);
   w.allocs[2].desired_status = "stop";  // by a drain that reached its deadline: it holds its slot (R-RECON-245)
@@ -375,11 +376,11 @@ TEST(Untold, StoppedBatchAllocsAreCountedButNeverChosen) {  // R-RECON-167, 168
   w = GroupWorld("service", 1);  // and an unknown one is not counted but may be chosen
   w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * base::kSecond; });
   w.add(0), w.add(1);
-  w.add(2, "unknown", NodeTaint::disconnected).alloc_states = {{0, "unknown", base::Time{kUntoldNow - 1}}};
+  w.add(2, "unknown", NodeTaint::disconnected).alloc_states = {{0, "unknown", base::Time{kRulesNow - 1}}};
   EXPECT_EQ(w.run(), "stop [2] unneeded; Ignore 2; Stop 1");
 }
 
-TEST(Untold, TheLimitOfDestructiveUpdates) {  // R-RECON-183
+TEST(ReconcilerRules, DestructiveUpdatesAreLimited) {  // R-RECON-183
   struct Case {
     const char* name;
     const char* status;  // of the deployment; null: none
@@ -413,7 +414,7 @@ TEST(Untold, TheLimitOfDestructiveUpdates) {  // R-RECON-183
   }
 }
 
-TEST(Untold, ADeploymentIsCompleteWhenBothNumbersAreHealthy) {  // R-RECON-213, 214
+TEST(ReconcilerRules, ADeploymentIsCompleteWhenBothNumbersAreHealthy) {  // R-RECON-213, 214
   struct Case {
     std::int64_t total, canaries, healthy;
     bool promoted, has_state, complete;

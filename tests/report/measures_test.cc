@@ -46,7 +46,7 @@ class Measures : public ::testing::Test {
   const run::RunResult result_ = result_with(418);
 };
 
-TEST_F(Measures, MadeUpOneIsInEveryOutputOfARun) {
+TEST_F(Measures, ANewOneIsInEveryOutputOfARun) {
   EXPECT_TRUE(has(run::to_table(result_), "teapots filled 418\n")) << run::to_table(result_);
   EXPECT_EQ(run::to_json(result_)["packing"]["teapots"], json::Value(418));
   EXPECT_TRUE(has(run::to_csv(result_), ",teapots,"));
@@ -58,7 +58,7 @@ TEST_F(Measures, MadeUpOneIsInEveryOutputOfARun) {
   EXPECT_TRUE(has(json::to_text(run::to_data_items(result_)), "\"teapots\""));
 }
 
-TEST_F(Measures, MadeUpOneIsJudgedByTheGate) {
+TEST_F(Measures, ANewOneIsJudgedByTheGate) {
   gate::CasePair pair{{"quickstart", "smoke"}, {}, {}};
   ASSERT_TRUE(gate::add_report(run::to_json(result_), "base", pair.base));
   ASSERT_TRUE(gate::add_report(report_with(500), "head", pair.head));
@@ -69,7 +69,7 @@ TEST_F(Measures, MadeUpOneIsJudgedByTheGate) {
   EXPECT_EQ(worse, std::set<std::string>{"teapots"}) << "a fifth more, and a tenth is allowed";
 }
 
-TEST_F(Measures, MadeUpOneIsInStudiesAndSweeps) {
+TEST_F(Measures, ANewOneIsInStudiesAndSweeps) {
   study::Study study{{.workload = "quickstart", .label = "smoke"}, "quickstart", {}, false, 1};
   std::vector<study::Record> records;
   for (const double teapots : {418.0, 500.0}) {
@@ -87,7 +87,7 @@ TEST_F(Measures, MadeUpOneIsInStudiesAndSweeps) {
   EXPECT_TRUE(std::any_of(stored.begin(), stored.end(), [](const auto& one) { return one.name == "teapots"; }));
 }
 
-TEST_F(Measures, MadeUpOneIsInThePageAndItsValueIsChecked) {
+TEST_F(Measures, ANewOneIsInThePageAndItsValueIsChecked) {
   const auto input = as_input(run::to_json(result_), "a run");
   ASSERT_TRUE(input) << input.error().line();
   EXPECT_TRUE(has(json::to_text(to_json(make_document({*input}))), "teapots filled"));

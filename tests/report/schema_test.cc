@@ -52,7 +52,7 @@ void for_each_member(json::Value& value, const std::string& path,
     }
 }
 
-TEST(Schema, NoBrokenMemberOfARunIsShown) {
+TEST(ReportSchema, NoBrokenMemberOfARunIsShown) {
   json::Value report = small_run();
   ASSERT_TRUE(as_input(report, "report"));
   std::size_t members = 0;
@@ -73,7 +73,7 @@ TEST(Schema, NoBrokenMemberOfARunIsShown) {
   EXPECT_GT(members, 150U);
 }
 
-TEST(Schema, ErrorsNameThePlace) {
+TEST(ReportSchema, ErrorsNameThePlace) {
   const auto study = [](const char* more) {
     return *io::parse_json(std::string(R"({"format": "berth-study", "version": 1, "workload": "w")") + more + "}", "s");
   };

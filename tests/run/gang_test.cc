@@ -158,7 +158,7 @@ TEST(Gangs, DecisionsAreThoseOfOneWorker) {
 }
 
 /// With backfill and quotas a gang is held back until it fits, and given up there when its time is over.
-TEST(Gangs, AreHeldBackByPoliciesOnlyUntilTheirTimeIsOver) {
+TEST(Gangs, AreDelayedByPoliciesOnlyUntilTheirTimeLimit) {
   for (const char* queue : {"backfill", "backfill:reservations=0", "quota:default=0.5"}) {
     Oracle oracle;
     const auto result = run_workload(parsed(text_of(queue)), {.quiet = true, .extra_listener = &oracle});
@@ -288,7 +288,7 @@ model::Job job_of(const std::string& id, std::vector<std::pair<std::int64_t, std
 
 /// On clusters of all fillings: a gang within a rack is placed on the very nodes of the same job with a constraint, in
 /// the first rack in which that job is placed whole, and not at all if there is none.
-TEST(Gangs, WithinARackAreTheJobWithTheConstraint) {
+TEST(Gangs, WithinARackArePlacedLikeAJobWithTheConstraint) {
   std::uint64_t whole = 0, none = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     base::Random draws(seed, "gang");
@@ -329,7 +329,7 @@ TEST(Gangs, WithinARackAreTheJobWithTheConstraint) {
   EXPECT_GT(none, 20U);
 }
 
-TEST(Gangs, StartWhenRoomComesAndAreGivenUpWhenTheirTimeIsOver) {
+TEST(Gangs, StartWhenRoomComesAndFailAtTheirTimeLimit) {
   for (const bool room_comes : {true, false}) {
     Cell cell({}, 3, 3);
     const tables::JobKeyRow filler =
@@ -458,7 +458,7 @@ TEST(Gangs, LeaveARackThatDrains) {
 }
 
 /// A member on a node that is down is lost at once, also while its replacement finds no node.
-TEST(Gangs, LoseMembersBeforeTheirReplacementFits) {
+TEST(Gangs, StopMembersBeforeReplacementsThatDoNotFitBeside) {
   Cell cell({}, 3, 9);
   ASSERT_EQ(racks_of(cell, cell.place(service_of("gang", 2), 1)), kFirstRack);
   fill(cell, "r0", 1);
@@ -481,7 +481,7 @@ TEST(Gangs, LoseMembersBeforeTheirReplacementFits) {
 }
 
 /// A group that shrinks does not wait for another that grows.
-TEST(Gangs, StopWhatIsTooManyBeforeTheRestFits) {
+TEST(Gangs, StopExcessMembersBeforeTheRestFits) {
   Cell cell({}, 3, 9);
   model::Job job = service_of("gang", 2);
   job.task_groups.push_back(sim::registered_group("service", "g1", 1, "exec", 600, 10, 10));
@@ -494,7 +494,7 @@ TEST(Gangs, StopWhatIsTooManyBeforeTheRestFits) {
 }
 
 /// A new version that replaces all members keeps its topology, whatever the nodes of the earlier one.
-TEST(Gangs, GatherWithANewVersionThatReplacesAll) {
+TEST(Gangs, MoveIntoOneRackWithAVersionThatReplacesAll) {
   for (const char* topology : {"same:meta.rack", "at-most:2:meta.rack"}) {
     Cell cell({}, 4, 12);
     model::Job job = service_of("gang", 4);

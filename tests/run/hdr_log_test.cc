@@ -80,7 +80,7 @@ std::int64_t bucket_low(std::int64_t value) {
   return value / step * step;
 }
 
-TEST(HdrLog, AHistogramIsReadBack) {
+TEST(HdrLog, AHistogramRoundTrips) {
   const std::vector<std::vector<std::int64_t>> cases = {
       {}, {0}, {1}, {2047}, {2048}, {INT64_MAX}, {0, 1, 2, 2}, {5, 7}, {1'000'000, 3, 1'000'000'000'000}};
   for (const auto& values : cases) {
@@ -91,7 +91,7 @@ TEST(HdrLog, AHistogramIsReadBack) {
   }
 }
 
-TEST(HdrLog, RandomCountsAreReadBack) {
+TEST(HdrLog, RandomCountsRoundTrip) {
   std::mt19937_64 random(7);
   sim::Histogram histogram;
   std::map<std::int64_t, std::int64_t> want;
@@ -104,7 +104,7 @@ TEST(HdrLog, RandomCountsAreReadBack) {
   EXPECT_EQ(decoded(hdr_encoded(histogram)), want);
 }
 
-TEST(HdrLog, ALineOfEachIntervalWithValues) {
+TEST(HdrLog, HasALineForEachIntervalWithValues) {
   HdrLog log(1'700'000'000.25, 1, "latency of something");
   log.record(0.2, 1'500'000, 2);
   log.record(0.9, 2'500'000, 1);

@@ -19,7 +19,7 @@ RunResult run_it(const std::vector<sim::Change>& changes) {
   return std::move(*result);
 }
 
-TEST(ImportedRun, PlacesCopiesOfTheJobsNextToWhatRuns) {
+TEST(ImportedRun, PlacesCopiesOfTheJobsNextToRunningOnes) {
   const RunResult result = run_it({{"jobs.count", "60"}});
   EXPECT_EQ(result.nodes, 8u);
   EXPECT_EQ(result.load_allocs, 48u);

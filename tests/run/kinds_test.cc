@@ -64,7 +64,7 @@ const KindTimes::Kind* kind(const std::vector<KindTimes::Kind>& kinds, const std
   return nullptr;
 }
 
-TEST(Kinds, EachIsTimedAndNewVersionsApart) {
+TEST(JobKinds, EachIsTimedWithNewVersionsSeparate) {
   const RunResult result = run_mixed(1);
   const auto kinds = result.kinds.kinds();
   std::uint64_t evaluations = 0, placed = 0;
@@ -83,7 +83,7 @@ TEST(Kinds, EachIsTimedAndNewVersionsApart) {
   EXPECT_NE(to_table(result).find("web, new version"), std::string::npos);
 }
 
-TEST(Kinds, NewVersionsAreDecidedInTheirTurnByAnyNumberOfWorkers) {
+TEST(JobKinds, NewVersionsAreDecidedInOrderByAnyNumberOfWorkers) {
   EXPECT_EQ(run_mixed(3).decisions_digest, run_mixed(1).decisions_digest);
 }
 

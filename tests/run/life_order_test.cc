@@ -56,7 +56,7 @@ std::string order_of(const std::string& queue, int workers = 1) {
   return result ? order.names : result.error().line();
 }
 
-TEST(LifeOrders, ServeJobsByTheKeyOfThePolicy) {
+TEST(SimulationQueueOrder, ServesJobsByTheKeyOfThePolicy) {
   for (const int workers : {1, 3}) {
     EXPECT_EQ(order_of("priority", workers), "zbdca");
     EXPECT_EQ(order_of("fifo", workers), "zabcd");
@@ -67,7 +67,7 @@ TEST(LifeOrders, ServeJobsByTheKeyOfThePolicy) {
 }
 
 /// Of a job that is not the workload's, the longest of its tasks; the nearest of task, group and job counts.
-TEST(LifeOrders, RunTimesOfOtherJobsAreThoseOfTheirTasks) {
+TEST(SimulationQueueOrder, RunTimesOfOtherJobsAreThoseOfTheirTasks) {
   const auto spec = strategy::queue_registry().parse("shortest");
   ASSERT_TRUE(spec);
   LifeOrder order(std::move(*strategy::queue_registry().make(*spec, 1)), {});
@@ -97,7 +97,7 @@ TEST(LifeOrders, RunTimesOfOtherJobsAreThoseOfTheirTasks) {
 }
 
 /// The evaluation of a job that was removed has a number of its own.
-TEST(LifeOrders, NumbersAreNotShared) {
+TEST(SimulationQueueOrder, NumbersAreNotShared) {
   const auto spec = strategy::queue_registry().parse("fifo");
   LifeOrder order(std::move(*strategy::queue_registry().make(*spec, 1)), {});
   tables::StateStore store;
@@ -112,7 +112,7 @@ TEST(LifeOrders, NumbersAreNotShared) {
   EXPECT_LT(number, order.place(present).number);
 }
 
-TEST(LifeOrders, PoliciesThatFollowAReplayAreRefused) {
+TEST(SimulationQueueOrder, PoliciesThatNeedAReplayAreRefused) {
   const std::string remedy = "; choose a policy that only orders jobs: fifo, shortest, ageing, deadline; or a replay";
   EXPECT_EQ(order_of("fair-share"),
             "order.toml:queue: this policy counts what namespaces hold, which only a replay reports to it" + remedy);

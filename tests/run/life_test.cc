@@ -43,7 +43,7 @@ const Outage& outage(const RunResult& result, const std::string& kind) {
   return result.life->kinds.front();
 }
 
-TEST(LifeStories, BatchOnDrainingNodes) {  // R-RECON-244, 247, 248
+TEST(SimulatedScenarios, BatchDrainEndsAsDescribed) {  // R-RECON-244, 247, 248
   const RunResult result = live("batch-drain");
   const LifeResult& life = *result.life;
   // Without a deadline the drain waits for the work; with one it stops the work, which is not started again.
@@ -61,7 +61,7 @@ TEST(LifeStories, BatchOnDrainingNodes) {  // R-RECON-244, 247, 248
   EXPECT_GT(life.lost_s, 120);
 }
 
-TEST(LifeStories, ClientsThatRestartAndOneThatIsLost) {  // R-SEED: R-CTRL-1562 to 1567
+TEST(SimulatedScenarios, RecoverLostEndsAsDescribed) {  // R-SEED: R-CTRL-1562 to 1567
   const RunResult result = live("recover-lost");
   const LifeResult& life = *result.life;
   ASSERT_EQ(life.faults.size(), 3U);
@@ -76,7 +76,7 @@ TEST(LifeStories, ClientsThatRestartAndOneThatIsLost) {  // R-SEED: R-CTRL-1562 
   EXPECT_EQ(outage(result, "lost").missing_at_end, 0);
 }
 
-TEST(LifeStories, ASystemJobRollsOut) {
+TEST(SimulatedScenarios, SystemRollingEndsAsDescribed) {
   const RunResult result = live("system-rolling");
   // One node at a time, each healthy for 10 s. The node that joins receives the new version; the one that leaves,
   // nothing.
@@ -98,7 +98,7 @@ TEST(LifeStories, ASystemJobRollsOut) {
   EXPECT_GE(result.life->completed, 4U);
 }
 
-TEST(LifeStories, EvictionsDownThePriorities) {
+TEST(SimulatedScenarios, PreemptionCascadeEndsAsDescribed) {
   const RunResult result = live("preemption-cascade");
   EXPECT_EQ(result.life->evicted, 3U);
   EXPECT_EQ(told(result, "low[1]", "is to give way") + told(result, "low[0]", "is to give way"), 60 + 120);
@@ -117,7 +117,7 @@ TEST(LifeStories, EvictionsDownThePriorities) {
   EXPECT_EQ(outage(result, "grows").missing_at_end, 0);
 }
 
-TEST(LifeStories, ReconnectStrategiesSideBySide) {
+TEST(SimulatedScenarios, DisconnectsEndAsDescribed) {
   const RunResult result = live("disconnects");
   const double back = 360;  // when the partition ends
   EXPECT_NE(told(result, "original[0]", "is found running again", back), -1);
@@ -167,7 +167,7 @@ process = "fixed"
 rate_per_s = 0.1
 )";
 
-TEST(Life, ItsDigestIsThatOfItsSeed) {
+TEST(SimulatedRun, DigestDependsOnTheSeed) {
   const std::string faults = "[[faults]]\ntimes = 4\ndo = \"loss\"\nsome = 1\nfor_s = [20, 100]\n";
   auto workload = sim::parse_workload(kSmallLife + faults, "life.toml");
   ASSERT_TRUE(workload) << workload.error().line();
@@ -179,7 +179,7 @@ TEST(Life, ItsDigestIsThatOfItsSeed) {
   EXPECT_NE(live(*workload).decisions_digest, one.decisions_digest);
 }
 
-TEST(Life, HitsAreUnharmedRecoveredEndedOrAway) {
+TEST(SimulatedRun, FaultsCountUnharmedRecoveredEndedAndMissingAllocations) {
   const RunResult result = live_text(kSmallLife + R"([[faults]]
 at_s = [100, 200, 300]
 do = "loss"
@@ -219,7 +219,8 @@ for_s = 60
   EXPECT_EQ(result.life->faults[3].recovered + result.life->faults[3].away, 0U);
 }
 
-TEST(Life, UnavailabilityByHand) {  // one allocation, lost at 100 s, running again when its node is back at 200 s
+TEST(SimulatedRun, UnavailabilityAgreesWithValuesComputedByHand) {  // one allocation, lost at 100 s, running again when
+                                                                    // its node is back at 200 s
   const RunResult result = live_text(R"(
 name = "one"
 [life]
@@ -251,7 +252,7 @@ for_s = 100
   EXPECT_NEAR(missing, web.missing_s, 0.01);
 }
 
-TEST(Life, WorkDoneAgainIsThatOfItsOwnJob) {  // even if the row of a hit allocation belongs to another job by then
+TEST(SimulatedRun, RepeatedWorkIsCountedByJob) {  // even if the row of a hit allocation belongs to another job by then
   const RunResult result = live_text(R"(
 name = "again"
 [life]
@@ -314,7 +315,7 @@ count = 2
   EXPECT_GT(life.faults[1].recovery_ns.front(), 20 * base::kSecond);  // other is placed when heartbeats are missed
 }
 
-TEST(Life, MemoryAfterTwoHours) {
+TEST(SimulatedRun, MemoryDoesNotGrowOverTwoHours) {
   LifeResult life;
   life.duration_s = 3 * LifeResult::kHour, life.bucket_s = 1800;
   EXPECT_EQ(life.memory_when_settled(), 0U);  // ended before a measurement
@@ -328,7 +329,7 @@ TEST(Life, MemoryAfterTwoHours) {
   EXPECT_EQ(life.memory_when_settled(), 0U);  // the simulation has ended by then
 }
 
-TEST(Life, AnEmptyClusterBlocks) {  // like Nomad's: evaluations wait, without an error
+TEST(SimulatedRun, AnEmptyClusterBlocks) {  // like Nomad's: evaluations wait, without an error
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 60\ndo = \"loss\"\npercent = 100\n");
   EXPECT_EQ(result.ended, "complete");
   EXPECT_GT(result.blocked_at_end, 0U);
@@ -336,7 +337,7 @@ TEST(Life, AnEmptyClusterBlocks) {  // like Nomad's: evaluations wait, without a
   EXPECT_TRUE(result.unsupported_reasons.empty());
 }
 
-TEST(Life, UpdatesRollOutAndFail) {
+TEST(SimulatedRun, UpdatesRollOutAndFail) {
   const std::string named = R"(
 name = "roll"
 [life]
@@ -384,7 +385,7 @@ count = 5
   EXPECT_EQ(result.life->refused_count, 0U);
 }
 
-TEST(Life, TasksFailByTraceAndByChance) {
+TEST(SimulatedRun, TasksFailByTraceAndByChance) {
   const std::string base = R"(
 name = "tasks"
 [life]
@@ -412,7 +413,7 @@ reschedule = { attempts = 0, unlimited = false }
   EXPECT_EQ(live_text(base + fault).life->failed, 4U);
 }
 
-TEST(Life, ReportsWhatItHasWhenCut) {
+TEST(SimulatedRun, ReportsPartialResultsWhenCutShort) {
   const InterruptGuard guard;
   std::raise(SIGINT);
   const RunResult result = live_text(kSmallLife + "[[faults]]\nat_s = 300\ndo = \"loss\"\nsome = 1\n");
@@ -423,7 +424,7 @@ TEST(Life, ReportsWhatItHasWhenCut) {
   const InterruptGuard for_the_next_test;
 }
 
-TEST(Life, NothingRunsWhenTheFileIsWrong) {
+TEST(SimulatedRun, NothingRunsWhenTheFileIsWrong) {
   const auto workload =
       sim::parse_workload(kSmallLife + "[[events]]\nat_s = 5\ndo = \"drain\"\nnodes = \"node-9\"\n", "life.toml");
   ASSERT_TRUE(workload) << workload.error().line();
@@ -432,7 +433,7 @@ TEST(Life, NothingRunsWhenTheFileIsWrong) {
   EXPECT_EQ(result.error().place, "31");
 }
 
-TEST(Life, ADayInSmall) {
+TEST(SimulatedRun, RunsASmallDay) {
   const RunResult result = live("day");
   const LifeResult& life = *result.life;
   EXPECT_GT(life.allocs, 1000U);

@@ -14,7 +14,7 @@ Result<sim::Workload> smoke(const char* name) {
   return sim::read_workload(*path, "smoke");
 }
 
-TEST(PlainReplay, DecidesAsTheWholeProgramDoes) {
+TEST(MeasuredReplay, DecidesLikeTheWholeProgram) {
   const auto workload = smoke("quickstart");
   ASSERT_TRUE(workload) << workload.error().line();
   const auto plain = measured_run(*workload, {.quiet = true}, {});
@@ -25,7 +25,7 @@ TEST(PlainReplay, DecidesAsTheWholeProgramDoes) {
   EXPECT_EQ(plain->decisions_digest, whole->decisions_digest);
 }
 
-TEST(PlainReplay, RefusesWhatIsNotInIt) {
+TEST(MeasuredReplay, RefusesUnsupportedWorkloads) {
   for (const char* name : {"openb-like", "nomad-grid", "recover-lost"}) {
     auto workload = smoke(name);
     if (!workload) workload = sim::read_workload(*sim::find_workload(name));

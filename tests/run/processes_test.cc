@@ -14,7 +14,7 @@
 namespace berth::run {
 namespace {
 
-TEST(ChildProcesses, HandBackTheirTextsInWhateverOrder) {
+TEST(ChildProcesses, ReturnTheirTextsInAnyOrder) {
   Processes processes;
   const std::string long_text(300'000, 'x');  // more than a pipe holds
   for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(processes.start(i, [&, i] { return std::to_string(i) + long_text; }));
@@ -28,7 +28,7 @@ TEST(ChildProcesses, HandBackTheirTextsInWhateverOrder) {
   EXPECT_EQ(seen.size(), 5u);
 }
 
-TEST(ChildProcesses, AKilledOneIsToldFromOneThatEnds) {
+TEST(ChildProcesses, KilledAndEndedChildrenAreDistinguished) {
   Processes processes;
   ASSERT_TRUE(processes.start(7, []() -> std::string {
     std::raise(SIGKILL);
@@ -41,7 +41,7 @@ TEST(ChildProcesses, AKilledOneIsToldFromOneThatEnds) {
   EXPECT_EQ(processes.next(30)->failure, "ended with exit code 3");
 }
 
-TEST(ChildProcesses, ASignalToTheParentStopsThem) {
+TEST(ChildProcesses, AreStoppedByASignalToTheParent) {
   auto guard = std::make_unique<InterruptGuard>();
   Processes processes;
   ASSERT_TRUE(processes.start(0, []() -> std::string {

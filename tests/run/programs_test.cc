@@ -11,7 +11,7 @@
 namespace berth::run {
 namespace {
 
-TEST(Programs, EndsAreTold) {
+TEST(Programs, ExitStatusesAreReported) {
   const auto end_of = [](const char* script, double timeout = 0) {
     const auto end =
         run_program({"sh", "-c", script}, {.folder = "", .log = "", .timeout_seconds = timeout, .cores = 1});
@@ -69,7 +69,7 @@ TEST(Programs, OutputAndPinningReachTheChild) {
   EXPECT_EQ(cores, 1);
 }
 
-TEST(Programs, WordsAreSplitAsShellsDo) {
+TEST(Programs, WordsAreSplitLikeAShell) {
   const auto words = split_shell_words("  berth --isa 'AVX2 x' \"a \\\" b\" c\\ d '' ");
   ASSERT_TRUE(words);
   EXPECT_EQ(*words, (std::vector<std::string>{"berth", "--isa", "AVX2 x", "a \" b", "c d", ""}));

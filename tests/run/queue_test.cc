@@ -259,7 +259,7 @@ TEST(QueuePolicies, AWholeReplayServesJobsLikeASlowSimulation) {
   }
 }
 
-TEST(QueuePolicies, ShortestIsBestOnMeanWaitAndAnErrorCostsSome) {
+TEST(QueuePolicies, ShortestHasTheLeastMeanWaitAndErrorsIncreaseIt) {
   const auto wait = [](const std::string& queue) {
     const auto result = run_workload(parsed(text_of(queue, kPoisson)), {.quiet = true});
     EXPECT_TRUE(result) << result.error().line();
@@ -314,7 +314,7 @@ TEST(QueuePolicies, MistakesAreNamedWithARemedy) {
 //   c   arrives 5, placed 8, never ends:   wait 3, no completion
 //   c   arrives 5, placed 6, runs 20, evicted: wait 1, progress 0
 //   c   arrives 30, placed 30, runs 0:     wait 0, completion 0, no slowdown, progress 1
-TEST(Waits, ByHand) {
+TEST(WaitStatistics, AgreeWithValuesComputedByHand) {
   const auto job = [](std::int64_t arrived, std::int64_t placed, std::int64_t run, std::uint32_t space) {
     JobTimes out{.arrived_ns = arrived * kSecond, .run_time_ns = run < 0 ? -1 : run * kSecond, .space = space};
     out.placed_ns = placed < 0 ? -1 : placed * kSecond;
@@ -354,7 +354,7 @@ TEST(Waits, ByHand) {
 //   b   1, arrives 0, runs 10, ends 40:     twice as large as the half, so alone from 0 to 20: 40 / 20
 //   b   0.1, arrives 3, runs 5, evicted:    no ratio
 //   b   0.1, arrives 4, never ends:         does not count
-TEST(Waits, FinishTimeRatiosByHand) {
+TEST(WaitStatistics, FinishTimeRatiosAgreeWithValuesComputedByHand) {
   const auto job = [](double demand, std::int64_t arrived, std::int64_t run, std::int64_t end, std::uint32_t space) {
     JobTimes out{.arrived_ns = arrived * kSecond, .placed_ns = (end - run) * kSecond, .space = space};
     out.run_time_ns = run < 0 ? -1 : run * kSecond, out.end_ns = end * kSecond;
@@ -382,7 +382,7 @@ struct Allocations final : server::Listener {
   }
 };
 
-TEST(Waits, UseOverTimeIsThatOfTheAllocations) {
+TEST(WaitStatistics, UseOverTimeIsThatOfTheAllocations) {
   const sim::Workload workload = parsed(text_of("fifo", kPoisson));
   Allocations allocations;
   const auto result = run_workload(workload, {.quiet = true, .extra_listener = &allocations});
@@ -414,7 +414,7 @@ struct Evictions final : server::Listener {
   }
 };
 
-TEST(Waits, LostWorkIsWhatEvictedAllocationsHadRun) {
+TEST(WaitStatistics, LostWorkIsWhatEvictedAllocationsHadRun) {
   std::string text = text_of("fifo", kPoisson);
   text += "[preemption]\nbatch = true\nservice = true\n";
   Evictions evictions;
@@ -432,7 +432,7 @@ struct WholeJobs final : server::Listener {
   }
 };
 
-TEST(Waits, OfAJobThatGetsANewVersionCountFromItsFirstArrival) {
+TEST(WaitStatistics, CountFromTheFirstArrivalOfAJob) {
   std::string text = text_of("fifo", kPoisson);
   for (std::size_t at = 0; (at = text.find("run_time_s", at)) != std::string::npos; at += 30)
     text.insert(at, "update_percent = 40\n");
@@ -463,7 +463,7 @@ TEST(Waits, OfAJobThatGetsANewVersionCountFromItsFirstArrival) {
   EXPECT_NEAR(result->waits->wait_s.mean, sum / static_cast<double>(waits.size()), 1e-9);
 }
 
-TEST(Waits, OfNoJobsAndOfOnesThatNeverRan) {
+TEST(WaitStatistics, CoverNoJobsAndJobsThatNeverRan) {
   const WaitResult none = measure_waits({});
   EXPECT_EQ(none.jobs, 0U);
   EXPECT_DOUBLE_EQ(none.fairness, 1);
@@ -474,7 +474,7 @@ TEST(Waits, OfNoJobsAndOfOnesThatNeverRan) {
   EXPECT_DOUBLE_EQ(result.makespan_s, 0);
 }
 
-TEST(Waits, StandInTheReportOfRunsWhoseAllocationsEnd) {
+TEST(WaitStatistics, AreReportedIfAllocationsEnd) {
   const auto result = run_workload(parsed(text_of("fifo", kPoisson)), {.quiet = true});
   ASSERT_TRUE(result) << result.error().line();
   const json::Value report = to_json(*result);

@@ -170,7 +170,7 @@ sim::Workload parsed(const std::string& text) {
   return *workload;
 }
 
-TEST(Quotas, AWholeReplayServesJobsLikeTheRules) {
+TEST(Quotas, AWholeReplayFollowsTheRules) {
   struct Case {
     const char* queue;
     Rules rules;

@@ -190,7 +190,7 @@ TEST(NomadTimes, AreShownIfTheDecisionsAreTheSame) {
   EXPECT_NE(bad.error().line().find("6"), std::string::npos) << bad.error().line();
 }
 
-TEST(Run, FillsTheClusterAndCountsTheRest) {
+TEST(Run, FillsTheClusterAndCountsUnplacedJobs) {
   const RunResult result = run(kSmall);
   EXPECT_EQ(result.jobs, 4U);
   EXPECT_EQ(result.asked, 12U);
@@ -271,7 +271,7 @@ TEST(Run, DeparturesMakeRoomForBlockedJobs) {
 
 /// 300 jobs of one allocation for 8 places, which become free every 10 s: each batch of reports makes every waiting job
 /// run again, and eight of them find room.
-TEST(Run, RetriesThatDominateAreWarnedOf) {
+TEST(Run, WarnsIfRetriesDominate) {
   std::string text = with_top("departures = true");
   text.replace(text.find("count = 3"), 9, "count = 1");
   text.replace(text.find("count = 4"), 9, "count = 300");
@@ -424,7 +424,7 @@ TEST(Run, ReplacedVersionsEndAndMakeRoom) {  // R-CTRL-1516
   expect_no_use_above_all(result, "updates");
 }
 
-TEST(Run, NothingIsEverMoreThanAllInUse) {
+TEST(Run, UseNeverExceedsTheCluster) {
   // Small nodes, evictions, new versions, devices, joining nodes, and runs that are cut short.
   const std::string text = R"(
 name = "crowded"
@@ -542,7 +542,7 @@ struct SlowAttempts final : server::Listener {
 };
 
 /// Everything is due at once: many versions are replaced before all their allocations are placed.
-TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
+TEST(Run, ReplacedVersionsAreNotCountedAsFailed) {
   std::uint64_t gave_up = 0;
   for (const std::int64_t workers : {1, 3, 8}) {
     auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/mixed-real.toml", "smoke");
@@ -565,7 +565,7 @@ TEST(Run, WhatANewerVersionReplacedHasNotFailed) {
   EXPECT_GT(gave_up, 0U) << "no attempts were used up";
 }
 
-TEST(Run, WhatFailedAndWhyAgree) {
+TEST(Run, FailuresAndTheirReasonsAgree) {
   for (const char* name : {"quickstart", "openb-like", "contention", "storm", "saturated"}) {
     const auto workload = sim::read_workload(std::string(BERTH_SOURCE_DIR "/bench/macro/") + name + ".toml", "smoke");
     ASSERT_TRUE(workload) << workload.error().line();
@@ -583,7 +583,7 @@ TEST(Run, WhatFailedAndWhyAgree) {
   }
 }
 
-TEST(Run, LooksGoOnAfterTheLastArrival) {
+TEST(Run, SamplingContinuesAfterTheLastArrival) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/storm.toml", "smoke");
   ASSERT_TRUE(workload) << workload.error().line();
   workload->commits = sim::CommitOrder::deterministic;  // free workers may finish before a sample is taken
@@ -597,7 +597,7 @@ TEST(Run, LooksGoOnAfterTheLastArrival) {
   EXPECT_LE(result->over_time.size(), 66U);
 }
 
-TEST(ClusterSamples, StayRegularHoweverMuchHappens) {
+TEST(ClusterSamples, StayEvenlySpacedWithManyEvents) {
   const tables::StateStore store;
   for (const std::size_t things : {0, 1, 10, 1000}) {
     for (const std::size_t times : {1, 3, 50}) {
@@ -659,7 +659,7 @@ TEST(ClusterSamples, FollowTheLogsOfTheState) {
   EXPECT_GT(happened, 10U);
 }
 
-TEST(Run, TheStateAtATimeIsTheSameAtEveryAsking) {
+TEST(Run, TheStateAtATimeIsReproducible) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/contention.toml", "smoke");
   ASSERT_TRUE(workload) << workload.error().line();
   const auto before = state_at(*workload, -1);
@@ -697,7 +697,7 @@ TEST(Run, LatencyCountsFromTheDueTime) {
   EXPECT_GE(result.latency.total.max(), result.latency.queue.max());
 }
 
-TEST(Run, LimitsAndSignalsEndItEarly) {
+TEST(Run, LimitsAndSignalsEndARunEarly) {
   std::string text = kSmall;
   text.replace(text.find("nodes = 4"), 9, "nodes = 500");
   text.replace(text.find("count = 4"), 9, "count = 300");
@@ -776,14 +776,14 @@ TEST(Run, StrategiesThatCannotScoreTheFitAreRefused) {
   }
 }
 
-TEST(Run, MissingDataNameTheCommand) {
+TEST(Run, ErrorsOfMissingDataNameTheCommand) {
   const auto path = sim::fetched_data("", "no-such-dataset", "file.csv");
   ASSERT_FALSE(path);
   EXPECT_EQ(path.error().line(),
             "datasets/data/no-such-dataset/file.csv: is not there; run datasets/fetch.sh no-such-dataset");
 }
 
-TEST(Run, TheFirstCellsOfTheGridDecideAsNomad) {
+TEST(Run, TheFirstCellsOfTheGridDecideLikeNomad) {
   auto workload = sim::read_workload(BERTH_SOURCE_DIR "/bench/macro/nomad-grid.toml", "smoke");
   ASSERT_TRUE(workload) << workload.error().line();
   const auto result = run_workload(*workload, {.quiet = true});
@@ -812,7 +812,7 @@ std::string kind_at(const json::Value& value, const std::string& key) {
 }
 
 /// Compares only decisions; times depend on the machine.
-TEST(Others, DecideAsNomadDid) {
+TEST(NomadBenchmarks, DecideLikeNomad) {
   const std::vector<OtherCase> cases = run_others(true);
   std::string decided;
   for (const OtherCase& c : cases) {
@@ -992,7 +992,7 @@ TEST(Report, CsvLinesHaveTheFieldsOfTheHeader) {
 }
 
 // Samples count devices and joining nodes incrementally: the last one must equal a count from the tables.
-TEST(Run, LooksAtTheClusterAsItFills) {
+TEST(Run, SamplesAgreeWithTheTables) {
   const std::string devices = R"(
 name = "looks"
 departures = true

@@ -37,7 +37,7 @@ struct Filled {
   [[nodiscard]] bool follows(std::size_t most = 64) { return table.follow(feed, nodes(), group, false, most); }
 };
 
-TEST(AskTable, KeepsNodesOpenWhereTheyAreOfTooManyKinds) {
+TEST(AskTable, LeavesNodesOpenIfTheyHaveTooManyKinds) {
   Filled of(AskTable::kKinds + 5);
   for (tables::NodeRow row = 0; row < of.nodes().size(); ++row) of.table.enter(row, 10 + row, kDimensionCpu, false);
   EXPECT_EQ(of.table.counts.size(), AskTable::kKinds);
@@ -48,7 +48,7 @@ TEST(AskTable, KeepsNodesOpenWhereTheyAreOfTooManyKinds) {
   EXPECT_EQ(of.table.why(of.table.of_row[7]).node_class, 17U);
 }
 
-TEST(AskTable, ForgetsWhatAChangeMayChange) {
+TEST(AskTable, InvalidatesWhatAChangeMayAffect) {
   Filled of(4);
   of.table.enter(1, 0, kReasonHostVolumes, true);
   of.table.enter(2, 0, kDimensionCpu, false);
@@ -65,7 +65,7 @@ TEST(AskTable, ForgetsWhatAChangeMayChange) {
   EXPECT_EQ(of.table.open, (std::vector<tables::NodeRow>{2, 1, 4}));
 }
 
-TEST(AskTable, StaysBehindWhereTooMuchChanged) {
+TEST(AskTable, GivesUpAfterTooManyChanges) {
   Filled of(4);
   of.table.unlist();
   for (int i = 0; i < 10; ++i) of.upsert(2);
@@ -74,7 +74,7 @@ TEST(AskTable, StaysBehindWhereTooMuchChanged) {
   EXPECT_EQ(of.table.of_row[2], Known::kUnknown);
 }
 
-TEST(AskTables, TheSecondMeetingMakesATableAndOneThatIsNotUsedGoes) {
+TEST(AskTables, TheSecondLookupMakesATableAndUnusedTablesAreDropped) {
   AskTables tables;
   constexpr std::size_t kNodes = std::size_t{1} << 22;  // four tables at most
   const auto key = [](std::uint64_t number) { return AskKey{number, 0, {}, AskKey::kNoEviction}; };

@@ -48,7 +48,7 @@ model::Spread spread_over(const char* attribute) {
 
 using Names = std::vector<std::string>;
 
-TEST(CachedFacts, ASpreadOverNodesIsNoneOverTheirPool) {  // R-RANK-813
+TEST(CachedFacts, SpreadsOverNodesAndPoolsAreDistinguished) {  // R-RANK-813
   for (const bool pool_first : {false, true}) {
     SCOPED_TRACE(pool_first);
     SmallWorld w;
@@ -92,7 +92,7 @@ TEST(CachedFacts, AMirrorKeepsItsTexts) {
   EXPECT_EQ(ids.text[1], w.state.nodes[1].id);
 }
 
-TEST(CachedFacts, DriversThatATextMakesLookAlike) {  // of nodes that differ in nothing else
+TEST(CachedFacts, DriversWithConfusableTextsAreDistinguished) {  // of nodes that differ in nothing else
   SmallWorld w;
   for (int i = 0; i < 2; ++i) w.add_node().computed_class = "v1:same";
   w.state.nodes[0].attributes["driver.exec"] = "1\ndriver.qemu=1";
@@ -107,7 +107,7 @@ TEST(CachedFacts, DriversThatATextMakesLookAlike) {  // of nodes that differ in 
   EXPECT_NE(state->nodes.capacity(0).kind, state->nodes.capacity(1).kind);
 }
 
-TEST(CachedFacts, VolumesThatATextMakesLookAlike) {  // R-FEAS-1101 to 1104
+TEST(CachedFacts, VolumesWithConfusableTextsAreDistinguished) {  // R-FEAS-1101 to 1104
   SmallWorld w;
   for (const char* name : {"x", "y", "z"}) {
     model::Node& node = w.add_node();
@@ -132,7 +132,7 @@ TEST(CachedFacts, VolumesThatATextMakesLookAlike) {  // R-FEAS-1101 to 1104
   EXPECT_EQ(lived.place("one"), Names{});
 }
 
-TEST(CachedFacts, ConstraintsThatATextMakesLookAlike) {  // R-FEAS-601
+TEST(CachedFacts, ConstraintsWithConfusableTextsAreDistinguished) {  // R-FEAS-601
   SmallWorld w;
   w.add_node();
   using namespace std::string_literals;

@@ -17,7 +17,7 @@ using Access = MemoryAccess;
 
 std::string first_of(const std::vector<std::string>& problems) { return problems.empty() ? "" : problems.front(); }
 
-TEST(CheckMemory, FindsNothingInAWorkerThatFollows) {
+TEST(CheckMemory, FindsNothingInAnUpToDateWorker) {
   for (std::uint64_t seed = 1; seed <= testing::rounds(30, 10); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);

@@ -115,7 +115,8 @@ std::shared_ptr<model::Job> job_of_any_kind(Random& random, const std::string& i
   return out;
 }
 
-TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 12xx, 14xx, R-RANK-8xx, R-SCHED-6x to 9x
+TEST(ColumnSource,
+     DecidesEveryKindOfJobLikeTheGeneralSource) {  // R-FEAS-3xx, 4xx, 12xx, 14xx, R-RANK-8xx, R-SCHED-6x to 9x
   std::array<std::size_t, 6> reached{};
   std::size_t placed = 0, failed = 0, evicted = 0, left = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(150, 12); ++seed) {
@@ -212,7 +213,7 @@ TEST(Columns, EveryKindOfJobIsDecidedAsByTheGeneralWay) {  // R-FEAS-3xx, 4xx, 1
 
 /// A few requests repeatedly, on nodes that change meanwhile: cached scores (ask_table.h) compared with the general
 /// source, which has no cache.
-TEST(Columns, AsksThatComeAgainAreDecidedAsByTheGeneralWay) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
+TEST(ColumnSource, DecidesRepeatedRequestsLikeTheGeneralSource) {  // R-FEAS-4xx, R-RANK-5xx, 6xx, 10xx
   std::uint64_t known = 0;
   std::size_t placed = 0, failed = 0, left = 0, registered = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60, 10); ++seed) {

@@ -20,7 +20,7 @@ std::string status_of(const SmallWorld& w, std::size_t alloc) {  // of its stop 
   return "";
 }
 
-TEST(Contradictions, AnAllocOnANodeThatIsNotThereIsLost) {  // R-RECON-106 row 15, R-SCHED-129 row 8
+TEST(InconsistentStates, AnAllocOnAMissingNodeIsLost) {  // R-RECON-106 row 15, R-SCHED-129 row 8
   for (const char* type : kTypes)
     for (const char* node : {"00000000-0000-0000-0000-0000000000ff", "no uuid", ""}) {
       SCOPED_TRACE(std::string(type) + " " + node);
@@ -36,7 +36,7 @@ TEST(Contradictions, AnAllocOnANodeThatIsNotThereIsLost) {  // R-RECON-106 row 1
     }
 }
 
-TEST(Contradictions, AnAllocOfAJobThatIsNotThereIsStopped) {  // R-SCHED-37, R-RECON-75
+TEST(InconsistentStates, AnAllocOfAMissingJobIsStopped) {  // R-SCHED-37, R-RECON-75
   for (const char* type : kTypes)
     for (const bool carries_job : {true, false}) {
       SCOPED_TRACE(std::string(type) + (carries_job ? "" : " without a job of its own"));
@@ -52,7 +52,7 @@ TEST(Contradictions, AnAllocOfAJobThatIsNotThereIsStopped) {  // R-SCHED-37, R-R
     }
 }
 
-TEST(Contradictions, AllocOfAnUnknownGroup) {
+TEST(InconsistentStates, AnAllocOfAnUnknownGroupIsStopped) {
   for (const char* type : kTypes) {
     SCOPED_TRACE(type);
     SmallWorld w;
@@ -68,7 +68,7 @@ TEST(Contradictions, AllocOfAnUnknownGroup) {
   }
 }
 
-TEST(Contradictions, ADeploymentOfAVersionOrJobThatIsNotThere) {  // R-RECON-71, R-SCHED-136
+TEST(InconsistentStates, ADeploymentOfAMissingVersionOrJobIsAccepted) {  // R-RECON-71, R-SCHED-136
   for (const char* type : {"service", "system"}) {
     SCOPED_TRACE(type);
     SmallWorld w;
@@ -91,7 +91,7 @@ TEST(Contradictions, ADeploymentOfAVersionOrJobThatIsNotThere) {  // R-RECON-71,
   }
 }
 
-TEST(Contradictions, HolesAndRepetitionsOfNames) {  // R-RECON-158 to 173
+TEST(InconsistentStates, MissingAndRepeatedNamesAreAccepted) {  // R-RECON-158 to 173
   SmallWorld w;
   w.add_node();
   const auto job = SmallWorld::job("service", 4);
@@ -130,7 +130,7 @@ TEST(Contradictions, HolesAndRepetitionsOfNames) {  // R-RECON-158 to 173
     }
 }
 
-TEST(Contradictions, NegativeAndAbsurdCounts) {
+TEST(InconsistentStates, NegativeAndAbsurdCountsAreAccepted) {
   for (const char* type : kTypes)
     for (const std::int64_t count : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
       SCOPED_TRACE(std::string(type) + " " + std::to_string(count));
@@ -160,7 +160,7 @@ TEST(Contradictions, NegativeAndAbsurdCounts) {
   EXPECT_EQ(w.updated.queued_allocations->at("web"), (std::int64_t{1} << 40) - 40);
 }
 
-TEST(Contradictions, TimesFromTheFutureAndFromBeforeTime) {
+TEST(InconsistentStates, TimesInTheFutureAndBeforeTheEpochAreAccepted) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
                          kMost = std::numeric_limits<std::int64_t>::max();
   for (const char* type : {"service", "batch"})
@@ -194,7 +194,7 @@ TEST(Contradictions, TimesFromTheFutureAndFromBeforeTime) {
     }
 }
 
-TEST(Contradictions, ChainsThatRunIntoThemselvesEnd) {  // R-RECON-122
+TEST(InconsistentStates, CyclicChainsEnd) {  // R-RECON-122
   struct Case {
     const char* name;
     std::array<int, 4> next;  // successor of each of the four allocations; -1: none, 9: not stored
@@ -316,7 +316,7 @@ SmallWorld nonsense(std::mt19937& random) {
   return w;
 }
 
-TEST(Contradictions, RandomNonsenseIsDecidedAndAppliedOnce) {
+TEST(InconsistentStates, RandomNonsenseIsDecidedAndApplied) {
   constexpr std::uint32_t kSeed = 122;
   std::mt19937 random(kSeed);
   std::size_t plans = 0, stops = 0, placed = 0;

@@ -13,7 +13,7 @@
 namespace berth::sched {
 namespace {
 
-TEST(FreeCores, TheTableGivesWhatTheTopologyDoes) {  // R-RANK-524, 641, 642
+TEST(FreeCores, TheTableAgreesWithTheTopology) {  // R-RANK-524, 641, 642
   std::mt19937 random(7);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
   std::uint32_t by_table = 0, too_few = 0, exceeds = 0, unknown = 0;

@@ -36,7 +36,7 @@ int first_short(const Left& left, const rank::AskedAmounts& ask) {
   return left.cpu_mhz < ask.cpu_mhz ? 0 : left.memory_mb < ask.memory_mb ? 1 : left.disk_mb < ask.disk_mb ? 2 : 3;
 }
 
-TEST(NodeFeed, SaysWhatTheLogAndTheTablesSay) {  // R-RANK-532, 533
+TEST(NodeFeed, AgreesWithTheLogAndTheTables) {  // R-RANK-532, 533
   std::size_t kept = 0, seen = 0, gone = 0, registered = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(40, 10); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -139,7 +139,7 @@ TEST_F(DocumentedExample, EvictsAnEqualDistanceOfTen) {  // R-PREEMPT-1209
   EXPECT_EQ(plan().node_allocation.at(kNode)[0].preempted_allocations, ids({2, 4, 5, 1, 6}));
 }
 
-TEST_F(DocumentedExample, LaterPlacementsDoNotSeeTheVictimsNorTheirOwnJob) {  // R-PREEMPT-805, 206
+TEST_F(DocumentedExample, LaterPlacementsCountNeitherTheVictimsNorTheirOwnJob) {  // R-PREEMPT-805, 206
   load(75, 0, 1024, 2);
   decide();
   const model::Plan plan = this->plan();

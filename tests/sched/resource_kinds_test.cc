@@ -34,7 +34,7 @@ std::shared_ptr<const model::Job> job_without_checks(Random& random, int round) 
 
 class ResourceKinds : public ::testing::TestWithParam<bool> {};
 
-TEST_P(ResourceKinds, ALineInTheTableIsEnough) {
+TEST_P(ResourceKinds, ANewKindNeedsOneLineInTheTable) {
   const std::vector<ResourceKind> same(kResourceKinds.begin(), kResourceKinds.end()), more = with_licences();
   Random random(17);
   World world(random, 60, 4, GetParam(), true);

@@ -16,7 +16,7 @@ const model::Allocation* entry_of(const std::vector<model::Allocation>& list, co
   return nullptr;
 }
 
-TEST(UntoldSched, ProgressGivesAllAttemptsBack) {  // R-SCHED-6 to 8, 10, worked example 1
+TEST(SchedulerRules, ProgressResetsTheCountOfAttempts) {  // R-SCHED-6 to 8, 10, worked example 1
   struct Case {
     const char* type;
     const char* answers;
@@ -36,7 +36,7 @@ TEST(UntoldSched, ProgressGivesAllAttemptsBack) {  // R-SCHED-6 to 8, 10, worked
   }
 }
 
-TEST(UntoldSched, TheBlockedEvalOfBeforeStays) {  // R-SCHED-13
+TEST(SchedulerRules, AnEarlierBlockedEvalIsKept) {  // R-SCHED-13
   SmallWorld w;
   w.add_node();
   w.store(SmallWorld::job("service", 1));
@@ -49,7 +49,7 @@ TEST(UntoldSched, TheBlockedEvalOfBeforeStays) {  // R-SCHED-13
   EXPECT_EQ(w.updated.blocked_eval, w.created[0].id);
 }
 
-TEST(UntoldSched, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED-23
+TEST(SchedulerRules, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED-23
   for (const char* type : {"service", "system"}) {
     SCOPED_TRACE(type);
     SmallWorld w;
@@ -71,7 +71,7 @@ TEST(UntoldSched, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED-23
   }
 }
 
-TEST(UntoldSched, ANodeThatIsNotReadyIsNotAskedForItsDatacenter) {  // R-SCHED-31, rows 10 to 12 of 129
+TEST(SchedulerRules, DatacentersOfUnreadyNodesAreNotCompared) {  // R-SCHED-31, rows 10 to 12 of 129
   struct Case {
     const char* name;
     const char *datacenter, *pool;
@@ -111,7 +111,7 @@ SmallWorld failed_world(std::int64_t delay_s, std::int64_t count = 1) {
   return w;
 }
 
-TEST(UntoldSched, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
+TEST(SchedulerRules, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
   SmallWorld w = failed_world(7200);
   w.run("N");
   EXPECT_EQ(w.calls, (std::vector<std::string>{"create", "submit", "create", "submit"}));
@@ -125,7 +125,7 @@ TEST(UntoldSched, EachAttemptMakesItsOwnFollowups) {  // R-SCHED-54, 55
   EXPECT_EQ(w.calls, std::vector<std::string>{"submit"});
 }
 
-TEST(UntoldSched, AReschedulingWithoutANodeIsWrittenBack) {  // R-SCHED-96, 27, 63
+TEST(SchedulerRules, AFailedReschedulingIsRecordedInTheOldAlloc) {  // R-SCHED-96, 27, 63
   SmallWorld w = failed_world(30);
   w.state.nodes[0].scheduling_eligibility = "ineligible";
   w.run();
@@ -148,7 +148,8 @@ TEST(UntoldSched, AReschedulingWithoutANodeIsWrittenBack) {  // R-SCHED-96, 27, 
   EXPECT_EQ(w.updated.failed_tg_allocs.at("web").coalesced_failures, 1);
 }
 
-TEST(UntoldSched, AnUnknownMarkGetsTheNote) {  // R-SCHED-96: NodeAllocation holds the allocation already
+TEST(SchedulerRules,
+     AllocsThatBecomeUnknownGetADescription) {  // R-SCHED-96: NodeAllocation holds the allocation already
   SmallWorld w = failed_world(0);
   auto job = std::make_shared<model::Job>(*w.state.jobs[0]);
   job->task_groups[0].disconnect.emplace().lost_after = 600 * base::kSecond;
@@ -198,7 +199,7 @@ struct CanaryWorld : SmallWorld {
   }
 };
 
-TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {  // R-SCHED-68 to 71, 73
+TEST(SchedulerRules, AllocsLostDuringCanariesAreReplacedInTheLatestPromotedVersion) {  // R-SCHED-68 to 71, 73
   {
     CanaryWorld w(0);
     w.older(0, true), w.older(2, false), w.older(1, true, "failed");  // the status does not matter
@@ -248,7 +249,7 @@ TEST(UntoldSched, WhatIsLostBesideCanariesComesBackAsTheLatestPromotedVersion) {
   }
 }
 
-TEST(UntoldSched, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-69, 70, 87
+TEST(SchedulerRules, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-69, 70, 87
   CanaryWorld w(3);  // the lost allocation already has the current version, and nothing is promoted
   w.run();
   EXPECT_EQ(w.placed_as("web"), "v3 d-");
@@ -256,7 +257,7 @@ TEST(UntoldSched, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-69, 
     EXPECT_EQ(alloc.job != nullptr, alloc.task_group == "web") << alloc.name;
 }
 
-TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
+TEST(SchedulerRules, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   CanaryWorld plain(0);
   plain.state.nodes[1].status = "ready";  // nothing was lost
   plain.run();
@@ -281,7 +282,7 @@ TEST(UntoldSched, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
   EXPECT_EQ(without.placed_as("db"), "v3 d-");
 }
 
-TEST(UntoldSched, ANodeThatIsGoneHasNoProperties) {  // R-FEAS-1406 to 1408, R-RANK-815
+TEST(SchedulerRules, AMissingNodeHasNoProperties) {  // R-FEAS-1406 to 1408, R-RANK-815
   // One per rack. n0 was removed with an allocation that was to stop; n1 runs another one in the same rack.
   SmallWorld w;
   for (int i = 0; i < 3; ++i) w.add_node().meta["rack"] = "r";
@@ -303,7 +304,7 @@ TEST(UntoldSched, ANodeThatIsGoneHasNoProperties) {  // R-FEAS-1406 to 1408, R-R
             (std::map<std::string, std::int64_t>{{"distinct_property: ${meta.rack}=r used by 1 allocs", 2}}));
 }
 
-TEST(UntoldSched, WhatIsMadeOfTheJobSaysWhenItLastChanged) {  // R-RECON-152, 208 with R-CTRL-720
+TEST(SchedulerRules, CreatedObjectsHaveTheJobsModifyIndex) {  // R-RECON-152, 208 with R-CTRL-720
   const auto changed = [](tables::StateStore& store) {        // its status, at index 1001
     auto job = std::make_shared<model::Job>(*store.current().jobs.objects[0]);
     job->status = "running", job->modify_index = 1001;
@@ -339,7 +340,7 @@ TEST(UntoldSched, WhatIsMadeOfTheJobSaysWhenItLastChanged) {  // R-RECON-152, 20
   }
 }
 
-TEST(UntoldSched, AnUpdateInPlaceAsksWhereTheNodeIsAndNotHowItIs) {  // R-SCHED-110
+TEST(SchedulerRules, UpdatesInPlaceCheckDatacenterAndPoolOfTheNodeOnly) {  // R-SCHED-110
   struct Case {
     const char* name;
     void (*change)(model::Node&);
@@ -369,7 +370,7 @@ TEST(UntoldSched, AnUpdateInPlaceAsksWhereTheNodeIsAndNotHowItIs) {  // R-SCHED-
   }
 }
 
-TEST(UntoldSched, LimitedRunsAreUpdatedInPlaceWithoutALook) {  // R-SCHED-111
+TEST(SchedulerRules, LimitedRunsAreUpdatedInPlaceWithoutAFitCheck) {  // R-SCHED-111
   for (const bool limited_before : {true, false})
     for (const bool limited_after : {true, false})
       for (const char* type : {"batch", "service"}) {
@@ -395,7 +396,7 @@ TEST(UntoldSched, LimitedRunsAreUpdatedInPlaceWithoutALook) {  // R-SCHED-111
       }
 }
 
-TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
+TEST(SchedulerRules, CountsOfFilteredNodesAddUp) {  // R-SCHED-158 to 160, 162
   for (const char* type : {"system", "sysbatch"}) {
     SCOPED_TRACE(type);
     SmallWorld w;
@@ -424,7 +425,7 @@ TEST(UntoldSched, FilteredNodesAreAddedUp) {  // R-SCHED-158 to 160, 162
 
 // The `required = 0` of R-SCHED-175 cannot occur: R-SCHED-172 requires a percentage above 0, an allocation to replace
 // and an update block that is not empty. A block without max_parallel is empty (R-RECON-98).
-TEST(UntoldSched, WhatHasNoHealthYetHoldsASystemUpdateBack) {  // R-SCHED-150, with an API object and without one
+TEST(SchedulerRules, AllocsWithoutHealthDelayASystemUpdate) {  // R-SCHED-150, with an API object and without one
   for (const bool plain : {false, true}) {
     SCOPED_TRACE(plain);
     SmallWorld w;
@@ -447,7 +448,7 @@ TEST(UntoldSched, WhatHasNoHealthYetHoldsASystemUpdateBack) {  // R-SCHED-150, w
   }
 }
 
-TEST(UntoldSched, CanariesOfSystemJobs) {  // R-SCHED-172, 173, 175
+TEST(SchedulerRules, SystemJobsPlaceCanaries) {  // R-SCHED-172, 173, 175
   struct Case {
     const char* name;
     std::uint64_t version;

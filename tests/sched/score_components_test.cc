@@ -26,7 +26,7 @@ std::vector<ScoreComponent> with_bonus() {
   return out;
 }
 
-TEST(ScoreComponents, ALineInTheTableIsEnough) {
+TEST(ScoreComponents, ANewComponentNeedsOneLineInTheTable) {
   const std::vector<ScoreComponent> same(kScoreComponents.begin(), kScoreComponents.end()), more = with_bonus();
   Random random(11);
   World world(random, 60, 5, false, true);

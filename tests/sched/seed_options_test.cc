@@ -10,7 +10,7 @@
 namespace berth::sched {
 namespace {
 
-TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
+TEST(SeedOptions, AreParsedAndListed) {  // R-SEED-1
   model::Options options;
   EXPECT_TRUE(model::changed_options(options).empty());
   std::string told;
@@ -59,7 +59,7 @@ TEST(SeedOptions, AreReadAndTold) {  // R-SEED-1
   }
 }
 
-TEST(SeedOptions, RemoteTasksGoWithWhatIsLostOrMigrates) {  // R-SEED-14 to 18, worked example 1
+TEST(SeedOptions, RemoteTasksMoveWithLostOrMigratingAllocs) {  // R-SEED-14 to 18, worked example 1
   struct Case {
     const char* name;
     void (*change)(SmallWorld&);
@@ -283,7 +283,7 @@ TEST(SeedOptions, StopsOfReplacedAllocsKeepTheirDescription) {  // R-SEED-75, 76
   }
 }
 
-TEST(SeedOptions, TheDeltaOfPreemption) {  // R-SEED-80, 81
+TEST(SeedOptions, PreemptionDeltaLimitsVictims) {  // R-SEED-80, 81
   struct Case {
     std::int64_t delta, victim;
     bool own, evicted;
@@ -311,7 +311,7 @@ TEST(SeedOptions, TheDeltaOfPreemption) {  // R-SEED-80, 81
   }
 }
 
-TEST(SeedOptions, OlderReportsForgetFilteredNodes) {  // R-SEED-85 to 87
+TEST(SeedOptions, OlderReportsOmitFilteredNodes) {  // R-SEED-85 to 87
   for (const char* type : {"system", "sysbatch"})
     for (const bool seed : {true, false})
       for (const bool annotate : {true, false}) {

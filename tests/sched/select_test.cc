@@ -58,7 +58,7 @@ TEST(Select, PlainAndGeneralPathDecideAlike) {  // R-FEAS-4xx, R-RANK-4xx, 8xx, 
   EXPECT_GT(evicted, 0U);
 }
 
-TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
+TEST(Select, AmountsAloneDecideIfTheRequestedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS-305, 1103, 1104
   std::size_t with_ports = 0, by_number = 0, with_volumes = 0, by_columns = 0, failed = 0, ended = 0, collisions = 0,
               again = 0, again_for_devices = 0, again_for_cores = 0, again_for_volumes = 0, again_for_hosts = 0,
               again_for_groups = 0, again_for_properties = 0, whole = 0, few = 0, with_devices = 0, by_cores = 0,
@@ -312,7 +312,7 @@ TEST(Select, FiguresDoWhereTheAskedPortsAreFree) {  // R-RANK-602 to 618, R-FEAS
   EXPECT_GT(collisions, 0U);
 }
 
-TEST(Select, NodesPassedOverByWhatEvictionFreesChangeNothing) {  // R-PREEMPT-201 to 204, 403 to 407, 701 to 703
+TEST(Select, SkippingNodesThatEvictionCannotFreeChangesNothing) {  // R-PREEMPT-201 to 204, 403 to 407, 701 to 703
   std::size_t evicted = 0, several = 0, failed = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(80, 20); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -495,7 +495,7 @@ TEST(Select, RetriesThatMayEvictDecideAlike) {  // R-PREEMPT-101 to 109, R-FEAS-
   EXPECT_GT(placed_again, testing::rounds(10, 1));
 }
 
-TEST(Select, TheIndexAnswersLikeAPassOverAllNodes) {
+TEST(Select, TheIndexAgreesWithAPassOverAllNodes) {
   std::size_t deferred = 0, failed = 0, evicted = 0, replaced = 0;
   for (std::uint64_t seed = 1; seed <= testing::rounds(60); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -682,7 +682,7 @@ std::shared_ptr<model::Job> asking(const Asked& one, const std::string& id, std:
 }
 
 /// Visiting a node makes no heap allocation, whatever the request.
-TEST(Select, LooksAtNodesWithoutHeapAllocation) {
+TEST(Select, VisitsNodesWithoutHeapAllocation) {
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);
     std::uint64_t taken[2];
@@ -755,7 +755,7 @@ struct Steady {
 };
 
 /// If as many allocations end as start, placing and checking a plan take no heap memory, for any resources held.
-TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
+TEST(Select, SteadyPlacementsAndChecksAllocateNoMemory) {
   constexpr std::uint32_t kFew = 4, kMany = 40;
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);
@@ -777,7 +777,7 @@ TEST(Select, SteadyPlacementsAndChecksTakeNothingFromTheHeap) {
 
 /// The same for allocations that a new job version updates in place: no heap allocation per update, but lists of the
 /// evaluation grow.
-TEST(Select, SteadyUpdatesInPlaceTakeNothingFromTheHeap) {
+TEST(Select, SteadyUpdatesInPlaceAllocateNoMemory) {
   constexpr std::uint32_t kFew = 4, kMany = 40;
   for (const Asked& one : kAsked) {
     SCOPED_TRACE(one.name);

@@ -14,7 +14,7 @@
 namespace berth::sched {
 namespace {
 
-TEST(Sources, AreSwitchedByName) {
+TEST(CandidateSources, AreEnabledByName) {
   const auto text = [](std::string_view list) {
     const auto parsed = EnabledSources::parse(list);
     return parsed ? parsed->text() : "refused: " + parsed.error();
@@ -39,7 +39,7 @@ TEST(Sources, AreSwitchedByName) {
   }
 }
 
-TEST(Sources, AreDrawnForEachSelect) {
+TEST(CandidateSources, AreDrawnForEachSelect) {
   EnabledSources mixed;
   mixed.mix(3);
   std::size_t on = 0, differ = 0;
@@ -54,7 +54,7 @@ TEST(Sources, AreDrawnForEachSelect) {
 }
 
 /// A feature that no source serves: its groups are decided node by node, with the same result.
-TEST(Sources, ANewNeedGoesToTheGeneralSource) {
+TEST(CandidateSources, ANewNeedIsServedByTheGeneralSource) {
   for (const bool preempts : {false, true}) {
     SCOPED_TRACE(preempts);
     Random random(5);
@@ -94,7 +94,7 @@ TEST(Sources, ANewNeedGoesToTheGeneralSource) {
   }
 }
 
-TEST(Sources, NeedsHaveNames) {
+TEST(CandidateSources, NeedsHaveNames) {
   for (const char* name : tables::kNeedNames) EXPECT_NE(name, nullptr);
   EXPECT_EQ(unmet_name(static_cast<std::size_t>(Need::escapes)), "constraint unique to a node");
   EXPECT_EQ(unmet_name(Needs::kBits), "switched off");
@@ -104,7 +104,7 @@ TEST(Sources, NeedsHaveNames) {
 
 /// Group `a` needs no network and fits on no node; group `b` needs a network that no node has. A class that `a` may use
 /// is worth a retry of both: the verdicts of `a` are those of its own network.
-TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410, 1701
+TEST(ClassLedger, VerdictsOfAGroupUseItsOwnNetwork) {  // R-FEAS-309, 410, 1701
   SmallWorld w;
   for (int i = 0; i < 3; ++i) w.add_node();
   const auto job = SmallWorld::job("service", 1, 0, {"a", "b"});
@@ -139,7 +139,7 @@ TEST(ClassLedger, VerdictsOfAGroupAreThoseOfItsOwnNetwork) {  // R-FEAS-309, 410
 }
 
 /// A request that failed before fails again after more changed than its table follows.
-TEST(ClassLedger, VerdictsOfAFailureAreThoseOfTheNodesNow) {  // R-FEAS-1701
+TEST(ClassLedger, VerdictsOfAFailureUseTheCurrentNodes) {  // R-FEAS-1701
   SmallWorld w;
   for (int i = 0; i < 2; ++i) w.add_node();
   const auto job = SmallWorld::job("service", 1);
@@ -202,7 +202,7 @@ TEST(ClassLedger, AnInheritedNetworkIsCheckedAgain) {  // R-FEAS-309, 409, 410
             (std::map<std::string, std::int64_t>{{"missing network", 1}}));
 }
 
-TEST(ClassLedger, SaysWhatWasVisited) {
+TEST(ClassLedger, RecordsVisitedClasses) {
   ClassLedger ledger;
   ledger.start();
   EXPECT_EQ(ledger.selects(), 0U);

@@ -198,7 +198,7 @@ TEST(StrategyFit, SeesTheNodeBeforeThePlacement) {  // R-STRAT-001, 108
   EXPECT_EQ(seen.task.gpus, 1);
 }
 
-TEST(StrategyFit, CoresAreAskedByTheNode) {  // R-RANK-641
+TEST(StrategyFit, RequestedCoresBecomeMhzOfTheNode) {  // R-RANK-641
   SmallWorld world;
   Seen seen;
   const auto ranker = strategy::make_ranker(Spy{&seen});
@@ -231,7 +231,7 @@ struct Hashed {
   }
 };
 
-TEST(StrategyFit, TheBestOfAllIsTheObviousOne) {
+TEST(StrategyFit, ExhaustiveModeAgreesWithALinearSearch) {
   // Exhaustive mode, one group without constraints: each placement takes the greatest (fit + anti-affinity) mean, the
   // first node on ties, from a fleet that the test maintains.
   const auto ranker = strategy::make_ranker(Hashed{});

@@ -75,12 +75,12 @@ class AccessTest : public ::testing::Test {
   int policies_ = 0;
 };
 
-TEST(Needs, EveryRouteHasOne) {  // a route without one is closed, which would surprise its author
+TEST(RouteRights, EveryRouteHasAnEntry) {  // a route without one is closed, which would surprise its author
   Router router = make_router();
   EXPECT_EQ(router.set_needs(need_of), std::vector<std::string>{}) << "name them in endpoints/needs.cc";
 }
 
-TEST_F(AccessTest, OffMeansThatEverythingIsAllowed) {  // R-API-469
+TEST_F(AccessTest, EverythingIsAllowedWithoutAccessControl) {  // R-API-469
   start(false);
   EXPECT_EQ(ask("GET", "/v1/jobs").status, 200);
   EXPECT_EQ(read(ask("GET", "/v1/acl/token/self"))["AccessorID"].as_string(), "acls-disabled");
@@ -112,7 +112,7 @@ TEST_F(AccessTest, BootstrapWorksOnce) {  // R-STORE-71, 72, 80
   EXPECT_EQ(ask("GET", "/v1/acl/token/self", "", secret).headers.at("x-nomad-index"), made.headers.at("x-nomad-index"));
 }
 
-TEST_F(AccessTest, StrangersGetNothing) {  // R-STORE-63, 66, 67, 130, 170
+TEST_F(AccessTest, RequestsWithoutATokenAreRefused) {  // R-STORE-63, 66, 67, 130, 170
   for (const char* path : {"/v1/jobs",
                            "/v1/jobs/statuses",
                            "/v1/allocations",
@@ -172,7 +172,7 @@ TEST_F(AccessTest, StrangersGetNothing) {  // R-STORE-63, 66, 67, 130, 170
   EXPECT_EQ(odd.body, "failed to parse signed token: go-jose/go-jose: compact JWS format must have three parts");
 }
 
-TEST_F(AccessTest, TokensAreMadeChangedReadAndDeleted) {  // R-STORE-74 to 84
+TEST_F(AccessTest, TokensAreCreatedChangedReadAndDeleted) {  // R-STORE-74 to 84
   put_policy("p", R"(namespace "default" { policy = "read" })");
   const Answer made = manage("PUT", "/v1/acl/token",
                              R"({"Name": "t", "Type": "client", "Policies": ["p", "absent"], "ExpirationTTL": "10m"})");
@@ -303,7 +303,7 @@ TEST_F(AccessTest, RefusalsReadAsNomads) {  // R-STORE-75 to 90, 106 to 118
   EXPECT_EQ(ask("PUT", "/v1/acl/token/onetime").body, "acl token lookup failed: missing secret id");
 }
 
-TEST_F(AccessTest, PoliciesAreStoredAsSent) {  // R-STORE-85 to 91, 99
+TEST_F(AccessTest, PoliciesAreStoredUnchanged) {  // R-STORE-85 to 91, 99
   const std::string rules = "namespace \"default\" { policy = \"read\" }\n";
   json::Value body = json::Value::object();
   body.set("Name", "p1"), body.set("Description", "d"), body.set("Rules", rules);
@@ -397,7 +397,7 @@ TEST_F(AccessTest, RightsAreThoseOfThePolicies) {  // R-STORE-131 to 168
   EXPECT_EQ(ask("GET", "/v1/plugins?type=csi", "", words).status, 403);  // `write` grants nothing (R-STORE-100)
 }
 
-TEST_F(AccessTest, VariablesFollowPaths) {  // R-STORE-32, 47, 103, 161
+TEST_F(AccessTest, VariableRightsFollowPaths) {  // R-STORE-32, 47, 103, 161
   const std::string items = R"({"Items": {"x": "1"}})";
   manage("PUT", "/v1/var/a/1", items), manage("PUT", "/v1/var/b/1", items);
   const std::string reader =
@@ -605,7 +605,7 @@ Rights rights_of(const std::vector<std::string>& rules) {
   return Rights::of(all);
 }
 
-TEST(Rights, TheClosestGlobDecidesAlone) {  // R-STORE-100 to 104
+TEST(AccessRights, OnlyTheClosestGlobDecides) {  // R-STORE-100 to 104
   const Capabilities reads = namespace_capability("read-job"), submits = namespace_capability("submit-job");
   const Rights tie = rights_of({R"(namespace "*b" { policy = "write" } namespace "a*" { policy = "read" })"});
   EXPECT_TRUE(tie.in_namespace("a1b", reads));

@@ -69,7 +69,7 @@ class AgentTest : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(AgentTest, SetsItsWorkers) {  // R-STORE-320 to 322
+TEST_F(AgentTest, SetsTheNumberOfWorkers) {  // R-STORE-320 to 322
   begin();
   EXPECT_EQ(json::to_text(get("/v1/agent/schedulers/config")["enabled_schedulers"]),
             R"(["service","batch","system","sysbatch","_core"])");
@@ -293,7 +293,7 @@ TEST_F(AgentTest, ChangesMetadataOfANode) {  // R-STORE-374, 375
   EXPECT_EQ(get("/v1/client/metadata")["Meta"]["connect.log_level"].as_string(), "debug");
 }
 
-TEST_F(AgentTest, KeepsWhatAutopilotIsTold) {  // R-STORE-330, 331, 334
+TEST_F(AgentTest, KeepsAutopilotSettings) {  // R-STORE-330, 331, 334
   begin();
   const std::string path = "/v1/operator/autopilot/configuration";
   json::Value before = get(path);
@@ -459,7 +459,7 @@ struct JsonCase {
   const char *text, *problem;  ///< "": none
 };
 
-TEST(GoJson, SaysWhatGoSays) {
+TEST(GoJson, AgreesWithGo) {
   for (const JsonCase& each : std::initializer_list<JsonCase>{
            {"", "EOF"},
            {"  \n", "EOF"},
@@ -511,7 +511,7 @@ TEST_F(AgentTest, MakesNodesLikeATemplate) {
   EXPECT_FALSE(serve::make_service(options_));
 }
 
-TEST(Addresses, ThatDifferInTheirFirstBitsStayApart) {
+TEST(NodeAddresses, DifferingInTheFirstBitsAreDistinguished) {
   model::ClusterState state;
   for (std::uint64_t i = 0; i < 2; ++i) state.nodes.push_back(serve::made_up_node(i, 1));
   auto& first = state.nodes[0].node_resources->networks;
@@ -527,7 +527,7 @@ TEST(Addresses, ThatDifferInTheirFirstBitsStayApart) {
   EXPECT_EQ(first[0].cidr, first[0].ip + "/32");
 }
 
-TEST_F(AgentTest, NodesReportWhatJobsAskFor) {
+TEST_F(AgentTest, NodesReportRequestedAmounts) {
   begin();
   const std::string job =
       R"({"Job": {"ID": "mesh", "Type": "service", "Datacenters": ["*"], "TaskGroups": [{"Name": "g",
@@ -539,7 +539,7 @@ TEST_F(AgentTest, NodesReportWhatJobsAskFor) {
   EXPECT_EQ(get("/v1/job/mesh/allocations").size(), 1U) << json::to_text(get("/v1/job/mesh/evaluations"));
 }
 
-TEST_F(AgentTest, TellsTheNextLaunchInTheZoneOfTheJob) {  // R-API-225
+TEST_F(AgentTest, ReportsTheNextLaunchInTheTimeZoneOfTheJob) {  // R-API-225
   begin();
   const auto plan = [&](const std::string& zone) {
     return parse(client_->put("/v1/job/p/plan", R"({"Job": {"ID": "p", "Type": "batch", "Datacenters": ["*"],
@@ -553,7 +553,7 @@ TEST_F(AgentTest, TellsTheNextLaunchInTheZoneOfTheJob) {  // R-API-225
   EXPECT_EQ(plan("Asia/Kolkata"), "2027-01-16T09:00:00+05:30");
 }
 
-TEST_F(AgentTest, CountsWhatBodiesBecomeAgainstTheBudget) {
+TEST_F(AgentTest, CountsParsedBodiesAgainstTheBudget) {
   options_.limits.held_bytes = 16 << 20;
   begin();
   std::string body = R"({"Job": {"ID": "j", "Meta": [)";
@@ -571,7 +571,7 @@ TEST_F(AgentTest, CountsWhatBodiesBecomeAgainstTheBudget) {
   EXPECT_EQ(register_job("small").status, 200);
 }
 
-TEST_F(AgentTest, LivesAWorkload) {
+TEST_F(AgentTest, RunsAWorkload) {
   options_.start.source = "preemption-cascade", options_.start.nodes = 0;
   begin();
   const std::size_t at_first = get("/v1/jobs").size();  // the number at the start

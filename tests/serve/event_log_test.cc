@@ -90,7 +90,7 @@ TEST_F(EventLogTest, KeepsAFramePerEntry) {
   EXPECT_NE(text.find("\"FilterKeys\":[\"web\",\"\"]"), std::string::npos);  // R-API-585
 }
 
-TEST_F(EventLogTest, SendsWhatIsAskedFor) {  // R-API-583, 584
+TEST_F(EventLogTest, SendsRequestedTopics) {  // R-API-583, 584
   write(fsm::NodeRegisterEntry{edge_node()});
   register_job("web", "11111111-0000-4000-8000-000000000001");
   register_job("calc", "11111111-0000-4000-8000-000000000002");
@@ -121,7 +121,7 @@ TEST_F(EventLogTest, SharesLargeTextsBetweenReaders) {
   EXPECT_TRUE(io::parse_json(joined(lines[0]), "frame").has_value());
 }
 
-TEST_F(EventLogTest, TellsReadersWhatComes) {
+TEST_F(EventLogTest, NotifiesReadersOfNewEvents) {
   Lines lines;
   bool reads = true;
   events_.subscribe(*EventTopics::parse({"Job"}, "default"), 0, [&](const EventLog::Line& line) {

@@ -43,7 +43,7 @@ struct Case {
   const char *text, *answer;
 };
 
-TEST(Filter, AsksNodes) {  // R-API-76 to 78
+TEST(Filter, MatchesNodes) {  // R-API-76 to 78
   const Case cases[] = {
       {R"(Datacenter == "dc1")", "true"},
       {R"(Datacenter=="dc1")", "true"},
@@ -83,7 +83,7 @@ TEST(Filter, AsksNodes) {  // R-API-76 to 78
   for (const Case& one : cases) EXPECT_EQ(ask(one.text, node()), one.answer) << one.text;
 }
 
-TEST(Filter, AsksJobs) {
+TEST(Filter, MatchesJobs) {
   const Case cases[] = {
       {R"(ParentID == "" and ParameterizedJob is not nil)", "false"},  // R-API-79b
       {R"(Periodic is not nil)", "false"},
@@ -110,7 +110,7 @@ TEST(Filter, ReachesFromAllocationsIntoTheirJob) {
             "error finding value in datum: /DeploymentStatus/Canary: at part 1, invalid value kind: invalid");
 }
 
-TEST(Filter, NamesWhatIsWrong) {  // R-API-78, 79
+TEST(Filter, NamesErrors) {  // R-API-78, 79
   const Case of_nodes[] = {
       {"Drain is empty",
        R"(error finding value in datum: /Drain at part 0: couldn't find key: struct field with name "Drain")"},
@@ -129,7 +129,7 @@ TEST(Filter, NamesWhatIsWrong) {  // R-API-78, 79
             "error finding value in datum: /Periodic/Enabled: at part 1, invalid value kind: invalid");
 }
 
-TEST(Filter, SaysWhereAnExpressionBreaksOff) {  // recorded answers
+TEST(Filter, NamesThePlaceOfASyntaxError) {  // recorded answers
   const Case cases[] = {
       {"bad = ",
        R"(1:5 (4): no match found, expected: "!=", "==", "contains", "in", "is", "matches", "not" or [ \t\r\n])"},
@@ -190,7 +190,7 @@ Drawn draw(std::mt19937_64& random, int depth) {
   return out;
 }
 
-TEST(Filter, AgreesWithACalculation) {
+TEST(Filter, AgreesWithDirectEvaluation) {
   std::mt19937_64 random(20);
   const model::Node object = node();
   for (std::uint64_t i = 0; i < berth::testing::rounds(5'000); ++i) {
@@ -199,7 +199,7 @@ TEST(Filter, AgreesWithACalculation) {
   }
 }
 
-TEST(Filter, AnswersWhateverComesIn) {
+TEST(Filter, AnswersAnyInput) {
   static const char* const pieces[] = {
       "Name", "Meta", ".",    "[",     "]",    "\"",  "`",  "==",         "!=",       " ",  "in",
       "not",  "is",   "nil",  "empty", "any",  "all", "as", "{",          "}",        "(",  ")",

@@ -94,7 +94,7 @@ const std::vector<std::string>& paths() {
   return all;
 }
 
-class Fuzz : public ::testing::Test {
+class ServeFuzz : public ::testing::Test {
  protected:
   void SetUp() override {
     serve::ServiceOptions options;
@@ -178,14 +178,14 @@ class Fuzz : public ::testing::Test {
   int port_ = 0, sent_ = 0;
 };
 
-TEST_F(Fuzz, MutatedBytes) {
+TEST_F(ServeFuzz, SurvivesMutatedBytes) {
   for (int i = 0; i < 2000; ++i)
     send(mutated(http(any<std::string>({"GET", "PUT", "POST", "DELETE"}), any(paths()), i % 2 == 0 ? kJob : ""),
                  1 + draw_.below(6)));
   alive();
 }
 
-TEST_F(Fuzz, MutatedJson) {
+TEST_F(ServeFuzz, SurvivesMutatedJson) {
   const std::vector<std::string> bodies{
       kJob,
       R"({"DrainSpec":{"Deadline":1000000000,"IgnoreSystemJobs":true},"MarkEligible":true})",
@@ -199,7 +199,7 @@ TEST_F(Fuzz, MutatedJson) {
   alive();
 }
 
-TEST_F(Fuzz, MutatedParameters) {
+TEST_F(ServeFuzz, SurvivesMutatedParameters) {
   const std::vector<std::string> parameters{"prefix=web",
                                             "per_page=2",
                                             "next_token=10.ffffffff-1111-4222-8333-444444444444",
@@ -225,7 +225,7 @@ TEST_F(Fuzz, MutatedParameters) {
   alive();
 }
 
-TEST_F(Fuzz, DeepAndLong) {
+TEST_F(ServeFuzz, SurvivesDeepAndLongBodies) {
   const std::string deep = R"({"Job":{"ID":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}}";
   send(http("PUT", "/v1/jobs", deep));
   send(http("GET", "/v1/jobs?filter=" + std::string(5000, '('), ""));

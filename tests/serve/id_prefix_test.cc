@@ -29,7 +29,7 @@ TEST(IdPrefix, MatchesBeginnings) {
     EXPECT_FALSE(matches(prefix)) << prefix;
 }
 
-TEST(IdPrefix, SaysWhatIsWrong) {
+TEST(IdPrefix, NamesErrors) {
   EXPECT_EQ(error("zz"), "index error: Invalid UUID: encoding/hex: invalid byte: U+007A 'z'");
   EXPECT_EQ(error("5b0f1d2a-7c3e-4a91-b6d4-0e8f2a1c9d37-9"),
             "index error: Invalid UUID length. UUID have 36 characters; got 38");
@@ -37,7 +37,7 @@ TEST(IdPrefix, SaysWhatIsWrong) {
   EXPECT_EQ(error("5-b-0-f-1-d"), "index error: UUID should have maximum of 4 \"-\"; got 5");
 }
 
-TEST(IdPrefix, AgreesWithTheText) {
+TEST(IdPrefix, AgreesWithAComparisonOfTexts) {
   std::mt19937_64 random(22);
   const std::string whole = base::to_text(kId);
   for (int i = 0; i < 20'000; ++i) {

@@ -52,7 +52,7 @@ class ReadsTest : public ::testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(ReadsTest, FiltersListsAndSaysWhatIsWrongWithAFilter) {  // R-API-75 to 79
+TEST_F(ReadsTest, FiltersListsAndReportsErrorsOfFilters) {  // R-API-75 to 79
   for (const char* id : {"apple", "banana", "cherry", "avocado"}) register_job(id);
   EXPECT_EQ(ids(get("/v1/jobs?filter=Meta.owner%20%3D%3D%20a")), "apple avocado");
   EXPECT_EQ(ids(get("/v1/jobs?filter=ParentID%20%3D%3D%20%22%22%20and%20ParameterizedJob%20is%20not%20nil")), "");
@@ -174,7 +174,7 @@ TEST_F(ReadsTest, KeepsNamespaces) {  // R-API-464, 465
             "^[a-zA-Z0-9-]{1,128}$\n\n");
 }
 
-TEST_F(ReadsTest, Searches) {  // R-API-560 to 564
+TEST_F(ReadsTest, SearchesByPrefix) {  // R-API-560 to 564
   register_job("web");
   json::Value found = parse(client_->put("/v1/search", R"({"Prefix": "web", "Context": "all"})"));
   EXPECT_EQ(json::to_text(found["Matches"]["jobs"]), "[\"web\"]");
@@ -205,7 +205,7 @@ TEST_F(ReadsTest, StreamsEvents) {  // R-API-580 to 584
   EXPECT_EQ(client_->get("/v1/event/stream?topic=a:b:c").status, 400);
 }
 
-TEST_F(ReadsTest, TellsMetrics) {  // R-API-518, 519
+TEST_F(ReadsTest, ReportsMetrics) {  // R-API-518, 519
   register_job("web", 2);
   const json::Value metrics = get("/v1/metrics");
   EXPECT_EQ(metrics["Timestamp"].as_string(), "2027-01-15 08:00:00 +0000 UTC");
@@ -226,7 +226,7 @@ TEST_F(ReadsTest, TellsMetrics) {  // R-API-518, 519
   EXPECT_NE(text.body.find("\"} 1\n", at), std::string::npos);
 }
 
-TEST_F(ReadsTest, AnswersForWhatItHasNot) {  // R-API-467 to 469, 503 to 516
+TEST_F(ReadsTest, AnswersUnsupportedFeatures) {  // R-API-467 to 469, 503 to 516
   EXPECT_EQ(client_->get("/v1/volumes").body, "[]");
   EXPECT_EQ(client_->get("/v1/vars").headers["x-nomad-index"], "1");
   EXPECT_EQ(client_->get("/v1/var/x").body, "variable not found");

@@ -64,7 +64,7 @@ TEST(Router, FindsTheMostLiteralPattern) {  // R-API-2 to 4
   for (const auto& test : cases) EXPECT_EQ(shown(router, test.method, test.path), test.expected) << test.path;
 }
 
-TEST(Durations, AreGos) {  // R-API-51
+TEST(Durations, ParseLikeGos) {  // R-API-51
   const struct {
     const char* text;
     std::int64_t ns;  // -1: none

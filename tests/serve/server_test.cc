@@ -66,7 +66,7 @@ std::string job_text(const std::string& id, std::size_t bytes) {
     "Driver": "mock_driver", "Config": {"run_for": "1h"}, "Resources": {"CPU": 20, "MemoryMB": 10}}]}]}})";
 }
 
-TEST_F(ServerTest, AnswersAndHeaders) {
+TEST_F(ServerTest, SendsAnswersAndHeaders) {
   Client client(service_->address());
   Answer answer = client.get("/v1/status/leader");
   EXPECT_EQ(answer.status, 200);
@@ -157,7 +157,7 @@ TEST_F(ServerTest, SendsGzipOnlyWhereAsked) {  // R-API-24
   EXPECT_LT(packed.body.size(), plain.body.size() / 4);
 }
 
-TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
+TEST_F(ServerTest, RefusesInvalidHttpInOneLine) {
   for (const std::string text : {"nonsense\r\n\r\n", "GET /v1/jobs HTTP/9.9\r\nHost: localhost\r\n\r\n",
                                  "GET /v1/jobs\r\nHost: localhost\r\n\r\n",
                                  "PUT /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
@@ -178,7 +178,7 @@ TEST_F(ServerTest, RefusesWhatIsNoHttpInOneLine) {
 }
 
 // Bytes that two programs might parse as different requests get one answer, and the connection is closed.
-TEST_F(ServerTest, GivesOneAnswerWhereTheLengthIsUnclear) {
+TEST_F(ServerTest, GivesOneAnswerToRequestsOfUnclearLength) {
   const std::string rest = "0\r\n\r\nGET /v1/regions HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (const std::string fields : {"Transfer-Encoding: chunked, identity",
                                    "Transfer-Encoding: identity, chunked",
@@ -274,7 +274,7 @@ TEST_F(ServerTest, ServesItsOwnHostAndOrigin) {
   EXPECT_EQ(reader.get("/v1/jobs").body, "[]");
 }
 
-TEST_F(ServerTest, WantsItsToken) {
+TEST_F(ServerTest, RequiresItsToken) {
   access_.token = "0123456789abcdef-token";
   begin({});
   const auto get = [&](const std::string& target, const std::string& fields) {
@@ -404,7 +404,7 @@ TEST_F(ServerTest, SendsNothingAfterTheEndOfAStream) {
   EXPECT_EQ(text.find("\r\n0\r\n\r\n") + 7, text.size());
 }
 
-TEST_F(ServerTest, AnswersWhileAnEvaluationTakesLong) {
+TEST_F(ServerTest, AnswersDuringALongEvaluation) {
   struct Slow final : living::Listener {
     void only_reads(bool on) override {
       if (on && sleeps.exchange(false)) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
@@ -551,7 +551,7 @@ TEST_F(ServerTest, KeepsItsLimits) {
   EXPECT_EQ(fifth.receive().status, 503);
 }
 
-TEST_F(ServerTest, ForgetsLongPollsWhoseClientIsGone) {  // R-API-55
+TEST_F(ServerTest, DropsLongPollsOfClosedConnections) {  // R-API-55
   {
     Client client(service_->address());
     client.ask("GET", "/v1/jobs?index=1000000&wait=60s");

@@ -176,7 +176,7 @@ TEST_F(VariablesTest, CheckAndSetComparesTheModifyIndex) {  // R-STORE-24 to 32
   EXPECT_EQ(ask("DELETE", "/v1/var/a?cas=" + changed.headers.at("x-nomad-index")).status, 204);
 }
 
-TEST_F(VariablesTest, ALockKeepsOthersOut) {  // R-STORE-34 to 41
+TEST_F(VariablesTest, ALockExcludesOtherWriters) {  // R-STORE-34 to 41
   const json::Value held =
       put("l?lock-acquire", R"({"Items": {"x": "1"}, "Lock": {"TTL": "30s", "LockDelay": "20s"}})");
   const std::string id = held["Lock"]["ID"].as_string();

@@ -228,7 +228,7 @@ TEST_F(VolumesTest, JobsUseThemAndKeepThemFromDeletion) {  // R-STORE-208, 214, 
   EXPECT_EQ(ask("DELETE", "/v1/volume/host/" + id).status, 200);
 }
 
-TEST_F(VolumesTest, SnapshotsKeepThemAndEventsTellOfThem) {  // R-STORE-211, 217
+TEST_F(VolumesTest, SnapshotsAndEventsContainThem) {  // R-STORE-211, 217
   const json::Value made = create(R"("Name": "data")");
   const std::string id = made["ID"].as_string();
   advance(30);

@@ -238,7 +238,7 @@ TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 7
   EXPECT_EQ(done("PUT", "/v1/allocation/" + alloc + "/stop")["EvalID"].as_string().size(), 36U);
 }
 
-TEST_F(WritesTest, SignalsOfProgramsAreThoseOfTheirNode) {
+TEST_F(WritesTest, ValidSignalsAreThoseOfTheNode) {
   std::string docker = job_text("prog", 1, 10);
   docker.replace(docker.find("mock_driver"), 11, "docker");
   done("PUT", "/v1/jobs", R"({"Job": )" + docker + "}");
@@ -286,7 +286,7 @@ TEST_F(WritesTest, RunningAllocationsRegisterTheirServices) {  // R-API-249
   EXPECT_EQ(get("/v1/services?namespace=elsewhere").size(), 0u);
 }
 
-TEST_F(WritesTest, ListsShowNodesAsTheyAreNow) {  // whatever an earlier list kept of them
+TEST_F(WritesTest, ListsShowTheCurrentNodes) {  // whatever an earlier list kept of them
   const json::Value before = get("/v1/nodes");
   const std::string at = "/v1/node/" + before[1]["ID"].as_string();
   EXPECT_TRUE(json::equal_ignoring_member_order(get("/v1/nodes"), before));
@@ -299,7 +299,7 @@ TEST_F(WritesTest, ListsShowNodesAsTheyAreNow) {  // whatever an earlier list ke
   EXPECT_FALSE(get("/v1/nodes")[1].has("NodeResources"));
 }
 
-TEST_F(WritesTest, APausedBrokerStaysPausedAndLetsGoOfEvaluations) {  // R-API-404, 501
+TEST_F(WritesTest, APausedBrokerStaysPausedAndReleasesEvaluations) {  // R-API-404, 501
   const std::string config = "/v1/operator/scheduler/configuration";
   done("PUT", config, R"({"SchedulerAlgorithm": "binpack", "PauseEvalBroker": true})");
   done("PUT", "/v1/berth/snapshot", R"({"Name": "paused"})");
@@ -343,7 +343,7 @@ TEST_F(WritesTest, NodesDrainAndTheConfigurationChanges) {  // R-API-310 to 313,
       << "replaced as a whole";
 }
 
-TEST_F(WritesTest, ParentsHaveChildren) {  // R-API-267 to 270
+TEST_F(WritesTest, DispatchedAndPeriodicJobsHaveChildren) {  // R-API-267 to 270
   const std::string batch = R"("Type": "batch", )";
   const auto with = [&](const std::string& id, const std::string& more) {
     std::string text = job_text(id, 1, 10, more);
@@ -376,7 +376,7 @@ TEST_F(WritesTest, ExplainsWhatDoesNotFit) {
   EXPECT_FALSE(done("PUT", "/v1/berth/explain", R"({"JobID": "big", "Node": "zzz"})")["Error"].as_string().empty());
 }
 
-TEST_F(WritesTest, TellsWhatAnotherAlgorithmWouldDo) {
+TEST_F(WritesTest, ReportsWhatAnotherAlgorithmWouldDo) {
   run(job_text("web", 3, 1000));
   running("web", 3);
   const json::Value told = done("PUT", "/v1/berth/counterfactual", R"({"JobID": "web", "Algorithm": "spread"})");
@@ -392,7 +392,7 @@ TEST_F(WritesTest, TellsWhatAnotherAlgorithmWouldDo) {
   EXPECT_EQ(metrics["Clients"]["Running"].as_int(), 3);
 }
 
-TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
+TEST_F(WritesTest, ASnapshotRestoresTheState) {
   run(job_text("web", 2, 100));
   running("web", 2);
   for (int i = 0; i < 500 && get("/v1/job/web/deployment")["Status"].as_string() == "running"; ++i)
@@ -417,7 +417,7 @@ TEST_F(WritesTest, ASnapshotBringsBackWhatWas) {
   EXPECT_EQ(ask("PUT", "/v1/berth/restore", R"({"Name": "missing"})").status, 400);
 }
 
-TEST_F(WritesTest, ACommandSavesTheClusterAsNomadDoes) {  // R-STORE-335
+TEST_F(WritesTest, ACommandSavesTheClusterLikeNomad) {  // R-STORE-335
   run(job_text("web", 2, 100));
   running("web", 2);
   done("PUT", "/v1/var/secret", R"({"Items": {"password": "hidden-away"}})");  // takes an index, and is not in the file

@@ -91,7 +91,7 @@ class Control {
   std::optional<Server> server_;
 };
 
-TEST(EvaluationWay, IsServedAndForgotten) {
+TEST(EvaluationWay, IsServedAndRemoved) {
   Control c(2);
   c.evaluate(c.job("a", "service", 3));
   c.run();
@@ -105,7 +105,7 @@ TEST(EvaluationWay, IsServedAndForgotten) {
   EXPECT_FALSE(c.server().next_deadline());
 }
 
-TEST(EvaluationWay, WaitsForItsClassAndRunsAgainWithTheBatch) {  // R-CTRL-749, 814, 826
+TEST(EvaluationWay, BlockedEvaluationsOfAClassRunAgainTogether) {  // R-CTRL-749, 814, 826
   Control c(1);
   c.evaluate(c.job("a", "service", 8));
   c.evaluate(c.job("b", "batch", 4));  // two fit
@@ -129,7 +129,7 @@ TEST(EvaluationWay, WaitsForItsClassAndRunsAgainWithTheBatch) {  // R-CTRL-749, 
   EXPECT_EQ(c.server().blocked_count(), 0U);
 }
 
-TEST(EvaluationWay, ThatFindsNoRoomAgainIsBlockedAgain) {  // R-SCHED-18, R-CTRL-408
+TEST(EvaluationWay, IsBlockedAgainIfItFindsNoRoom) {  // R-SCHED-18, R-CTRL-408
   Control c(2);
   c.evaluate(c.job("a", "service", 20));
   c.evaluate(c.job("big", "service", 1, 900));
@@ -147,7 +147,7 @@ TEST(EvaluationWay, ThatFindsNoRoomAgainIsBlockedAgain) {  // R-SCHED-18, R-CTRL
   EXPECT_FALSE(c.server().step());
 }
 
-TEST(EvaluationWay, OfAClassThatItCannotUseStaysBlocked) {  // R-CTRL-814
+TEST(EvaluationWay, StaysBlockedWhileOnlyIneligibleClassesChange) {  // R-CTRL-814
   Control c(1);
   const NodeRow other = c.add_node(7, "other", "down");
   auto job = c.job("a", "service", 12);
@@ -163,7 +163,7 @@ TEST(EvaluationWay, OfAClassThatItCannotUseStaysBlocked) {  // R-CTRL-814
   EXPECT_EQ(c.unblocked(Cause::node_class), 1U);  // now the class is known to be ineligible
 }
 
-TEST(EvaluationWay, RefusedInPartIsDecidedAgainForTheRest) {  // R-CTRL-407, R-SCHED-7
+TEST(EvaluationWay, APartlyRefusedPlanIsDecidedAgainForTheRest) {  // R-CTRL-407, R-SCHED-7
   Control c(2);
   bool first = true;
   c.hooks.on_applying = [&](Lane& lane) {  // a node disappears between decision and check
@@ -191,7 +191,7 @@ struct Limit {
 class AttemptLimit : public ::testing::TestWithParam<Limit> {};
 
 /// Every plan is refused completely: its nodes are down whenever it is checked.
-TEST_P(AttemptLimit, IsThatOfTheType) {  // R-SCHED-6, 17, 20
+TEST_P(AttemptLimit, DependsOnTheType) {  // R-SCHED-6, 17, 20
   Control c(2);
   broker::Queue queue = broker::Queue::failed;
   const auto all = [&](tables::NodeStatus status) {
@@ -244,7 +244,7 @@ TEST(EvaluationWay, AnUnblockSinceItsSnapshotLetsItRunAtOnce) {  // R-CTRL-805, 
   EXPECT_EQ(c.server().blocked_count(), 1U);
 }
 
-TEST(EvaluationWay, ErrorsComeAgainUntilTheDeliveryLimit) {  // R-SCHED-5, 21, R-CTRL-337, 341, 503
+TEST(EvaluationWay, FailingEvaluationsAreRetriedUntilTheDeliveryLimit) {  // R-SCHED-5, 21, R-CTRL-337, 341, 503
   Control c(1);
   const auto job = c.job("a", "service", 1);
   c.hooks.on_attempt = [&](Lane&) { c.server().store().upsert_job(job, true); };
@@ -264,7 +264,7 @@ TEST(EvaluationWay, ErrorsComeAgainUntilTheDeliveryLimit) {  // R-SCHED-5, 21, R
   EXPECT_FALSE(c.fire());  // the job is gone: no follow-up
 }
 
-TEST(EvaluationWay, WhatFailedForGoodIsFollowedUp) {  // R-SCHED-21
+TEST(EvaluationWay, AFinallyFailedEvaluationGetsAFollowUp) {  // R-SCHED-21
   Control c(1);
   const auto job = c.job("a", "service", 1);
   c.hooks.on_applying = [&](Lane& lane) { c.server().store().begin_commit().purge_job(lane.record->job); };
@@ -289,7 +289,7 @@ TEST(EvaluationWay, WhatFailedForGoodIsFollowedUp) {  // R-SCHED-21
   EXPECT_LT(c.clock.now_ns() - failed_ns, 360 * kSecond);
 }
 
-TEST(EvaluationWay, AJobThatIsServedWaitsNoLonger) {  // R-CTRL-733, 820
+TEST(EvaluationWay, BlockedEvaluationsOfAServedJobAreCancelled) {  // R-CTRL-733, 820
   Control c(1);
   c.evaluate(c.job("a", "service", 8));
   c.evaluate(c.job("b", "service", 4));
@@ -340,7 +340,7 @@ std::vector<NodeRow> decisions(Execution execution, std::uint32_t workers, Stats
   return c.hooks.nodes;
 }
 
-TEST(Executors, DecideAheadWhatTheyWouldInTurn) {
+TEST(Executors, DecideAheadLikeInline) {
   Stats inline_, ahead;
   const std::vector<NodeRow> expected = decisions(Execution::inline_, 1, inline_);
   EXPECT_GT(expected.size(), 300U);
@@ -356,7 +356,7 @@ TEST(Executors, DecideAheadWhatTheyWouldInTurn) {
   }
 }
 
-TEST(Pace, TriesBothWaysAndKeepsTheFaster) {
+TEST(Pace, TriesBothModesAndKeepsTheFaster) {
   for (const bool ahead_is_faster : {true, false}) {
     Pace pace;
     std::uint64_t ahead = 0;
@@ -386,7 +386,7 @@ void settle(Control& c) {
 
 class FreeWorkers : public ::testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers than cores included
+TEST_P(FreeWorkers, PlaceEverythingOnceDespiteConflicts) {  // more workers than cores included
   Config config;
   config.execution = Execution::free;
   config.workers = GetParam();
@@ -413,7 +413,7 @@ TEST_P(FreeWorkers, PlaceEverythingOnceWhateverTheConflicts) {  // more workers 
   for (const std::string& problem : tables::check_tables(server.store())) ADD_FAILURE() << problem;
 }
 
-TEST_P(FreeWorkers, StoppedInBetweenLoseNothing) {
+TEST_P(FreeWorkers, LoseNothingWhenStopped) {
   Config config;
   config.execution = Execution::free;
   config.workers = GetParam();
@@ -439,7 +439,7 @@ TEST_P(FreeWorkers, StoppedInBetweenLoseNothing) {
 
 /// Jobs of several priorities and versions, ends, nodes that go and return, evictions. Debug builds compare each view
 /// with the state.
-TEST_P(FreeWorkers, DecideOnViewsThatFollowTheState) {
+TEST_P(FreeWorkers, DecideOnUpToDateViews) {
   Config config;
   config.execution = Execution::free;
   config.workers = GetParam();
@@ -514,7 +514,7 @@ TEST_P(FreeWorkers, WakeTheDriverOnceNothingIsReady) {
 INSTANTIATE_TEST_SUITE_P(Workers, FreeWorkers, ::testing::Values(1U, 2U, 4U, 8U));
 
 /// A driver that found a worker busy waits for its end, whether or not the worker finds an evaluation.
-TEST(FreeWorkers, ThatFindNothingWakeTheDriver) {
+TEST(FreeWorkers, WakeTheDriverWhenTheyFindNothing) {
   struct SlowClock final : Clock {
     mutable std::atomic<int> asked{0};
     [[nodiscard]] std::int64_t now_ns() const override {  // workers call it while they poll
@@ -560,7 +560,7 @@ void expect_the_second_delivery_alone(const std::shared_ptr<model::Job>& job, Co
   EXPECT_EQ(server.lost(), 0);
 }
 
-TEST(FreeWorkers, SlowerThanTheirTimerWriteNothing) {  // R-CTRL-233, 234, 504
+TEST(FreeWorkers, WriteNothingAfterTheirNackTimer) {  // R-CTRL-233, 234, 504
   for (const std::uint32_t workers : {1U, 2U}) {
     Config config;
     config.execution = Execution::free, config.workers = workers, config.retain = true;
@@ -575,7 +575,7 @@ TEST(FreeWorkers, SlowerThanTheirTimerWriteNothing) {  // R-CTRL-233, 234, 504
   }
 }
 
-TEST(EvaluationWay, ThatTheBrokerHasNoRoomForIsCancelled) {
+TEST(EvaluationWay, IsCancelledIfTheBrokerIsFull) {
   Config config;
   config.retain = true;
   Control c(1, config, 4096, 2);
@@ -592,7 +592,7 @@ TEST(EvaluationWay, ThatTheBrokerHasNoRoomForIsCancelled) {
 }
 
 /// The hooks of an entry bring more evaluations than there are rows: those beyond are cancelled, with the reason.
-TEST(EvaluationWay, ThatAnEntryBringsBeyondTheCapacityIsCancelled) {
+TEST(EvaluationWay, IsCancelledIfAnEntryExceedsTheCapacity) {
   Config config;
   config.retain = true;
   Control c(1, config, 2);
@@ -617,7 +617,7 @@ TEST(EvaluationWay, ThatAnEntryBringsBeyondTheCapacityIsCancelled) {
   EXPECT_EQ(c.allocs(), 2U);
 }
 
-TEST(FreeWorkers, ThatThrowLoseNothing) {
+TEST(FreeWorkers, LoseNothingOnExceptions) {
   Config config;
   config.execution = Execution::free;
   config.workers = 3;
@@ -681,7 +681,7 @@ void crowd(Control& c) {
   }
 }
 
-TEST(Retention, NoneFreesTheRowsOfWhatIsOver) {
+TEST(Retention, NoneFreesTheRowsOfFinishedEvaluations) {
   Control c(6);
   crowd(c);
   const tables::EvalTable& evals = c.server().store().current().evals;

@@ -73,7 +73,7 @@ TEST(Shadow, FindsNothingWhereNothingIsStale) {
   }
 }
 
-TEST(Shadow, DecidesEveryNthAgain) {
+TEST(Shadow, DecidesEveryNthEvaluationAgain) {
   Shadowed world(4);
   for (int i = 0; i < 8; ++i) world.place("job" + std::to_string(i), 1);
   EXPECT_EQ(world.shadow->checked(), 2U);

@@ -28,7 +28,7 @@ Result<Workload> changed(const std::string& key, const std::string& value, const
   return parse_workload(kWorkload, "w.toml", label, {{key, value}});
 }
 
-TEST(Changes, ReachEveryKindOfKey) {
+TEST(WorkloadChanges, ReachEveryKindOfKey) {
   EXPECT_EQ(changed("cluster.nodes", "7")->cluster.nodes, 7);
   EXPECT_EQ(changed("cluster.nodes", "7", "smoke")->cluster.nodes, 7) << "a change comes after the label";
   EXPECT_EQ(changed("seed", "99")->seed, 99u);
@@ -49,16 +49,16 @@ TEST(Changes, ReachEveryKindOfKey) {
 struct BadChange {
   const char *key, *value, *line;
 };
-class Refused : public ::testing::TestWithParam<BadChange> {};
+class RefusedChanges : public ::testing::TestWithParam<BadChange> {};
 
-TEST_P(Refused, InOneLineThatNamesTheKey) {
+TEST_P(RefusedChanges, AreReportedInOneLineThatNamesTheKey) {
   const auto workload = changed(GetParam().key, GetParam().value);
   ASSERT_FALSE(workload);
   EXPECT_EQ(workload.error().line(), GetParam().line);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Bad, Refused,
+    Bad, RefusedChanges,
     ::testing::Values(
         BadChange{"cluster.nodes", "0", "w.toml:with cluster.nodes=0: 'nodes' is 0; use 1 to 10000000"},
         BadChange{"cluster.nodes", "many", "w.toml:with cluster.nodes=many: 'nodes' is a text; write a whole number"},
@@ -75,13 +75,13 @@ INSTANTIATE_TEST_SUITE_P(
             "seed\nx", "5",
             "w.toml: 'seed?x' is not a key; write it as in the file, with dots: cluster.nodes, jobs.mix.web.count"}));
 
-TEST(Changes, AFileThatIsWrongByItselfKeepsItsLine) {
+TEST(WorkloadChanges, ErrorsOfTheFileItselfKeepTheirLine) {
   const auto workload = parse_workload("name = \"w\"\nseeed = 1\n", "w.toml", "full", {{"seed", "2"}});
   ASSERT_FALSE(workload);
   EXPECT_EQ(workload.error().place, "2");
 }
 
-TEST(Changes, ValuesHaveOneText) {
+TEST(WorkloadChanges, EqualValuesHaveOneText) {
   EXPECT_EQ(normal_value(" 5 "), "5");
   EXPECT_EQ(normal_value("\"best-fit\""), "best-fit");
   EXPECT_EQ(normal_value("\"5\""), "\"5\"") << "a text that would be a number without its quotes keeps them";

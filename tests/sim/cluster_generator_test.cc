@@ -33,7 +33,7 @@ ClusterSpec two_shapes(std::int64_t nodes) {
   return spec;
 }
 
-TEST(ClusterGenerator, SameSeedSameCluster) {
+TEST(ClusterGenerator, EqualSeedsGiveEqualClusters) {
   const GeneratedCluster a = generate_cluster(two_shapes(500), 7), b = generate_cluster(two_shapes(500), 7),
                          c = generate_cluster(two_shapes(500), 8);
   ASSERT_EQ(a.nodes.size(), 500U);
@@ -112,7 +112,7 @@ TEST(ClusterGenerator, AMillionNodesCostOneSmallRecordEach) {
   EXPECT_EQ(cluster.node(999'999).name, "node-999999");
 }
 
-TEST(GridCluster, IsTheRecordedOne) {
+TEST(GridCluster, EqualsTheRecordedCluster) {
   const GeneratedCluster cluster = grid_cluster(500, 25);
   const model::Node node = cluster.node(131);
   EXPECT_EQ(node.name, "node-131");
@@ -150,7 +150,7 @@ TEST_F(ClusterFile, ReadsNodesAndSharesShapes) {
   EXPECT_EQ(cluster->node(0).node_pool, "default");
 }
 
-TEST_F(ClusterFile, RefusesBadOnesWithTheirPlace) {
+TEST_F(ClusterFile, RefusesBadFilesWithThePlace) {
   struct Case {
     const char *text, *place, *problem;
   };

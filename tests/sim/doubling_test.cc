@@ -77,7 +77,7 @@ struct LongList {
 };
 class LongLists : public ::testing::TestWithParam<LongList> {};
 
-TEST_P(LongLists, CostInProportion) {
+TEST_P(LongLists, CostLinearTime) {
   if (testing::kSanitized) GTEST_SKIP() << "it would measure the sanitizer";
   const LongList& list = GetParam();
   const std::string once = text_of(list.lists(list.count)), twice = text_of(list.lists(2 * list.count));

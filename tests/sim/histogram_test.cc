@@ -55,7 +55,7 @@ TEST(Histogram, IsExactBelow2048AndAtTheEdgesOfBuckets) {
   EXPECT_EQ(histogram.percentile(100), 0);
 }
 
-TEST(Histogram, EmptyOnesAnswerZero) {
+TEST(Histogram, EmptyHistogramsAnswerZero) {
   const Histogram histogram;
   EXPECT_EQ(histogram.percentile(99), 0);
   EXPECT_EQ(histogram.min(), 0);
@@ -63,7 +63,7 @@ TEST(Histogram, EmptyOnesAnswerZero) {
   EXPECT_NE(histogram.percentile_text().find("Total count    =            0"), std::string::npos);
 }
 
-TEST(Histogram, AddedOnesEqualOneThatSawEverything) {
+TEST(Histogram, TheSumOfTwoEqualsOneOfAllValues) {
   base::Random random(9, "add");
   Histogram whole, a, b;
   for (int i = 0; i < 5000; ++i) {
@@ -105,7 +105,7 @@ TEST(Histogram, PercentileTextIsTheFormatOfHdrHistogram) {
   EXPECT_EQ(line.rfind("#[Mean    =      500.5", 0), 0U) << line;
 }
 
-TEST(RateSeries, KeepsTheRateOfEachPartWhateverIsThinnedOut) {
+TEST(RateSeries, KeepsTheRateOfEachPartWhenThinnedOut) {
   RateSeries series;
   EXPECT_EQ(series.points().size(), 1U);
   EXPECT_EQ(series.rate(0, 1), 0);

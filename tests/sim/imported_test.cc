@@ -143,7 +143,7 @@ TEST(ImportedJobs, IdsOfCopiesAreNew) {
   for (const JobArrival& arrival : jobs->arrivals) EXPECT_TRUE(ids.insert(jobs->job(arrival)->id).second);
 }
 
-TEST(ImportedJobs, NeedAWindowForARate) {
+TEST(ImportedJobs, ARateNeedsATimeWindow) {
   SmallCluster small;
   small.add(job("web", "service", 100));
   const auto refused = small.estimate(trace(0));
@@ -156,7 +156,7 @@ TEST(ImportedJobs, NeedAWindowForARate) {
   EXPECT_FALSE(empty.estimate(trace(0)));
 }
 
-TEST(ImportedCluster, StartsAsItWasImported) {
+TEST(ImportedCluster, StartsInTheImportedState) {
   const auto workload = read_workload(kCluster);
   ASSERT_TRUE(workload) << workload.error().line();
   EXPECT_EQ(workload->name, "stage-02");
@@ -228,7 +228,7 @@ TEST(ImportedCluster, KeepsItsConfigurationUnlessTheWorkloadGivesOne) {
   EXPECT_TRUE(keeps.preemption.system);
 }
 
-TEST(ClusterPath, TellsClustersFromWorkloads) {
+TEST(ClusterPath, DistinguishesClustersFromWorkloads) {
   const testing::ScratchFolder scratch;
   const std::filesystem::path folder = scratch.path() / "berth cluster_path";
   std::filesystem::create_directories(folder);
@@ -254,7 +254,7 @@ TEST(ClusterPath, TellsClustersFromWorkloads) {
   EXPECT_NE(text->find("name = \"berth-cluster_path\""), std::string::npos);
 }
 
-TEST(ImportWorkload, NamesWhatDoesNotGoTogether) {
+TEST(ImportWorkload, NamesConflictingKeys) {
   const auto problem = [](const std::string& text) {
     const auto workload = parse_workload("name = \"w\"\n" + text, "w.toml");
     return workload ? std::string() : workload.error().problem;

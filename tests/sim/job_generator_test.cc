@@ -26,7 +26,7 @@ JobsSpec mix(std::int64_t count) {
   return spec;
 }
 
-TEST(JobGenerator, SameSeedSameJobs) {
+TEST(JobGenerator, EqualSeedsGiveEqualJobs) {
   const JobStream a = generate_jobs(mix(300), 5), b = generate_jobs(mix(300), 5), c = generate_jobs(mix(300), 6);
   int differing = 0;
   for (std::size_t i = 0; i < 300; ++i) {
@@ -37,7 +37,7 @@ TEST(JobGenerator, SameSeedSameJobs) {
   EXPECT_GT(differing, 100);
 }
 
-TEST(JobGenerator, DrawsWhatTheKindsSay) {
+TEST(JobGenerator, DrawsWithinTheRangesOfTheKinds) {
   const JobStream stream = generate_jobs(mix(20'000), 1);
   EXPECT_EQ(stream.templates.size(), 36U);
   std::map<std::string, int> types;
@@ -74,7 +74,7 @@ TEST(JobGenerator, DrawsWhatTheKindsSay) {
   EXPECT_EQ(job->name, job->id);
 }
 
-TEST(JobGenerator, ANumberOfJobsIsExactAndBesideTheCount) {
+TEST(JobGenerator, AnExactNumberOfJobsIsAddedToTheCount) {
   JobsSpec spec = mix(300);
   spec.kinds[1].weight = 0, spec.kinds[1].jobs = 40, spec.kinds[1].from_s = 2.5;
   JobStream stream = generate_jobs(spec, 1);
@@ -94,7 +94,7 @@ TEST(JobGenerator, ANumberOfJobsIsExactAndBesideTheCount) {
   }
 }
 
-TEST(JobGenerator, AsksBeyondFigures) {
+TEST(JobGenerator, GeneratesPortsCoresAndVolumes) {
   JobsSpec spec = mix(1);
   JobKindSpec& web = spec.kinds[0];
   web.static_port = Quantity::choices({80, 443}, {1, 1});
@@ -142,7 +142,7 @@ TEST(JobGenerator, SomeArrivalsAreNewVersionsOfJobsOfTheirKind) {
   EXPECT_NEAR(new_versions, 0.4 * of_web, 60);
 }
 
-TEST(Arrivals, FixedPoissonAndTrace) {
+TEST(Arrivals, FollowFixedPoissonAndTraceProcesses) {
   JobStream stream = generate_jobs(mix(10'000), 1);
   set_due_times(stream, {.process = Process::fixed, .rate_per_s = 1000}, 1);
   EXPECT_EQ(stream.arrivals[0].due_ns, 0);
@@ -169,7 +169,7 @@ TEST(Arrivals, FixedPoissonAndTrace) {
   EXPECT_EQ(stream.arrivals[2].due_ns, 3'000'000'000);
 }
 
-TEST(RunClock, SkipsOrWaits) {
+TEST(RunClock, SkipsOrWaitsForIdleTime) {
   RunClock skipping(Clock::skip);
   skipping.idle_until(3'600'000'000'000, 1);
   EXPECT_GE(skipping.now_ns(), 3'600'000'000'000);

@@ -106,7 +106,7 @@ const model::Job* job_named(const JobStream& jobs, const std::string& id) {
   return nullptr;
 }
 
-TEST(Life, ReadsEveryPart) {
+TEST(SimulationFile, ReadsEveryPart) {
   const auto planned = plan_of(kLife);
   ASSERT_TRUE(planned) << planned.error().line();
   const LifeSpec& life = *planned->workload.life;
@@ -124,7 +124,7 @@ TEST(Life, ReadsEveryPart) {
   EXPECT_TRUE(job_named(planned->jobs, "night")->periodic->enabled);
 }
 
-TEST(Life, RunTimesBelowASecond) {
+TEST(SimulationFile, RunTimesMayBeBelowASecond) {
   const auto planned = plan_of(kLife);
   ASSERT_TRUE(planned) << planned.error().line();
   for (std::size_t i = 0; i < 20; ++i) {
@@ -133,7 +133,8 @@ TEST(Life, RunTimesBelowASecond) {
   }
 }
 
-TEST(Life, ACurveOfArrivals) {  // 0 to 2/s and back over 200 s: 200 arrivals on average, most in the middle
+TEST(SimulationFile,
+     ArrivalsFollowACurve) {  // 0 to 2/s and back over 200 s: 200 arrivals on average, most in the middle
   std::size_t all = 0, middle = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const auto planned = plan_of(kLife, seed);
@@ -152,7 +153,7 @@ TEST(Life, ACurveOfArrivals) {  // 0 to 2/s and back over 200 s: 200 arrivals on
   EXPECT_NEAR(static_cast<double>(middle) / static_cast<double>(all), 0.75, 0.03);  // the area of the middle half
 }
 
-TEST(Life, FaultsAreDrawnFromTheSeed) {
+TEST(SimulationFile, FaultsAreDrawnFromTheSeed) {
   const auto one = plan_of(kLife, 1), again = plan_of(kLife, 1), other = plan_of(kLife, 2);
   ASSERT_TRUE(one && again && other);
   const auto times = [](const Planned& p) {
@@ -175,7 +176,7 @@ TEST(Life, FaultsAreDrawnFromTheSeed) {
                              [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; }));
 }
 
-TEST(Life, ARollingRebootGoesBatchByBatch) {
+TEST(SimulationFile, ARollingRebootGoesBatchByBatch) {
   const auto planned = plan_of(kLife + R"(
 [[faults]]
 at_s = 300
@@ -194,13 +195,13 @@ pause_s = 10
   EXPECT_EQ(reboots[1], std::pair(std::int64_t{330}, std::vector<std::uint32_t>{2}));
 }
 
-TEST(Life, APartitionOfMoreThanThereIsTakesAll) {
+TEST(SimulationFile, APartitionLargerThanTheClusterTakesAllNodes) {
   const auto planned = plan_of(kLife + "[[faults]]\nat_s = 350\ndo = \"partition\"\npercent = 100\nfor_s = 60\n");
   ASSERT_TRUE(planned) << planned.error().line();
   EXPECT_EQ(planned->plan.faults.back().nodes, 10U);
 }
 
-TEST(Life, BeginsAnyTimeUpTo2100) {
+TEST(SimulationFile, MayBeginAtAnyTimeUpTo2100) {
   const auto at = [](const std::string& start) {
     std::string text = kLife;
     return plan_of(text.insert(text.find("collapsed"), "start_unix_s = " + start + "\n"));
@@ -221,9 +222,9 @@ struct BadLife {
   const char *name, *added;  ///< at the end of the file
   const char* problem;       ///< part of the message; the line is that of the last table
 };
-class BadLives : public ::testing::TestWithParam<BadLife> {};
+class BadSimulationFiles : public ::testing::TestWithParam<BadLife> {};
 
-TEST_P(BadLives, NameLineProblemAndRemedy) {
+TEST_P(BadSimulationFiles, NameLineProblemAndRemedy) {
   const std::string text = kLife + "\n" + GetParam().added;
   const auto planned = plan_of(text);
   ASSERT_FALSE(planned) << text;
@@ -238,7 +239,7 @@ TEST_P(BadLives, NameLineProblemAndRemedy) {
   EXPECT_GE(std::stol(planned.error().place), last) << shown;
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, BadLives,
+    Table, BadSimulationFiles,
     ::testing::Values(
         BadLife{"Cron", "[[jobs.mix]]\nname = \"n\"\nnamed = true\ntype = \"batch\"\nperiodic = { cron = \"x\" }",
                 "'cron' cannot be read"},
@@ -345,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLife{"TraceNoEnd", "[[tasks]]\njob = \"web\"\nexit_code = 1", "never ends"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Life, SeveralEventsAtOneTimeNeedNotContradict) {
+TEST(SimulationFile, SeveralEventsAtOneTimeNeedNotContradict) {
   const auto planned =
       plan_of(kLife +
               "\n[[events]]\nat_s = 20\ndo = \"configure\"\nalgorithm = \"spread\"\n[[events]]\nat_s = 20\ndo = "
@@ -355,7 +356,8 @@ TEST(Life, SeveralEventsAtOneTimeNeedNotContradict) {
   EXPECT_TRUE(planned) << planned.error().line();
 }
 
-TEST(Life, GarbageCollectionIsThatOfAnAgent) {  // R-CTRL-1401 to 1404: Nomad's defaults, each settable
+TEST(SimulationFile,
+     GarbageCollectionDefaultsAreThoseOfAnAgent) {  // R-CTRL-1401 to 1404: Nomad's defaults, each settable
   const auto with = [](const std::string& keys) {
     std::string text = kLife;
     text.insert(text.find("duration_s = 600"), keys);
@@ -386,7 +388,7 @@ TEST(Life, GarbageCollectionIsThatOfAnAgent) {  // R-CTRL-1401 to 1404: Nomad's 
   }
 }
 
-TEST(Life, NeedsItsOwnTable) {
+TEST(SimulationFile, NeedsItsOwnTable) {
   for (const char* changed : {"[life]\nduration_s = 600\ncollapsed = true\nstart_ms = [100, 300]\n"}) {
     std::string text = kLife;
     text.replace(text.find(changed), std::string(changed).size(), "");
@@ -396,7 +398,8 @@ TEST(Life, NeedsItsOwnTable) {
   }
 }
 
-TEST(Life, DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled: an error or a plan, never a crash
+TEST(SimulationFile,
+     DamagedFilesAreRefusedOrPlanned) {  // bytes changed, cut and doubled: an error or a plan, never a crash
   base::Random random(1, "damage");
   std::size_t refused = 0;
   for (int round = 0; round < 600; ++round) {

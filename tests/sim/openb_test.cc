@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadCsv{"Escape", "t-2", "t\x1b[31m", "tasks.csv:4:name: 't?[31m'"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(Openb, OddGpuAmountsAreReadAsTheyAreMeant) {  // R-STRAT-103
+TEST(Openb, OddGpuAmountsAreCorrected) {  // R-STRAT-103
   const auto tasks = parse_openb_tasks(
       "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\na,1,1,0,30,T4,x\nb,1,1,1,1500,T4,\n",
       "t.csv", false);

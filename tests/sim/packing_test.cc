@@ -23,13 +23,13 @@ void expect_sums_of_three(const Packing& packing) {
   EXPECT_EQ(packing.stranded.memory_mb, 900);
 }
 
-TEST(Packing, CountsByHand) {
+TEST(PackingState, AgreesWithValuesComputedByHand) {
   PackingSums sums({.cpu_mhz = 400, .memory_mb = 400});
   for (const NodePacking& node : kThreeNodes) sums.add(node);
   expect_sums_of_three(sums.packing());
 }
 
-TEST(Packing, ForgetsRemovedNodes) {
+TEST(PackingState, DropsRemovedNodes) {
   PackingSums sums({.cpu_mhz = 400, .memory_mb = 400});
   const NodePacking overdrawn{{100, 100, -5, 0}, {150, 0, 0, 0}, 1};
   sums.add(overdrawn);
@@ -39,7 +39,7 @@ TEST(Packing, ForgetsRemovedNodes) {
   expect_sums_of_three(sums.packing());
 }
 
-TEST(Packing, EmptyClustersAndOverdrawnNodes) {
+TEST(PackingState, AcceptsEmptyClustersAndOverbookedNodes) {
   EXPECT_EQ(PackingSums({.cpu_mhz = 1}).packing().fragmentation, 0);
   PackingSums sums({.cpu_mhz = 10});
   sums.add({{100, 100, 0, 0}, {150, 0, 0, 0}, 1});

@@ -53,7 +53,7 @@ TEST(TraceFile, OrderOfColumnsAndRowsIsFree) {
   EXPECT_EQ(jobs->arrivals[0].due_ns, 7 * kTraceSecond);
 }
 
-TEST(TraceFile, SummaryCountsWhatRunsAtOnce) {
+TEST(TraceFile, SummaryCountsConcurrentTasks) {
   // 0 to 10 s: 2 x 100 MHz; 10 s: these end as 300 MHz begin; 15 s: 50 MHz that stay. At most 350 MHz, and 10 + 4 MiB.
   const auto jobs =
       parse_trace("submit_s,run_s,count,cpu_mhz,memory_mb\n0,10,2,100,3\n10,10,1,300,10\n15,,1,50,4\n", "t.csv");
@@ -94,7 +94,7 @@ TEST(TraceFile, ErrorsNameLineAndColumn) {
   EXPECT_EQ(line(std::string(2'000'000, ',')), "t.csv:1: has 2000001 columns; use at most 1000");
 }
 
-TEST(TraceFile, IsTheJobsOfAWorkload) {
+TEST(TraceFile, GivesTheJobsOfAWorkload) {
   const auto problem = [](const std::string& jobs, const std::string& cluster) {
     const auto workload = parse_workload("name = \"w\"\n[cluster]\n" + cluster + "\n[jobs]\n" + jobs, "w.toml");
     return workload ? std::string() : workload.error().problem;
@@ -144,7 +144,7 @@ TEST(NodeList, HasAKindPerRow) {
   EXPECT_EQ(gpu.node_resources->devices[0].instances.size(), 2u);
 }
 
-TEST(NodeList, RefusesWhatIsNone) {
+TEST(NodeList, RefusesInvalidFiles) {
   const auto problem = [](const std::string& text) {
     const auto cluster = parse_node_list(text, "n.csv", 1);
     return cluster ? std::string() : cluster.error().line();

@@ -123,7 +123,7 @@ TEST(Workload, LabelsChangeKeysAndKeepTheRest) {
   EXPECT_EQ(smoke->cluster.shapes.size(), 1U);
 }
 
-TEST(Workload, LinesOfALabelsKeysAreItsOwn) {
+TEST(Workload, KeysOfALabelKeepTheirLines) {
   std::string text = kGood;
   text.replace(text.rfind("nodes = 10"), 10, "nodez = 10");
   const auto line = [&] {
@@ -269,7 +269,7 @@ TEST(Workload, TruncatedAndDamagedTextsNeverCrash) {
   EXPECT_FALSE(parse_workload(std::string(1000, '\0'), "w.toml"));
 }
 
-TEST(Workload, FilesThatAreNoneAreRefused) {
+TEST(Workload, MissingFilesAreRefused) {
   for (const char* path : {"/dev/zero", "/dev/null", "/proc", "/nowhere/at/all.toml"}) {
     const auto workload = read_workload(path);
     ASSERT_FALSE(workload) << path;
@@ -277,7 +277,7 @@ TEST(Workload, FilesThatAreNoneAreRefused) {
   }
 }
 
-TEST(Workload, TheProvidedOnesAreReadWithEveryLabel) {
+TEST(Workload, ProvidedWorkloadsAreReadWithEveryLabel) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(BERTH_SOURCE_DIR "/bench/macro")) {
     if (entry.path().extension() != ".toml") continue;

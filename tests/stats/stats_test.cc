@@ -15,7 +15,7 @@ namespace {
 using Values = std::vector<double>;
 
 // David and Nagaraja, Order Statistics, 7.1: P(X(k) <= median <= X(n + 1 - k)) = 1 - 2 P(B < k), B of n coins.
-TEST(Summary, MedianIntervals) {
+TEST(Summary, MedianIntervalsAreThePublishedOnes) {
   const auto of = [](int n) {
     Values values;
     for (int i = n; i > 0; --i) values.push_back(i);
@@ -37,7 +37,7 @@ TEST(Summary, MedianIntervals) {
   EXPECT_LT(of(2'000).high - of(2'000).low, 100);
 }
 
-TEST(Summary, OrderStatistics) {
+TEST(Summary, OrderStatisticsAreExact) {
   EXPECT_EQ(median(Values{}), 0);
   EXPECT_EQ(median(Values{3}), 3);
   EXPECT_EQ(median(Values{4, 1, 3}), 3);
@@ -61,7 +61,7 @@ struct RankCase {
 };
 class RankTestTable : public ::testing::TestWithParam<RankCase> {};
 
-TEST_P(RankTestTable, AgreesWithWhatIsPublished) {
+TEST_P(RankTestTable, AgreesWithPublishedTables) {
   const RankCase& c = GetParam();
   const RankTest got = c.exact ? rank_test_exact(c.a, c.b) : rank_test_normal(c.a, c.b);
   EXPECT_EQ(got.u, c.u);
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         RankCase{"one_each", {1}, {2}, 1, 0.5, 1, true, 1e-15}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(RankTest, ExactAndNormalMeet) {
+TEST(RankTest, ExactAndNormalResultsAgree) {
   // The exact test and the approximation agree where the exact test stops; both have the right size: 5 % of A/A pairs
   // below p = 0.05.
   std::mt19937_64 random(7);
@@ -142,7 +142,7 @@ TEST(RankTest, ExactAndNormalMeet) {
   EXPECT_EQ(rank_test_normal(Values(30, 5.0), Values(30, 5.0)).p_two_sided, 1);
 }
 
-TEST(RankTest, SmallestP) {
+TEST(RankTest, SmallestPIsExact) {
   EXPECT_DOUBLE_EQ(smallest_p(1), 0.5);
   EXPECT_DOUBLE_EQ(smallest_p(5), 1.0 / 252);
   EXPECT_NEAR(smallest_p(10), 1.0 / 184756, 1e-18);
@@ -159,7 +159,7 @@ TEST(Holm, FollowsTheProcedure) {
   EXPECT_TRUE(holm(Values{}).empty());
 }
 
-TEST(Noise, CoversWhatAaComparisonsDo) {
+TEST(NoiseModel, CoversAaComparisons) {
   // 95 % of comparisons of two fresh sets stay below the noise estimated from a third set of the same program. A set of
   // 10 values estimates its spread only roughly, so the share over many sets is slightly below 95 %.
   std::mt19937_64 random(11);
@@ -195,7 +195,7 @@ Values steps(std::mt19937_64& random, std::initializer_list<double> levels, std:
   return out;
 }
 
-TEST(ChangePoints, FindsStepsAndNothingElse) {
+TEST(ChangePoints, AreFoundAtStepsOnly) {
   std::mt19937_64 random(3);
   const Values two_steps = steps(random, {100, 110, 95}, 12);
   const std::vector<ChangePoint> found = change_points(two_steps);

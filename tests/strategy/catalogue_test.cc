@@ -114,7 +114,7 @@ TEST(Catalogue, HasARowForEveryStrategy) {
   EXPECT_EQ(catalogue().size(), registry().all().size());
 }
 
-TEST(Catalogue, DecidesAsByHand) {
+TEST(Catalogue, DecidesLikeValuesComputedByHand) {
   for (const Entry& row : catalogue()) {
     SCOPED_TRACE(row.text);
     Fleet fleet =
@@ -236,7 +236,7 @@ void each_sequence_of_draws(F one) {
   }
 }
 
-TEST(Catalogue, DrawsFavourNoNode) {
+TEST(Catalogue, RandomChoicesAreUniform) {
   const Fleet empty = fleet_of({{500}, {10}, {700}, {600}, {900}});
   for (const Entry& row : catalogue()) {
     std::string text = row.text;
@@ -263,7 +263,7 @@ TEST(Catalogue, DrawsFavourNoNode) {
   }
 }
 
-TEST(Catalogue, RulesAboutTheOrderFollowIt) {  // R-STRAT-701, 702
+TEST(Catalogue, RulesThatUseTheNodeOrderFollowIt) {  // R-STRAT-701, 702
   Fleet fleet = random_fleet(31, 70, 6);
   const auto first = ranker_of("first-fit", context_of(fleet)), next = ranker_of("next-fit", context_of(fleet));
   Row cursor = 0;
@@ -316,7 +316,7 @@ TEST(Catalogue, SearchesThatSeeAllNodesAreExhaustive) {  // R-STRAT-715 to 717, 
   }
 }
 
-TEST(Catalogue, ScoresMoveOneWayAsNodesFillUp) {
+TEST(Catalogue, ScoresAreMonotoneAsNodesFillUp) {
   // Node k of 64,000 MHz, 64,000 MiB and 8 devices has k thousands used of both and 50 k thousandths of the first
   // device.
   Fleet fleet = fleet_of(std::vector<testing::NodeCase>(15, {64'000, 64'000, std::vector<std::int16_t>(8, 1000)}));
@@ -343,7 +343,7 @@ TEST(Catalogue, ScoresMoveOneWayAsNodesFillUp) {
 
 // R-STRAT-007. The node of 1,000 MHz and 1,000 MiB has 400 and 600 free before a task of 100 and 200, so 300 and 400
 // after it; weights of best-fit and others are 1/2 each, or are divided by their sum.
-TEST(FitComponent, ByHand) {
+TEST(FitComponent, AgreesWithValuesComputedByHand) {
   Fleet fleet = fleet_of({{1000, 1000}});
   fleet.place(0, fleet.add_class(task_of(600, 0, 0, 400)), 0);
   const TaskClass task = task_of(100, 0, 0, 200);
@@ -390,7 +390,7 @@ TEST(FitComponent, ByHand) {
   }
 }
 
-TEST(FitComponent, LiesInOneAndKeepsTheOrderOfScores) {
+TEST(FitComponent, LiesBetweenZeroAndOneAndKeepsTheOrder) {
   Fleet fleet = random_fleet(41, 150, 12);
   const auto filler = ranker_of("random-fit", context_of(fleet));
   for (ClassId step = 0; step < 400; ++step)
@@ -430,14 +430,14 @@ struct Strange {
     return scores[node.state.model];
   }
 };
-TEST(FitComponent, IsHeldToItsRange) {
+TEST(FitComponent, IsClampedToItsRange) {
   const Fleet fleet = fleet_of({{1, 1, {}, 0}, {1, 1, {}, 1}, {1, 1, {}, 2}, {1, 1, {}, 3}, {1, 1, {}, 4}});
   const double expected[] = {0, 0, 1, 1, .25};
   for (Row row = 0; row < fleet.size(); ++row)
     EXPECT_EQ(fit_component(Strange{}, fleet.node(row), TaskClass{}), expected[row]) << row;
 }
 
-TEST(KubernetesSampling, GoesOnWhereItEnded) {  // R-STRAT-717
+TEST(KubernetesSampling, ContinuesWhereItEnded) {  // R-STRAT-717
   // 200 nodes: 49 % are 98, so 100 feasible nodes are examined. Of equals the first: 0, then 100 of 100 to 199, and on
   // the second round the next emptiest.
   Fleet fleet = fleet_of(std::vector<testing::NodeCase>(200, {1000, 1000}));
@@ -451,7 +451,7 @@ TEST(KubernetesSampling, GoesOnWhereItEnded) {  // R-STRAT-717
   }
 }
 
-TEST(Sum, RescalesAsTheReferenceDoes) {  // R-STRAT-314, 323
+TEST(SumStrategy, RescalesLikeTheReference) {  // R-STRAT-314, 323
   // gpu-best-fit 15, 69 and 85 become (s - 15) 100 div 70: 0, 77 and 100; gpu-packing keeps 25, 96 and 93. With rescale
   // both come to 0..1 afterwards.
   Fleet fleet =
@@ -469,7 +469,7 @@ struct OrderCase {
   OfflineOrder order;
   std::vector<ClassId> sorted;
 };
-TEST(OfflineOrders, ByHand) {  // R-STRAT-707
+TEST(OfflineOrders, AgreeWithOrdersComputedByHand) {  // R-STRAT-707
   // Two nodes of 10 and 20. Requests: 0: (8, 1), 1: (3, 12), 2: (5, 5), 3: (8, 1) again. Demand (24, 19) of (20, 40):
   // weights 1.2 and .475. sum: 10.1, 9.3, 8.4, 10.1; product: 8, 36, 25, 8; max: .8, .6, .5, .8.
   Fleet fleet = fleet_of(std::vector<testing::NodeCase>(2, {10, 20}));

@@ -199,7 +199,7 @@ TEST(Expression, EqualPartsAreComputedOnce) {
   EXPECT_EQ(twice->operations(), 4U);  // column, 1, +, *
 }
 
-TEST(Expression, FunctionsAreAsExactAsTheySay) {
+TEST(Expression, FunctionsHaveTheStatedAccuracy) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> exponent(-1000, 1000), base(-30, 30);
   for (int i = 0; i < 100'000; ++i) {
@@ -288,7 +288,7 @@ TEST(Expression, AsTheFitComponentScoresAreClampedToOne) {  // R-STRAT-007
   EXPECT_TRUE(inside > 0 && outside > 0);
 }
 
-TEST(Expression, BadFormulasAreToldWhereAndWhatToDo) {
+TEST(Expression, ErrorsOfBadFormulasNamePlaceAndRemedy) {
   const std::pair<std::string, const char*> cases[] = {
       {"",
        "strategy 'expr':character 1: has no formula; write e.g. expr:-(left_cpu/total_cpu+left_memory/total_memory)"},

@@ -52,7 +52,7 @@ std::map<std::string, Definition> definitions() {
        }}};
 }
 
-TEST(QueuePolicy, OrdersJobsByItsDefinitionAtEveryMoment) {
+TEST(QueuePolicy, OrdersJobsByItsDefinitionAtEveryTime) {
   for (const auto& [text, before] : definitions()) {
     const auto policy = made(text);
     std::mt19937_64 random(7);
@@ -85,7 +85,7 @@ TEST(QueuePolicy, OrdersJobsByItsDefinitionAtEveryMoment) {
   }
 }
 
-TEST(QueuePolicy, EveryOneHasADefinitionHere) {
+TEST(QueuePolicy, EveryPolicyHasADefinitionHere) {
   for (const QueueInfo* info : queue_registry().all()) {
     const auto known = definitions();
     const bool checked = std::any_of(known.begin(), known.end(), [&](const auto& one) {

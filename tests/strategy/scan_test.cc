@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing;  // builders.h
 
-TEST(Fleet, FitsAsTheRuleSays) {  // R-STRAT-106
+TEST(Fleet, FitsByTheRule) {  // R-STRAT-106
   Fleet fleet = fleet_of({{1000, 64, {300, 1000}}});
   EXPECT_TRUE(fleet.holds(0, task_of(1000, 1, 300, 64)));
   EXPECT_FALSE(fleet.holds(0, task_of(1001)));
@@ -76,7 +76,7 @@ void agrees_with_oracle(const S& strategy, std::uint64_t seed, std::size_t nodes
   }
 }
 
-TEST(Scan, KeptScoresAreThoseOfAFullScan) {  // R-STRAT-002, for integers and doubles, block edges included
+TEST(NodeScan, CachedScoresEqualAFullScan) {  // R-STRAT-002, for integers and doubles, block edges included
   for (const std::size_t nodes : {1U, 63U, 64U, 65U, 130U}) {
     agrees_with_oracle(GpuBestFit{}, nodes, nodes);
     agrees_with_oracle(GpuPacking{}, nodes + 1, nodes);
@@ -93,7 +93,7 @@ struct Odd {
     return node.state.model == 0 ? std::nan("") : node.state.model == 1 ? kNoScore : -1e300;
   }
 };
-TEST(Scan, NanAndMinusInfinityAreTheLowestFeasibleScores) {
+TEST(NodeScan, NanAndMinusInfinityAreTheLowestFeasibleScores) {
   Fleet fleet = fleet_of({{1, 1, {}, 0}, {1, 1, {}, 1}, {1, 1, {}, 2}});
   const ClassId id = fleet.add_class(task_of(1));
   auto ranker = make_ranker(Odd{});
@@ -139,7 +139,7 @@ TEST(Strategies, ChooseFeasibleNodesOnly) {
 struct Wrong {
   const char *text, *problem, *remedy;
 };
-TEST(Registry, NamesTheNearestAndListsTheValid) {
+TEST(StrategyRegistry, NamesTheNearestAndListsTheValid) {
   const Wrong cases[] = {
       {"bestfit", "there is no such strategy", "did you mean 'best-fit'? valid: balanced-allocation, best-fit"},
       {"", "there is no such strategy", "valid: balanced-allocation"},

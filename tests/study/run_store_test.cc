@@ -51,7 +51,7 @@ class RunStoreFile : public ::testing::Test {
   std::filesystem::path path_;
 };
 
-TEST_F(RunStoreFile, EveryRunOnce) {
+TEST_F(RunStoreFile, HoldsEveryRunOnce) {
   const std::vector<Record> records = {record_of(1), record_of(2)};
   EXPECT_EQ(*open_store()->add(records), 2u);
   EXPECT_EQ(*open_store()->add(records), 0u) << "opened again, and nothing counted twice";
@@ -67,7 +67,7 @@ TEST_F(RunStoreFile, EveryRunOnce) {
   EXPECT_EQ(to_text((*read)[1]), to_text(records[1]));
 }
 
-TEST_F(RunStoreFile, AFailedRunGivesWayToOneThatIsFine) {
+TEST_F(RunStoreFile, AFailedRunIsReplacedByASuccessfulOne) {
   auto db = *open_store();
   const Record failed = record_of(1, "failed"), fine = record_of(1);
   EXPECT_EQ(*db.add(std::span(&failed, 1)), 1u);
@@ -78,7 +78,7 @@ TEST_F(RunStoreFile, AFailedRunGivesWayToOneThatIsFine) {
   EXPECT_EQ(number("select count(*) from results"), 1);
 }
 
-TEST_F(RunStoreFile, SeveralProcessesAtOnce) {
+TEST_F(RunStoreFile, SeveralProcessesMayWriteAtOnce) {
   run::Processes processes;
   for (std::size_t p = 0; p < 4; ++p)
     ASSERT_TRUE(processes.start(p, [&] {
@@ -129,7 +129,7 @@ TEST_F(RunStoreFile, IsCheckedBeforeTheRuns) {
   EXPECT_FALSE(RunStore::check("/dev/stdout"));
 }
 
-TEST_F(RunStoreFile, KindsStandSideBySide) {
+TEST_F(RunStoreFile, HoldsRunsOfSeveralKinds) {
   std::vector<Record> records = {record_of(1), record_of(2), record_of(3)};
   records[1].kind = RunKind::comparison, records[1].detail = "{\"a\": 1}";
   records[2].kind = RunKind::gate;
@@ -165,7 +165,7 @@ TEST_F(RunStoreFile, FoldersAndHistoriesOfAnOlderBerthAreRefused) {
   EXPECT_NE(RunStore::check(path()).error().line().find("histories in lines of JSON are not read"), std::string::npos);
 }
 
-TEST_F(RunStoreFile, WhatIsNoNumberIsNotReadAsOne) {
+TEST_F(RunStoreFile, NonNumbersAreNotReadAsNumbers) {
   const Record record = record_of(1);
   EXPECT_EQ(*open_store()->add(std::span(&record, 1)), 1u);
   for (const char* value : {"'x'", "x'00'", "9e999"}) {

@@ -19,7 +19,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(Factors, ValuesAndRanges) {
+TEST(Factors, AcceptValuesAndRanges) {
   const auto values = [](const char* text) { return parse_factor(text, "x")->values; };
   EXPECT_EQ(parse_factor(" workers =1,2", "x")->key, "workers");
   EXPECT_EQ(values("k=a,b,c"), (Texts{"a", "b", "c"}));
@@ -35,7 +35,7 @@ TEST(Factors, ValuesAndRanges) {
     EXPECT_FALSE(parse_factor(bad, "x")) << bad;
 }
 
-TEST(Factors, EveryValueWithEveryOtherTheLastOneFastest) {
+TEST(Factors, AreCombinedWithTheLastChangingFastest) {
   const auto settings = crossed({{"a", {"1", "2"}}, {"b", {"x", "y"}}});
   Texts texts;
   for (const auto& setting : settings) texts.push_back(sim::to_text(setting));
@@ -43,19 +43,19 @@ TEST(Factors, EveryValueWithEveryOtherTheLastOneFastest) {
   EXPECT_EQ(crossed({}).size(), 1u);
 }
 
-TEST(Order, EveryRoundHasAllSettingsAndEveryOtherGoesBackwards) {
+TEST(RunOrder, EveryRoundHasAllSettingsAndEveryOtherIsReversed) {
   EXPECT_EQ(round_order(3, 0), (std::vector<std::size_t>{0, 1, 2}));
   EXPECT_EQ(round_order(3, 1), (std::vector<std::size_t>{2, 1, 0}));
 }
 
-class SmallWorkload : public ::testing::Test {
+class SmallStudy : public ::testing::Test {
  protected:
-  SmallWorkload() : folder_(std::filesystem::temp_directory_path() / ("berth-study-" + std::to_string(getpid()))) {
+  SmallStudy() : folder_(std::filesystem::temp_directory_path() / ("berth-study-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
     std::ofstream(path()) << "name = \"small\"\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = \"std\"\n[jobs]\n"
                              "count = 10\n[[jobs.mix]]\nname = \"web\"\ncount = 3\n";
   }
-  ~SmallWorkload() override { std::filesystem::remove_all(folder_); }
+  ~SmallStudy() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] std::string path() const { return (folder_ / "small.toml").string(); }
 
  private:
@@ -63,7 +63,7 @@ class SmallWorkload : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(SmallWorkload, EverySettingIsRunAsOftenAsAskedAndRepeatsItsDecisions) {
+TEST_F(SmallStudy, EverySettingIsRepeatedWithTheSameDecisions) {
   StudySpec spec{"berth run", path(), "full", {{"seed", "3"}}, {{"jobs.count", {"5", "10"}}}, 3, 1};
   run::RunOptions options;
   options.quiet = true;
@@ -86,14 +86,14 @@ TEST_F(SmallWorkload, EverySettingIsRunAsOftenAsAskedAndRepeatsItsDecisions) {
   EXPECT_EQ(study->settings[0].records[2].repetition, 2);
 }
 
-TEST_F(SmallWorkload, BadSettingsAreRefusedBeforeAnythingRuns) {
+TEST_F(SmallStudy, BadSettingsAreRefusedBeforeAnythingRuns) {
   StudySpec spec{"berth run", path(), "full", {{"seed", "3"}}, {{"seed", {"5", "10"}}}, 1, 0};
   EXPECT_EQ(run_study(spec, {}).error().problem, "'seed' is set twice");
   spec.factors = {{"cluster.nodes", {"5", "0"}}};
   EXPECT_EQ(run_study(spec, {}).error().place, "with seed=3, cluster.nodes=0");
 }
 
-TEST_F(SmallWorkload, TheKeyIsOfTheContent) {
+TEST_F(SmallStudy, TheKeyDependsOnTheContentAlone) {
   const Task task{path(), "full", {{"seed", "1"}}, 0};
   TaskKeys keys;
   const std::string key = *keys.of(task);
@@ -106,7 +106,7 @@ TEST_F(SmallWorkload, TheKeyIsOfTheContent) {
   EXPECT_NE(*TaskKeys().of(task), key) << "a changed file makes other tasks";
 }
 
-TEST(Records, AreReadAsTheyWereWritten) {
+TEST(StudyRecords, RoundTrip) {
   Record record{
       std::string(32, 'a'),   "w", "full", {{"seed", "1"}}, 4, "partial", "interrupted", "d", "c", "b", "m", 1.5, 2.5,
       {{"placed_share", 0.1}}};
@@ -118,7 +118,7 @@ TEST(Records, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(store::parse_record("[]", "x"));
 }
 
-TEST(Benchstat, HasALinePerRunThatCounts) {
+TEST(Benchstat, HasALinePerSuccessfulRun) {
   Record one;
   one.workload = "a b/c", one.label = "full", one.status = "ok";
   one.commit = "c1", one.build = "GNU 12.2.0 Release", one.machine = "m";
@@ -153,7 +153,7 @@ Study study_of(const std::vector<std::vector<double>>& values) {
   return out;
 }
 
-TEST(Comparisons, MediansIntervalsAndTests) {
+TEST(Comparisons, HaveMediansIntervalsAndTests) {
   const std::vector<double> a = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, b = {11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   const Comparison c = compare_settings(study_of({a, b, a}));
   ASSERT_EQ(c.measures.size(), 3u);
@@ -173,7 +173,7 @@ TEST(Comparisons, MediansIntervalsAndTests) {
   EXPECT_DOUBLE_EQ(c.smallest_p, 2 * stats::smallest_p(10) * 2);
 }
 
-TEST(Comparisons, OneRunEachShowsNothing) {
+TEST(Comparisons, SingleRunsShowNoDifference) {
   const Comparison c = compare_settings(study_of({{1}, {100}}));
   EXPECT_EQ(c.tests, 0u);
   EXPECT_FALSE(c.cells[0][1].shown());

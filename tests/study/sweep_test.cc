@@ -23,16 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Folder : public ::testing::Test {
+class SweepFolder : public ::testing::Test {
  protected:
-  Folder() : folder_(fs::temp_directory_path() / ("berth-sweep-" + std::to_string(getpid()))) {
+  SweepFolder() : folder_(fs::temp_directory_path() / ("berth-sweep-" + std::to_string(getpid()))) {
     fs::create_directories(folder_);
     write("small.toml",
           "name = \"small\"\nlabels = [\"full\", \"tiny\"]\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "
           "\"std\"\n[jobs]\n"
           "count = 10\n[[jobs.mix]]\nname = \"web\"\ncount = 3\n[label.tiny]\njobs.count = 2\n");
   }
-  ~Folder() override { fs::remove_all(folder_); }
+  ~SweepFolder() override { fs::remove_all(folder_); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   [[nodiscard]] Result<Plan> plan_of(const std::string& text) const { return parse_plan(text, path("plan.toml")); }
@@ -65,7 +65,7 @@ std::vector<std::string> settings_of(const Plan& plan) {
   return out;
 }
 
-TEST_F(Folder, PlansCrossZipAndDraw) {
+TEST_F(SweepFolder, PlansCrossZipAndDraw) {
   const auto crossed_plan = plan_of(
       "[[runs]]\nworkloads = [\"small.toml\"]\nlabels = [\"full\", \"tiny\"]\nrepetitions = 2\n[runs.vary]\nseed = "
       "\"1..2\"\ncluster.nodes = [5]\n");
@@ -95,15 +95,15 @@ TEST_F(Folder, PlansCrossZipAndDraw) {
 struct BadPlan {
   const char *text, *says;
 };
-class Refused : public Folder, public ::testing::WithParamInterface<BadPlan> {};
-TEST_P(Refused, InOneLine) {
+class RefusedSweeps : public SweepFolder, public ::testing::WithParamInterface<BadPlan> {};
+TEST_P(RefusedSweeps, AreReportedInOneLine) {
   const auto plan = plan_of(GetParam().text);
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().line().find(GetParam().says), std::string::npos) << plan.error().line();
   EXPECT_EQ(plan.error().line().find('\n'), std::string::npos);
 }
 INSTANTIATE_TEST_SUITE_P(
-    Bad, Refused,
+    Bad, RefusedSweeps,
     ::testing::Values(
         BadPlan{"", "the plan has no [[runs]]"}, BadPlan{"runs = 3", "'runs' is not a list of tables"},
         BadPlan{"[[runs]]\n", "no 'workloads' are named"}, BadPlan{"x = [", "not TOML"},
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr const char* kTwelve =
     "[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..6\"\nstrategy = [\"nomad\", \"worst-fit\"]\n";
 
-TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
+TEST_F(SweepFolder, TasksRunOnceInAnyOrderWithTheSameDigest) {
   const Sweep one = sweep_of(kTwelve);
   EXPECT_EQ(one.missing(false).size(), 12U);
   const auto done = run_local(one, one.missing(false), quiet(3));
@@ -174,7 +174,7 @@ TEST_F(Folder, EveryTaskOnceInAnyOrderWithTheSameDigest) {
   EXPECT_EQ(gather(other).digest, all.digest);
 }
 
-TEST_F(Folder, PreemptionRulesAreAFactorAndComeToWhatCompareSays) {
+TEST_F(SweepFolder, PreemptionRulesAreAFactorAndAgreeWithCompare) {
   write("full.toml",
         "name = \"full\"\n[cluster]\nnodes = 4\n[[cluster.shapes]]\nname = \"std\"\ncores = 4\nmhz_per_core = "
         "2000\n[cluster.load]\npercent = 90\npriority = [10, 20]\n[jobs]\ncount = 40\n"
@@ -218,21 +218,21 @@ TEST_F(Folder, PreemptionRulesAreAFactorAndComeToWhatCompareSays) {
   EXPECT_NE(to_csv(all.records).find(",victims,"), std::string::npos);
 }
 
-TEST(Measures, HaveOneNameEachAndThoseOfARunComeFirst) {
+TEST(SweepMeasures, HaveUniqueNamesAndThoseOfARunComeFirst) {
   std::set<std::string> names;
   for (const run::Measure& measure : measures()) EXPECT_TRUE(names.insert(run::name_of(measure)).second);
   ASSERT_GT(measures().size(), run::measures().size());
   for (std::size_t i = 0; i < run::measures().size(); ++i) EXPECT_EQ(measures()[i].path, run::measures()[i].path);
 }
 
-TEST_F(Folder, ResultsBelongToTheContentOfATask) {
+TEST_F(SweepFolder, ResultsAreKeyedByTheContentOfATask) {
   const Sweep one = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1, 2, 3]\n");
   ASSERT_TRUE(run_local(one, one.missing(false), quiet(2)));
   // Half of a changed plan is done already: other numbers and order, the same content.
   const Sweep changed = sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [9, 3, 2]\n");
   EXPECT_EQ(changed.missing(false), std::vector<std::size_t>{0});
   EXPECT_NE(changed.plan_digest(), one.plan_digest());
-  // Twice in one plan is once.
+  // A run that a plan lists twice is made once.
   EXPECT_EQ(sweep_of("[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = [1]\n[[runs]]\nworkloads = "
                      "\"small.toml\"\n[runs.vary]\nseed = [1, 2]\n")
                 .keys()
@@ -240,7 +240,7 @@ TEST_F(Folder, ResultsBelongToTheContentOfATask) {
             2U);
 }
 
-TEST_F(Folder, FilesThatAreNoStoresAreReportedAndTheirTasksRepeated) {
+TEST_F(SweepFolder, InvalidStoresAreReportedAndTheirTasksRepeated) {
   const char* const kFour = "[[runs]]\nworkloads = \"small.toml\"\n[runs.vary]\nseed = \"1..4\"\n";
   for (std::size_t i = 0; i < 4; ++i) {
     const Sweep sweep = sweep_of(kFour);
@@ -256,7 +256,7 @@ TEST_F(Folder, FilesThatAreNoStoresAreReportedAndTheirTasksRepeated) {
   EXPECT_EQ(sweep.missing(false), (std::vector<std::size_t>{1, 2}));
 }
 
-TEST_F(Folder, RunsOfAnOlderBerthAreRefused) {
+TEST_F(SweepFolder, RunsOfAnOlderBerthAreRefused) {
   fs::create_directories(path("out/records"));
   const Sweep sweep = *Sweep::open(*plan_of(kTwelve), path("out"));
   const auto made = sweep.make_folder();
@@ -264,7 +264,7 @@ TEST_F(Folder, RunsOfAnOlderBerthAreRefused) {
   EXPECT_NE(made.error().line().find("runs of an older berth"), std::string::npos) << made.error().line();
 }
 
-TEST_F(Folder, FailuresAreKeptWithTheirMessageAndRetriedOnRequest) {
+TEST_F(SweepFolder, FailuresAreStoredWithTheirMessageAndRetriedOnRequest) {
   write("files.toml",
         "name = \"files\"\n[cluster]\ngenerator = \"files\"\nfile = \"nodes.json\"\n[jobs]\ngenerator = "
         "\"files\"\nfile = \"jobs.json\"\n");
@@ -286,7 +286,7 @@ TEST_F(Folder, FailuresAreKeptWithTheirMessageAndRetriedOnRequest) {
   EXPECT_EQ(sweep.missing(true), std::vector<std::size_t>{0});
 }
 
-TEST_F(Folder, AnEstimateKeepsNothing) {
+TEST_F(SweepFolder, AnEstimateStoresNothing) {
   const Sweep sweep = sweep_of(kTwelve);
   const auto guess = estimate(sweep, quiet(2));
   ASSERT_TRUE(guess);
@@ -297,7 +297,7 @@ TEST_F(Folder, AnEstimateKeepsNothing) {
   EXPECT_EQ(sweep.missing(false).size(), 12U);
 }
 
-TEST(JobFiles, QuoteWhatAShellWouldTakeApart) {
+TEST(JobFiles, QuoteTextsForTheShell) {
   ArrayJob job{.name = "My plan!",
                .program = "/opt/berth",
                .plan = "/a b/it's.toml",
@@ -332,7 +332,7 @@ Record run_of(const std::string& a, const std::string& b, int seed, double throu
   return out;
 }
 
-TEST(Analyses, EffectsAndInteractionsArePairedBySeed) {
+TEST(SweepAnalyses, EffectsAndInteractionsArePairedBySeed) {
   // y = 100 seed + 10 [a = 2] + 5 [b = 2] + 7 [both] + noise: the seeds differ by far more than the levels.
   std::mt19937 random(1);
   std::normal_distribution<double> noise(0, 0.1);
@@ -366,7 +366,7 @@ TEST(Analyses, EffectsAndInteractionsArePairedBySeed) {
   EXPECT_EQ(all.settings[order[0]].levels, (std::vector<std::size_t>{1, 1})) << "both at 2 is the best";
 }
 
-TEST(Analyses, NothingIsShownOfNoise) {
+TEST(SweepAnalyses, NoiseShowsNoEffects) {
   std::mt19937 random(2);
   std::normal_distribution<double> noise(0, 1);
   int shown = 0;
@@ -384,7 +384,7 @@ TEST(Analyses, NothingIsShownOfNoise) {
   EXPECT_LE(shown, 6) << "of 40 families of tests at 5 % each, more than 6 have a false one once in 70";
 }
 
-TEST(Analyses, TheFrontHasWhatNothingBeats) {
+TEST(SweepAnalyses, TheFrontListsUndominatedSettings) {
   std::vector<Record> records;
   const std::vector<std::pair<double, double>> points = {{10, 5}, {8, 3}, {7, 4}, {12, 9}};  // throughput, latency
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -397,7 +397,7 @@ TEST(Analyses, TheFrontHasWhatNothingBeats) {
   EXPECT_FALSE(all.effects[0].test.shown);
 }
 
-TEST(Analyses, HolesAndNoFactorsAreNoError) {
+TEST(SweepAnalyses, MissingRunsAndNoFactorsAreAccepted) {
   EXPECT_TRUE(analyse({}).settings.empty());
   const Analysis same = analyse({run_of("1", "1", 1, 5), run_of("1", "1", 2, 6)});
   EXPECT_TRUE(same.factors.empty());

@@ -61,7 +61,7 @@ TEST_P(CowSizes, ChunksCoverAllRows) {
 INSTANTIATE_TEST_SUITE_P(Boundaries, CowSizes,
                          ::testing::Values(0, 1, 255, 256, 257, 511, 512, 513, 16'383, 16'384, 16'385, 32'769));
 
-TEST(CowVector, MovedFromIsEmpty) {
+TEST(CowVector, AMovedFromVectorIsEmpty) {
   CowVector<int> a;
   for (int i = 0; i < 10; ++i) a.push_back(i);
   CowVector<int> b = std::move(a);
@@ -104,7 +104,7 @@ TEST(CowVector, WritesInPlaceWithoutCopies) {
   EXPECT_EQ(&vector[300], own);
 }
 
-TEST(CowVector, FollowsAVectorThroughRandomOperations) {
+TEST(CowVector, AgreesWithAVectorAfterRandomOperations) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);

@@ -82,7 +82,7 @@ void expect_kept(const EvictionLevels& kept, const EvictionLevels& fresh) {
   ASSERT_GE(kept.largest_disk_mb, fresh.largest_disk_mb);
 }
 
-TEST(EvictionLevels, AnswerLikeEveryChoiceOfVictims) {  // R-PREEMPT-203, 204, 403 to 407
+TEST(EvictionLevels, AgreeWithEveryChoiceOfVictims) {  // R-PREEMPT-203, 204, 403 to 407
   std::size_t none = 0, sure = 0, unsure = 0;
   for (std::uint64_t seed = 1; seed <= berth::testing::rounds(300, 50); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -118,7 +118,7 @@ TEST(EvictionLevels, AnswerLikeEveryChoiceOfVictims) {  // R-PREEMPT-203, 204, 4
   EXPECT_LT(unsure, sure);
 }
 
-TEST(EvictionLevels, SayNothingWhereAmountsAreNegativeOrBeyondAnInt32) {
+TEST(EvictionLevels, AreUnknownForAmountsThatAreNegativeOrExceedAnInt32) {
   EvictionLevels levels;
   levels.add(20, {100, 100, 0});
   levels.add(10, {-5, 1, 1});
@@ -133,7 +133,7 @@ TEST(EvictionLevels, SayNothingWhereAmountsAreNegativeOrBeyondAnInt32) {
   }
 }
 
-TEST(EvictionLevels, MergeWhatIsAboveTheLastOne) {
+TEST(EvictionLevels, MergePrioritiesAboveTheLastLevel) {
   EvictionLevels levels;
   for (std::int32_t priority = 90; priority > 0; priority -= 10) levels.add(priority, {priority, 1, 0});
   EXPECT_TRUE(levels.full());

@@ -16,7 +16,7 @@ std::vector<std::uint16_t> listed(const HeldCores& held) {
   return out;
 }
 
-TEST(HeldCores, WhatTheSetCannotHold) {
+TEST(HeldCores, AreUnknownBeyondTheSize) {
   const struct {
     const char* what;
     std::vector<std::uint16_t> cores;

@@ -50,7 +50,7 @@ std::set<std::size_t> listed(const HeldDevices& held) {
   return out;
 }
 
-TEST(HeldDevices, WhatTheSetCannotHold) {
+TEST(HeldDevices, AreUnknownBeyondTheSize) {
   const std::vector<model::NodeDevice> devices = devices_of(4, 4), many = devices_of(400, 49);
   const model::DeviceTable table = model::DeviceTable::of(devices), large = model::DeviceTable::of(many);
   HeldDevices held;
@@ -100,7 +100,7 @@ TEST(HeldDevices, AgreesWithASet) {
   }
 }
 
-TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
+TEST(HeldDevices, AreRenumberedWhenANodeRegistersAgain) {
   model::Node node = testing::make_node();
   node.node_resources->devices = devices_of(3, 2);
   model::Allocation alloc = testing::make_alloc({.node_id = node.id});
@@ -123,7 +123,7 @@ TEST(HeldDevices, ANodeThatRegistersAgainMayHaveOthers) {
 }
 
 /// Until an evicted allocation ends, it and its successor hold the same instances.
-TEST(HeldDevices, AreListedAgainOnceTheyAreHeldOnce) {
+TEST(HeldDevices, AreListedAgainAfterADoubleHoldEnds) {
   model::ClusterState state;
   model::Node& node = state.nodes.emplace_back();
   node.id = "00000000-0000-0000-0000-000000000001";

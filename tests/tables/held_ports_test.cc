@@ -31,7 +31,7 @@ std::vector<std::uint16_t> sorted(std::span<const std::uint16_t> ports) {
   return out;
 }
 
-TEST(HeldPorts, WhatTheListCannotHold) {
+TEST(HeldPorts, AreUnknownBeyondTheSize) {
   model::AllocatedPort shared = port(80);
   shared.ignore_collision = true;
   std::vector<model::AllocatedPort> nine;
@@ -63,7 +63,7 @@ TEST(HeldPorts, WhatTheListCannotHold) {
   }
 }
 
-TEST(HeldPorts, FullListSaysNothing) {
+TEST(HeldPorts, AFullListIsUnknown) {
   HeldPorts held;
   for (std::uint16_t i = 0; i < held.port.size(); ++i) held.add(*holding({port(1000 + i)}));
   EXPECT_FALSE(held.unlisted);

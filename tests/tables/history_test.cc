@@ -122,7 +122,7 @@ class Churn {
   std::vector<JobKeyRow> gone_;
 };
 
-TEST(History, RowsStayFewHoweverManyCameAndWent) {
+TEST(History, RowsOfRemovedObjectsAreReused) {
   constexpr std::size_t kAtOnce = 20, kLives = 50 * kAtOnce;
   Churn churn(1);
   for (std::size_t i = 0; i < kLives; ++i) {
@@ -186,7 +186,7 @@ std::vector<std::string> shown(const Snapshot& state) {
   return out;
 }
 
-TEST(History, SnapshotsShowWhatTheyShowed) {
+TEST(History, SnapshotsDoNotChange) {
   for (std::uint64_t seed = 1; seed <= berth::testing::rounds(20, 4); ++seed) {
     SCOPED_TRACE(seed);
     Churn churn(seed);
@@ -221,7 +221,7 @@ TEST(History, SnapshotsShowWhatTheyShowed) {
   }
 }
 
-TEST(History, RowsWaitUntilWhoeverListensWasTold) {
+TEST(History, RowsAreReusedOnlyAfterListenersAreNotified) {
   Churn churn(1);
   churn.come();
   const AllocRow row = churn.store.find_alloc(churn.lives.front().allocs.front());
@@ -233,7 +233,7 @@ TEST(History, RowsWaitUntilWhoeverListensWasTold) {
   EXPECT_TRUE(churn.store.current().allocs.exists(row));
 }
 
-TEST(History, VersionsGoAtOnceUnlessSomebodyHoldsThem) {
+TEST(History, VersionsAreRemovedAtOnceUnlessTheyAreInUse) {
   for (const bool held : {false, true}) {
     SCOPED_TRACE(held);
     Churn churn(1);
@@ -251,7 +251,7 @@ TEST(History, VersionsGoAtOnceUnlessSomebodyHoldsThem) {
   }
 }
 
-TEST(History, ARowIsKeptAsLongAsAnotherNamesIt) {
+TEST(History, ARowIsKeptWhileAnotherRefersToIt) {
   Churn churn(1);
   churn.come();
   const auto allocs = churn.lives.front().allocs;

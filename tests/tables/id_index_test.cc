@@ -15,7 +15,7 @@ namespace {
 using Ids = CowVector<base::Uuid, 1024>;
 using Index = IdIndex<base::AllocRow, Ids>;
 
-TEST(IdIndex, FindsWhatIsThere) {
+TEST(IdIndex, FindsInsertedIds) {
   Ids ids;
   Index index(ids);
   EXPECT_EQ(index.find({1, 1}), base::kNoRow);
@@ -40,7 +40,7 @@ TEST(IdIndex, GrowsByAChunkAtATime) {
   }
 }
 
-TEST(IdIndex, AgreesWithAMapWhateverComesAndGoes) {
+TEST(IdIndex, AgreesWithAMapAfterRandomChanges) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);

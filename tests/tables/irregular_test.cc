@@ -64,7 +64,7 @@ struct IrregularWorld {
   }
 };
 
-TEST(Irregular, TwoHoldersOfOnePort) {  // R-RANK-607
+TEST(Irregular, MarksTwoHoldersOfOnePort) {  // R-RANK-607
   IrregularWorld world({ported_node(1)});
   const std::string node = numbered_id(1);
   const AllocRow first = world.start(node, {held_port(80, "10.0.1.1")});
@@ -82,7 +82,7 @@ TEST(Irregular, TwoHoldersOfOnePort) {  // R-RANK-607
   EXPECT_EQ(world.problem(), "");
 }
 
-TEST(Irregular, PortsThatTheNodeReserves) {  // R-RANK-605, 607, 618
+TEST(Irregular, MarksUseOfReservedPorts) {  // R-RANK-605, 607, 618
   model::Node node = ported_node(1);
   IrregularWorld world({node});
   world.start(node.id, {held_port(80, "10.0.1.1"), held_port(8080, "10.0.1.1")});
@@ -100,7 +100,7 @@ TEST(Irregular, PortsThatTheNodeReserves) {  // R-RANK-605, 607, 618
   EXPECT_EQ(world.problem(), "");
 }
 
-TEST(Irregular, CoresHeldTwiceOrReserved) {  // R-RANK-524, 535
+TEST(Irregular, MarksCoresHeldTwiceOrReserved) {  // R-RANK-524, 535
   IrregularWorld world({ported_node(1)});
   const std::string node = numbered_id(1);
   const AllocRow first = world.start(node, {}, {1, 2});
@@ -135,7 +135,7 @@ TEST(Irregular, NodesOfOnePortProfileDifferInAddresses) {
   EXPECT_EQ(world.problem(), "");
 }
 
-TEST(Irregular, EqualsTheGeneralWayAfterRandomCommits) {
+TEST(Irregular, EqualsAFullComputationAfterRandomCommits) {
   std::mt19937 random(607);
   const auto any = [&](std::uint32_t least, std::uint32_t most) { return least + random() % (most - least + 1); };
   std::uint32_t set[2] = {}, cleared[2] = {}, by_list = 0, by_allocs = 0;

@@ -31,7 +31,7 @@ struct EvalCase {
 
 class PackedEvals : public ::testing::TestWithParam<EvalCase> {};
 
-TEST_P(PackedEvals, ComeBackFieldByField) {
+TEST_P(PackedEvals, RoundTripFieldByField) {
   Evaluation eval = plain();
   GetParam().change(eval);
   SymbolTable symbols;

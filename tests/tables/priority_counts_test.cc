@@ -9,7 +9,7 @@
 namespace berth::tables {
 namespace {
 
-TEST(PriorityCounts, AreThoseOfAMap) {
+TEST(PriorityCounts, AgreeWithAMap) {
   base::Random random(11, "priority-counts");
   std::uint64_t unlisted = 0, found = 0;
   for (int round = 0; round < 200; ++round) {
@@ -47,7 +47,7 @@ TEST(PriorityCounts, AreThoseOfAMap) {
   EXPECT_GT(found, 10'000U);
 }
 
-TEST(PriorityCounts, MoreThanItCountsAreNotListed) {
+TEST(PriorityCounts, AreUnknownBeyondTheNumberOfPriorities) {
   PriorityCounts counts;
   for (int i = 0; i < 0xFFFF; ++i) counts.add(50);
   EXPECT_TRUE(counts.listed());

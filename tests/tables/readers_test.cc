@@ -69,7 +69,7 @@ TEST(StateStore, ReadersNeverSeeHalfACommit) {
   for (const std::string& problem : check_tables(store)) ADD_FAILURE() << problem;
 }
 
-TEST(WorkerView, ShowsWholeCommitsBesideAWriter) {
+TEST(WorkerView, ShowsWholeCommitsDuringWrites) {
   StateStore store;
   constexpr std::uint64_t kNodes = 300, kCommits = 400, kPerCommit = 7;
   for (std::uint64_t i = 0; i < kNodes; ++i) store.begin_commit().upsert_node(gpu_node(i));
@@ -108,7 +108,7 @@ TEST(WorkerView, ShowsWholeCommitsBesideAWriter) {
   EXPECT_EQ(store.use_chunks_copied(), 0U);
 }
 
-TEST(RowLog, AReaderMeetsNoEntryOfALaterRound) {
+TEST(RowLog, ReadersNeverSeeEntriesOfALaterRound) {
   RowLog log(64, 0);
   const std::uint64_t entries = testing::rounds(200'000);
   std::jthread writer([&] {
@@ -127,7 +127,7 @@ TEST(RowLog, AReaderMeetsNoEntryOfALaterRound) {
   }
 }
 
-TEST(SymbolTable, ReadersSeeEverySymbolTheyAreHanded) {
+TEST(SymbolTable, ReadersCanResolveEverySymbol) {
   SymbolTable table;
   std::atomic<Symbol> newest{0};
   std::thread reader([&] {

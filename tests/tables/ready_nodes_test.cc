@@ -46,7 +46,7 @@ std::string words(const NodeTable& nodes, const ReadyNodes& list) {
   return out + (stands.size() == list.of_class.size() ? "" : " twice");
 }
 
-TEST(ReadyNodes, OneThatFollowsIsTheOneMadeAnew) {  // R-FEAS-102 to 108
+TEST(ReadyNodes, AnUpdatedListEqualsANewOne) {  // R-FEAS-102 to 108
   const BaseSetKey keys[] = {{{"*"}, "default"}, {{"dc1", "dc3"}, "all"}, {{"dc2"}, "gpu"}, {{"dc7"}, "none"}};
   std::size_t members = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -86,7 +86,7 @@ TEST(ReadyNodes, OneThatFollowsIsTheOneMadeAnew) {  // R-FEAS-102 to 108
   EXPECT_GT(members, 10000U);
 }
 
-TEST(ReadyNodes, TheSnapshotHasTheListOfWhatAJobAsksFor) {
+TEST(ReadyNodes, SnapshotsHaveTheListThatAJobRequests) {
   Random random(1);
   model::ClusterState state;
   for (std::uint64_t i = 1; i <= 100; ++i) state.nodes.push_back(node_of(random, i));

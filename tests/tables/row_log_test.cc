@@ -27,7 +27,7 @@ TEST(RowLog, KeepsTheLastEntries) {
   EXPECT_FALSE(log.read(5, 4, out));  // a reader that is ahead: its position is of another table
 }
 
-TEST(RowLog, ALargerLogHasWhatCameAfterTheSmallOne) {
+TEST(RowLog, ALargerLogContinuesASmallerOne) {
   RowLog log(8, 100);
   log.append(1);
   std::vector<base::NodeRow> out;

@@ -22,7 +22,7 @@ TEST(SparseColumn, RowsWithoutAnEntryAreDefault) {
   EXPECT_EQ(column[8], 0);
 }
 
-TEST(SparseColumn, TheLastEntryOfAChunkTakesItsRoomWithIt) {
+TEST(SparseColumn, RemovingTheLastEntryOfAChunkFreesItsMemory) {
   SparseColumn<std::shared_ptr<int>> column;
   column.set(70, std::make_shared<int>(1)), column.set(71, std::make_shared<int>(2));
   const std::size_t two = column.bytes();
@@ -64,7 +64,7 @@ bool same(const Reported& a, const Reported& b) {
   return all(a) == all(b);
 }
 
-TEST(ReportRows, SayWhatTheReportSays) {
+TEST(ReportRows, RoundTripReports) {
   std::mt19937 random(1);
   AllocTable allocs;
   for (int i = 0; i < 200; ++i) allocs.id.push_back({});

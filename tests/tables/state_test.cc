@@ -166,7 +166,7 @@ TEST(StateStoreDeathTest, AnAllocationIsNotRemovedTwice) {  // in release builds
               "commit\\.cc:[0-9]+: berth is wrong: row < a\\.size\\(\\) && a\\.exists\\(row\\) does not hold");
 }
 
-TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by class depend on it (kinds.h)
+TEST(StateStore, NodesThatDifferFromTheirClassAreMarked) {  // verdicts by class depend on it (kinds.h)
   StateStore store;
   const auto node = [&](std::uint64_t number, bool healthy) {
     model::Node out = node_of(number);
@@ -195,7 +195,7 @@ TEST(StateStore, AClassIsOfOneKindOrItIsToldThatItsKindLeft) {  // verdicts by c
   EXPECT_EQ(at(), std::pair(true, std::uint64_t{2}));
 }
 
-TEST(StateStore, GroupsThatRequestTheSameShareAnAsk) {  // job_table.h: results of nodes are cached by ask
+TEST(StateStore, GroupsWithEqualRequestsShareOne) {  // job_table.h: results of nodes are cached by ask
   StateStore store;
   const auto group_of = [&](const model::Job& job) {
     const VersionRow row = store.upsert_job(std::make_shared<const model::Job>(job), true);
@@ -263,7 +263,7 @@ TEST(StateStore, AKeyWithoutAColumnGetsOneWhenAJobNamesIt) {  // kColumnsOfNodes
   expect_sound(store.current());
 }
 
-TEST(StateStore, NodesOfAClassThatDifferInAKeyWithoutAColumnAreTold) {  // R-FEAS-402
+TEST(StateStore, NodesOfAClassThatDifferInAKeyWithoutAColumnAreMarked) {  // R-FEAS-402
   for (const bool differs : {false, true}) {
     StateStore store;
     for (std::uint64_t number : {2, 4}) {
@@ -277,7 +277,7 @@ TEST(StateStore, NodesOfAClassThatDifferInAKeyWithoutAColumnAreTold) {  // R-FEA
   }
 }
 
-TEST(StateStore, AttributesOfANodeTakeMemoryByTheirNumberOnly) {  // 21 KB each before
+TEST(StateStore, MemoryOfANodesAttributesIsLinear) {  // 21 KB each before
   for (const std::size_t count : {1'000, 20'000}) {
     StateStore store;
     store.begin_commit().upsert_node(node_with_attributes(1, count, "x"));
@@ -331,7 +331,7 @@ TEST(StateStore, OnlyUuidsAreStoredAndFound) {  // R-MODEL-590
   EXPECT_EQ(store.begin_commit().insert_alloc(state.allocs[2]), kNoRow);
 }
 
-TEST(Check, FindsWhatIsWrong) {
+TEST(CheckTables, FindsPlantedErrors) {
   StateStore store;
   const NodeRow node = store.begin_commit().upsert_node(node_of(1));
   const VersionRow job = store.upsert_job(job_of("a"), true);
@@ -378,7 +378,7 @@ json::Value comparable(model::ClusterState state) {
 
 class RecordedStates : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RecordedStates, ComeOutAsTheyWentIn) {
+TEST_P(RecordedStates, RoundTrip) {
   const std::string path = (testing::golden_dir() / "evals" / GetParam()).string();
   int states = 0;
   const auto done = io::read_lines(path, [&](std::string_view line, std::size_t number) {
@@ -403,7 +403,7 @@ INSTANTIATE_TEST_SUITE_P(Evaluations, RecordedStates,
                          ::testing::Values("place/feas.jsonl.gz", "place/preempt.jsonl.gz", "place/system.jsonl.gz",
                                            "life/life-00.jsonl.gz", "life/life-05.jsonl.gz"));
 
-TEST(Export, MaterialisesNodesAndPlainAllocations) {
+TEST(StateExport, MaterialisesNodesAndPlainAllocations) {
   StateStore store;
   model::Node shape = node_of(1);
   const auto spec = StateStore::make_spec(shape, true);
@@ -441,7 +441,7 @@ TEST(Export, MaterialisesNodesAndPlainAllocations) {
   expect_sound(store);
 }
 
-TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
+TEST(StateMemory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   constexpr std::uint64_t kNodes = berth::testing::rounds(100'000), kAllocs = 10 * kNodes;
   StateStore store;
   const auto spec = StateStore::make_spec(node_of(1), true);
@@ -479,7 +479,7 @@ TEST(Memory, AMillionNodesAndTenMillionAllocationsFitInFourGiB) {
   EXPECT_GT(per_alloc, 80);  // otherwise bytes() omits columns
 }
 
-TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
+TEST(CompiledJob, VersionsWithSharedGroupsShareTheirCompiledForm) {
   StateStore store;
   const auto compiled = [&](std::shared_ptr<model::Job> job, const std::string& id) {
     job->id = job->name = id;
@@ -543,7 +543,7 @@ TEST(CompiledJob, VersionsThatShareTheirGroupsShareWhatTheyAreCompiledTo) {
   expect_sound(store);
 }
 
-TEST(CompiledJob, EscapesByTasksAndCsiVolumes) {  // R-FEAS-405, 406
+TEST(CompiledJob, EscapesClassesByTasksAndCsiVolumes) {  // R-FEAS-405, 406
   const auto escapes = [](auto change) {
     auto job = job_of("job");
     change(*job);

@@ -79,7 +79,7 @@ std::size_t rows_without_object(const StateStore& store) {
   return out;
 }
 
-TEST(WholeRow, GivesBackWhatAClientReported) {
+TEST(AllocationRow, KeepsWhatAClientReported) {
   const Small small;
   StateStore store;
   load(store, small.state);
@@ -94,9 +94,9 @@ struct Change {
   void (*make)(model::Allocation&);
 };
 
-class Changed : public ::testing::TestWithParam<Change> {};
+class ChangedAllocation : public ::testing::TestWithParam<Change> {};
 
-TEST_P(Changed, IsGivenBack) {
+TEST_P(ChangedAllocation, RoundTrips) {
   Small small;
   GetParam().make(small.state.allocs[0]);
   StateStore store;
@@ -106,7 +106,7 @@ TEST_P(Changed, IsGivenBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Parts, Changed,
+    Parts, ChangedAllocation,
     ::testing::Values(Change{"NoMetrics", true, [](auto& a) { a.metrics.reset(); }},
                       Change{"NoTask", true, [](auto& a) { a.task_states.clear(); }},
                       Change{"NoEvents", true, [](auto& a) { a.task_states["server"]->events = {}; }},
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Change{"NoJob", false, [](auto& a) { a.job.reset(); }}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(WholeRow, AReportReplacesWhatTheClientSaidBefore) {
+TEST(AllocationRow, AReportReplacesTheEarlierReport) {
   const Small small;
   StateStore store;
   load(store, small.state);
@@ -171,7 +171,7 @@ TEST(WholeRow, AReportReplacesWhatTheClientSaidBefore) {
   EXPECT_EQ(alloc.metrics->nodes_evaluated, 7);
 }
 
-TEST(WholeRow, AnObjectTakesEverythingOver) {
+TEST(AllocationRow, AnObjectReplacesTheWholeRow) {
   const Small small;
   StateStore store;
   load(store, small.state);
@@ -184,7 +184,7 @@ TEST(WholeRow, AnObjectTakesEverythingOver) {
   EXPECT_TRUE(check_alloc_table(store.current()).empty());
 }
 
-TEST(WholeRow, RealClustersComeOutAsTheyWentIn) {
+TEST(AllocationRow, RealClustersRoundTrip) {
   for (const char* file : {"stage-01.snap", "stage-02.snap", "stage-02.json.gz"}) {
     const std::string path = (testing::source_dir() / "tests" / "dryrun" / "recorded" / file).string();
     auto imported = io::import_cluster(path);

@@ -127,7 +127,7 @@ void expect_same(const WorkerView& view, const StateStore& store) {
 
 class WorkerViews : public ::testing::TestWithParam<bool> {};  // parameter: with a history, so that rows are reused
 
-TEST_P(WorkerViews, EqualTheStateHoweverFarTheyAreBehind) {
+TEST_P(WorkerViews, EqualTheStateAfterAnyNumberOfCommits) {
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     StateStore store;
@@ -154,7 +154,7 @@ TEST_P(WorkerViews, EqualTheStateHoweverFarTheyAreBehind) {
 INSTANTIATE_TEST_SUITE_P(Stores, WorkerViews, ::testing::Bool(),
                          [](const auto& test) { return std::string(test.param ? "History" : "Plain"); });
 
-TEST(WorkerView, ASnapshotMakesCommitsCopyAndAViewDoesNot) {
+TEST(WorkerView, CommitsCopyForSnapshotsAndNotForViews) {
   StateStore store;
   RandomChanges changes(store, 1);
   WorkerView view;
@@ -168,7 +168,7 @@ TEST(WorkerView, ASnapshotMakesCommitsCopyAndAViewDoesNot) {
   for (const std::string& problem : check_tables(*held)) ADD_FAILURE() << problem;  // stays valid
 }
 
-TEST(WorkerView, FurtherBehindThanTheLogCopiesAll) {
+TEST(WorkerView, CopiesEverythingIfItIsBehindTheLog) {
   StateStore store;
   const NodeRow node = store.begin_commit().upsert_node(gpu_node(1));
   const VersionRow job = store.upsert_job(job_of_priority(1), true);
@@ -185,7 +185,7 @@ TEST(WorkerView, FurtherBehindThanTheLogCopiesAll) {
   EXPECT_GT(view.columns_copied(), columns);
 }
 
-TEST(WorkerView, OfTooManyNodesIsRefused) {
+TEST(WorkerView, RefusesTooManyNodes) {
   StateStore store;
   RandomChanges changes(store, 1);
   WorkerView view;

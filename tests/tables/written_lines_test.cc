@@ -30,13 +30,13 @@ class WrittenLinesTest : public ::testing::Test {
   VersionRow version_ = kNoRow;
 };
 
-TEST_F(WrittenLinesTest, NothingWithoutAChange) {
+TEST_F(WrittenLinesTest, AreNoneWithoutAChange) {
   const SnapshotRef before = store_.snapshot();
   EXPECT_EQ(written_lines(*before, store_.current()).all().lines, 0U);
   EXPECT_EQ(written_lines(*before, store_.current()).all().bytes, 0U);
 }
 
-TEST_F(WrittenLinesTest, AppendedRowsAndChangedOnes) {
+TEST_F(WrittenLinesTest, IncludeAppendedAndChangedRows) {
   place(1);
   const SnapshotRef before = store_.snapshot();
   place(2);
@@ -58,7 +58,7 @@ TEST_F(WrittenLinesTest, AppendedRowsAndChangedOnes) {
   EXPECT_EQ(sum.all().lines, first.all().lines + three.all().lines);
 }
 
-TEST_F(WrittenLinesTest, OneLinePerSixtyFourBytesThatDiffer) {
+TEST_F(WrittenLinesTest, CountOneLinePerSixtyFourBytesThatDiffer) {
   const SnapshotRef before = store_.snapshot();
   store_.set_node_state(NodeRow{0}, NodeStatus::down, true, false, store_.index() + 1);
   const WrittenTables written = written_lines(*before, store_.current());

@@ -65,7 +65,7 @@ class CapacityTest : public ::testing::Test {
   std::set<std::string> files_;
 };
 
-TEST_F(CapacityTest, EveryTrialDecidesAsAFreshClusterDoes) {
+TEST_F(CapacityTest, EveryTrialDecidesLikeAFreshCluster) {
   std::set<std::string> limits;
   for (std::uint32_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -106,7 +106,7 @@ TEST_F(CapacityTest, EveryTrialDecidesAsAFreshClusterDoes) {
   EXPECT_GE(limits.size(), 3u) << "the clusters should end at different limits";
 }
 
-TEST_F(CapacityTest, TrialsBeginWhereTheResourcesEnd) {
+TEST_F(CapacityTest, TrialsBeginAtTheLimitOfTheResources) {
   const auto cluster = made_up(60);  // of 20,000 MHz: ten `app` on each
   submit(*cluster, file_of("web", R"("Name": "app", "Count": 300, )" + task(2000, 64)));
   const auto room = find_room(*cluster, {});
@@ -118,7 +118,7 @@ TEST_F(CapacityTest, TrialsBeginWhereTheResourcesEnd) {
 }
 
 // 60 nodes of 20,000 MHz: one `big` of 19,000 a node, ten `app` of 2,000.
-TEST_F(CapacityTest, AJobFileFillsTheClusterAndSaysWhatEndsIt) {
+TEST_F(CapacityTest, AJobFileFillsTheClusterAndTheLimitIsNamed) {
   const std::string big = file_of("large", R"("Name": "big", "Count": 1, )" + task(19000, 1024));
   const std::string small = file_of("web", R"("Name": "app", "Count": 1, )" + task(2000, 64));
   const auto cluster = made_up(60);
@@ -134,7 +134,7 @@ TEST_F(CapacityTest, AJobFileFillsTheClusterAndSaysWhatEndsIt) {
   EXPECT_FALSE(room->mix.ended);
 }
 
-TEST_F(CapacityTest, SmallGroupsGrowLaterThanByTheirShare) {
+TEST_F(CapacityTest, SmallGroupsGrowByWholeAllocations) {
   const auto cluster = made_up(60);
   submit(*cluster, file_of("web", R"("Name": "app", "Count": 30, )" + task(2000, 1024)));
   const auto room = find_room(*cluster, {});
@@ -145,7 +145,7 @@ TEST_F(CapacityTest, SmallGroupsGrowLaterThanByTheirShare) {
   EXPECT_EQ(room->mix.group, "app");
 }
 
-TEST_F(CapacityTest, WhatIsUsedCountsLiveAllocationsOnNodesThatAreUp) {
+TEST_F(CapacityTest, UseCountsLiveAllocationsOnNodesThatAreUp) {
   model::ClusterState state;
   for (const char* status : {"ready", "down"}) {
     model::Node& node = state.nodes.emplace_back();

@@ -18,7 +18,7 @@ model::Node node() {
   return out;
 }
 
-TEST(Selector, MatchesWhereAllTermsHold) {
+TEST(Selector, MatchesIfAllTermsHold) {
   for (const char* text : {"all", "n1", "0123", "0123abcd-0000-4000-8000-000000000000", "name=n1", "name=n*", "id=0*",
                            "datacenter=dc1", "pool=default,class=large", "attr.cpu.arch=amd64", "meta.rack=r1*"}) {
     const auto selector = Selector::parse(text);
@@ -33,13 +33,13 @@ TEST(Selector, MatchesWhereAllTermsHold) {
   }
 }
 
-TEST(Selector, RefusesWhatCannotMatch) {
+TEST(Selector, RefusesTermsThatCannotMatch) {
   for (const char* text : {"", "n1,", ",n1", "rack=r1", "meta.=r1", "clas=large"})
     EXPECT_FALSE(Selector::parse(text)) << text;
   EXPECT_NE(Selector::parse("clas=large").error().find("did you mean 'class'"), std::string::npos);
 }
 
-TEST(Steps, AreReadFromTheirWords) {
+TEST(WhatIfSteps, AreParsedFromWords) {
   const auto scale = make_step(Change::scale, {"web@prod/front=7"});
   ASSERT_TRUE(scale) << scale.error();
   EXPECT_EQ(scale->job.id, "web");
@@ -54,7 +54,7 @@ TEST(Steps, AreReadFromTheirWords) {
   EXPECT_EQ(add->words, "add 3 of cpu=8000,memory=16384");
 }
 
-TEST(Steps, RefuseWordsThatMeanNothing) {
+TEST(WhatIfSteps, RefuseUnknownWords) {
   const std::vector<std::pair<Change, std::vector<std::string>>> wrong = {
       {Change::drain, {"rack=r1"}},
       {Change::drain, {}},
@@ -82,12 +82,12 @@ TEST(Steps, RefuseWordsThatMeanNothing) {
 }
 
 /// Also those that compare with a typical workload, which is known later.
-TEST(Steps, TakeEveryStrategyThatScoresNodes) {
+TEST(WhatIfSteps, AcceptEveryStrategyThatScoresNodes) {
   for (const char* strategy : {"nomad", "best-fit", "fgd", "gpu-packing", "sum:best-fit=1", "expr:left_cpu"})
     EXPECT_TRUE(make_step(Change::strategy, {strategy})) << strategy;
 }
 
-TEST(Steps, AreReadFromAFileWithTheLineOfWhatIsWrong) {
+TEST(WhatIfSteps, AreReadFromAFileAndErrorsNameTheLine) {
   const std::string path = "steps_test.steps";
   const auto read = [&](const char* text) {
     std::ofstream(path) << text;

@@ -86,7 +86,7 @@ TEST_F(WhatIfTest, DrainMovesARackTwoAtATimeAndLosesNothing) {
   EXPECT_TRUE(report.settled);
 }
 
-TEST_F(WhatIfTest, ALostRackIsAwayUntilTheServersNotice) {
+TEST_F(WhatIfTest, ALostRackIsUnavailableUntilTheServersNotice) {
   take(Change::submit, {"whatif_web.json"});
   const StepReport report = take(Change::lose, {"meta.rack=r2"});
   EXPECT_EQ(moved(report), 10);
@@ -98,7 +98,7 @@ TEST_F(WhatIfTest, ALostRackIsAwayUntilTheServersNotice) {
   EXPECT_GE(report.shortfalls[0].missing_s, 100);
 }
 
-TEST_F(WhatIfTest, WhatFindsNoPlaceWaitsWithItsReasonUntilNodesCome) {
+TEST_F(WhatIfTest, UnplacedAllocationsWaitWithAReasonUntilNodesJoin) {
   take(Change::submit, {"whatif_large.json"});
   const StepReport gone = take(Change::remove, {"meta.rack=r3"});
   EXPECT_EQ(gone.after.nodes, 40);
@@ -119,7 +119,7 @@ TEST_F(WhatIfTest, WhatFindsNoPlaceWaitsWithItsReasonUntilNodesCome) {
   EXPECT_TRUE(came->waiting[0].before);
 }
 
-TEST_F(WhatIfTest, PreemptionNamesWhatIsEvictedForWhat) {
+TEST_F(WhatIfTest, PreemptionNamesVictimsAndEvictors) {
   take(Change::submit, {"whatif_web.json"});
   EXPECT_GT(take(Change::submit, {"whatif_large.json"}).waiting.size(), 0u);
   take(Change::stop, {"large"});
@@ -133,7 +133,7 @@ TEST_F(WhatIfTest, PreemptionNamesWhatIsEvictedForWhat) {
 }
 
 /// A part of the 60 nodes have allocations of web; of the 6 nodes in the sample some have, some have not.
-TEST_F(WhatIfTest, AStrategyRanksFromThenOn) {
+TEST_F(WhatIfTest, AStrategyAppliesToLaterSteps) {
   std::ofstream("whatif_one.json") << R"({"Job": {"ID": "one", "Name": "one", "Type": "service", "Datacenters": ["*"],
     "TaskGroups": [{"Name": "g", "Tasks": [{"Name": "main", "Driver": "exec", "Config": {"command": "x"},
       "Resources": {"CPU": 100, "MemoryMB": 64}}]}]}})";
@@ -174,7 +174,7 @@ TEST_F(WhatIfTest, SystemAllocationsComeBackToTheirOwnNode) {
 
 // A batch allocation holds the drain open for three hours. The leader's garbage collection removes the stopped
 // allocation of the service, and its evaluation, after one.
-TEST_F(WhatIfTest, MovesOfALongStepAreMovesAlthoughTheirAllocationsAreRemoved) {
+TEST_F(WhatIfTest, MovesOfALongStepCountAfterTheirAllocationsAreRemoved) {
   const auto write = [](const char* file, const char* type) {
     std::ofstream(file) << fmt::format(R"({{"Job": {{"ID": "{0}", "Type": "{0}", "Datacenters": ["*"], "TaskGroups": [
       {{"Name": "main", "Tasks": [{{"Name": "main", "Driver": "exec", "Config": {{"command": "x"}}}}]}}]}}}})",
@@ -198,7 +198,7 @@ TEST_F(WhatIfTest, MovesOfALongStepAreMovesAlthoughTheirAllocationsAreRemoved) {
   for (const char* file : {"whatif_service.json", "whatif_batch.json"}) std::remove(file);
 }
 
-TEST_F(WhatIfTest, OtherStepsDoWhatTheySay) {
+TEST_F(WhatIfTest, OtherStepsTakeEffect) {
   take(Change::submit, {"whatif_web.json"});
   EXPECT_EQ(take(Change::scale, {"web/app=33"}).placements.size(), 3u);
   EXPECT_EQ(take(Change::scale, {"web/app=30"}).stopped, 3);
@@ -209,7 +209,7 @@ TEST_F(WhatIfTest, OtherStepsDoWhatTheySay) {
   EXPECT_EQ(cluster_->packing().allocs, 0);
 }
 
-TEST_F(WhatIfTest, RefusesWhatIsNotThere) {
+TEST_F(WhatIfTest, RefusesUnknownObjects) {
   EXPECT_EQ(refusal(Change::drain, {"meta.rack=r9"}), "matches no node");
   EXPECT_NE(refusal(Change::stop, {"web"}).find("no job 'web'"), std::string::npos);
   EXPECT_EQ(refusal(Change::scale, {"web/app=3"}), "there is no job 'web' in namespace 'default'");
@@ -227,7 +227,7 @@ TEST_F(WhatIfTest, ARemovedMachineWithoutANameKeepsItsId) {
   for (const Placement& one : report.placements) EXPECT_TRUE(ids.contains(one.from)) << one.from;
 }
 
-TEST_F(WhatIfTest, OfManyNodeClassesTheMostFrequentAreNamed) {
+TEST_F(WhatIfTest, TheMostFrequentNodeClassesAreNamed) {
   take(Change::submit, {"whatif_large.json"});
   // Twelve nodes of each of four classes, two of each of five; two keep their class, "general".
   for (int node = 1; node <= 58; ++node)

@@ -125,7 +125,7 @@ class Snapshot : public ::testing::Test {
   }
 };
 
-TEST_F(Snapshot, HasItsObjects) {
+TEST_F(Snapshot, ReadsItsObjects) {
   const auto done = read(small_parts().file());
   ASSERT_TRUE(done) << done.error().line();
   EXPECT_TRUE(done->warnings.empty()) << done->warnings[0];
@@ -145,7 +145,7 @@ TEST_F(Snapshot, HasItsObjects) {
   EXPECT_NE(done->notes[0].find("1 claim"), std::string::npos);
 }
 
-TEST_F(Snapshot, LetsNoSecretThrough) {  // R-SNAP-110, 111
+TEST_F(Snapshot, DropsSecrets) {  // R-SNAP-110, 111
   const auto done = read(small_parts().file());
   ASSERT_TRUE(done) << done.error().line();
   EXPECT_EQ(cluster_text(done->state).find(kSecret), std::string::npos);
@@ -155,7 +155,7 @@ TEST_F(Snapshot, LetsNoSecretThrough) {  // R-SNAP-110, 111
   EXPECT_NE(cluster_text(done->state).find("\"A\":\"b\""), std::string::npos);  // a task's environment stays
 }
 
-TEST_F(Snapshot, WritesTextsThatAreNoUtf8AsJson) {  // R-SNAP-32
+TEST_F(Snapshot, WritesNonUtf8TextsAsJson) {  // R-SNAP-32
   SnapshotParts parts = small_parts();
   json::Value node = small_node();
   node.set("ID", "10000000-0000-4000-8000-000000000002");
@@ -169,7 +169,7 @@ TEST_F(Snapshot, WritesTextsThatAreNoUtf8AsJson) {  // R-SNAP-32
   EXPECT_EQ(again->state.nodes[1].meta.at("a"), "x\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST_F(Snapshot, SkipsWhatItDoesNotKnow) {  // R-SNAP-13, 21
+TEST_F(Snapshot, SkipsUnknownRecords) {  // R-SNAP-13, 21
   SnapshotParts parts = small_parts();
   parts.state += record(200, parsed("{'A':{'B':[1,2,{'C':null}]}}")) + record(200, parsed("{}")) +
                  record(5, std::string("\x91\x01"));
