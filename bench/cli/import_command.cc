@@ -61,8 +61,8 @@ Result<io::Anonymizer> read_map(const std::string& path) {
   return io::Anonymizer::from_json(*document, path);
 }
 
-/// Replaces the names in the jobs and in the cluster, if it is not null. Writes the map first: without it the words
-/// have no meaning.
+/// Replaces the names in the jobs and, unless null, in `cluster`. Writes the map first: without the map the new names
+/// cannot be translated back.
 int anonymize(const ImportArguments& arguments, json::Value* cluster) {
   auto map = read_map(arguments.map);
   if (!map) return report_error(map.error(), 2);

@@ -21,7 +21,8 @@ constexpr Policy kPolicies[] = {
     {"random", "01-Random"},          {"dot-product", "02-DotProd"},  {"gpu-clustering", "03-GpuClustering"},
     {"gpu-packing", "04-GpuPacking"}, {"gpu-best-fit", "05-BestFit"}, {"fgd", "06-FGD"}};
 
-/// R-STRAT-608, published with the specification: digests of all placements, not only their averages.
+/// Digests of all placements, from the specification (R-STRAT-608). A digest checks every single placement; the
+/// published averages do not.
 struct KnownDigest {
   const char* list;
   std::int64_t seed;

@@ -98,7 +98,7 @@ class Between final : public Source {
   std::unordered_map<std::string_view, const model::Allocation*> allocs_by_id_;  // of the second state
   std::set<std::string_view> canaries_;                                          // IDs of allocations
   std::set<std::string_view> hidden_;                                            // IDs of evaluations
-  std::map<std::uint64_t, std::uint64_t> unknown_nodes_;  // first index -> the one after the last
+  std::map<std::uint64_t, std::uint64_t> unknown_nodes_;                         // ranges of indexes: first -> last + 1
 };
 
 }  // namespace berth::record

@@ -33,11 +33,12 @@ struct Need {
 /// Error for the first unmet need, at its place in `path`.
 [[nodiscard]] Result<void> check(const json::Value& value, const std::string& path, std::initializer_list<Need> needs);
 
-/// Checks a table of columns: `at` is a path as above to an object of lists. All must be as long as its list `clock`,
-/// whose numbers must not fall. Missing members are no error.
+/// Checks a table stored by column. `at`: path, as in Need, of an object whose members are lists. All lists must be as
+/// long as the list `clock`, which must be non-decreasing. A missing member is no error.
 [[nodiscard]] Result<void> check_columns(const json::Value& value, const std::string& path, const char* at,
                                          const char* clock);
-/// Checks that the percentiles of the object at `at` do not fall from "min" to "max" and are not negative.
+/// Checks that the percentiles of the object at `at` are non-negative and non-decreasing from "min" to
+/// "max".
 [[nodiscard]] Result<void> check_percentiles(const json::Value& value, const std::string& path, const char* at);
 
 }  // namespace berth::report

@@ -68,7 +68,7 @@
   };
   const table = (head, rows, words) => {
     const parts = (cell) => (Array.isArray(cell) ? cell : [cell, ""]);
-    // Columns of words stand to the left, of numbers to the right.
+    // Text columns are left-aligned, number columns right-aligned.
     const side = head.map((_, i) => {
       const texts = rows.map((row) => parts(row[i] ?? "")[0]).filter((text) => text !== "" && text !== "-");
       return texts.filter((text) => !/^[-+–<]?[\d.]/.test(text)).length > texts.length / 2 ? "left" : "";

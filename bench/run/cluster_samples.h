@@ -28,7 +28,7 @@ struct ClusterSample {
   std::array<std::uint32_t, kUseBins> nodes_by_use{};
 };
 
-/// The nodes at the end.
+/// Usage of the nodes at the last sample, as a heat map: one cell for a few neighbouring nodes.
 struct NodeMap {
   std::size_t nodes_per_cell = 1;
   std::vector<double> use;  ///< mean usage of each cell's nodes, which are neighbours in the order of the cluster

@@ -21,7 +21,7 @@ using tables::kNoRow;
 using tables::NodeRow;
 
 constexpr double kPercentMost = 10'000;  // limit of a mix: a hundred times the running one
-constexpr unsigned kAtOnceMost = 8;      // trials; each may write to pages of the whole cluster
+constexpr unsigned kAtOnceMost = 8;      // forked trials; each may copy the memory of the whole cluster
 
 /// Result of a trial, sent from its process to the parent.
 struct Trial {
@@ -53,9 +53,9 @@ Trial read_trial(const std::string& text) {
   return out;
 }
 
-/// Searches the largest growth that fits, in percent. It is near the point at which nothing is free, so trials begin
-/// there. One that does not fit shows how much was placed, which is often just below the result: the next trial is
-/// there. Once one fits, two more guesses near these two bounds are tried; then every trial halves what is between.
+/// Finds the largest growth in percent that fits. The first trial grows by the free capacity. A trial that does not fit
+/// reports how much it placed; the next trial tries just that. After the first trial that fits, two trials are made
+/// close to the two bounds. Then the search is a bisection.
 class MixSearch {
  public:
   explicit MixSearch(const Packing& packing) {

@@ -118,7 +118,7 @@ PackingWorlds::~PackingWorlds() = default;
 std::size_t PackingWorlds::count() const { return impl_->tasks.size(); }
 std::size_t PackingWorlds::nodes() const { return impl_->nodes; }
 std::size_t PackingWorlds::device_stride() const { return impl_->device_stride; }
-// The fleet's rows are one array each; node(0) is where they begin.
+// The fleet stores the states of all nodes in one array and their devices in another; node(0) refers to the first.
 std::span<const strategy::NodeState> PackingWorlds::states() const {
   return impl_->fleet.size() == 0 ? std::span<const strategy::NodeState>{}
                                   : std::span(&impl_->fleet.node(0).state, impl_->fleet.size());

@@ -1,11 +1,11 @@
-# What `cmake --install build/release --prefix P` and `cpack` bring. The program with all that it reads and says of itself:
-# workloads, data, schemas, man pages, completion. For those who build on the engine: the public headers, one library of
-# all folders of engine/ (a new folder is part of it by being there), and what find_package(berth) and pkg-config need.
+# Files that `cmake --install build/release --prefix P` and `cpack` install. The program with its workloads, data, schemas,
+# man pages and completion. For programs that use the engine: the public headers, one library of all folders of engine/
+# (a new folder is included automatically), and the files for find_package(berth) and pkg-config.
 option(BERTH_SHARED "The library as a shared object, libberth.so, instead of an archive" OFF)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The folders' own libraries are what the program and the tests link; this one is their objects, once more in one file.
+# The program and the tests link one library per folder. This library contains the objects of all of them.
 get_property(libraries GLOBAL PROPERTY BERTH_LIBRARIES)
 set(objects "")
 foreach(library IN LISTS libraries)
@@ -33,7 +33,7 @@ target_link_libraries(berth_library PUBLIC tl::expected
 if(BERTH_SANITIZE)
   target_link_options(berth_library PRIVATE -fsanitize=${BERTH_SANITIZE})
 endif()
-# An archive hands on what it uses to whoever links it.
+# A static library's dependencies become dependencies of whatever links it.
 set(BERTH_REQUIRES "tbb fmt libhwy libcrypto libb2 mpfr re2 libutf8proc simdjson snappy tomlplusplus yaml-0.1 zlib")
 set(BERTH_LIBS "-lberth -lstdc++ -lcctz -lcrypt -lm")  # a C compiler links the C++ library only where it is named
 if(BERTH_SHARED)
@@ -68,7 +68,7 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/berth-config.cmake ${PROJECT_BINAR
 install(FILES ${PROJECT_BINARY_DIR}/generated/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 if(TARGET berth_program)
-  # What the program says of itself is written by the program.
+  # The program itself generates its man pages and shell completion.
   set(man ${PROJECT_BINARY_DIR}/generated/man1)
   set(completion ${PROJECT_BINARY_DIR}/generated/completion)
   add_custom_command(OUTPUT ${completion}/berth.fish
@@ -96,7 +96,7 @@ if(TARGET berth_program)
           PATTERN data EXCLUDE PATTERN "*.sh" EXCLUDE PATTERN "*.py" EXCLUDE PATTERN manifest EXCLUDE)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
           COMPONENT program)
-  # What it consists of, with the licences: found when it is installed, as a build has no use for it.
+  # The list of software inside, with licences. Made at installation, because a build does not need it.
   set(sbom ${PROJECT_BINARY_DIR}/generated/sbom)
   install(CODE "
     execute_process(COMMAND bash ${CMAKE_CURRENT_LIST_DIR}/sbom.sh $<TARGET_FILE:berth_program> ${PROJECT_SOURCE_DIR} ${sbom} RESULT_VARIABLE failed)
@@ -106,7 +106,7 @@ if(TARGET berth_program)
   install(DIRECTORY ${sbom}/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program OPTIONAL)
 endif()
 if(TARGET berth_mpi)
-  # A package of its own, as it brings Open MPI; `berth sweep --on mpi` looks for it beside itself.
+  # A separate package, because it needs Open MPI. `berth sweep --on mpi` looks for it next to the program.
   install(TARGETS berth_mpi OPTIONAL RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
 endif()
 

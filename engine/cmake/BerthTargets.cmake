@@ -1,7 +1,7 @@
-# Several files of a target compiled as one, which more than halves the time of a build from nothing; -DBERTH_UNITY=OFF is
-# for those who edit. A file that Highway includes again per target stays alone. WHOLE, as everything under sanitizers: all
-# other files as one, whose headers are read once. Where placements run, twenty at a time, as the compiler inlines less the
-# larger what it compiles is; next to eight at a time that costs not half a percent of the instructions.
+# Unity builds: several source files of a target are compiled as one, which more than halves the time of a full build. Use
+# -DBERTH_UNITY=OFF while editing. Files that use Highway's foreach_target stay separate. Targets marked WHOLE, and all
+# targets under sanitizers, become one file. The others are grouped by twenty files, because the compiler inlines less in
+# larger files. Twenty instead of eight costs less than 0.5 % of the instructions.
 function(berth_unity target)
   cmake_parse_arguments(ARG "WHOLE" "" "" ${ARGN})
   set(batch 20)
@@ -24,15 +24,15 @@ function(berth_unity target)
 endfunction()
 
 # berth_add_folder(rank SOURCES a.cc b.cc PUBLIC berth::tables PRIVATE hwy::hwy): one static library per folder of engine/.
-# COLD: compiled as one with -O1, which takes a quarter less time. So are the folders through which no placement runs, and
-# those where placements spend their time on memory and calls. Measured there with -O2 in place of -O1, in seconds of the
-# compiler and in instructions of quickstart and openb-like (smoke):
+# COLD: compiled as one file with -O1, which takes a quarter less time than -O2. For folders that no placement uses, and for
+# those where placements spend their time on memory accesses and calls. Compiler seconds with -O1 -> -O2, and the
+# instructions that -O2 saves in quickstart and openb-like (smoke):
 #   tables                       22.0 s -> 30.4 s    0.5 % and 0.3 % fewer
 #   reconcile, plan, feasible    15.7 s -> 20.1 s    0.2 % and 0.3 % fewer
-# -Og would take another quarter less, and 3 to 7 % more instructions, a life 28 %.
-# HOT: functions may be inlined into others of their file although the library's objects are position independent: half a
-# percent to one percent fewer instructions. And -O3, as without it quickstart takes 0.7 % and openb-like 1.2 % more
-# instructions. The others have -O2: with -O3 they take up to a sixth more of the compiler's time, and no fewer instructions.
+# -Og would save another quarter of the time, but costs 3 to 7 % more instructions, and 28 % in a simulated cluster.
+# HOT: -fno-semantic-interposition allows inlining within a file of position independent code: 0.5 to 1 % fewer
+# instructions. And -O3: without it quickstart takes 0.7 % and openb-like 1.2 % more instructions. Other folders use -O2:
+# -O3 costs up to a sixth more compile time there and saves no instructions.
 function(berth_add_folder name)
   cmake_parse_arguments(ARG "COLD;HOT" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(berth_${name} STATIC ${ARG_SOURCES})
@@ -56,16 +56,16 @@ function(berth_add_folder name)
 endfunction()
 
 # berth_add_test(rank SOURCES fit_test.cc LIBS berth::rank LABELS threads): one test program per folder of tests/, run by
-# ctest. The targets unit_tests and thread_tests build those not labelled `slow` and those labelled `threads`: CI runs the
-# first under the address and undefined behaviour sanitizers and the second under the thread sanitizer. Labelled `slow` is
-# what takes long to build or to run there, and whose engine code other tests and the recorded decisions run as well.
+# ctest. The target unit_tests builds the tests that are not labelled `slow`: CI runs them under the address and undefined
+# behaviour sanitizers. thread_tests builds those labelled `threads`, for the thread sanitizer. `slow`: takes long to build
+# or to run under sanitizers, and other tests or the recorded decisions run the same engine code.
 add_custom_target(unit_tests)
 add_custom_target(thread_tests)
 function(berth_add_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   berth_unity(test_${name} WHOLE ${ARG_SOURCES})
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-Og> $<$<CONFIG:Checked>:-O0>)  # it checks and is not measured
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-Og> $<$<CONFIG:Checked>:-O0>)  # tests are not measured
   target_link_libraries(test_${name} PRIVATE ${ARG_LIBS} berth_flags berth_test_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"

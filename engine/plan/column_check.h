@@ -28,8 +28,8 @@ using UpdateOnNode = std::pair<tables::NodeRow, std::uint32_t>;
 
 class ColumnCheck {
  public:
-  /// True if the node of the planned allocation `first`, which is the first on its node, accepts it and those that
-  /// follow it there (R-CTRL-610 to 613). `updates`: those of the plan on this node.
+  /// True if a node accepts all allocations planned for it (R-CTRL-610 to 613). `first`: the first of them in the plan.
+  /// `updates`: the plan's in-place updates on this node.
   [[nodiscard]] bool fits(const tables::Snapshot& state, const PlanRows& plan, std::uint32_t first,
                           std::span<const UpdateOnNode> updates = {});
   /// True if the node accepts these updates, all that the plan lists for it.

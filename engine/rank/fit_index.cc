@@ -234,7 +234,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
           !query.hopeless(e.cpu_power * cpu_factor + e.memory_power * memory_factor))
         visit_group(query, e.group);
   };
-  if (query.algorithm == FitAlgorithm::binpack) {  // from the fullest nodes on; bounds at the near corner
+  if (query.algorithm == FitAlgorithm::binpack) {  // fullest first; bound: score at the smallest free amounts
     const auto cpu_bound = [&](std::uint32_t x) { return std::max(1.0, shape.cpu.power[x] * cpu_factor); };
     const auto memory_bound = [&](std::uint32_t y) { return std::max(1.0, shape.memory.power[y] * memory_factor); };
     for (std::uint32_t x = cpu_first; x < cpu_end; ++x) {
@@ -249,7 +249,7 @@ void FitIndex::search(Query& query, const Shape& shape, double cpu_factor, doubl
   }
   const auto cpu_bound = [&](std::uint32_t x) { return shape.cpu.power[x + 1] * cpu_factor; };
   const auto memory_bound = [&](std::uint32_t y) { return shape.memory.power[y + 1] * memory_factor; };
-  for (std::uint32_t x = cpu_end; x-- > cpu_first;) {  // from the emptiest nodes on; bounds at the far corner
+  for (std::uint32_t x = cpu_end; x-- > cpu_first;) {  // emptiest first; bound: score at the largest free amounts
     if (query.hopeless(cpu_bound(x) + memory_bound(memory_last))) return;
     for (std::uint64_t left = shape.occupied[x] & wanted; left != 0;) {
       const auto y = static_cast<std::uint32_t>(63 - std::countl_zero(left));

@@ -111,11 +111,11 @@ class GenericScheduler {
   // Current evaluation.
   Given given_;
   std::vector<std::pair<tables::AllocRow, base::Uuid>> written_followups_;  // R-RECON-154; outlive attempts
-  struct {                                                                  // of a gang
-    bool limited = false;                                                   // the evaluation at its limit was created
-    model::Evaluation limit;                                                // this one
-    bool keeps_others = false;                                              // without eviction
-    std::vector<std::uint32_t> values{};                                    // of its topology, of nodes for placements
+  struct {                                                                  // of the evaluation of a gang
+    bool limited = false;                                                   // its time limit's evaluation was created
+    model::Evaluation limit;                                                // the evaluation at its time limit
+    bool keeps_others = false;                                              // may not evict
+    std::vector<std::uint32_t> values{};                                    // topology codes of the nodes to place on
   } gang_;
 
   // Current attempt.

@@ -346,8 +346,8 @@ sched::Submission Server::submit(Lane& lane) {
   return out;
 }
 
-/// Checks the lane's plan against the newest state and commits what fits (R-CTRL-601 ff.). In turn. `only_whole`:
-/// commits nothing unless everything fits, and then returns false without notifying the listener.
+/// Checks the lane's plan against the newest state and commits what fits (R-CTRL-601 ff.). Needs the Turn.
+/// `only_whole`: commits nothing unless everything fits, and then returns false without notifying the listener.
 bool Server::check_and_commit(Lane& lane, bool only_whole) {
   plan::ApplyResult& applied = lane.applied;
   const tables::Snapshot& state = store_.current();
@@ -391,7 +391,7 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
 
 /// Why the evaluation is no longer the lane's, "" while it is: a free worker may be slower than the nack timer, and
 /// another one has it then, or its row of the book is another evaluation's. Restarts the timer (R-CTRL-234, 331).
-/// In turn.
+/// Needs the Turn.
 std::string Server::taken_away(const Lane& lane) {
   if (!team_) return "";  // timers fire between two evaluations
   const auto held = broker_.reset(lane.record->row, lane.token, clock_.now_ns());
@@ -428,7 +428,7 @@ void Server::settle(Lane& lane) {
   end(lane);
 }
 
-/// In turn.
+/// Needs the Turn (config.h).
 void Server::end(Lane& lane) {
   const EvalRecord& record = *lane.record;
   const bool over = is_terminal(record.status) && !tracks(record);
@@ -490,7 +490,7 @@ void Server::cancel_superfluous() {
   }
 }
 
-/// Frees its row of the book. In turn.
+/// Releases the evaluation's row in book_. Needs the Turn.
 void Server::forget(broker::EvalRow row) {
   const EvalRecord& record = book_[row];
   if (record.stored != kNoRow) {

@@ -274,8 +274,8 @@ class Server {
   void lock_turn();
   void unlock_turn();
   void turn_begins();
-  /// Counts `evals` more ready evaluations. In turn. Workers are woken when the Turn ends, because they need it at
-  /// once.
+  /// Counts `evals` more ready evaluations. Needs the Turn. Workers are woken when the Turn ends, because they need it
+  /// at once.
   void wake(std::size_t evals) { woken_ += evals; }
   void wake_workers(std::size_t evals);
 

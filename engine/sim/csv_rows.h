@@ -23,7 +23,7 @@ class CsvRows {
  public:
   static constexpr std::size_t kMaxColumns = 1000;
 
-  /// `remedy` is that of damage: how to get a whole file.
+  /// `remedy`: advice to print if the file is damaged or cut off, for example how to download it again.
   CsvRows(std::string_view text, std::string path, std::string remedy)
       : rest_(text), path_(std::move(path)), remedy_(std::move(remedy)) {
     if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);

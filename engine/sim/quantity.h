@@ -18,7 +18,8 @@ class Quantity {
   static Quantity uniform(std::int64_t min, std::int64_t max);  ///< both ends included; min <= max
   /// One of `values`, with the probability weight / sum of weights; equally long lists, weights >= 0, sum > 0.
   static Quantity choices(std::vector<std::int64_t> values, const std::vector<double>& weights);
-  /// Linear between the points (cumulative[i], values[i]); cumulative rises from 0 to 1, values do not fall.
+  /// Linear between the points (cumulative[i], values[i]); cumulative rises from 0 to 1, values are
+  /// non-decreasing.
   static Quantity quantiles(std::vector<double> cumulative, std::vector<std::int64_t> values);
 
   [[nodiscard]] std::int64_t draw(base::Random& random) const;

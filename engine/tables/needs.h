@@ -33,12 +33,12 @@ enum class Need : std::uint8_t {
   several_groups,
   wide_amounts,   ///< below 0 or above 32 bits
   no_ask_number,  ///< see CompiledGroup::ask
-  // Of the Select.
+  // Needs of the Select.
   evict,
   evict_follows,  ///< an evicting Select follows if this one finds nothing
   penalties,
   odd_spread,  ///< its scores by value are not in a table
-  // Of the attempt, its mode and its state.
+  // Needs of the attempt, its mode and its state.
   inherited_network,    ///< network of an earlier group, other than none (R-FEAS-309)
   host_networks,        ///< the effective network parameters name some
   several_versions,     ///< several versions of the job are placed

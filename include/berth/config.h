@@ -27,7 +27,8 @@ enum class Algorithm : std::uint8_t {
   spread,        ///< prefer empty nodes
 };
 
-/// Whether to repeat or correct Nomad's behaviour that looks like a defect. The project's README.md lists the cases.
+/// Whether to repeat or correct Nomad's behaviour that looks like a defect. `berth run --list-options` lists the
+/// cases.
 enum class Compat : std::uint8_t {
   nomad,  ///< as Nomad decides
   fixed,  ///< without its known quirks

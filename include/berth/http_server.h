@@ -32,7 +32,7 @@ struct HttpConfig {
 class HttpServer {
  public:
   /// Like Cluster::from_file. Clients start on the ready nodes. Errors: those of the file; `listen` is taken, or would
-  /// be open to other machines without a token; `speed` is none; `token` and `acl` contradict each other.
+  /// be open to other machines without a token; `speed` is not a valid speed; `token` and `acl` contradict each other.
   [[nodiscard]] static Result<HttpServer> from_file(const std::string& path, const HttpConfig& config = {});
   [[nodiscard]] static Result<HttpServer> from_json(std::string_view text, const HttpConfig& config = {});
 

@@ -76,7 +76,7 @@ class LivingCluster {
   /// Promotes the canaries of these groups; empty: of all groups.
   [[nodiscard]] Result<void, Error> promote(std::string_view deployment_id,
                                             const std::vector<std::string>& groups = {});
-  /// Marks it as failed; with auto_revert the job returns to the last stable version.
+  /// Marks the deployment as failed; with auto_revert the job returns to the last stable version.
   [[nodiscard]] Result<void, Error> fail_deployment(std::string_view deployment_id);
   [[nodiscard]] Result<void, Error> pause_deployment(std::string_view deployment_id, bool paused = true);
   /// Sets the health of allocations whose group leaves that to the operator (health_check = "manual").

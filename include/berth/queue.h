@@ -67,17 +67,18 @@ class QueuePolicy {
   /// its jobs. The dominant share is the largest of the namespace's shares of the cluster's cpu, memory, disk and
   /// devices (Ghodsi et al., Dominant Resource Fairness, NSDI 2011).
   [[nodiscard]] virtual const NamespaceWeights* shares() const { return nullptr; }
-  /// With shares: 0: they are shares of what is in use at the moment. Otherwise of the mean use so far, in which use
-  /// counts by half when it is that old.
+  /// With shares: half-life of past use in seconds. 0: only current use counts. Otherwise a namespace is judged by the
+  /// exponentially weighted mean of its past use.
   [[nodiscard]] virtual double half_life_s() const { return 0; }
-  /// Not null: a job waits until all its allocations fit, and starts only if that delays none of the reservations,
-  /// which the first `reservations` jobs in the order of the key have that cannot start yet (Lifka, The ANL/IBM SP
-  /// Scheduling System, JSSPP 1995). A reservation is the earliest time at which the engine would place all of a job's
-  /// allocations, if what runs ended when it is predicted to, and the jobs reserved before it started at their time.
+  /// Not null: a job waits until all its allocations fit, and starts only if that delays no reservation. The first
+  /// `reservations` jobs in the order of the key that cannot start yet have one (Lifka, The ANL/IBM SP Scheduling
+  /// System, JSSPP 1995). A reservation is the earliest time at which the engine could place all of a job's
+  /// allocations. It assumes that running allocations end at their predicted times and that earlier reservations start
+  /// on time.
   [[nodiscard]] virtual std::optional<std::uint32_t> reservations() const { return std::nullopt; }
-  /// Not null: shares() are quotas: shares of the cluster's cpu, memory, disk and devices, 0 for namespaces that are
-  /// not named. A job waits until all its allocations fit and the rules let it start. The key orders the jobs of a
-  /// namespace.
+  /// Not null: shares() are hard limits. A namespace's quota is its share of the cluster's cpu, memory, disk and
+  /// devices; a namespace that shares() does not name has quota 0. A job waits until all its allocations fit and its
+  /// namespace's quota allows them. key() orders the jobs within a namespace.
   [[nodiscard]] virtual const Quotas* quotas() const { return nullptr; }
   /// With reservations: the predicted run time of the job's allocations; < 0: they never end.
   [[nodiscard]] virtual std::int64_t predicted_ns(const WaitingJob& job) const { return job.run_time_ns; }

@@ -1,5 +1,5 @@
 """What a user does first after `pip install` of the wheel: nothing but the wheel and its requirements are there."""
-import hashlib  # noqa: F401  brings the system's libcrypto, which is Python's own
+import hashlib  # noqa: F401  loads the system's libcrypto before the list of loaded libraries: Python uses it
 import os
 import subprocess
 import sys

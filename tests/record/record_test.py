@@ -122,7 +122,8 @@ with StreamAgent(EMPTY, [[HEART, frame(300, event("Node", "NodeRegistration", 30
     expect("redact", "hidden-word" not in text and text.count('"PASSWORD":"redacted-1"') == 2, text.count("redacted-1"))
     expect("redact", lines[0]["Redacted"] is True, lines[0])
 
-# The scheduler configuration has no events; a hole between two indexes leads to it.
+# Changes of the scheduler configuration send no event. The recorder notices a gap between the indexes of two events, and
+# reads the configuration.
 settings = {"SchedulerConfig": {"SchedulerAlgorithm": "spread", "ModifyIndex": 301}}
 asked = []
 

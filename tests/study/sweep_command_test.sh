@@ -112,7 +112,7 @@ grep -qE ': [0-9]+ of 200 runs there, 0 failed; --resume goes on' "$scratch/out"
 "$berth" sweep "$plan" --output "$scratch/cut" --quiet --resume > "$scratch/out" || broken "--resume failed"
 [ "$(digest_of "$scratch/out")" = "$digest" ] || broken "resumed: another digest"
 
-# An analysis of it: seeds pair, strategies and nodes are factors.
+# Analyse the sweep: runs with equal seeds are paired; strategy and number of nodes are the factors.
 "$berth" report "$scratch/local/results.db" > "$scratch/out" || broken "berth report of a database failed"
 grep -qE '^  strategy +nomad, worst-fit' "$scratch/out" || broken "the report lacks its factors"
 grep -qE '^  placed +cluster.nodes +10 +50 .* better' "$scratch/out" || broken "more nodes do not place more"

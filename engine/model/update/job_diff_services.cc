@@ -295,7 +295,7 @@ class Unmatched {
     else if (name)
       best = index;
     else if (const std::size_t same_name = first(by_name_, name_of(old)); same_name < none)
-      best = port ? std::min(index, same_name) : same_name;  // 3 each
+      best = port ? std::min(index, same_name) : same_name;  // equally similar: the first one
     else if (port)
       best = index;
     if (best < none) taken_[best] = true;

@@ -62,12 +62,12 @@ class VolumeCheck {
   Attempt& attempt_;
   PlanEffects& effects_;
   SelectCounts& counts_;
-  const GroupView* view_ = nullptr;  // of the current Select, if it requests volumes; its checks begin when needed
+  const GroupView* view_ = nullptr;  // of the current Select, if it requests volumes; see begin_checks()
   const SelectOptions* options_ = nullptr;
   const tables::CompiledGroup* begun_for_ = nullptr;  // its checks hold for every Select of the attempt
   bool follows_known_ = false;                        // the scratch's answers are for this Select's group
   feasible::VolumeState state_;
-  bool bound_ = false;  // in this attempt
+  bool bound_ = false;  // bind_state() was called in this attempt
   // By ID, in this attempt: the job's allocations from the first lookup on; all allocations after many single scans.
   using Rows = std::unordered_map<base::Uuid, tables::AllocRow, base::UuidHash>;
   Rows own_rows_, all_rows_;

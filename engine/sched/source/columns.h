@@ -149,10 +149,10 @@ class Columns : Source {
 
   /// The Selects of the group so far.
   struct Cursor {
-    std::uint32_t selects = 0, offset = 0;    // of the ledger and the candidates, after the last Select
+    std::uint32_t selects = 0, offset = 0;    // number of Selects in the ledger, and offset of the candidates
     std::uint32_t entry = 0;                  // the first one to visit
     std::uint32_t visited = 0;                // positions below it were visited
-    std::uint64_t positions = 0, wanted = 0;  // visited and asked for, for VisitsPerOption::note()
+    std::uint64_t positions = 0, wanted = 0;  // visited, and number of options, for VisitsPerOption::note()
     std::uint32_t chosen = 0;                 // entry of the last Select's node
   };
   struct Spread {

@@ -5,8 +5,7 @@
 namespace berth::sched {
 namespace {
 
-/// Makes `answers` those of `key`: cleared if the last key was another, and extended by unknown results (0) for new
-/// profiles.
+/// Prepares `answers` for `key`: clears it if it belonged to another key, and appends 0 (unknown) for new profiles.
 template <class Answer>
 void answer_for(const tables::NodeTable& nodes, const std::string& key, std::string& last,
                 std::vector<Answer>& answers) {

@@ -21,7 +21,7 @@ GROUPS = (  # endpoints as a report names them, the first that matches
 
 
 def endpoint(method, path):
-    """`GET /v1/job/:id/allocations` of a path."""
+    """The route of a path, such as `GET /v1/job/:id/allocations`."""
     head = path.split("?")[0]
     for pattern, name in GROUPS:
         if re.match(pattern, head):
@@ -107,7 +107,7 @@ def newest_time(value):
 
 
 def beginning(scenario):
-    """Unix seconds of the scenario's t = 0: no answer tells of what came after it. An answer that comes within
+    """Unix seconds of the scenario's t = 0: the latest time that any answer mentions before it was sent. An answer within
     milliseconds of a write makes this exact to milliseconds."""
     latest = 0.0
     for step in scenario["steps"]:
