@@ -63,7 +63,7 @@ class Lives {
   void print() const {
     cli::print(
         "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
-        "deployments, {} jobs at rest, {} evaluations made again on tables loaded anew\n{} lives kept every "
+        "deployments, {} jobs at rest, {} evaluations made again on freshly loaded tables\n{} clusters kept every "
         "invariant{}, {} broke one\n",
         about_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
         sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
@@ -131,7 +131,8 @@ int run_lives(const RandomLives& lives) {
   print("seeds from {}, steps {}{}\n", lives.first, lives.steps, told_options(lives.decisions));
   if (broken) return 3;
   if (!run::interrupted()) return 0;
-  fmt::print(stderr, "berth: interrupted; the totals are those of {} of {} lives\n", kinds.back()->ran(), lives.count);
+  fmt::print(stderr, "berth: interrupted; the totals are those of {} of {} clusters\n", kinds.back()->ran(),
+             lives.count);
   return run::kInterrupted;
 }
 

@@ -85,9 +85,9 @@ int gather_results(const Sweep& sweep, const SweepArguments& arguments) {
     print("FAILED  {} ({}) {}, repetition {}: {}\n", all.failed[i].workload, all.failed[i].label,
           sim::to_text(all.failed[i].changes), all.failed[i].repetition, all.failed[i].message);
   if (all.failed.size() > kShown) print("FAILED  and {} more\n", all.failed.size() - kShown);
-  print("{}: {} of {} runs there, {} failed{}\n  results     {}, {}\n  digest      {}\n", sweep.plan().name,
+  print("{}: {} of {} runs done, {} failed{}\n  results     {}, {}\n  digest      {}\n", sweep.plan().name,
         all.records.size(), sweep.keys().size(), all.failed.size(),
-        all.missing > 0       ? "; --resume goes on"
+        all.missing > 0       ? "; --resume continues"
         : !all.failed.empty() ? "; --resume --retry runs them again"
                               : "",
         db, csv, all.digest);

@@ -107,8 +107,8 @@ Result<strategy::TaskClass> parse_task(const std::string& text) {
   if (out.gpus > static_cast<std::int32_t>(strategy::kDevicesMax)) return bad("more GPUs than a node can have");
   if (out.gpus == 0 && out.gpu_milli > 0) return bad("'gpu-milli' without 'gpus'");
   if (out.gpus > 0 && (out.gpu_milli == 0 || out.gpu_milli > 1000)) return bad("'gpu-milli' is not in 1 to 1000");
-  if (out.gpus > 1 && out.gpu_milli < 1000) return bad("parts of several GPUs cannot be asked");
-  if (out.ask == strategy::Amounts{} && out.gpus == 0) return bad("nothing is asked, so it fits without end");
+  if (out.gpus > 1 && out.gpu_milli < 1000) return bad("parts of several GPUs cannot be requested");
+  if (out.ask == strategy::Amounts{} && out.gpus == 0) return bad("nothing is requested, so it fits without end");
   return out;
 }
 

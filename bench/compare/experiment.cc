@@ -280,7 +280,7 @@ std::string experiment_table(const ExperimentResult& result, std::size_t width) 
                      result.partial ? " (PARTIAL: interrupted)" : "", result.nodes, result.gpus, result.tasks,
                      result.seeds.size()) +
          text_table(rows, width) +
-         "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were asked for; fragments 50: % of the "
+         "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were requested; fragments 50: % of the "
          "idle\n"
          "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs\n" +
          fmt::format("  {} runs in {:.2f} s\n", result.runs.size(), result.elapsed_s);

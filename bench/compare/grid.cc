@@ -366,7 +366,7 @@ std::string headline(const GridResult& result) {
                                 result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
   if (!result.how.empty()) out += result.how + "\n";
   out += resumed_words(resumed, result.runs.size());
-  if (!result.left_out.empty()) out += fmt::format("not looked at: {}\n", fmt::join(result.left_out, ", "));
+  if (!result.left_out.empty()) out += fmt::format("ignored: {}\n", fmt::join(result.left_out, ", "));
   return out;
 }
 std::string front_words(const GridResult& result) {

@@ -240,7 +240,7 @@ class Judge {
       finding.note = "worse, but not beyond doubt";
     } else if (finding.noise > limit) {
       finding.result = Judgement::inconclusive;
-      finding.note = "the noise exceeds the effect asked for";
+      finding.note = "the noise exceeds the effect to find";
     }
   }
 

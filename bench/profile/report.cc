@@ -30,7 +30,7 @@ std::string short_number(double value) {
 void slow_lines(std::string& out, const Profile& p) {
   if (p.recorder->slowest().empty()) return;
   out += fmt::format(
-      "\n  slowest evaluations, by their time in berth (the wait for their turn beside it)\n  {:>10} {:>11} {:>11} "
+      "\n  slowest evaluations, by their time in berth (without the wait for their turn)\n  {:>10} {:>11} {:>11} "
       "{:>7}  why\n",
       "evaluation", "in berth", "waited", "placed");
   for (const Sample& s : p.recorder->slowest())
@@ -97,7 +97,7 @@ std::string stage_lines(const StageTable& table, bool is_life) {
       out += fmt::format(" {:>6.1f} ns {:>7}", row.roofline_ns, short_number(row.ns_per_unit() / row.roofline_ns));
     out += "\n";
   }
-  out += fmt::format("  {:<10} {:>7} {:>10}   beside it: {} waiting, {} idle, {} in {}\n", "all", "100 %",
+  out += fmt::format("  {:<10} {:>7} {:>10}   not included: {} waiting, {} idle, {} in {}\n", "all", "100 %",
                      ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns),
                      ns_words(table.harness_ns),
                      is_life ? "clients, their reports, the leader and the run's own books" : "the run's own books");

@@ -208,7 +208,7 @@ void add_times(const SharedTimes& times, std::string& out) {
   }
   line("all", [&](Locks locks) { return times.with(locks); });
   out += fmt::format(
-      "  beside it: {} us waiting for the thread that applies the plan, {} us of the Turn for the next job;"
+      "  not included: {} us waiting for the thread that applies the plan, {} us of the Turn for the next job;"
       " {:.3f} attempts\n",
       micros(times.answer_wait_ns()), micros(times.arrival_turn_ns), times.attempts);
 }

@@ -180,7 +180,7 @@ std::string slow_words(const Sample& s, const Recorder& recorder, const Sample* 
     add(fmt::format("{:.0f} % of them filtered", 100.0 * s.filtered / s.evaluated));
   if (s.exhausted > 0 && 2 * s.exhausted > s.evaluated)
     add(fmt::format("{:.0f} % of them exhausted", 100.0 * s.exhausted / s.evaluated));
-  if (s.failed > 0) add(fmt::format("{} not placed: every candidate was looked at", run::grouped(s.failed)));
+  if (s.failed > 0) add(fmt::format("{} not placed: every candidate was visited", run::grouped(s.failed)));
   if (s.evicted > 0) add(fmt::format("{} evicted", run::grouped(s.evicted)));
   if (s.attempts > 1) add(fmt::format("{} attempts", s.attempts));
   if (s.round > 0 && s.due_ns != s.started_ns) add(fmt::format("unblocked {} times", s.round));

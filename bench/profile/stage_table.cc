@@ -117,7 +117,7 @@ const char* stage_words(Stage stage) {
                                                         "filter, rank and plan together",
                                                         "checks of nodes",
                                                         "fit and scores",
-                                                        "second passes: whom to evict",
+                                                        "second passes: which allocations to evict",
                                                         "allocations and metrics",
                                                         "applier: does it still fit",
                                                         "applier: into the tables"};

@@ -226,8 +226,8 @@ class Recorder {
     }
     if (last_ != 0 && (is_first || index < last_)) {
       const std::string reason = index < last_ ? "the agent's index went back" : "the agent no longer had the events";
-      say_(fmt::format("{}: {} after index {}; they go on at {}; reading the cluster again", settings_.address, reason,
-                       last_, index));
+      say_(fmt::format("{}: {} after index {}; they continue at {}; reading the cluster again", settings_.address,
+                       reason, last_, index));
       begin_gap({last_, index, reason});
     }
     is_silent_ = is_silent_ || (last_ != 0 && index > last_ + 1);

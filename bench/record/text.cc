@@ -87,7 +87,7 @@ json::Value recording_json(const AnyReport& report) {
 
 std::string to_text(const LifeReport& report, const OtherSettings& settings) {
   std::string out = recording_text(report);
-  out += fmt::format("Lived on with {}, by berth's own decisions\n",
+  out += fmt::format("Simulated on with {}, by berth's own decisions\n",
                      settings.empty() ? "the recorded settings" : settings_words(settings));
   out += "From outside:";
   bool first = true;

@@ -186,7 +186,7 @@ void grid_sections(const std::vector<const Input*>& inputs, Document& out) {
     }
     for (const compare::Curve& curve : set.curves) add_curve(curve, strategies, section);
     if (strategies[0]["summary"].has("decisions_per_s")) {
-      Chart chart{.kind = ChartKind::points, .title = "Quality beside speed"};
+      Chart chart{.kind = ChartKind::points, .title = "Quality and speed"};
       chart.about = "To the right and down is better: more decisions per second, less fragmentation.";
       chart.x = {"decisions per second", "/s", true}, chart.y = {"fragmented", "%"};
       for (const json::Value& one : strategies.items())
@@ -273,7 +273,7 @@ void minimum_sections(const std::vector<const Input*>& inputs, Document& out) {
       if (bounds.points.empty()) continue;
       Chart chart{.kind = ChartKind::bars, .title = "Nodes needed: " + one["class"].as_string()};
       chart.about =
-          "Smallest cluster that holds the workload, beside what no strategy could do better; less is better.";
+          "Smallest cluster that holds the workload, compared with a lower bound for all strategies; less is better.";
       chart.x = {"nodes", ""};
       chart.categories = names_of(strategies);
       chart.series = {bars_of("nodes", strategies, "nodes", ""), std::move(bounds)};
@@ -352,7 +352,7 @@ struct ExperimentCurve {
 Chart experiment_chart(const ExperimentCurve& curve, const std::vector<std::string>& strategies,
                        const json::Value& runs, const std::vector<const json::Value*>& published) {
   Chart out{.title = curve.title};
-  out.x = {"GPUs asked for, of all", "%"}, out.y = {"", curve.unit};
+  out.x = {"GPUs requested, of all", "%"}, out.y = {"", curve.unit};
   out.about = std::string(curve.about) + "; means over seeds";
   bool dashed = false;
   for (std::size_t s = 0; s < strategies.size(); ++s) {
@@ -383,7 +383,7 @@ Chart experiment_chart(const ExperimentCurve& curve, const std::vector<std::stri
 
 void add_experiment(const Input& input, const json::Value& result, Section& section) {
   static constexpr ExperimentCurve kCurves[] = {
-      {"GPUs allocated", "allocation_percent", "Share of all GPUs that is allocated, against what was asked for", "%",
+      {"GPUs allocated", "allocation_percent", "Share of all GPUs that is allocated, against the requested share", "%",
        true},
       {"Idle GPU that no task can use", "fragment_ratio_percent",
        "Share of the idle GPUs that a typical task cannot use", "%", true},

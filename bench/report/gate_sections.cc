@@ -101,7 +101,7 @@ void gate_sections(const std::vector<const Input*>& inputs, Document& out) {
       }
       if (!changes.categories.empty()) section.charts.push_back(std::move(changes));
       Chart stages{.kind = ChartKind::bars, .title = "Time per placement by stage: " + name};
-      stages.about = "Mean time of a placement in each stage, base beside head";
+      stages.about = "Mean time of a placement in each stage, base next to head";
       if (one["slower_stage"].is_string()) stages.about += "; the slower stage is " + one["slower_stage"].as_string();
       stages.about += ".";
       stages.x = {"mean per placement", "ns"};

@@ -55,7 +55,7 @@ void add_stages(const json::Value& stages, const std::string& who, Chart& chart)
 /// Time per unit of each stage, compared with the least time that this machine's memory allows for its accesses.
 void add_against_memory(const json::Value& stages, Section& out) {
   Chart chart{.kind = ChartKind::bars, .title = "Stages against this machine's memory"};
-  chart.about = "Time per unit, beside the least that the memory allows for the bytes it touches; logarithmic";
+  chart.about = "Time per unit, and the least that the memory allows for the bytes it touches; logarithmic";
   chart.x = {"per unit", "ns", true};
   chart.series = {{"measured", {}, false, 0}, {"memory allows", {}, false, 2}};
   for (const json::Value& stage : stages.items()) {
@@ -195,7 +195,7 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
                 .head = {"stage", "share", "time", "p50", "p99", "max", "evaluations", "per unit", "unit", "touched"},
                 .rows = {},
                 .note =
-                    "latency per evaluation; ~: estimated from the evaluations that were looked at in detail; touched: "
+                    "latency per evaluation; ~: estimated from the evaluations that were measured in detail; touched: "
                     "bytes per unit"};
     if (bounded) table.head.insert(table.head.end(), {"memory allows", "times"});
     table.head.emplace_back("what");

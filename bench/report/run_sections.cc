@@ -298,7 +298,7 @@ void add_conflicts(const Runs& runs, const std::vector<std::string>& names, Sect
 /// on outdated state.
 void add_conflicts_over_time(const Runs& runs, const std::vector<std::string>& names, Section& out) {
   Chart chart{.title = "Conflicts over time"};
-  chart.about = "Placements that the applier refused, as a share of those handed in, between two looks";
+  chart.about = "Placements that the applier refused, as a share of those handed in, between two samples";
   chart.x = {"workload time", "s"}, chart.y = {"refused", "%"};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const json::Value& over = runs[i]->value["over_time"];
@@ -474,7 +474,7 @@ void add_life(const json::Value& life, const std::string& of, Section& out) {
   std::string story;
   for (const json::Value& line : life["story"].items())
     story += fmt::format("{:>10.1f} s  {}\n", line["at_seconds"].as_double(), line["what"].as_string());
-  if (!story.empty()) out.texts.emplace_back("The story" + of, story);
+  if (!story.empty()) out.texts.emplace_back("Events" + of, story);
 }
 
 void add_cells(const json::Value& run, Section& out) {
@@ -589,7 +589,7 @@ void others_sections(const std::vector<const Input*>& inputs, Document& out) {
     section.facts = {{"machine", machine_words(input->value)}, {"build", build_words(input->value)}};
     Table table;
     table.head = {"case", "Nomad", "berth", "ratio", "decisions"};
-    Chart chart{.kind = ChartKind::bars, .title = "Times beside Nomad's"};
+    Chart chart{.kind = ChartKind::bars, .title = "Times compared with Nomad's"};
     chart.about = "One evaluation each; Nomad's times were recorded on another machine. Logarithmic.";
     chart.x = {"evaluation", "ns", true};
     chart.series = {{"Nomad", {}, false, 1}, {"berth", {}, false, 0}};

@@ -91,7 +91,7 @@ void add_workers(const json::Value& run, Section& out) {
 }
 
 void add_nomad(const json::Value& run, Section& out) {
-  Table table{.title = "Beside Nomad",
+  Table table{.title = "Compared with Nomad",
               .head = {"kind of job", "evaluations", "Nomad", "berth", "Nomad / berth", "check + apply: Nomad",
                        "berth ", "Nomad / berth "},
               .rows = {}};

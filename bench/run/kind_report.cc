@@ -35,12 +35,13 @@ double beside_first(const KindTimes::Kind& kind, const KindTimes::Kind& first) {
 
 std::string nomad_table(const NomadTimes& times, const std::string& decisions_digest, bool paced) {
   if (!times.decided_alike(decisions_digest))
-    return fmt::format("\n  beside Nomad: its times were recorded with other decisions ({}): no ratio\n", times.digest);
-  std::string out = fmt::format("\n  {:<16} {:>11} {:>11} {:>11} {:>9} {:>14} {:>11} {:>9}\n", "beside Nomad",
+    return fmt::format("\n  compared with Nomad: its times were recorded with other decisions ({}): no ratio\n",
+                       times.digest);
+  std::string out = fmt::format("\n  {:<19} {:>11} {:>11} {:>11} {:>9} {:>14} {:>11} {:>9}\n", "compared with Nomad",
                                 "evaluations", "schedule", "berth", "ratio", "check + apply", "berth", "ratio");
   for (const NomadTimes::Kind& kind : kinds_of(times)) {
     const NomadTimes::Sums &nomad = kind.nomad, &berth = kind.berth;
-    out += fmt::format("  {:<16} {:>11} {:>11} {:>11} {:>8.1f}x {:>14} {:>11} {:>8.1f}x\n", kind.name,
+    out += fmt::format("  {:<19} {:>11} {:>11} {:>11} {:>8.1f}x {:>14} {:>11} {:>8.1f}x\n", kind.name,
                        grouped(nomad.evaluations), whole(per(nomad.schedule_ns, nomad.evaluations)),
                        whole(per(berth.schedule_ns, berth.evaluations)), ratio_of(nomad.schedule_ns, berth.schedule_ns),
                        whole(per(nomad.apply_ns, nomad.placed)), whole(per(berth.apply_ns, berth.placed)),

@@ -127,7 +127,7 @@ void rate_rows(const LifeResult& life, std::string& out) {
   const auto us = [](std::uint64_t count, double seconds) {
     return count == 0 ? std::string("-") : fmt::format("{:.1f} us", seconds * 1e6 / static_cast<double>(count));
   };
-  out += fmt::format("\n  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", "evaluations, by what asked", "first hour",
+  out += fmt::format("\n  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", "evaluations, by trigger", "first hour",
                      "last hour", "each", "each", "with like", "rate");
   for (const EvaluationCost& kind : kinds_of_evaluations(life)) {
     const LifeResult::Alike of_kind = life.alike(kind.what);
@@ -200,7 +200,7 @@ json::Value series_json(const LifeResult& life) {
 std::string life_text(const LifeResult& life) {
   std::string out;
   if (!life.story.empty()) {
-    out += "\n  the story\n";
+    out += "\n  events\n";
     double before = -1;
     for (const StoryLine& line : life.story) {
       out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_text(line.at_s), line.who,
@@ -209,7 +209,7 @@ std::string life_text(const LifeResult& life) {
     }
     if (life.story_cut) out += "               and so on\n";
   }
-  out += fmt::format("\n  lived       {} of {}: {} events, {} faults", clock_text(life.reached_s),
+  out += fmt::format("\n  simulated   {} of {}: {} events, {} faults", clock_text(life.reached_s),
                      clock_text(life.duration_s), grouped(life.events), grouped(life.faults.size()));
   out += life.refused_count > 0 ? fmt::format("; {} events refused\n", grouped(life.refused_count)) : "\n";
   for (const std::string& line : life.refused) out += fmt::format("    refused   {}\n", line);

@@ -54,7 +54,7 @@ void LifeRun::load() { cluster_.load(life_start(workload_, inputs_)); }
 void LifeRun::run(const RunOptions& options) {
   LifeResult& life = *result_.life;
   watch_.log_to(options.log);
-  Progress progress("seconds of its life", static_cast<std::uint64_t>(life.duration_s), options.quiet);
+  Progress progress("simulated seconds", static_cast<std::uint64_t>(life.duration_s), options.quiet);
   if (options.hdr_log) measuring_.keep_hdr_log();
   clock_ = sim::RunClock(sim::Clock::skip);
   const auto bucket_ns = static_cast<std::int64_t>(life.bucket_s * 1e9);

@@ -69,7 +69,7 @@ std::string to_table(const std::vector<PeerCase>& cases) {
                           c.published.note);
   }
   return out + list +
-         "Published figures were measured on other machines, and these programs do more or less than berth besides "
+         "Published results were measured on other machines, and these programs do more or less than berth besides "
          "deciding; the ratios only show the order of magnitude.\n";
 }
 

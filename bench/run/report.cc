@@ -320,7 +320,7 @@ std::string head_lines(const RunResult& r) {
   for (const auto& [name, value] : model::changed_options(w.options)) changed += fmt::format(" {}={}", name, value);
   if (!changed.empty()) out += "  options    " + changed + "\n";
   if (!(w.sources == sched::EnabledSources())) out += "  sources     " + w.sources.text() + "\n";
-  out += fmt::format("  cluster     {} nodes, {} allocations there before\n", grouped(r.nodes), grouped(r.load_allocs));
+  out += fmt::format("  cluster     {} nodes, {} allocations at the start\n", grouped(r.nodes), grouped(r.load_allocs));
   for (const std::string& estimate : r.estimates) out += fmt::format("  estimated   {}\n", estimate);
   return out;
 }

@@ -65,7 +65,7 @@ constexpr auto kOptions = std::to_array<OptionInfo>({
      "handles of remote tasks go with lost and migrating allocations", set_bool<&Options::remote_tasks>,
      get_bool<&Options::remote_tasks>},
     {"remote_task_drivers", "names of drivers with commas between them", "R-SEED-11, R-SEED-13, R-SEED-19 to 21",
-     "whose tasks go on without their node; only lives have clients that read it", set_drivers, get_drivers},
+     "whose tasks continue without their node; only simulated clients read it", set_drivers, get_drivers},
     {"system_rolling_update", "none or stagger", "R-SEED-30 to 39",
      "stagger: system jobs are updated max_parallel at a time, a follow-up evaluation later each",
      [](Options& o, std::string_view value) { return set_word(o.staggered_system_updates, value, "none", "stagger"); },
@@ -91,7 +91,8 @@ constexpr auto kOptions = std::to_array<OptionInfo>({
      [](Options& o, std::string_view value) { return set_number(o.plan_id_length, value, 1, kIdLengthMax); },
      [](const Options& o) { return std::to_string(o.plan_id_length); }},
     {"spare_leaving_ports", "false or true", "R-MODEL-490, 491",
-     "true: dynamic ports other than those that a plan takes from stopping allocations; always so in lives",
+     "true: dynamic ports other than those that a plan takes from stopping allocations; always so in simulated "
+     "clusters",
      set_bool<&Options::spare_leaving_ports>, get_bool<&Options::spare_leaving_ports>},
 });
 

@@ -81,7 +81,7 @@ std::optional<InputError> apply_change(toml::table& root, const Change& change) 
       continue;
     }
     at = next->as_table();
-    if (!at) return bad(fmt::format("goes on below '{}', which is no table", parts[i]), "shorten it");
+    if (!at) return bad(fmt::format("continues below '{}', which is no table", parts[i]), "shorten it");
   }
   // Copies have no line, so that an error names the key, not line 1 of the file.
   at->erase(parts.back());

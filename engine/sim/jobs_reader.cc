@@ -146,7 +146,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   for (const std::string& volume : out.host_volumes) check_name(in, "host_volumes", volume);
   if (in.has("run_time_s")) out.run_time_s = in.quantity("run_time_s", 0, 0, kMaxAmount);
   if (in.has("run_time_ms")) out.run_time_ms = in.quantity("run_time_ms", 0, 0, kMaxAmount);
-  if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' beside 'run_time_s'", "keep one");
+  if (out.run_time_s && out.run_time_ms) in.fail("run_time_ms", "'run_time_ms' and 'run_time_s'", "keep one");
   if (in.has("deadline_s")) out.deadline_s = in.quantity("deadline_s", 0, 1, kMaxAmount);
   read_gang(in, out);
   out.fail_percent = in.integer("fail_percent", 0, 0, 100);
@@ -172,9 +172,9 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
     out.devices.push_back(std::move(spec));
   }
   if (lives && out.space != "default")
-    in.fail("namespace", "'namespace' beside a [life]", "remove it: the jobs of a life are in 'default'");
+    in.fail("namespace", "'namespace' in a workload with [life]", "remove it: the jobs of a life are in 'default'");
   if (lives && out.update_percent > 0)
-    in.fail("update_percent", "'update_percent' beside a [life]", "use [[events]] with do = \"update\"");
+    in.fail("update_percent", "'update_percent' in a workload with [life]", "use [[events]] with do = \"update\"");
   if (lives) out.life = read_job_life(reader, in, out.type);
   if (out.life.named) out.templates = 1;
   if (out.life.named || !out.life.rate.empty()) out.weight = 0;

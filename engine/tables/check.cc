@@ -280,8 +280,8 @@ Problems check_alloc_table(const Snapshot& state) {
     if (a.job_key[row] >= state.jobs.keys.size()) add(problems, "alloc row {}: its job key does not exist", row);
     if (a.next_on_node[row] != kNoRow && a.next_on_node[row] >= size)
       add(problems, "alloc row {}: its successor on the node does not exist", row);
-    if (a.cold[row] && a.has_report(row)) add(problems, "alloc row {}: has an object and a report beside it", row);
-    if (a.cold[row] && a.rest[row]) add(problems, "alloc row {}: has an object and a rest beside it", row);
+    if (a.cold[row] && a.has_report(row)) add(problems, "alloc row {}: has both an object and a report", row);
+    if (a.cold[row] && a.rest[row]) add(problems, "alloc row {}: has both an object and a rest", row);
     if (a.job[row] == kNoRow) {
       if (!a.cold[row]) add(problems, "alloc row {}: neither a job nor an object", row);
       continue;

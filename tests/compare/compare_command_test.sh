@@ -43,7 +43,7 @@ expect 2 'file is not a database' "$small" --resume "$scratch/file"
 expect 2 'is a folder, and runs are stored in a file' "$small" --resume "$scratch"
 
 expect 2 "'cup' is no amount.*valid: cpu, memory" "$small" --capacity --task cup=3
-expect 2 'nothing is asked' "$small" --capacity --task memory=0
+expect 2 'nothing is requested' "$small" --capacity --task memory=0
 expect 2 'name one of them' "$small" --capacity --minimum-nodes
 expect 2 '--experiment and --capacity at once' --capacity --experiment openb-atc23
 

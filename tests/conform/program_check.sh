@@ -41,12 +41,12 @@ done
 "$berth" conform --seed 3 --lives 2 --steps 4 --option compat=fixed > "$work/table"
 expect "lives tell their seeds, steps and options" \
   [ "$(tail -n 1 "$work/table")" = "seeds from 3, steps 4, option compat=fixed" ]
-expect "both kinds of lives count those that kept every invariant" [ "$(grep -c '^2 lives kept every invariant, 0 broke one$' "$work/table")" -eq 2 ]
+expect "both kinds of clusters count those that kept every invariant" [ "$(grep -c '^2 clusters kept every invariant, 0 broke one$' "$work/table")" -eq 2 ]
 for threads in 1 3; do "$berth" conform --seed 3 --lives 7 --steps 4 --threads $threads > "$work/lives.$threads"; done
 expect "totals of lives do not depend on the number of threads" cmp "$work/lives.1" "$work/lives.3"
 "$berth" conform --seed 11 --kind server --only-steps 0,1,5 --only-nodes 0,1 > "$work/table"
 expect "a part of a life is printed event by event" grep -q '^    2 nodes$' "$work/table"
-expect "only of the kind asked for" [ "$(grep -c 'lives kept every invariant' "$work/table")" -eq 1 ]
+expect "only of the kind asked for" [ "$(grep -c 'clusters kept every invariant' "$work/table")" -eq 1 ]
 for wrong in "--kind server --only-nodes 0,99" "--kind server --only-nodes 0 --only-steps 3,2" "--only-steps 1" \
   "--kind server --lives 2 --only-steps 1" "--kind client" "--kind server --only-steps x"; do
   "$berth" conform --seed 11 $wrong > "$work/table" 2> "$work/error"

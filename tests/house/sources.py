@@ -47,13 +47,21 @@ def larger(subject, size, limit):
     return LARGE[subject][0]
 
 
-# 11. Words: comments and pages use none of words.txt.
+# 11. Words: comments, pages and the texts of the program use none of words.txt.
 def comments(text):
     """(line number, comment) of each line that has one."""
     for number, line in enumerate(text.split("\n"), 1):
         found = re.match(r"\s*//+(.*)", line) or re.search(r"[;{},)]\s+//+(.*)", line)
         if found:
             yield number, found.group(1)
+
+
+def literals(text):
+    """(line number, text) of each string literal outside of comments."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.lstrip().startswith(("//", "#include")):
+            for literal in re.findall(r'"((?:\\.|[^"\\])*)"', line):
+                yield number, literal
 
 
 def prose(page):
@@ -87,6 +95,8 @@ def check_words():
 
     for name, text in TEXTS.items():
         search(name, comments(text))
+        if not name.startswith("tests/"):  # tests have words of users and of Nomad as input
+            search(name, literals(text))
     for name, page in PAGES.items():
         search(name, prose(page))
     for (name, word), used in excused.items():

@@ -46,7 +46,7 @@ if [ -x "$build/berth_mpi" ]; then
   if command -v mpirun > /dev/null; then
     berth "$work/away" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader,tcp \
       berth sweep plan.toml --quiet --on mpi -j 2 > "$work/run.log" 2>&1 || { cat "$work/run.log"; fail "the installed berth sweep --on mpi fails"; }
-    grep -q '2 of 2 runs there, 0 failed' "$work/run.log" || { cat "$work/run.log"; fail "the installed berth sweep --on mpi lost a run"; }
+    grep -q '2 of 2 runs done, 0 failed' "$work/run.log" || { cat "$work/run.log"; fail "the installed berth sweep --on mpi lost a run"; }
   fi
 fi
 

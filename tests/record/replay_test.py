@@ -108,7 +108,7 @@ for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
     expect("live", all(moment[of]["allocations"] == 2 for moment in life["moments"][5:11] for of in ("nomad", "berth")), life["moments"])
     again = replay(scratch + "/real.jsonl", "--live", *settings)
     expect("live", again[1] == output, "two runs differ", output, again[1])
-    expect("live", ("Lived on with " + {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
+    expect("live", ("Simulated on with " + {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
 code, output, errors, life = replay(scratch + "/real.jsonl", "--live", "--verbose")
 expect("live", code == 2 and "excludes" in errors, code, errors)
 

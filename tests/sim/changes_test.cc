@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadChange{
             "jobs.mix.wab.count", "5",
             "w.toml: 'jobs.mix.wab.count' names 'wab', which is not in mix; use one of: web; or a number from 0 to 0"},
-        BadChange{"name.x", "5", "w.toml: 'name.x' goes on below 'name', which is no table; shorten it"},
+        BadChange{"name.x", "5", "w.toml: 'name.x' continues below 'name', which is no table; shorten it"},
         BadChange{"label", "smoke", "w.toml: 'label' cannot be changed; use --label"},
         BadChange{"a b", "5",
                   "w.toml: 'a b' is not a key; write it as in the file, with dots: cluster.nodes, jobs.mix.web.count"},

@@ -52,7 +52,7 @@ restarts_of() { scontrol show job "$1" 2> /dev/null | sed -nE 's/.*Restarts=([0-
 # check NAME CODE: the sweep has ended well, every run is there once, with the digest of the runs here.
 check() {
   [ "$2" -eq 0 ] || broken "$1: the sweep ends with $2: $(cat "$scratch/$1.txt")"
-  grep -q '^faults: 60 of 60 runs there, 0 failed$' "$scratch/$1.txt" || broken "$1: runs are lost: $(cat "$scratch/$1.txt")"
+  grep -q '^faults: 60 of 60 runs done, 0 failed$' "$scratch/$1.txt" || broken "$1: runs are lost: $(cat "$scratch/$1.txt")"
   [ "$(digest_of "$scratch/$1.txt")" = "$digest" ] || broken "$1: another digest: $(cat "$scratch/$1.txt")"
   [ "$(restarts_of "$(job_of "$scratch/$1.txt")")" -ge 1 ] || broken "$1: no element was started twice"
   [ "$(python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*), count(distinct key) from runs").fetchone())' \

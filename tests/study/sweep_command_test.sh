@@ -43,7 +43,7 @@ grep -qE 'estimate from 3 of them: .* each, .* in all on [0-9]+ processes' "$scr
 # A cluster in place of a plan: its own jobs, with varied keys. The plan that it stands for is in the folder.
 cluster=$here/../dryrun/recorded/stage-02.snap
 "$berth" sweep "$cluster" --output "$scratch/own" --quiet --vary algorithm=binpack,spread --vary seed=1..2 > "$scratch/own.txt" 2>&1 || broken "a sweep of a cluster failed: $(cat "$scratch/own.txt")"
-grep -q '^stage-02: 4 of 4 runs there, 0 failed' "$scratch/own.txt" || broken "a sweep of a cluster has not 4 runs: $(cat "$scratch/own.txt")"
+grep -q '^stage-02: 4 of 4 runs done, 0 failed' "$scratch/own.txt" || broken "a sweep of a cluster has not 4 runs: $(cat "$scratch/own.txt")"
 own=$(digest_of "$scratch/own.txt")
 "$berth" sweep "$scratch/own/plan.toml" --output "$scratch/again" --quiet > "$scratch/own.txt" 2>&1
 [ "$(digest_of "$scratch/own.txt")" = "$own" ] || broken "the plan in the folder gives other results: $(cat "$scratch/own.txt")"
@@ -62,7 +62,7 @@ kill_a_run "$pid" berth || broken "no run was there to be killed"
 wait "$pid"
 [ $? -eq 1 ] || broken "a killed run does not end a sweep with 1: $(cat "$scratch/local.txt")"
 grep -qE 'FAILED  small .*was killed by signal 9' "$scratch/local.txt" || broken "a killed run is not listed: $(cat "$scratch/local.txt")"
-grep -q '200 of 200 runs there, 1 failed; --resume --retry' "$scratch/local.txt" || broken "one of 200 has not failed: $(cat "$scratch/local.txt")"
+grep -q '200 of 200 runs done, 1 failed; --resume --retry' "$scratch/local.txt" || broken "one of 200 has not failed: $(cat "$scratch/local.txt")"
 expect 2 'has 200 of the 200 runs; add --resume' "$plan" --output "$scratch/local"
 before=$(date +%s.%N)
 "$berth" sweep "$plan" --output "$scratch/local" --quiet --resume --retry > "$scratch/local.txt" || broken "the retry failed: $(cat "$scratch/local.txt")"
@@ -108,7 +108,7 @@ for _ in $(seq 500); do [ "$(runs_in "$scratch/cut" true)" -ge 10 ] && break; sl
 kill -INT "$pid"
 wait "$pid"
 [ $? -eq 4 ] || broken "an interrupted sweep does not end with 4: $(cat "$scratch/out")"
-grep -qE ': [0-9]+ of 200 runs there, 0 failed; --resume goes on' "$scratch/out" || broken "an interrupted sweep lost its runs: $(cat "$scratch/out")"
+grep -qE ': [0-9]+ of 200 runs done, 0 failed; --resume continues' "$scratch/out" || broken "an interrupted sweep lost its runs: $(cat "$scratch/out")"
 "$berth" sweep "$plan" --output "$scratch/cut" --quiet --resume > "$scratch/out" || broken "--resume failed"
 [ "$(digest_of "$scratch/out")" = "$digest" ] || broken "resumed: another digest"
 
@@ -156,7 +156,7 @@ if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
   [ -n "$killed" ] || broken "no element of Slurm was there to be killed"
   wait "$pid"
   # An element that was killed behind its last run has lost nothing.
-  [ $? -eq 4 ] || grep -q ': 200 of 200 runs there, 0 failed$' "$scratch/slurm.txt" || broken "Slurm: a lost element does not end with 4: $(cat "$scratch/slurm.txt")"
+  [ $? -eq 4 ] || grep -q ': 200 of 200 runs done, 0 failed$' "$scratch/slurm.txt" || broken "Slurm: a lost element does not end with 4: $(cat "$scratch/slurm.txt")"
   "$berth" sweep "$plan" --output "$scratch/array" --quiet --on slurm --elements 8 --wait --resume > "$scratch/slurm.txt" 2>&1 || broken "Slurm: --resume failed: $(cat "$scratch/slurm.txt")"
   [ "$(digest_of "$scratch/slurm.txt")" = "$digest" ] || broken "Slurm: another digest: $(cat "$scratch/slurm.txt")"
   echo "Slurm: $(digest_of "$scratch/slurm.txt")"

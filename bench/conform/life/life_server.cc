@@ -72,7 +72,7 @@ void LifeServer::evaluate_all() {
     Problems problems;
     living::check_queue(server_, problems);
     for (std::string& problem : problems) watch_.problem(std::move(problem));
-    if (--left == 0) watch_.problem("evaluations go on for ever");
+    if (--left == 0) watch_.problem("evaluations continue for ever");
   }
 }
 
