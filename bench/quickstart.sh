@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# From a bare Debian 12 with git to a report: installs what is missing, builds what the main job needs, runs it, says where
-# the files are, and builds the other commands. Run it as often as you like; what is done already is not done again. Arguments go to `berth run quickstart`.
+# From a bare Debian 12 with git to a report: installs what is missing, builds what the main job needs, runs it, says
+# where the files are, and builds the other commands. Run it as often as you like; what is done already is not done
+# again. Arguments go to `berth run quickstart`.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 berth_install tools libraries
 berth_configure release
 json=build/quickstart/report.json csv=build/quickstart/report.csv
-# The main job as it stands has a program of its own, built in a fraction of the time; with other arguments the whole one runs it.
+# The main job as it stands has a program of its own, built in a fraction of the time; with other arguments the whole
+# one runs it.
 case "$*" in
   "" | "--label full") target=berth_main_job job=(berth_main_job full "$json" "$csv") ;;
   "--label smoke") target=berth_main_job job=(berth_main_job smoke "$json" "$csv") ;;
@@ -19,7 +21,8 @@ mkdir -p "$BERTH_ROOT/build/quickstart"
 say "running: berth run quickstart --json $json --csv $csv $*"
 cd "$BERTH_ROOT"
 "build/release/${job[0]}" "${job[@]:1}" ||
-  die "berth run quickstart exited with $?" "see the lines above; 'build/release/berth run --help' lists what can be changed"
+  die "berth run quickstart exited with $?" \
+  "see the lines above; 'build/release/berth run --help' lists what can be changed"
 
 say "files:"
 find build/quickstart -type f | sort | sed 's/^/   /'

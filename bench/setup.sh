@@ -1,8 +1,8 @@
 # Sourced by bench/quickstart.sh, tests/run.sh and .ci/run: installs what is missing and builds a preset.
 # A caller runs under `set -euo pipefail`; a function that cannot do its work says why and what to do, and exits with 1.
 BERTH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# ccache takes the files that were read from what the compiler writes, instead of running the preprocessor first: a tenth
-# of a build from nothing.
+# ccache takes the files that were read from what the compiler writes, instead of running the preprocessor first: a
+# tenth of a build from nothing.
 export CCACHE_DEPEND=${CCACHE_DEPEND:-1}
 
 say() { printf '== %s\n' "$*"; }
@@ -40,12 +40,14 @@ berth_install() {
   fi
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo > /dev/null ||
-      die "missing packages: ${missing[*]}; not root and no sudo" "as root: apt-get update && apt-get install ${missing[*]}"
+      die "missing packages: ${missing[*]}; not root and no sudo" \
+      "as root: apt-get update && apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
   say "packages: installing ${missing[*]}"
   # Without package lists, or with outdated ones, the first try fails; then the lists are fetched once.
-  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}")
+  local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
+    "${missing[@]}")
   local log
   log=$(mktemp)
   if ! "${install[@]}" > "$log" 2>&1; then
@@ -56,7 +58,8 @@ berth_install() {
     }
     "${install[@]}" > "$log" 2>&1 || {
       tail -n 20 "$log" >&2
-      die "apt-get could not install ${missing[*]}" "read the lines above; berth needs the packages of Debian 12 (bookworm) or later"
+      die "apt-get could not install ${missing[*]}" \
+        "read the lines above; berth needs the packages of Debian 12 (bookworm) or later"
     }
   fi
   rm -f "$log"
@@ -70,7 +73,8 @@ berth_configure() {
   say "configuring build/$preset"
   (cd "$BERTH_ROOT" && cmake --preset "$preset" "$@") > "$log" 2>&1 || {
     tail -n 20 "$log" >&2
-    die "configuring build/$preset failed" "see the lines above; after moving the checkout or changing compilers: rm -rf build/$preset"
+    die "configuring build/$preset failed" \
+      "see the lines above; after moving the checkout or changing compilers: rm -rf build/$preset"
   }
 }
 
@@ -86,8 +90,8 @@ berth_progress() {
   done
 }
 
-# berth_build PRESET [TARGET...]: progress, on a terminal ninja's own; on failure the errors, not the whole log. One compiler
-# per core: with two more, as ninja starts by itself, they take each other's caches.
+# berth_build PRESET [TARGET...]: progress, on a terminal ninja's own; on failure the errors, not the whole log. One
+# compiler per core: with two more, as ninja starts by itself, they take each other's caches.
 berth_build() {
   local preset=$1 log="$BERTH_ROOT/build/$1-build.log" started=$SECONDS status=0 progress
   export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}

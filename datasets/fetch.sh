@@ -8,7 +8,8 @@ manifest=$here/manifest
 
 list() {
   echo "datasets:"
-  grep -v '^#' "$manifest" | awk 'NF { files[$1]++ } END { for (name in files) print "  " name " (" files[name] " files)" }'
+  grep -v '^#' "$manifest" |
+    awk 'NF { files[$1]++ } END { for (name in files) print "  " name " (" files[name] " files)" }'
 }
 
 if [ $# -eq 0 ]; then list; exit 0; fi

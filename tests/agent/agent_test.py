@@ -63,7 +63,8 @@ class Agent:
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
             scheme = "https"
         self.address = "%s://127.0.0.1:%d" % (scheme, self.server.server_address[1])
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()  # s until shutdown() returns
+        # s until shutdown() returns
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def __enter__(self):
         return self
@@ -146,7 +147,8 @@ def take(agent, *arguments, environment=None, before=()):
     """Imports from an agent: exit code, standard error, the cluster or None."""
     if os.path.exists(output):
         os.remove(output)
-    code, _, errors = run(*before, "import", agent if isinstance(agent, str) else agent.address, "-o", output, "--rate", "2000",
+    code, _, errors = run(*before, "import", agent if isinstance(agent, str) else agent.address, "-o", output, "--rate",
+                          "2000",
                           *arguments, environment=environment)
     return code, errors, json.load(open(output)) if os.path.exists(output) else None
 
@@ -155,7 +157,8 @@ def refused(name, agent, pattern, *arguments, environment=None, before=()):
     code, errors, cluster = take(agent, *arguments, environment=environment, before=before)
     lines = [line for line in errors.splitlines() if not line.startswith("warning: ")]
     if code != 2 or cluster is not None or len(lines) != 1 or not re.search(pattern, errors):
-        broken("%s: exit %d, %s, %r does not match %r" % (name, code, "a file" if cluster else "no file", errors, pattern))
+        broken("%s: exit %d, %s, %r does not match %r" %
+               (name, code, "a file" if cluster else "no file", errors, pattern))
 
 
 answers = json.load(gzip.open(recorded + "stage-02.json.gz"))
@@ -274,18 +277,21 @@ with Agent(json.load(gzip.open(recorded + "stage-01.json.gz"))) as agent:
     begin = time.monotonic()
     code, _, errors = run("import", agent.address, "-o", output, "--rate", "40")
     if code != 0 or time.monotonic() - begin < (len(agent.requests) - 1) / 40 * 0.95:
-        broken("--rate: %d requests in %.2f s, exit %d, %s" % (len(agent.requests), time.monotonic() - begin, code, errors))
+        broken("--rate: %d requests in %.2f s, exit %d, %s" %
+               (len(agent.requests), time.monotonic() - begin, code, errors))
 
 # TLS, by the variables of the nomad command.
 if shutil.which("openssl"):
     key, certificate = scratch + "/key.pem", scratch + "/certificate.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days",
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,
+                    "-days",
                     "2", "-subj", "/CN=server.global.nomad", "-addext", "subjectAltName=DNS:server.global.nomad"],
                    check=True, capture_output=True)
     with Agent(answers, tls=(certificate, key)) as agent:
         refused("unknown certificate", agent, "NOMAD_CACERT")
         refused("another name", agent, "NOMAD_CACERT", environment={"NOMAD_CACERT": certificate})
-        same("tls", take(agent, environment={"NOMAD_CACERT": certificate, "NOMAD_TLS_SERVER_NAME": "server.global.nomad"})[2])
+        same("tls", take(agent,
+                         environment={"NOMAD_CACERT": certificate, "NOMAD_TLS_SERVER_NAME": "server.global.nomad"})[2])
         same("unverified", take(agent, environment={"NOMAD_SKIP_VERIFY": "true"})[2])
         refused("no file", agent, "missing.pem: cannot be read", environment={"NOMAD_CACERT": scratch + "/missing.pem"})
 

@@ -20,7 +20,8 @@ search() {
   local name=$1
   shift
   spin -a "$@" "$model" > "$name.spin" 2>&1 || { cat "$name.spin" >&2; return 1; }
-  # Compiling costs more than searching. COLLAPSE and no hashing of states away: every state is kept, so the search is complete.
+  # Compiling costs more than searching. COLLAPSE and no hashing of states away: every state is kept, so the search is
+  # complete.
   ${CC:-cc} -O0 -w -DSAFETY -DCOLLAPSE -DMEMLIM=4000 -o "$name" pan.c || return 1
   "./$name" -m2000000 > "$name.log" 2>&1
   return 0

@@ -24,10 +24,12 @@ cpu_mhz = [200, 3000]
 memory_mb = [200, 9000]
 EOF
 
-expect 2 "there is no such strategy.*did you mean 'best-fit'\? valid: .*worst-fit; in the workload: mine" "$small" --strategies bestfit
+expect 2 "there is no such strategy.*did you mean 'best-fit'\? valid: .*worst-fit; in the workload: mine" "$small" \
+  --strategies bestfit
 expect 2 "there is no parameter 'nrom'.*did you mean 'norm'" "$small" --strategies best-fit:nrom=max
 expect 2 "is named twice" "$small" --strategies best-fit,best-fit
-expect 2 "character 5: there is no such column: min\({fre_cpu},1\); did you mean 'free_cpu'" "$small" --strategies 'expr:min(fre_cpu,1)'
+expect 2 "character 5: there is no such column: min\({fre_cpu},1\); did you mean 'free_cpu'" "$small" \
+  --strategies 'expr:min(fre_cpu,1)'
 expect 2 "'\)' is wanted here" "$small" --strategies 'expr:(free_cpu'
 expect 2 'has no formula' "$small" --strategies expr
 expect 2 "has no scores to add" "$small" --strategies sum:random=1
@@ -48,7 +50,8 @@ expect 2 'name one of them' "$small" --capacity --minimum-nodes
 expect 2 '--experiment and --capacity at once' --capacity --experiment openb-atc23
 
 # An option that would say nothing is not passed over in silence.
-for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--eligible kubernetes|add --preemption' '--budget 1|add --preemption' \
+for words in '--task cpu=1|add --capacity' '--ratio 0.2|add --rebalance' '--eligible kubernetes|add --preemption' \
+  '--budget 1|add --preemption' \
   '--packing-order sum|add --minimum-nodes' '--pod-list p.csv|add --experiment' '--tune 1|add --experiment' \
   '--rebalance cosine --budget 1|add --preemption'; do
   # shellcheck disable=SC2086  # several words
@@ -63,7 +66,8 @@ expect 2 "there is no such queue policy; did you mean 'fifo'\? valid: ageing, ba
 expect 2 "departures: no allocation ends" "$small" --queue fifo,shortest
 expect 2 '--preemption and --queue at once' "$small" --queue fifo --preemption nomad
 for policy in ageing backfill deadline fair-share fifo priority quota shortest; do
-  "$berth" compare --help | grep -A3 -- '--queue' | grep -qw -- "$policy" || broken "berth compare --help does not name the queue policy $policy"
+  "$berth" compare --help | grep -A3 -- '--queue' | grep -qw -- "$policy" ||
+    broken "berth compare --help does not name the queue policy $policy"
 done
 expect 2 'several strategies that place' "$small" --preemption nomad --strategies best-fit,worst-fit
 expect 2 '--capacity and --preemption at once' "$small" --capacity --preemption nomad
@@ -73,15 +77,18 @@ expect 2 'rebalance at once' "$small" --rebalance cosine --preemption nomad
 expect 2 'several strategies that place' "$small" --rebalance cosine --strategies best-fit,worst-fit
 
 # A life's strategies score the fit: those that draw are no default there, and refused where they are named.
-"$berth" compare --quiet recover-lost --label smoke --seeds 1 > "$scratch/out" || broken "a life with the strategies there are by default"
+"$berth" compare --quiet recover-lost --label smoke --seeds 1 > "$scratch/out" ||
+  broken "a life with the strategies there are by default"
 grep -q worst-fit "$scratch/out" || broken "a life is not compared with worst-fit"
 expect 2 "'random': is not a score" recover-lost --strategies random
 run() { "$berth" compare --quiet "$small" --strategies mine,first-fit,random --seeds 3 "$@"; }
-run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" || broken "a good comparison failed with $?"
+run --threads 1 --json "$scratch/a.json" --csv "$scratch/a.csv" --markdown "$scratch/a.md" > "$scratch/a" ||
+  broken "a good comparison failed with $?"
 run --threads 3 --resume "$scratch/kept" > "$scratch/b" || broken "three threads failed with $?"
 run --resume "$scratch/kept" > "$scratch/c" || broken "a resumed comparison failed with $?"
 for file in b c; do
-  cmp -s <(grep '^placements digest' "$scratch/a") <(grep '^placements digest' "$scratch/$file") || broken "the digests differ"
+  cmp -s <(grep '^placements digest' "$scratch/a") <(grep '^placements digest' "$scratch/$file") ||
+    broken "the digests differ"
 done
 grep -q '^9 of 9 runs were finished before' "$scratch/c" || broken "a resumed comparison ran again"
 [ "$(wc -l < "$scratch/a.csv")" -eq 10 ] || broken "the CSV has not one line per run"
@@ -90,20 +97,29 @@ grep -q '^| mine |' "$scratch/a.md" || broken "the Markdown has no row per strat
 
 # A formula decides as the strategy that it repeats, alone and in place of Nomad's fit. Its commas separate nothing.
 thirds='1/3*(left_cpu/total_cpu)+1/3*(left_memory/total_memory)+1/3*(left_disk/total_disk)'
-packed() { "$berth" compare --quiet "$1" --seeds 2 --strategies "$2" --csv "$scratch/packed.csv" > /dev/null && cut -d, -f4- "$scratch/packed.csv" | cut -d, -f2; }
-decided() { "$berth" run --quiet "$small" --strategy "$1" --json "$scratch/decided.json" > /dev/null && grep -o '"decisions_digest": *"[0-9a-f]*"' "$scratch/decided.json"; }
-[ "$(packed "$small" best-fit)" = "$(packed "$small" "expr:-($thirds)")" ] || broken "a formula packs in another way than best-fit"
-[ -n "$(decided best-fit)" ] && [ "$(decided best-fit)" = "$(decided "expr:1-($thirds)")" ] || broken "a formula decides in another way than best-fit"
+packed() { "$berth" compare --quiet "$1" --seeds 2 --strategies "$2" --csv "$scratch/packed.csv" > /dev/null &&
+  cut -d, -f4- "$scratch/packed.csv" | cut -d, -f2; }
+decided() { "$berth" run --quiet "$small" --strategy "$1" --json "$scratch/decided.json" > /dev/null &&
+  grep -o '"decisions_digest": *"[0-9a-f]*"' "$scratch/decided.json"; }
+[ "$(packed "$small" best-fit)" = "$(packed "$small" "expr:-($thirds)")" ] ||
+  broken "a formula packs in another way than best-fit"
+[ -n "$(decided best-fit)" ] && [ "$(decided best-fit)" = "$(decided "expr:1-($thirds)")" ] ||
+  broken "a formula decides in another way than best-fit"
 [ "$(decided best-fit)" != "$(decided expr:0)" ] || broken "a constant formula decides as best-fit"
 sed "s|^mine = .*|mine = \"expr:-($thirds)\"|" "$small" > "$scratch/named.toml"
-[ "$(packed "$small" best-fit)" = "$(packed "$scratch/named.toml" mine)" ] || broken "a formula of the workload packs in another way than best-fit"
-"$berth" compare --quiet "$small" --seeds 1 --strategies 'first-fit,expr:min(left_cpu,left_memory),worst-fit' --csv "$scratch/f.csv" > /dev/null ||
+[ "$(packed "$small" best-fit)" = "$(packed "$scratch/named.toml" mine)" ] ||
+  broken "a formula of the workload packs in another way than best-fit"
+"$berth" compare --quiet "$small" --seeds 1 --strategies 'first-fit,expr:min(left_cpu,left_memory),worst-fit' \
+  --csv "$scratch/f.csv" > /dev/null ||
   broken "a formula with commas failed with $?"
-[ "$(grep -c '^small,full,\(first-fit\|worst-fit\|"expr:min(left_cpu,left_memory)"\),' "$scratch/f.csv")" -eq 3 ] || broken "the CSV does not quote a formula"
+[ "$(grep -c '^small,full,\(first-fit\|worst-fit\|"expr:min(left_cpu,left_memory)"\),' "$scratch/f.csv")" -eq 3 ] ||
+  broken "the CSV does not quote a formula"
 
-for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes" "--minimum-nodes --packing-order sum"; do
+for mode in "--capacity" "--capacity --task cpu=700,memory=300" "--minimum-nodes" \
+  "--minimum-nodes --packing-order sum"; do
   # shellcheck disable=SC2086  # two words
-  run $mode --threads 1 --json "$scratch/one.json" --csv "$scratch/one.csv" --markdown "$scratch/one.md" > "$scratch/one" ||
+  run $mode --threads 1 --json "$scratch/one.json" --csv "$scratch/one.csv" --markdown "$scratch/one.md" \
+    > "$scratch/one" ||
     broken "$mode failed with $?"
   # shellcheck disable=SC2086
   run $mode --threads 3 > "$scratch/three" || broken "$mode on three threads failed with $?"
@@ -121,7 +137,8 @@ db.execute("update runs set detail = substr(detail, 1, 20) where id = 2")
 db.commit()
 PYTHON
   # shellcheck disable=SC2086
-  run $mode --resume "$scratch/sized" --csv "$scratch/resumed.csv" > "$scratch/resumed" || broken "$mode: resuming failed with $?"
+  run $mode --resume "$scratch/sized" --csv "$scratch/resumed.csv" > "$scratch/resumed" ||
+    broken "$mode: resuming failed with $?"
   grep -q '^7 of 9 runs were finished before' "$scratch/resumed" || broken "$mode: kept runs were not used"
   cmp -s "$scratch/one" <(grep -v 'finished before' "$scratch/resumed") || broken "$mode: a resumed report differs"
   cmp -s "$scratch/one.csv" "$scratch/resumed.csv" || broken "$mode: resumed values differ"
@@ -133,16 +150,21 @@ done
 sed 's/^name = "web"/&\npriority = [20, 90]/; s/nodes = 50/nodes = 8/' "$small" > "$scratch/full.toml"
 printf '[arrivals]\nprocess = "poisson"\nrate_per_s = 1\nclock = "skip"\n' >> "$scratch/full.toml"
 for threads in 1 3; do
-  "$berth" compare --quiet "$scratch/full.toml" --preemption nomad,kubernetes,kubernetes-sampled,fewest:node=nomad,exact-lexicographic --budget 1 --seeds 2 --threads $threads \
+  "$berth" compare --quiet "$scratch/full.toml" \
+    --preemption nomad,kubernetes,kubernetes-sampled,fewest:node=nomad,exact-lexicographic --budget 1 --seeds 2 \
+    --threads $threads \
     --csv "$scratch/evict$threads.csv" > "$scratch/evict$threads" || broken "--preemption failed with $?"
 done
-cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest' "$scratch/evict3") || broken "--preemption depends on threads"
+cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest' "$scratch/evict3") ||
+  broken "--preemption depends on threads"
 grep -q '^  exact-lexicographic ' "$scratch/evict1" || broken "--preemption has no row per rule"
-[ "$(cut -d, -f9 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] || broken "nobody was evicted from a full cluster"
+[ "$(cut -d, -f9 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] ||
+  broken "nobody was evicted from a full cluster"
 
 # Ctrl-C: what was finished is reported, marked, kept, and not run again.
 sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"
-"$berth" compare --quiet "$scratch/long.toml" --strategies first-fit,random --seeds 40 --resume "$scratch/cut" > "$scratch/out" &
+"$berth" compare --quiet "$scratch/long.toml" --strategies first-fit,random --seeds 40 --resume "$scratch/cut" \
+  > "$scratch/out" &
 pid=$!
 for _ in $(seq 300); do [ -s "$scratch/cut" ] && break; sleep 0.1; done
 kill -INT "$pid"

@@ -34,7 +34,8 @@ says '^4 moved, 6 replaced on their node, 10 new, 0 ended; 24 failed$'
 says '^api.api\[0\] +api +moved +client-4 +client-3 '
 "$berth" import $recorded/stage-02.snap -o "$scratch/1.json" > /dev/null 2>&1
 "$berth" import $later -o "$scratch/2.json" > /dev/null 2>&1
-python3 - "$scratch/report.json" bench/schema/berth-diff.json "$scratch/1.json" "$scratch/2.json" <<'PYTHON' || broken "the report is not what the exports say"
+python3 - "$scratch/report.json" bench/schema/berth-diff.json "$scratch/1.json" "$scratch/2.json" \
+  <<'PYTHON' || broken "the report is not what the exports say"
 import json, sys
 import jsonschema
 report, schema, one, two = (json.load(open(path)) for path in sys.argv[1:5])
@@ -79,7 +80,8 @@ cmp -s "$scratch/1.json" "$scratch/keep.json" || broken "berth diff wrote over i
 expect 0 $recorded/stage-02.snap $later --decisions --json "$scratch/report.json"
 says '^Decisions between A and B, made again$'
 says '^  not compared [0-9]+: its allocations were changed again later$'
-python3 - "$scratch/report.json" bench/schema/berth-diff.json <<'PYTHON' || broken "the decisions are not what Nomad decided"
+python3 - "$scratch/report.json" bench/schema/berth-diff.json \
+  <<'PYTHON' || broken "the decisions are not what Nomad decided"
 import json, sys
 import jsonschema
 report, schema = (json.load(open(path)) for path in sys.argv[1:3])

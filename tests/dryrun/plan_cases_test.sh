@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Output of `berth plan` for jobs that do not fit, on small clusters modelled on public reports: all reasons, features that no
-# node has, holders of taken resources, sets of changes, nodes that are not candidates.
+# Output of `berth plan` for jobs that do not fit, on small clusters modelled on public reports: all reasons, features
+# that no node has, holders of taken resources, sets of changes, nodes that are not candidates.
 #   tests/dryrun/plan_cases_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -12,9 +12,11 @@ broken() { echo "$1" >&2; failures=$((failures + 1)); }
 
 plan() {  # plan CLUSTER JOB [OPTION...]
   what="plan $*"
-  "$berth" plan --no-diff --require none "$@" > "$scratch/out" 2> "$scratch/err" || broken "berth $what: $(cat "$scratch/err")"
+  "$berth" plan --no-diff --require none "$@" > "$scratch/out" 2> "$scratch/err" ||
+    broken "berth $what: $(cat "$scratch/err")"
 }
-says() { grep -qF -- "$1" "$scratch/out" || broken "berth $what: does not say '$1' but: $(sed -n '/^Why/,$p' "$scratch/out")"; }
+says() { grep -qF -- "$1" "$scratch/out" ||
+  broken "berth $what: does not say '$1' but: $(sed -n '/^Why/,$p' "$scratch/out")"; }
 silent() { ! grep -qF -- "$1" "$scratch/out" || broken "berth $what: says '$1'"; }
 warns() { grep -qF -- "$1" "$scratch/err" || broken "berth $what: does not warn of '$1' but: $(cat "$scratch/err")"; }
 
@@ -22,7 +24,8 @@ warns() { grep -qF -- "$1" "$scratch/err" || broken "berth $what: does not warn 
 plan weak-affinity/cluster.json weak-affinity/job.json --explain n4
 says 'mean of binpack'
 says '; not in the mean: job-anti-affinity, node-reschedule-penalty'
-python3 - "$scratch/out" << 'PYTHON' || broken "the mean is not that of its components: $(grep 'mean of' "$scratch/out")"
+python3 - "$scratch/out" \
+  << 'PYTHON' || broken "the mean is not that of its components: $(grep 'mean of' "$scratch/out")"
 import re, sys
 lines = [line for line in open(sys.argv[1]) if " = mean of " in line]
 assert lines
@@ -114,7 +117,8 @@ ends 2 no-nodes-eligible/cluster.json no-nodes-eligible/pool.json --require all
 # What CI systems read: JUnit's XML and annotations, of what fits and what does not.
 "$berth" plan two-things/cluster.json two-things/job.json ../jobs/missing.json --junit "$scratch/junit.xml" \
   --annotations github > "$scratch/annotated" 2> /dev/null
-python3 - "$scratch/junit.xml" "$scratch/annotated" << 'PYTHON' || broken "JUnit or annotations: $(cat "$scratch/junit.xml" "$scratch/annotated")"
+python3 - "$scratch/junit.xml" "$scratch/annotated" \
+  << 'PYTHON' || broken "JUnit or annotations: $(cat "$scratch/junit.xml" "$scratch/annotated")"
 import sys
 import xml.etree.ElementTree as tree
 root = tree.parse(sys.argv[1]).getroot()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `berth plan` from outside: recorded answers of a real cluster, what berth adds to them, exit codes, one line per error.
+# `berth plan` from outside: recorded answers of a real cluster, what berth adds to them, exit codes, one line per
+# error.
 #   tests/dryrun/plan_command_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -30,20 +31,24 @@ refuses() {
 }
 
 # Recorded requests: answer, text and exit code equal those of Nomad.
-replay() { "$berth" conform "$1" --diff 2 > "$scratch/conform" || broken "berth conform $1: $(cat "$scratch/conform")"; }
+replay() { "$berth" conform "$1" --diff 2 > "$scratch/conform" ||
+  broken "berth conform $1: $(cat "$scratch/conform")"; }
 replay $here/recorded
-grep -q '^6 equal, 0 differ' "$scratch/conform" || broken "berth conform $here/recorded: $(tail -n 1 "$scratch/conform")"
+grep -q '^6 equal, 0 differ' "$scratch/conform" ||
+  broken "berth conform $here/recorded: $(tail -n 1 "$scratch/conform")"
 shared=
 for folder in "${BERTH_SHARED:-}" ../shared ../../shared; do
   if [ -z "$shared" ] && [ -n "$folder" ] && [ -d "$folder/datasets/nomad-export/plans" ]; then shared=$folder; fi
 done
 if [ -n "$shared" ]; then
-  # The verbose text of plan 60 is of a run that took the nine groups in another order (a map's, R-SCHED-204), which berth
-  # does not draw; its answer and its plain text agree.
+  # The verbose text of plan 60 is of a run that took the nine groups in another order (a map's, R-SCHED-204), which
+  # berth does not draw; its answer and its plain text agree.
   "$berth" conform "$shared/datasets/nomad-export" --diff 58 > "$scratch/conform"
   grep -q '^57 equal, 1 differ' "$scratch/conform" || broken "the whole export: $(tail -n 1 "$scratch/conform")"
-  [ "$(grep -E '^plan-[0-9]+  in' "$scratch/conform" | cut -c1-7)" = plan-60 ] || broken "the whole export: $(cat "$scratch/conform")"
-  grep -E '^  [^ ]' "$scratch/conform" | grep -qv '^  text.verbose' && broken "plan 60 differs in more than its verbose text"
+  [ "$(grep -E '^plan-[0-9]+  in' "$scratch/conform" | cut -c1-7)" = plan-60 ] ||
+    broken "the whole export: $(cat "$scratch/conform")"
+  grep -E '^  [^ ]' "$scratch/conform" | grep -qv '^  text.verbose' &&
+    broken "plan 60 differs in more than its verbose text"
 else
   echo "the whole export is not here: 52 of 58 recorded requests were skipped"
 fi
@@ -53,12 +58,14 @@ expect 3 $here/small.json $here/jobs/low.json
 says 'Task Group "app" (failed to place 3 allocations):'
 says '* Dimension "cpu" exhausted on 1 nodes'
 says 'Why 3 of group "app" found no node:'
-grep -qE 'alone +100 MHz +- +-' "$scratch/out" || broken "the shortage of the nearest node is wrong: $(cat "$scratch/out")"
+grep -qE 'alone +100 MHz +- +-' "$scratch/out" ||
+  broken "the shortage of the nearest node is wrong: $(cat "$scratch/out")"
 says 'filtered most: "${meta.rack} = r2", 1 node'
 says 'no single change'
 expect 1 --nomad-exit-codes $here/small.json $here/jobs/low.json
 
-# Settings other than the cluster's: without preemption the urgent job finds no room, and the last setting of a kind counts.
+# Settings other than the cluster's: without preemption the urgent job finds no room, and the last setting of a kind
+# counts.
 expect 3 $here/small.json $here/jobs/urgent.json --preemption service=off --json "$scratch/settings.json"
 silent 'Preemptions:'
 says "Decided with settings other than the cluster's: preemption service=off"
@@ -77,7 +84,8 @@ refuses 2 "'all=on' is no kind of job" $here/small.json $here/jobs/low.json --pr
 # A job for another region than the cluster's jobs, which Nomad would forward (R-REG-312).
 "$berth" import $here/recorded/stage-02.snap -o "$scratch/real.json" > /dev/null 2>&1
 sed 's/"global"/"eu"/' $here/jobs/low.json > "$scratch/eu.json"
-refuses 2 "eu.json:6:13: /Job/Region: the job is for region 'eu', the cluster is region 'global'" "$scratch/real.json" "$scratch/eu.json"
+refuses 2 "eu.json:6:13: /Job/Region: the job is for region 'eu', the cluster is region 'global'" "$scratch/real.json" \
+  "$scratch/eu.json"
 sed 's/^job "urgent" {/&\n  region = "eu"/' $here/jobs/urgent.hcl > "$scratch/eu.hcl"
 refuses 2 "eu.hcl:/Job/Region: the job is for region 'eu'" "$scratch/real.json" "$scratch/eu.hcl"
 expect 3 "$scratch/real.json" $here/jobs/low.json
@@ -104,7 +112,8 @@ expect 3 $here/small.json $here/jobs/urgent.json --no-diff
 silent '+ Job: "urgent"'
 
 "$berth" plan $here/small.json $here/jobs/urgent.json --json - > /dev/full 2> "$scratch/err"
-[ $? -eq 1 ] && grep -q -- '-: cannot be written' "$scratch/err" || broken "a full disk is not noticed: $(cat "$scratch/err")"
+[ $? -eq 1 ] && grep -q -- '-: cannot be written' "$scratch/err" ||
+  broken "a full disk is not noticed: $(cat "$scratch/err")"
 
 # Colours: where they are asked for, never in a file, and not with NO_COLOR.
 expect 3 --color always $here/small.json $here/jobs/urgent.json
@@ -115,14 +124,17 @@ silent "$(printf '\033[')"
 if command -v script > /dev/null; then  # a terminal of 70 columns
   TERM=xterm script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null > "$scratch/out" < /dev/null
   says "$(printf '\033[32m+ Job: "urgent"\033[0m')"
-  TERM=xterm NO_COLOR=1 script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null > "$scratch/out" < /dev/null
+  TERM=xterm NO_COLOR=1 script -qec "$berth plan $here/small.json $here/jobs/urgent.json" /dev/null \
+    > "$scratch/out" < /dev/null
   silent "$(printf '\033[')"
 fi
 
 # Where: the node and score of every placement, the node of every eviction; what helps where the applier would refuse.
 expect 3 $here/small.json $here/jobs/urgent.json
-grep -qE '^urgent\.first\[0\] +first +alone +[01]\.[0-9]{4} ' "$scratch/out" || broken "no node and score: $(cat "$scratch/out")"
-grep -qE '^aaaaaaaa[-0-9a-f]* +filler +fill +alone$' "$scratch/out" || broken "no node of an eviction: $(cat "$scratch/out")"
+grep -qE '^urgent\.first\[0\] +first +alone +[01]\.[0-9]{4} ' "$scratch/out" ||
+  broken "no node and score: $(cat "$scratch/out")"
+grep -qE '^aaaaaaaa[-0-9a-f]* +filler +fill +alone$' "$scratch/out" ||
+  broken "no node of an eviction: $(cat "$scratch/out")"
 says 'What would help group "'
 expect 3 $here/small.json $here/jobs/urgent.json --json -
 python3 - "$scratch/out" << 'PYTHON' || broken "the JSON does not say where: $(cat "$scratch/out")"
@@ -151,13 +163,16 @@ for name in "one", "two", "three":
     json.dump(job, open(sys.argv[3] + "/" + name + ".json", "w"))
 PYTHON
 expect 0 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" --no-diff
-[ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 2 ] || broken "each by itself: $(cat "$scratch/out")"
+[ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 2 ] ||
+  broken "each by itself: $(cat "$scratch/out")"
 expect 3 "$scratch/empty.json" "$scratch/one.json" "$scratch/two.json" "$scratch/three.json" --no-diff --together
 says 'failed to place 2 allocations'
 says 'failed to place 1 allocation)'
 [ "$(grep -c 'All tasks successfully allocated' "$scratch/out")" -eq 1 ] || broken "together: $(cat "$scratch/out")"
-[ "$(grep -cE '^(one|two)\.app\[[0-9]\] +app +alone' "$scratch/out")" -eq 10 ] || broken "not 10 placements: $(cat "$scratch/out")"
-"$berth" plan "$scratch/empty.json" "$scratch/one.json" "$scratch/none.json" "$scratch/two.json" --together > "$scratch/out" 2> "$scratch/err"
+[ "$(grep -cE '^(one|two)\.app\[[0-9]\] +app +alone' "$scratch/out")" -eq 10 ] ||
+  broken "not 10 placements: $(cat "$scratch/out")"
+"$berth" plan "$scratch/empty.json" "$scratch/one.json" "$scratch/none.json" "$scratch/two.json" --together \
+  > "$scratch/out" 2> "$scratch/err"
 [ $? -eq 2 ] || broken "a job that is not there does not end --together"
 silent 'two.app'
 
@@ -221,7 +236,8 @@ timeout 60 "$berth" plan $here/small.json "$scratch/many.json" --no-diff --requi
 says 'No advice for 384 more failed groups'
 
 # The clock is the newest time of the cluster: one in the future is named, unless --now says otherwise.
-sed '0,/"ModifyTime": 1795300001000000000/s//"ModifyTime": 4000000000000000000/' $here/small.json > "$scratch/future.json"
+sed '0,/"ModifyTime": 1795300001000000000/s//"ModifyTime": 4000000000000000000/' $here/small.json \
+  > "$scratch/future.json"
 expect 3 "$scratch/future.json" $here/jobs/low.json --no-diff
 grep -qE '^warning: allocation aaaaaaaa-[-0-9a-f]+: its ModifyTime 2096-10-02T07:06:40Z is in the future; .*--now TIME' \
   "$scratch/err" || broken "a time in the future is not named: $(cat "$scratch/err")"
@@ -234,7 +250,8 @@ comma=
 {
   printf '{"/v1/evaluations?namespace=*": ['
   for ((n = 100; n < 125; ++n)); do
-    printf '%s{"ID": "99999999-1111-4111-8111-111111111%s", "Type": "service", "Status": "pending", "JobID": "gone"}' "$comma" "$n"
+    printf '%s{"ID": "99999999-1111-4111-8111-111111111%s", "Type": "service", "Status": "pending", "JobID": "gone"}' \
+      "$comma" "$n"
     comma=', '
   done
   printf '], '
@@ -256,7 +273,8 @@ refuses 2 'nomad-grid.toml:cluster: has no cluster that lives on' nomad-grid $he
 printf '{"ID": "big", "Name": "big", "Type": "service", "Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,
   "Datacenters": ["dc1"], "TaskGroups": [{"Name": "g", "Count": 2000000000, "Tasks": [{"Name": "t", "Driver": "exec"}]}]}' \
   > "$scratch/big.json"
-refuses 2 'big.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' $here/small.json "$scratch/big.json"
+refuses 2 'big.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' \
+  $here/small.json "$scratch/big.json"
 sed 's/"Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,//; s/2000000000/1, "Update": {"Canary": 2000000000}/' \
   "$scratch/big.json" > "$scratch/canaries.json"
 refuses 2 'canaries.json:[0-9]+:[0-9]+: /TaskGroups/0: 2000000000 canaries' $here/small.json "$scratch/canaries.json"
@@ -271,8 +289,10 @@ expect 3 $here/small.json $here/jobs/urgent.json $here/jobs/low.json
 refuses 2 'none.json: ' $scratch/none.json $here/jobs/low.json
 refuses 2 'none.json: ' $here/small.json $scratch/none.json
 printf 'job "x" {\n  foo = 1\n}\n' > "$scratch/x.hcl"
-refuses 2 'x.hcl:2,3-6: Unsupported argument; An argument named "foo" is not expected here.$' $here/small.json "$scratch/x.hcl"
-refuses 2 'x.hcl: variables are for HCL files|urgent.json: variables are for HCL files' $here/small.json $here/jobs/urgent.json --var a=1
+refuses 2 'x.hcl:2,3-6: Unsupported argument; An argument named "foo" is not expected here.$' $here/small.json \
+  "$scratch/x.hcl"
+refuses 2 'x.hcl: variables are for HCL files|urgent.json: variables are for HCL files' $here/small.json \
+  $here/jobs/urgent.json --var a=1
 refuses 2 'Undefined -var variable' $here/small.json $here/jobs/urgent.hcl --var nothing=1
 refuses 2 'Failed to read file; failed to read "none.vars"' $here/small.json $here/jobs/urgent.hcl --var-file none.vars
 printf 'job "x" {\n  region = file("x.hcl")\n}\n' > "$scratch/file.hcl"
@@ -313,7 +333,8 @@ for text in 'datacenters = [["a" 1]]' 'name = "{{ x }} ${y z}"'; do
   ! grep -q '^note' "$scratch/err" || broken "a hint for $text: $(cat "$scratch/err")"
 done
 
-# An HCL job file is planned as its JSON is; variables by option, file and environment. At priority 5 it may evict nothing.
+# An HCL job file is planned as its JSON is; variables by option, file and environment. At priority 5 it may evict
+# nothing.
 echo 'priority = 5' > "$scratch/priority.vars"
 expect 3 $here/small.json $here/jobs/urgent.hcl
 says '+ Job: "urgent"'
@@ -327,7 +348,8 @@ done
 NOMAD_VAR_priority=5 expect 3 $here/small.json $here/jobs/urgent.hcl
 silent 'filler  fill'
 refuses 2 "'yesterday' is not an RFC 3339 time" $here/small.json $here/jobs/low.json --now yesterday
-refuses 2 "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z" $here/small.json $here/jobs/low.json --now 9999-12-31T23:59:59Z
+refuses 2 "'9999-12-31T23:59:59Z' lies after 2262-04-11T23:47:16Z" $here/small.json $here/jobs/low.json \
+  --now 9999-12-31T23:59:59Z
 refuses 2 "there is no node 'nobody'" $here/small.json $here/jobs/low.json --explain nobody
 refuses 255 'none.json: ' --nomad-exit-codes $scratch/none.json $here/jobs/low.json
 expect 2 $here/small.json $here/jobs/refused.json
@@ -336,12 +358,14 @@ grep -q 'errors occurred' "$scratch/err" || broken "Nomad's validation errors ar
 
 # A job cut out of a CLUSTER.json is the stored one, also at version 0 (R-MODEL-621): nothing would change.
 "$berth" import tests/conform/endless-stage-09.json.gz -o "$scratch/cluster.json" > /dev/null 2>&1
-sed -n '/^"Jobs": \[$/,/\],*$/p' "$scratch/cluster.json" | grep '"Version":0[,}].*,$' | sed -n '1,4s/,$//p' > "$scratch/cut"
+sed -n '/^"Jobs": \[$/,/\],*$/p' "$scratch/cluster.json" | grep '"Version":0[,}].*,$' |
+  sed -n '1,4s/,$//p' > "$scratch/cut"
 [ "$(wc -l < "$scratch/cut")" -eq 4 ] || broken "no jobs to cut out of CLUSTER.json"
 while read -r job; do
   echo "$job" > "$scratch/job.json"
   expect 0 "$scratch/cluster.json" "$scratch/job.json" --json -
-  grep -qE '"Type": ?"None"' "$scratch/out" || broken "a job of CLUSTER.json is not the stored one: $(cat "$scratch/out")"
+  grep -qE '"Type": ?"None"' "$scratch/out" ||
+    broken "a job of CLUSTER.json is not the stored one: $(cat "$scratch/out")"
 done < "$scratch/cut"
 
 # The JSON follows its schema, which refuses another format, version and kind of end.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Packs a folder of fuzz inputs into a file of corpus/, one JSON string per line whose characters are the input's bytes,
-and unpacks it.
+"""Packs a folder of fuzz inputs into a file of corpus/, one JSON string per line whose characters are the input's
+bytes, and unpacks it.
 
     pack.py pack FOLDER FILE [BYTES]    the smallest inputs first, as long as FILE has at most BYTES (40,000)
     pack.py unpack FILE FOLDER

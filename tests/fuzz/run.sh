@@ -14,8 +14,8 @@ TMPDIR=$(mktemp -d -p /dev/shm 2> /dev/null || mktemp -d)
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# dictionary TARGET FILE: the short string literals of the sources that read its inputs (keys, names, operators), numbers at
-# limits, and escapes.
+# dictionary TARGET FILE: the short string literals of the sources that read its inputs (keys, names, operators),
+# numbers at limits, and escapes.
 dictionary() {
   local sources
   case $1 in
@@ -36,9 +36,12 @@ dictionary() {
     results) sources='bench/store' ;;
     *) sources='engine/model engine/strategy' ;;
   esac
-  printf '"%s"\n' 2147483648 4294967296 9223372036854775807 18446744073709551616 1e308 '\\u0000' '\\u001f' '\\ud83d\\ude00' > "$2"
+  printf '"%s"\n' 2147483648 4294967296 9223372036854775807 18446744073709551616 1e308 '\\u0000' '\\u001f' \
+    '\\ud83d\\ude00' > "$2"
   # shellcheck disable=SC2086  # several folders
-  (cd "$here/../.." && grep -rhoE --include='*.cc' --include='*.h' --include='*.json' '"[][A-Za-z0-9_./{}$:=<>!~-]{2,32}"' $sources) | sort -u >> "$2"
+  (cd "$here/../.." && grep -rhoE --include='*.cc' --include='*.h' --include='*.json' \
+    '"[][A-Za-z0-9_./{}$:=<>!~-]{2,32}"' $sources) |
+    sort -u >> "$2"
 }
 
 status=0
@@ -57,7 +60,8 @@ for target in $targets; do
   dictionary "$target" "$build/corpus/$target.dict"
   before=$(find "$findings" -type f | wc -l)
   # -timeout: s of real time, for a run that hangs; libfuzzer.cc judges processor time. -malloc_limit_mb: of one block.
-  "$program" -max_total_time="$seconds" -max_len="$most" -timeout=60 -rss_limit_mb=3072 -malloc_limit_mb=512 -print_final_stats=1 \
+  "$program" -max_total_time="$seconds" -max_len="$most" -timeout=60 -rss_limit_mb=3072 -malloc_limit_mb=512 \
+    -print_final_stats=1 \
     -artifact_prefix="$findings/" "-dict=$build/corpus/$target.dict" "$corpus" > "$log" 2>&1 || true
   found=$(($(find "$findings" -type f | wc -l) - before))
   awk -v target="$target" -v found=$found -v inputs="$(find "$corpus" -type f | wc -l)" '
@@ -74,7 +78,8 @@ for target in $targets; do
   [ -z "${BERTH_FUZZ_KEEP:-}" ] || continue
   rm -rf "$TMPDIR/merged" && mkdir "$TMPDIR/merged"
   # Edges alone, without how often they were passed: few inputs, which tests replay in seconds.
-  "$program" -merge=1 -use_counters=0 -use_cmp=0 -max_len="$most" -timeout=60 "$TMPDIR/merged" "$corpus" > "$log.merge" 2>&1 ||
+  "$program" -merge=1 -use_counters=0 -use_cmp=0 -max_len="$most" -timeout=60 "$TMPDIR/merged" "$corpus" \
+    > "$log.merge" 2>&1 ||
     { tail -n 3 "$log.merge" >&2; exit 2; }
   python3 "$here/pack.py" pack "$TMPDIR/merged" "$here/corpus/$target.jsonl" | sed 's/^/  /'
 done

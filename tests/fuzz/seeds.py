@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes inputs from recorded vectors and from files of the tests into a folder, to begin with. Fuzz targets that are not named here
-begin with corpus/.
+"""Writes inputs from recorded vectors and from files of the tests into a folder, to begin with. Fuzz targets that are
+not named here begin with corpus/.
 
     seeds.py TARGET FOLDER
 """
@@ -36,13 +36,15 @@ def requests():
                 target = call["path"]
                 if not target.startswith("/v1/event/stream") and call.get("method"):
                     body = call.get("request")
-                    steps.append("%s %s\n%s" % (call["method"], target, "" if body is None else json.dumps(body, separators=(",", ":"))))
+                    steps.append("%s %s\n%s" % (call["method"], target, "" if body is None
+                                                else json.dumps(body, separators=(",", ":"))))
         for at in range(0, len(steps), 5):
             yield "\n".join(steps[at:at + 5])
     for _, text in texts("golden/registration/*.json.gz"):
         for case in json.loads(text):
             lines = [step["request"] for step in case["steps"] if "request" in step]
-            yield "\n".join("%s %s\n%s" % (each["method"], each["path"], json.dumps(each["body"], separators=(",", ":"))) for each in lines)
+            yield "\n".join("%s %s\n%s" % (each["method"], each["path"],
+                                           json.dumps(each["body"], separators=(",", ":"))) for each in lines)
 
 
 def vectors():
@@ -136,9 +138,12 @@ def results():
 
 
 targets = {
-    "job_json": jobs, "job_hcl": job_files, "cluster": clusters, "snapshot": snapshots, "archive": archives, "workload": workloads,
-    "trace": traces, "periodic": periodic, "requests": requests, "vectors": vectors, "recording": recording, "gate": results,
-    "report": results, "filter": deep("(", "not ", "any a as b {"), "formula": deep("(", "-", "abs("), "policy": deep("[", "{", "a {")}
+    "job_json": jobs, "job_hcl": job_files, "cluster": clusters, "snapshot": snapshots, "archive": archives,
+    "workload": workloads,
+    "trace": traces, "periodic": periodic, "requests": requests, "vectors": vectors, "recording": recording,
+    "gate": results,
+    "report": results, "filter": deep("(", "not ", "any a as b {"), "formula": deep("(", "-", "abs("),
+    "policy": deep("[", "{", "a {")}
 if len(sys.argv) != 3:
     sys.exit(__doc__)
 folder = pathlib.Path(sys.argv[2])

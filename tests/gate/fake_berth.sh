@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Simulates a build of berth for the tests of `berth gate`: takes the command line of `berth run` and writes a report with
-# the times and counts that the environment sets, so that no test depends on the speed of a machine. A repetition differs
-# from the one before by a fixed pattern of up to 0.4 %, counted in the file FAKE_COUNTER.
-#   --schedule NS, --commit NS, --scored N, --fragmentation F, --digest D, --isa PATH, --share S   what this side reports
-#   --crash, --silent, --partial                                                        how it fails
+# Simulates a build of berth for the tests of `berth gate`: takes the command line of `berth run` and writes a report
+# with the times and counts that the environment sets, so that no test depends on the speed of a machine. A repetition
+# differs from the one before by a fixed pattern of up to 0.4 %, counted in the file FAKE_COUNTER.
+#   --schedule NS, --commit NS, --scored N, --fragmentation F, --digest D, --isa PATH, --share S   what it reports
+#   --crash, --silent, --partial                                                       how it fails
 set -euo pipefail
 schedule=250000 commit=150000 scored=26000 fragmentation=0.35 digest=28189347284f1fe1 isa=AVX3 share=1.0 how=fine
 shift # run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `berth gate` from outside: exit codes, one-line errors, files. The sides are fake_berth.sh, so nothing depends on time;
-# a comparison of the real program with itself at the end must not be a regression.
+# `berth gate` from outside: exit codes, one-line errors, files. The sides are fake_berth.sh, so nothing depends on
+# time; a comparison of the real program with itself at the end must not be a regression.
 #   gate_command_test.sh BERTH SOURCE_DIR
 set -uo pipefail
 berth=$1 source=$2
@@ -18,7 +18,8 @@ chmod +x "$work/berth"
 fake="$work/berth"
 cd "$work" || exit 1
 
-# gate CODE TEXT ARGUMENT...: runs it, wants this exit code and this text (an extended regular expression) in what it says.
+# gate CODE TEXT ARGUMENT...: runs it, wants this exit code and this text (an extended regular expression) in what it
+# says.
 gate() {
   local want=$1 text=$2 status=0
   shift 2
@@ -59,7 +60,8 @@ assert "want ≤" in cases["nodes_scored"].find("failure").get("message")
 assert "the slower stage is schedule" in cases["schedule_ns.mean"].find("failure").text
 assert len(suite.findall("testcase/skipped")) == int(root.get("skipped"))
 PYTHON
-[ "$(python3 -c 'import sqlite3; print(sqlite3.connect("history.db").execute("select count(*) from runs").fetchone()[0])')" = 1 ] ||
+[ "$(python3 -c 'import sqlite3
+print(sqlite3.connect("history.db").execute("select count(*) from runs").fetchone()[0])')" = 1 ] ||
   broken "history.db has not one run"
 gate 0 'evaluation_latency_ns.p99 +time' --list-metrics
 
@@ -126,9 +128,11 @@ sed 's/"version": 1/"version": 9/' base.json > version.json
 gate 2 'truncated.json' compare truncated.json base.json $outputs && one_line
 gate 2 'has version 9 of the baseline format' compare base.json version.json $outputs && one_line
 gate 2 'has version 9' --baseline version.json --head "$fake" $outputs && one_line
-gate 2 'is no baseline' compare base.json verdict.json --json other.json --markdown other.md --history other.db && one_line
+gate 2 'is no baseline' compare base.json verdict.json --json other.json --markdown other.md --history other.db &&
+  one_line
 gate 1 'was killed by signal 11' record --binary "$fake --crash" -o base.json && one_line
-[ "$before" = "$(cat base.json verdict.json verdict.md history.db | sha256sum)" ] || broken "a failed gate changed a file"
+[ "$before" = "$(cat base.json verdict.json verdict.md history.db | sha256sum)" ] ||
+  broken "a failed gate changed a file"
 
 # --base-rev: in a repository whose build makes the fake program, once good, once slow.
 if command -v cmake > /dev/null; then
@@ -166,13 +170,16 @@ gate 2 'packing.fragmentation: is negative: -1' record --binary "$fake --fragmen
 [ ! -e never.json ] || broken "a baseline of broken reports was written"
 gate 3 'placed_share: got 10.00 %, want ≥ 99.90 %' --base "$fake" --head "$fake --share 0.1"
 reports="$source/tests/gate/reports"
-gate 2 'b-x.json:cases\[0\].samples.placed_share: is a string, not a list' compare "$reports/b.json" "$reports/b-x.json" && one_line
-gate 2 'b-del.json:cases\[0\].samples.placed_share: is missing' compare "$reports/b.json" "$reports/b-del.json" && one_line
+gate 2 'b-x.json:cases\[0\].samples.placed_share: is a string, not a list' compare "$reports/b.json" \
+  "$reports/b-x.json" && one_line
+gate 2 'b-del.json:cases\[0\].samples.placed_share: is missing' compare "$reports/b.json" "$reports/b-del.json" &&
+  one_line
 gate 2 'b-x.json:cases' compare "$reports/b-x.json" "$reports/c.json" && one_line
 gate 2 'b-del.json:cases' compare "$reports/b-del.json" "$reports/c.json" && one_line
 gate 2 'b-x.json:cases' show "$reports/b-x.json" && one_line
 gate 3 'placed_share: got 10.00 %' compare "$reports/b.json" "$reports/c.json"
-gate 2 'counters.json:.*does not report peak_rss_bytes.*--counters-only' --baseline counters.json --head "$fake" --allow \
+gate 2 'counters.json:.*does not report peak_rss_bytes.*--counters-only' --baseline counters.json --head "$fake" \
+  --allow \
   cpu,cores,isa_path,compiler,flags,sanitize && one_line
 gate 2 'no case reports stage.rank; add --stages' --base "$fake" --head "$fake" --metrics stage.rank && one_line
 
@@ -185,7 +192,8 @@ without() { # without EXIT_CODE TEXT ARGUMENT...: as gate, with the programs in 
   [ "$status" -eq "$want" ] || broken "gate $* with $(ls -m bin): exit code $status instead of $want: $(tail -n 3 said)"
   grep -qE -- "$text" said || broken "gate $* with $(ls -m bin): does not say '$text': $(cat said)"
 }
-without 2 'valgrind is not installed, and perf counts no instructions here; apt-get install valgrind' --base "$fake" --head "$fake" --instructions
+without 2 'valgrind is not installed, and perf counts no instructions here; apt-get install valgrind' --base "$fake" \
+  --head "$fake" --instructions
 # Stand-ins that count 1,000,000 instructions, or COUNT; COUNT is set to a larger one for --scored 26001.
 cat > bin/perf << 'PERF'
 #!/usr/bin/env bash
@@ -198,7 +206,8 @@ PERF
 chmod +x bin/perf
 more="--limit nodes_scored=any --counters-only --instructions"
 COUNT=1019000 without 0 '^pass' --base "$fake" --head "$fake --scored 26001" $more
-COUNT=1021000 without 3 'instructions: got 1,021,000, want ≤ 1,020,000' --base "$fake" --head "$fake --scored 26001" $more
+COUNT=1021000 without 3 'instructions: got 1,021,000, want ≤ 1,020,000' --base "$fake" \
+  --head "$fake --scored 26001" $more
 COUNT=none without 2 'perf counts no instructions here' --base "$fake" --head "$fake --scored 26001" $more
 cat > bin/valgrind << 'VALGRIND'
 #!/usr/bin/env bash
@@ -208,15 +217,19 @@ printf '==1== Using Valgrind-%s and LibVEX; rerun with -h\n==1== I   refs:      
 VALGRIND
 chmod +x bin/valgrind
 without 0 'quickstart' record --binary "$fake" --counters-only --instructions -o instructions.json
-grep -q '"instructions_of": "valgrind 9.1, ISA path AVX2, glibc [0-9.]*, GNU 12.2.0, -O3"' instructions.json || broken "the baseline does not say how instructions were counted"
+grep -q '"instructions_of": "valgrind 9.1, ISA path AVX2, glibc [0-9.]*, GNU 12.2.0, -O3"' instructions.json ||
+  broken "the baseline does not say how instructions were counted"
 grep -q '"instructions": \[2000000,2000000\]' instructions.json || broken "the baseline lacks the instructions"
 without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only --instructions
 without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only
-VERSION=9.2 without 4 "instructions_of: 'valgrind 9.1.*' against 'valgrind 9.2" --baseline instructions.json --head "$fake" --counters-only --instructions
+VERSION=9.2 without 4 "instructions_of: 'valgrind 9.1.*' against 'valgrind 9.2" --baseline instructions.json \
+  --head "$fake" --counters-only --instructions
 VERSION=9.2 without 0 '^pass' --baseline instructions.json --head "$fake" --counters-only
-without 2 'counters.json:.*does not report instructions' --baseline counters.json --head "$fake" --counters-only --instructions
+without 2 'counters.json:.*does not report instructions' --baseline counters.json --head "$fake" --counters-only \
+  --instructions
 if command -v valgrind > /dev/null; then
-  valgrind --tool=none "$berth" --version > said 2>&1 || broken "the program does not start under valgrind: $(tail -n 3 said)"
+  valgrind --tool=none "$berth" --version > said 2>&1 ||
+    broken "the program does not start under valgrind: $(tail -n 3 said)"
 fi
 
 # The real program against itself: decisions and counters repeat. No time can be a hundred times worse by chance, so the

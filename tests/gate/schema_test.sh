@@ -17,7 +17,8 @@ done
 "$berth" run nomad-others --label smoke --quiet --json "$work/others-1.json" > /dev/null
 program=$(realpath "$berth")
 mkdir -p "$work/peers/bench/macro" # its workloads alone: the shipped ones take half a minute
-{ sed 's/^count = .*/count = 30/; s/^nodes = .*/nodes = 50/' bench/macro/karpenter.toml; } > "$work/peers/bench/macro/quickstart.toml"
+{ sed 's/^count = .*/count = 30/; s/^nodes = .*/nodes = 50/' bench/macro/karpenter.toml; } \
+  > "$work/peers/bench/macro/quickstart.toml"
 (cd "$work/peers" && "$program" run peers --quiet --json "$work/peers-1.json" > /dev/null)
 compare="$berth compare quickstart --label smoke --quiet --strategies best-fit,tetris --seeds 2"
 $compare --json "$work/compare-strategies.json" > /dev/null
@@ -28,7 +29,8 @@ $compare --minimum-nodes --json "$work/compare-minimum.json" > /dev/null
 "$berth" compare quickstart --label smoke --quiet --seeds 2 --strategies best-fit --rebalance cosine --ratio 0.1 \
   --json "$work/compare-rebalance.json" > /dev/null
 "$berth" gate record -o "$work/baseline-1.json" --repetitions 3 --quiet > /dev/null
-"$berth" gate compare "$work/baseline-1.json" "$work/run-quickstart.json" --json "$work/gate-1.json" > /dev/null || [ $? -eq 4 ]
+"$berth" gate compare "$work/baseline-1.json" "$work/run-quickstart.json" --json "$work/gate-1.json" > /dev/null ||
+  [ $? -eq 4 ]
 set +e
 python3 - "$work" << 'PYTHON'
 import glob, json, os, sys
@@ -51,7 +53,8 @@ for kind in ["run", "study", "others", "peers", "compare", "baseline", "gate"]:
         files += 1
         # A schema that accepts everything would be none.
         for key in ["kind" if kind == "compare" else "format", "version"]:
-            assert check(kind, {**value, key: "else"}, path, wanted=True) > 0, f"berth-{kind}.json accepts another {key}"
+            assert check(kind, {**value, key: "else"}, path, wanted=True) > 0, \
+                f"berth-{kind}.json accepts another {key}"
 print(f"{files} files follow their schemas" if failed == 0 else f"{failed} problems")
 sys.exit(failed > 0 or files < 13)
 PYTHON

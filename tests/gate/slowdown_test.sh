@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `berth gate` must find a real slowdown. berth_slowed is the program with a hidden option that makes one stage
 # slower by a share of its own time. Times depend on the machine, so a slowdown may be inconclusive
-# (session_test.cc has the same on a simulated clock, where it must fail); it may never pass, nor be blamed on another stage.
+# (session_test.cc has the same on a simulated clock, where it must fail); it may never pass, nor be blamed on another
+# stage.
 #   slowdown_test.sh BERTH BERTH_SLOWED
 set -uo pipefail
 berth=$1 slowed=$2
@@ -26,11 +27,12 @@ status=0
 [ "$status" -eq 2 ] || broken "the program knows --testing-slowdown"
 ! "$slowed" run --help | grep -q testing || broken "berth_slowed shows its hidden option"
 
-# Packed worse, at no cost in time: quality alone fails, on every machine. Counters of other work that worse packing makes
-# (nodes looked at, heap allocations of more blocked evaluations) are let through.
+# Packed worse, at no cost in time: quality alone fails, on every machine. Counters of other work that worse packing
+# makes (nodes looked at, heap allocations of more blocked evaluations) are let through.
 gate 3 '--strategy worst-fit' --workloads saturated --counters-only \
   --limit decisions_digest=any,nodes_scored=any,nodes_filtered=any,snapshots=any,allocations=any,allocated_bytes=any
-grep -qE 'saturated/smoke fragmentation: got [0-9.]+ %, want ≤ 33.83 %' "$work/said" || broken "quality: $(cat "$work/said")"
+grep -qE 'saturated/smoke fragmentation: got [0-9.]+ %, want ≤ 33.83 %' "$work/said" ||
+  broken "quality: $(cat "$work/said")"
 grep -q '^regression: 3 regressions, 0 inconclusive' "$work/said" || broken "not quality alone: $(cat "$work/said")"
 
 # One stage slower by 10 %, another by twice its own time: counters do not see it, times do.
@@ -40,13 +42,15 @@ for slowdown in rank=0.1 check=2; do
   echo "$slowdown: $(tail -n 1 "$work/said")"
   [ "$status" -ne 3 ] || grep -q "quickstart/smoke: the slower stage is $stage (+" "$work/said" ||
     broken "$slowdown: another stage is named: $(cat "$work/said")"
-  ! grep -qE 'nodes_scored|decisions_digest|fragmentation' "$work/said" || broken "$slowdown: counters differ: $(cat "$work/said")"
+  ! grep -qE 'nodes_scored|decisions_digest|fragmentation' "$work/said" ||
+    broken "$slowdown: counters differ: $(cat "$work/said")"
 done
 
 # A program four times as expensive on nomad-grid, whose decisions and other counters are the same: instructions tell.
 if command -v valgrind > /dev/null; then
   status=0
-  "$berth" gate record --binary "$slowed" --workloads nomad-grid --counters-only --instructions --repetitions 1 -o "$work/grid.json" \
+  "$berth" gate record --binary "$slowed" --workloads nomad-grid --counters-only --instructions \
+    --repetitions 1 -o "$work/grid.json" \
     --quiet > "$work/said" 2>&1 || broken "recording instructions: $(cat "$work/said")"
   for slowdown in none=0 rank=8; do
     head=$slowed
@@ -58,7 +62,8 @@ if command -v valgrind > /dev/null; then
     if [ "$slowdown" = none=0 ]; then
       [ "$status" -eq 0 ] || broken "instructions of one program twice: exit code $status: $(cat "$work/said")"
     else
-      [ "$status" -eq 3 ] && [ "$(grep -cE '^  nomad-grid/smoke' "$work/said")" -eq 1 ] && grep -q 'instructions: got' "$work/said" ||
+      [ "$status" -eq 3 ] && [ "$(grep -cE '^  nomad-grid/smoke' "$work/said")" -eq 1 ] &&
+        grep -q 'instructions: got' "$work/said" ||
         broken "a more expensive nomad-grid: exit code $status: $(cat "$work/said")"
     fi
   done

@@ -273,6 +273,20 @@ def check_layouts():
                         broken(name, f"no static_assert holds this size of its layout: {row[2:].strip()}")
 
 
+# 19. Lines of Python and Bash have at most LINE characters. A quoted text of QUOTED and more may take a line past it.
+LINE, QUOTED = 120, 60
+
+
+def check_lines():
+    for name in FILES:
+        if name.endswith((".py", ".sh")):
+            long = [number for number, line in enumerate(open(name, encoding="utf-8").read().split("\n"), 1)
+                    if len(line) > LINE
+                    and not any(len(text) >= QUOTED for text in re.findall(r'"(?:\\.|[^"\\])*"|\'[^\']*\'', line))]
+            if len(long) > larger(f"{name} long lines", len(long), 0):
+                broken(f"{name}:{long[0]}", f"has more than {LINE} characters; lines like it: {len(long)}")
+
+
 # Headers that many files include, and the largest share of them in percent.
 WEIGHTS = {
     # JSON that jobs, nodes and allocations retain is a member of theirs; the header only declares, and rarely changes.
@@ -298,7 +312,7 @@ NUMBERS = [
 ]
 
 CHECKS = (check_words, check_sizes, check_fields, check_weight, check_links, check_subjects, check_numbers,
-          check_layouts)
+          check_layouts, check_lines)
 for check in CHECKS:
     check()
 for subject, (_, needed) in LARGE.items():

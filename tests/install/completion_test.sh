@@ -45,11 +45,13 @@ same "exit code of berth completion tcsh" 2 $?
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086  # a command of two words
   berth $command --help | sed -nE 's/^  (-[a-z], )?(--[a-z0-9-]+) ?([^ ]*).*/\2 \3/p'
-done | sed -E 's/(,?\.\.\.)+$//' | grep -vE '^--(resume|output|preemption)' | sort -u | awk '{print $1}' | uniq -d > "$work/twice"
+done | sed -E 's/(,?\.\.\.)+$//' | grep -vE '^--(resume|output|preemption)' | sort -u | awk '{print $1}' |
+  uniq -d > "$work/twice"
 [ ! -s "$work/twice" ] || broken "options with two meanings: $(xargs < "$work/twice")"
 for command in $commands "gate record"; do
   # shellcheck disable=SC2086
-  berth $command --help | grep -qE '^  (-[a-z], )?--[a-z0-9-]+ TEXT' && [ "$command" != conform ] && broken "berth $command --help does not say what an option takes"
+  berth $command --help | grep -qE '^  (-[a-z], )?--[a-z0-9-]+ TEXT' && [ "$command" != conform ] &&
+    broken "berth $command --help does not say what an option takes"
 done
 
 # --- bash: what COMPREPLY holds after these words.
@@ -63,7 +65,8 @@ same "bash: berth run --order=d" deterministic "$(bash_reply berth run --order =
 same "bash: berth gate re" record "$(bash_reply berth gate re)"
 same "bash: workloads" "$workloads" "$(bash_reply berth run "" | tr ' ' '\n' | sort | xargs)"
 same "bash: every command" "$(echo $commands)" "$(bash_reply berth "")"
-same "bash: labels of a workload" "full smoke" "$(bash_reply berth run quickstart --label "" | tr ' ' '\n' | sort | xargs)"
+same "bash: labels of a workload" "full smoke" \
+  "$(bash_reply berth run quickstart --label "" | tr ' ' '\n' | sort | xargs)"
 same "bash: a strategy after a comma" nomad-binpack,tetris "$(bash_reply berth compare --strategies nomad-binpack,tet)"
 same "bash: a preemption rule" exact-lexicographic "$(bash_reply berth compare --preemption exact-lex)"
 case " $(bash_reply berth gate record --) " in
@@ -73,13 +76,15 @@ esac
 # --- fish completes by itself.
 if command -v fish > /dev/null; then
   export HOME=$work
-  fish_reply() { fish --no-config -c "source (berth completion fish | psub); complete -C '$1'" | cut -f 1 | grep -E "$2" | sort | xargs; }
+  fish_reply() { fish --no-config -c "source (berth completion fish | psub); complete -C '$1'" | cut -f 1 |
+    grep -E "$2" | sort | xargs; }
   same "fish: berth ru" run "$(fish_reply 'berth ru' .)"
   same "fish: berth run --order" "deterministic free" "$(fish_reply 'berth run --order ' .)"
   same "fish: berth run --ord" --order "$(fish_reply 'berth run --ord' .)"
   same "fish: berth gate re" record "$(fish_reply 'berth gate re' .)"
   same "fish: labels of a workload" "full smoke" "$(fish_reply 'berth run quickstart --label ' '^(full|smoke)$')"
-  same "fish: a strategy after a comma" nomad-binpack,tetris "$(fish_reply 'berth compare --strategies nomad-binpack,tet' .)"
+  same "fish: a strategy after a comma" nomad-binpack,tetris \
+    "$(fish_reply 'berth compare --strategies nomad-binpack,tet' .)"
   same "fish: a workload" quickstart "$(fish_reply 'berth run quick' '^quickstart$')"
 else
   broken "fish is not there; apt-get install fish"
@@ -96,10 +101,15 @@ if command -v zsh > /dev/null; then
       words=("$@") CURRENT=$# _berth' zsh "$@"
   }
   same "zsh: every command" "$(echo $commands)" "$(zsh_reply berth "" | cut -d : -f 1 | xargs)"
-  zsh_reply berth run --order "" | grep -qE '^--order\[.*\]:TEXT:\(free deterministic\)$' || broken "zsh: berth run --order has no list of values"
+  zsh_reply berth run --order "" | grep -qE '^--order\[.*\]:TEXT:\(free deterministic\)$' ||
+    broken "zsh: berth run --order has no list of values"
   zsh_reply berth run "" | grep -qx ':workload:_berth_workload_or_file' || broken "zsh: berth run completes no workload"
-  zsh_reply berth compare "" | grep -qE '^--strategies\[.*:_sequence _berth_strategies$|^\*--strategies\[.*:_sequence _berth_strategies$' || broken "zsh: --strategies completes no strategy"
-  same "zsh: below gate" "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on && /^  [a-z]/ {print $1}' | xargs)" "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
+  zsh_reply berth compare "" |
+    grep -qE '^--strategies\[.*:_sequence _berth_strategies$|^\*--strategies\[.*:_sequence _berth_strategies$' ||
+    broken "zsh: --strategies completes no strategy"
+  same "zsh: below gate" \
+    "$(berth gate --help | awk '/^Subcommands:/ {on = 1; next} /^$/ {on = 0} on && /^  [a-z]/ {print $1}' | xargs)" \
+    "$(zsh_reply berth gate "" | cut -d : -f 1 | xargs)"
 else
   broken "zsh is not there; apt-get install zsh"
 fi

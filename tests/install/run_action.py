@@ -1,9 +1,10 @@
-"""Runs the shell steps of a composite action as GitHub does: inputs with defaults, outputs of steps, environment, bash -e.
+"""Runs the shell steps of a composite action as GitHub does: inputs with defaults, outputs of steps, environment, bash
+-e.
 
     run_action.py ACTION_FOLDER [INPUT=VALUE...]
 
-Prints what the steps print, then each output of the action as `output NAME=VALUE`. Exits with the code of the first step that
-fails. What it does not know of a workflow (another expression, `if`, `uses`) is an error, never left out.
+Prints what the steps print, then each output of the action as `output NAME=VALUE`. Exits with the code of the first
+step that fails. What it does not know of a workflow (another expression, `if`, `uses`) is an error, never left out.
 """
 import os
 import re
@@ -59,7 +60,8 @@ with tempfile.TemporaryDirectory() as scratch:
         open(written, "w", encoding="utf-8").close()
         environment = {**os.environ, **environment, "GITHUB_ACTION_PATH": folder, "GITHUB_OUTPUT": written}
         failed = failed or subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=environment, check=False).returncode
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=environment,
+            check=False).returncode
         with open(written, encoding="utf-8") as file:
             outputs.setdefault(step["id"], {}).update(line.rstrip("\n").split("=", 1) for line in file)
         if failed:

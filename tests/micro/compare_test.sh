@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# google-benchmark's tools can read the output of berth_micro: JSON with a name, a time and a rate per benchmark, which its
-# compare.py compares. Exits with 77 (skipped) if that is not installed (libbenchmark-tools, python3-scipy).
+# google-benchmark's tools can read the output of berth_micro: JSON with a name, a time and a rate per benchmark, which
+# its compare.py compares. Exits with 77 (skipped) if that is not installed (libbenchmark-tools, python3-scipy).
 #   tests/micro/compare_test.sh JSON
 set -uo pipefail
 json=$1

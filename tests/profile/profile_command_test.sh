@@ -12,7 +12,8 @@ option_refused() {
   shift
   "$berth" "$command" --quiet quickstart --label smoke "$option" "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
   [ "$status" -eq 2 ] || broken "berth $command $option $*: exit code $status instead of 2"
-  grep -q -- "$option" "$scratch/err" || broken "berth $command $option $*: '$(cat "$scratch/err")' does not name the option"
+  grep -q -- "$option" "$scratch/err" ||
+    broken "berth $command $option $*: '$(cat "$scratch/err")' does not name the option"
   [ ! -s "$scratch/out" ] || broken "berth $command $option $*: wrote a report in spite of bad input"
 }
 
@@ -60,19 +61,24 @@ PYTHON
 grep -q '^  overhead    .*% ± ' "$scratch/out" || broken "the overhead is not told"
 for file in trace.json stacks stacks.svg; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
 grep -q '</svg>' "$scratch/stacks.svg" || broken "the flame graph is cut off"
-grep -qE '^  flame       stacks from (perf|the stage sampler)' "$scratch/out" || broken "nobody says who took the stacks"
+grep -qE '^  flame       stacks from (perf|the stage sampler)' "$scratch/out" ||
+  broken "nobody says who took the stacks"
 again=$(sed -n 's/^  again: berth profile //p' "$scratch/out")
 # shellcheck disable=SC2086  # words
-"$berth" profile --quiet $again --json "$scratch/profile-2.json" > "$scratch/out" || broken "profile $again failed with $?"
+"$berth" profile --quiet $again --json "$scratch/profile-2.json" > "$scratch/out" ||
+  broken "profile $again failed with $?"
 grep -q '"evaluations": 1,' "$scratch/profile-2.json" || broken "--only profiled another number of evaluations than one"
-"$berth" profile nomad-grid --label smoke --quiet --overhead-rounds 0 --json "$scratch/profile-3.json" > "$scratch/out" ||
+"$berth" profile nomad-grid --label smoke --quiet --overhead-rounds 0 --json "$scratch/profile-3.json" \
+  > "$scratch/out" ||
   broken "a profile of nomad-grid failed with $?"
-"$berth" profile storm --label smoke --quiet --overhead-rounds 0 --workers 2 --json "$scratch/profile-4.json" > "$scratch/out" ||
+"$berth" profile storm --label smoke --quiet --overhead-rounds 0 --workers 2 --json "$scratch/profile-4.json" \
+  > "$scratch/out" ||
   broken "a profile of storm failed with $?"
 
 # No room for a report: exit 1, no half file. A file size limit of 0 stands for a full disk.
 (trap '' XFSZ; ulimit -f 0
- "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --json "$scratch/full.json" > /dev/null 2> /dev/null)
+ "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --json "$scratch/full.json" \
+   > /dev/null 2> /dev/null)
 [ $? -eq 1 ] || broken "a full disk does not give exit code 1"
 [ ! -e "$scratch/full.json" ] || broken "a full disk left a report"
 
@@ -92,12 +98,14 @@ option_refused --seconds 0
 option_refused --resolution 0
 "$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
   --json "$scratch/load-1.json" > "$scratch/out" || broken "a good load failed with $?"
-[ "$(grep -c 'highest rate sustained' "$scratch/out")" -eq 2 ] || broken "load does not tell the rate of both numbers of workers"
+[ "$(grep -c 'highest rate sustained' "$scratch/out")" -eq 2 ] ||
+  broken "load does not tell the rate of both numbers of workers"
 
 # A full cluster answers quickly and places little: no rate of it is sustained, unless so little is enough.
 option_refused --placed 101
 small_workload 4000 > "$scratch/full.toml"
-"$berth" load "$scratch/full.toml" --quiet --p99-limit 1000s --from 50 --to 50 --seconds 0.1 --json "$scratch/load-full.json" > "$scratch/out"
+"$berth" load "$scratch/full.toml" --quiet --p99-limit 1000s --from 50 --to 50 --seconds 0.1 \
+  --json "$scratch/load-full.json" > "$scratch/out"
 grep -qE 'NOT: only [0-9.]+ % placed' "$scratch/out" && ! grep -qE '% +sustained' "$scratch/out" ||
   broken "a rate at which little is placed counts as sustained: $(cat "$scratch/out")"
 grep -q 'no growing backlog, 99 % placed' "$scratch/out" || broken "load does not say what sustained means"
@@ -123,7 +131,8 @@ for kind in ["profile", "load"]:
             print(f"{path}: {'/'.join(map(str, problem.absolute_path))}: {problem.message[:200]}")
             failed += 1
         for key in ["format", "version"]:
-            assert list(validator(schema).iter_errors({**value, key: "else"})), f"berth-{kind}.json accepts another {key}"
+            errors = list(validator(schema).iter_errors({**value, key: "else"}))
+            assert errors, f"berth-{kind}.json accepts another {key}"
 json.load(open(f"{sys.argv[1]}/trace.json"))
 sys.exit(failed > 0)
 PYTHON

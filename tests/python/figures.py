@@ -1,8 +1,10 @@
-"""Cost of a decision through Python: `python tests/python/figures.py [WORKLOAD] [LABEL]` (quickstart, full: 10,000 nodes).
+"""Cost of a decision through Python: `python tests/python/figures.py [WORKLOAD] [LABEL]` (quickstart, full: 10,000
+nodes).
 
-Prints decisions per second of one-allocation batch jobs on the cluster of a workload: with a strategy in C++ and with the same formula as a NumPy
-function, each without and with reading the placements as an array. Then, if PKG_CONFIG_PATH names an installed berth, the processor time of a
-decision with the strategy in C++, through Python and in a program in C++ (figures.cc), in turn."""
+Prints decisions per second of one-allocation batch jobs on the cluster of a workload: with a strategy in C++ and with
+the same formula as a NumPy function, each without and with reading the placements as an array. Then, if PKG_CONFIG_PATH
+names an installed berth, the processor time of a decision with the strategy in C++, through Python and in a program in
+C++ (figures.cc), in turn."""
 
 import os
 import statistics
@@ -63,7 +65,8 @@ def beside_cxx(workload, label, strategy="best-fit", decisions=5000, rounds=15):
         subprocess.run(["c++", "-std=c++20", "-O2", source, "-o", program, *flags.stdout.split()], check=True)
         differences, cxx, python = [], [], []
         for _ in range(rounds):
-            cxx.append(float(subprocess.run([program, workload, label, strategy, str(decisions)], capture_output=True, check=True).stdout))
+            cxx.append(float(subprocess.run([program, workload, label, strategy, str(decisions)], capture_output=True,
+                                            check=True).stdout))
             python.append(python_us(workload, label, strategy, decisions))
             differences.append(python[-1] - cxx[-1])
     print(f"{strategy} in C++: {statistics.median(cxx):.2f} us of processor time each from C++, {statistics.median(python):.2f} us through Python; "

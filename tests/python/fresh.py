@@ -25,5 +25,6 @@ loaded = subprocess.run([berth.program()], env={"LD_TRACE_LOADED_OBJECTS": "1"},
 words = set(loaded.split()) | (in_memory() - before)
 for library in ("libtbb", "libre2", "libcrypto"):
     paths = {word for word in words if word.startswith("/") and os.path.basename(word).startswith(library)}
-    assert paths and all(os.path.realpath(path).startswith(os.path.dirname(package)) for path in paths), (library, paths)
+    assert paths and all(os.path.realpath(path).startswith(os.path.dirname(package)) for path in paths), (library,
+                                                                                                          paths)
 print("python", sys.version.split()[0], "berth", berth.__version__)

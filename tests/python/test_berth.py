@@ -1,4 +1,5 @@
-"""The Python package as its users call it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and runs this."""
+"""The Python package as its users call it. `bash tests/python/run.sh BUILD` installs it into a virtual environment and
+runs this."""
 
 import json
 import threading
@@ -32,7 +33,8 @@ def test_plan_commit_and_look():
     assert all(uuid.UUID(text) for text in rows["alloc_id"])
     assert (rows["score"] > 0).all() and (rows["nodes_evaluated"] > 0).all()
     before = cluster.view()
-    assert cluster.commit(plan) == {"index": pytest.approx(before.index + 1), "committed": 4, "refused": 0, "rejected": []}
+    assert cluster.commit(plan) == {"index": pytest.approx(before.index + 1), "committed": 4, "refused": 0,
+                                    "rejected": []}
     with pytest.raises(berth.Error, match="committed before"):
         cluster.commit(plan)
 
@@ -62,7 +64,8 @@ def test_tables_are_gathered_once_per_view():
     view = cluster.view()
     assert view.nodes is view.nodes and view.allocs is view.allocs and view.nodes is not cluster.view().nodes
     memory = view.nodes["cpu_used_mhz"]
-    assert np.shares_memory(memory, view.nodes["cpu_used_mhz"]) and not memory.flags.owndata and not memory.flags.writeable
+    assert np.shares_memory(memory,
+                            view.nodes["cpu_used_mhz"]) and not memory.flags.owndata and not memory.flags.writeable
 
 
 def test_what_does_not_fit_says_why():
@@ -146,9 +149,11 @@ def test_arrow(tmp_path):
         assert read.column_names == list(table) and read.num_rows == len(table) > 0
         for name in table:
             texts = name in ("job", *table._texts, "datacenter", "pool", "node_class", "group")
-            expected = [text or None for text in table.text(name)] if name == "job" else table.text(name).tolist() if texts else table[name].tolist()
+            expected = [text or None for text in table.text(name)] if name == "job" else table.text(
+                name).tolist() if texts else table[name].tolist()
             values = read[name].to_pylist()
-            assert ([str(value) for value in values] == table.text("id").tolist()) if name == "id" else values == expected, name
+            assert ([str(value) for value in values] ==
+                    table.text("id").tolist()) if name == "id" else values == expected, name
         memory = read["id"].chunk(0).storage.buffers()[1].address
         assert memory == table["id"].ctypes.data, "IDs are not copied"
         parquet.write_table(table.arrow(), tmp_path / "table.parquet")
@@ -182,14 +187,17 @@ def test_events():
     pytest.importorskip("pyarrow")
     table = berth.events("recover-lost")
     rows = table.to_pylist()
-    assert sorted({row["message"] for row in rows}) == ["allocation changed", "allocation placed", "evaluation processed", "node TTL expired"]
+    assert sorted({row["message"] for row in rows}) == ["allocation changed", "allocation placed",
+                                                        "evaluation processed", "node TTL expired"]
     down = next(row for row in rows if row["message"] == "node TTL expired")
     assert down["level"] == "warn" and down["status"] == "down" and down["job_id"] is None
-    assert sum(row["message"] == "allocation placed" for row in rows) == sum(berth.evaluations("recover-lost")["placed"].to_pylist())
+    assert sum(row["message"] == "allocation placed"
+               for row in rows) == sum(berth.evaluations("recover-lost")["placed"].to_pylist())
     assert table["time"].to_pylist() == sorted(table["time"].to_pylist())
 
 
-@pytest.mark.parametrize("text, ns", [("20ns", 20), ("161.681µs", 161681), ("1.5ms", 1_500_000), ("1m2.5s", 62_500_000_000)])
+@pytest.mark.parametrize("text, ns",
+                         [("20ns", 20), ("161.681µs", 161681), ("1.5ms", 1_500_000), ("1m2.5s", 62_500_000_000)])
 def test_durations_of_the_log(text, ns):
     assert _nanoseconds(text) == ns
     with pytest.raises(berth.Error, match="is no duration"):
@@ -247,10 +255,14 @@ def test_blocks_are_what_they_say():
     (lambda nodes, task: ["a"] * len(nodes.tasks), TypeError, "scores: the strategy has to return"),
     (lambda nodes, task: np.zeros(len(nodes.tasks) + 1), ValueError, "scores: shape"),
     (lambda nodes, task: np.zeros((len(nodes.tasks), 1)), ValueError, "scores: shape"),
-    (lambda nodes, task: np.full(len(nodes.tasks), np.nan), ValueError, r"strategy <lambda>: score nan of node 0 of its block .* is outside 0..1"),
-    (lambda nodes, task: np.full(len(nodes.tasks), np.inf), ValueError, r"strategy <lambda>: score inf of node 0 of its block .* is outside 0..1"),
-    (lambda nodes, task: np.full(len(nodes.tasks), 1.5), ValueError, r"strategy <lambda>: score 1.5 of node 0 of its block .*4000 MHz.* is outside 0..1"),
-    (lambda nodes, task: np.full(len(nodes.tasks), -0.01), ValueError, r"score -0.01 of node 0 of its block .* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.nan), ValueError,
+     r"strategy <lambda>: score nan of node 0 of its block .* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), np.inf), ValueError,
+     r"strategy <lambda>: score inf of node 0 of its block .* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), 1.5), ValueError,
+     r"strategy <lambda>: score 1.5 of node 0 of its block .*4000 MHz.* is outside 0..1"),
+    (lambda nodes, task: np.full(len(nodes.tasks), -0.01), ValueError,
+     r"score -0.01 of node 0 of its block .* is outside 0..1"),
     (lambda nodes, task: 1 / 0, ZeroDivisionError, "division by zero"),
     (lambda nodes: 1, TypeError, "positional argument"),
 ])
@@ -307,7 +319,8 @@ def test_a_cluster_belongs_to_one_thread_at_a_time():
     thread.start()
     assert inside.wait(60)
     try:
-        for call in (lambda: cluster.schedule("web"), lambda: cluster.register(berth.job("b")), lambda: cluster.remove_job("web")):
+        for call in (lambda: cluster.schedule("web"), lambda: cluster.register(berth.job("b")),
+                     lambda: cluster.remove_job("web")):
             with pytest.raises(berth.Error, match="another thread is using this cluster"):
                 call()
     finally:
@@ -326,7 +339,8 @@ def test_threads_on_one_cluster_get_exceptions():
 
     def work(number):
         for i in range(20):
-            for call in (lambda: cluster.commit(cluster.schedule(f"job-{(number + i) % 20}")), lambda: living.advance(1), lambda: living.view()):
+            for call in (lambda: cluster.commit(cluster.schedule(f"job-{(number + i) % 20}")),
+                         lambda: living.advance(1), lambda: living.view()):
                 try:
                     call()
                 except berth.Error:
@@ -343,7 +357,8 @@ def test_threads_on_one_cluster_get_exceptions():
     assert json.loads(cluster.view().to_json())
 
 
-@pytest.mark.parametrize("keyword, near", [("cpus", "cpu"), ("mem", "memory"), ("Type", "type"), ("Constraint", "Constraints"), ("nodepool", "NodePool")])
+@pytest.mark.parametrize("keyword, near", [("cpus", "cpu"), ("mem", "memory"), ("Type", "type"),
+                                           ("Constraint", "Constraints"), ("nodepool", "NodePool")])
 def test_unknown_keywords_of_a_job_are_refused(keyword, near):
     with pytest.raises(TypeError, match=f"no keyword '{keyword}'; did you mean '{near}'"):
         berth.job("x", **{keyword: 500})
@@ -353,7 +368,8 @@ def test_fields_of_a_job_are_those_of_nomads_api():
     from berth.inputs import JOB_FIELDS
     assert berth.Job(berth.job("x", **{field: None for field in JOB_FIELDS})).warnings == []
     assert berth.Job(berth.job("x", Meta={"a": "b"}, NodePool="default")).id == "x"
-    assert any("no job has this key" in text for text in berth.Job({"Job": {**berth.job("x")["Job"], "Nonsense": 1}}).warnings)
+    assert any("no job has this key" in text
+               for text in berth.Job({"Job": {**berth.job("x")["Job"], "Nonsense": 1}}).warnings)
 
 
 @pytest.mark.parametrize("strategy", [5, None, 1.5])
@@ -480,7 +496,8 @@ def test_run_and_compare_are_frames():
     again = berth.run("quickstart", label="smoke", seeds=[1])
     assert again["digest"][1] == frame["digest"][1]
     compared = berth.compare("quickstart", ["nomad-binpack", "first-fit"], label="smoke", seeds=2)
-    assert compared.index.names == ["strategy", "seed"] and len(compared) == 4 and "fragmentation" in " ".join(compared.columns)
+    assert compared.index.names == ["strategy",
+                                    "seed"] and len(compared) == 4 and "fragmentation" in " ".join(compared.columns)
 
 
 def test_queue_policies_pass_through():
@@ -501,10 +518,12 @@ def test_functions_take_part_in_comparisons():
         return np.zeros(len(nodes.tasks))
 
     frame = berth.compare("openb-like", ["nomad-binpack", first, "first-fit", fullest], label="smoke", seeds=2)
-    assert frame.index.get_level_values("strategy").unique().tolist() == ["nomad-binpack", "first", "first-fit", "fullest"]
+    assert frame.index.get_level_values("strategy").unique().tolist() == ["nomad-binpack", "first", "first-fit",
+                                                                          "fullest"]
     assert frame.index.get_level_values("seed").tolist() == frame.loc["nomad-binpack"].index.tolist() * 4
     assert not frame.isna().any().any(), "functions have every metric that the program has"
-    # The same score everywhere takes the first feasible node, as first-fit does: the same placements, to every metric that is no speed.
+    # The same score everywhere takes the first feasible node, as first-fit does: the same placements, to every metric
+    # that is no speed.
     digests, seeds = frame.attrs["digests"], frame.loc["first"].index
     assert [digests["first", seed] for seed in seeds] == [digests["first-fit", seed] for seed in seeds]
     same = [name for name in frame.columns if not name.startswith(("decisions", "latency"))]

@@ -1,4 +1,5 @@
-"""`berth.Env` and `berth.VectorEnv`: Gymnasium's own checks, views without copies, masks, and the digests of berth's strategies."""
+"""`berth.Env` and `berth.VectorEnv`: Gymnasium's own checks, views without copies, masks, and the digests of berth's
+strategies."""
 
 import numpy as np
 import pytest
@@ -37,7 +38,8 @@ def test_a_formula_over_the_arrays_decides_as_the_engine():
         return int(np.argmax(np.where(observation["mask"], score, -np.inf)))
 
     _, info = play(berth.Env("openb-like", label="smoke", seed=2), tight)
-    assert info["digest"] == berth.evaluate("expr:-(left_cpu/total_cpu+left_memory/total_memory)", "openb-like", [2], label="smoke").runs[0]["digest"]
+    assert info["digest"] == berth.evaluate("expr:-(left_cpu/total_cpu+left_memory/total_memory)", "openb-like", [2],
+                                            label="smoke").runs[0]["digest"]
 
 
 def test_gymnasium_finds_nothing_to_object_to():
@@ -51,7 +53,8 @@ def test_copies_stay_as_they_were():
     first, info = env.reset()
     row = int(np.argmax(first["mask"]))
     second, *_ = env.step(row)
-    assert not np.shares_memory(first["free"], second["free"]) and not np.shares_memory(first["mask"], info["action_mask"])
+    assert not np.shares_memory(first["free"], second["free"]) and not np.shares_memory(first["mask"],
+                                                                                        info["action_mask"])
     assert (first["free"][row] != second["free"][row]).any()
 
 

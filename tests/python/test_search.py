@@ -24,10 +24,13 @@ def test_formulas_strategies_and_functions_decide_alike():
 
 
 def test_runs_and_scores():
-    one = berth.evaluate(TIGHT, ["openb-like", "quickstart"], [3, 5], label="smoke", score="-fragmentation_percent", workers=2)
-    assert [(run["workload"], run["seed"]) for run in one.runs] == [("openb-like", 3), ("openb-like", 5), ("quickstart", 3), ("quickstart", 5)]
+    one = berth.evaluate(TIGHT, ["openb-like", "quickstart"], [3, 5], label="smoke", score="-fragmentation_percent",
+                         workers=2)
+    assert [(run["workload"], run["seed"]) for run in one.runs] == [("openb-like", 3), ("openb-like", 5),
+                                                                    ("quickstart", 3), ("quickstart", 5)]
     assert one.score == pytest.approx(-np.mean([run["fragmentation_percent"] for run in one.runs]))
-    again = berth.evaluate(TIGHT, ["openb-like", "quickstart"], [3, 5], label="smoke", score=lambda metrics: metrics["cpu_percent"])
+    again = berth.evaluate(TIGHT, ["openb-like", "quickstart"], [3, 5], label="smoke",
+                           score=lambda metrics: metrics["cpu_percent"])
     assert again.digest == one.digest and len(one.digest) == 16
     assert again.score == pytest.approx(np.mean([run["cpu_percent"] for run in one.runs]))
     # A run is one of `berth compare`.
@@ -62,14 +65,16 @@ def test_a_function_scores_only_nodes_that_changed():
 
 
 @pytest.mark.parametrize("call, error, text", [
-    (lambda: berth.evaluate("expr:2*fre_cpu", **SMALL), berth.Error, r"character 3: there is no such column: 2\*\{fre_cpu\}; did you mean 'free_cpu'"),
+    (lambda: berth.evaluate("expr:2*fre_cpu", **SMALL), berth.Error,
+     r"character 3: there is no such column: 2\*\{fre_cpu\}; did you mean 'free_cpu'"),
     (lambda: berth.evaluate("bestfit", **SMALL), berth.Error, "did you mean 'best-fit'"),
     (lambda: berth.evaluate(5, **SMALL), TypeError, "5 is no name, formula or function"),
     (lambda: berth.evaluate("expr:0", "no-such"), berth.Error, "there is no such file"),
     (lambda: berth.evaluate("expr:0", []), ValueError, "at least one workload"),
     (lambda: berth.evaluate("expr:0", seeds=0), ValueError, "at least one workload and one seed"),
     (lambda: berth.evaluate("expr:0", split="tests"), ValueError, "there is no split 'tests'"),
-    (lambda: berth.evaluate("expr:0", score="placed", **SMALL), ValueError, "there is no metric 'placed'; valid: placed_percent"),
+    (lambda: berth.evaluate("expr:0", score="placed", **SMALL), ValueError,
+     "there is no metric 'placed'; valid: placed_percent"),
     (lambda: berth.evaluate("expr:0", score=lambda metrics: None, **SMALL), TypeError, "has to be a number"),
     (lambda: berth.evaluate(lambda nodes, task: np.full(len(nodes.tasks), 2.0), **SMALL), ValueError, "outside 0..1"),
     (lambda: berth.evaluate(lambda nodes, task: 1 // 0, **SMALL), ZeroDivisionError, "by zero"),

@@ -4,12 +4,14 @@
     commands_test.py ROOT BUILD PAGE...
     commands_test.py ROOT BUILD --write       writes what the commands of README.md print into its samples
 
-A page shows a command in an indented block whose first line begins with `$ `; what follows is its output. A line `[...]` stands for any
-number of lines, `[...]` inside a line for any text. A command must exit with 0, or with N where the line before the block says
-`<!-- exits with N -->`. In README.md every other command of a block is run too, but for the scripts that .ci/run itself runs.
+A page shows a command in an indented block whose first line begins with `$ `; what follows is its output. A line
+`[...]` stands for any number of lines, `[...]` inside a line for any text. A command must exit with 0, or with N where
+the line before the block says `<!-- exits with N -->`. In README.md every other command of a block is run too, but for
+the scripts that .ci/run itself runs.
 
-README.md shows real numbers, which differ from run to run. So what its commands must print is in README.patterns, in blocks of the
-same form, and each line of a sample must follow the pattern's line; `...` stands where the pattern has a line `[...]`.
+README.md shows real numbers, which differ from run to run. So what its commands must print is in README.patterns, in
+blocks of the same form, and each line of a sample must follow the pattern's line; `...` stands where the pattern has a
+line `[...]`.
 """
 import os
 import re
@@ -88,7 +90,8 @@ def first_missing(expected, printed):
 
 def run(command, folder):
     try:
-        done = subprocess.run(["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120)
     except subprocess.TimeoutExpired:
         return None, "", "takes more than 120 s"
     printed = "".join(line.rstrip() + "\n" for line in done.stdout.split("\n")).rstrip("\n") + "\n"
@@ -159,7 +162,8 @@ def main():
                         problem = f"prints something else; not found: {first_missing(expected, printed)}"
                     elif write:
                         old = "\n".join(("    " + line).rstrip() for line in ["$ " + command, *sample])
-                        new = "\n".join(("    " + line).rstrip() for line in ["$ " + command, *sample_of(expected, printed)])
+                        new = "\n".join(("    " + line).rstrip()
+                                        for line in ["$ " + command, *sample_of(expected, printed)])
                         path = os.path.join(root, page)
                         text = open(path, encoding="utf-8").read()
                         assert text.count(old) == 1, f"{page}:{number}: the block is not there once"

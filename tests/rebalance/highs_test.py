@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""`berth rebalance` compared with HiGHS, which scipy has: random clusters without constraints, for which the fewest nodes
-that hold all allocations are the optimum of an integer program.
+"""`berth rebalance` compared with HiGHS, which scipy has: random clusters without constraints, for which the fewest
+nodes that hold all allocations are the optimum of an integer program.
 
     bound of berth <= optimum <= occupied nodes of berth's plan
 
-On small clusters HiGHS finds the optimum, and the plan may have one node more: berth moves one allocation after the other,
-each to a node that the scheduler chooses. On a large one the linear relaxation is the reference. It ignores that
+On small clusters HiGHS finds the optimum, and the plan may have one node more: berth moves one allocation after the
+other, each to a node that the scheduler chooses. On a large one the linear relaxation is the reference. It ignores that
 allocations cannot be cut, so the plan may be 20 % above it (measured: 36 nodes instead of 31).
 
     tests/rebalance/highs_test.py BERTH

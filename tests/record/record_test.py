@@ -75,11 +75,13 @@ with StreamAgent(EMPTY, [[HEART, frame(300, pool(300))], [500], [HEART, b"no JSO
     expect("faults", set(agent.opened()[1:]) == {"300"}, agent.opened())
 
 # The agent no longer has the events: the gap is named, and the cluster is read again.
-with StreamAgent(EMPTY, [[HEART, frame(300, pool(300))], [HEART, frame(400, pool(400)), frame(401, pool(401)), "hold"]]) as agent:
+with StreamAgent(EMPTY, [[HEART, frame(300, pool(300))],
+                         [HEART, frame(400, pool(400)), frame(401, pool(401)), "hold"]]) as agent:
     code, output, errors, lines = record(agent)
     kinds = [next(iter(line)) for line in lines]
     expect("gap", kinds == ["format", "State", "Index", "Gap", "Index", "State", "Index", "End"], kinds)
-    expect("gap", lines[3]["Gap"] == {"After": 300, "Before": 400, "Reason": "the agent no longer had the events"}, lines[3])
+    expect("gap", lines[3]["Gap"] == {"After": 300, "Before": 400, "Reason": "the agent no longer had the events"},
+           lines[3])
     expect("gap", "1 gaps" in output and "reading the cluster again" in errors, output, errors)
 with StreamAgent(EMPTY, [[HEART, frame(300, pool(300))], [HEART, frame(20, pool(20)), "hold"]]) as agent:
     code, output, errors, lines = record(agent)
@@ -100,18 +102,21 @@ with StreamAgent(EMPTY, [[HEART, frame(300, bad, pool(300)), "hold"]]) as agent:
 
 # Secrets are dropped; --redact gives equal texts equal words, over all frames.
 node = {"ID": "11111111-1111-4111-8111-111111111111", "Name": "n", "Datacenter": "dc1", "SecretID": "hidden-secret",
-        "Status": "ready", "NodeResources": {"Cpu": {"CpuShares": 1000}, "Memory": {"MemoryMB": 1000}}, "ModifyIndex": 300}
+        "Status": "ready", "NodeResources": {"Cpu": {"CpuShares": 1000}, "Memory": {"MemoryMB": 1000}},
+        "ModifyIndex": 300}
 
 
 def job(index):
     task = {"Name": "t", "Driver": "exec", "Env": {"PASSWORD": "hidden-word"}, "Config": {}}
     return event("Job", "JobRegistered", index, "web",
-                 {"ID": "web", "Name": "web", "Type": "service", "Version": 0, "CreateIndex": index, "VaultToken": "hidden-token",
+                 {"ID": "web", "Name": "web", "Type": "service", "Version": 0, "CreateIndex": index,
+                  "VaultToken": "hidden-token",
                   "JobModifyIndex": index, "ModifyIndex": index,
                   "TaskGroups": [{"Name": "g", "Count": 1, "Tasks": [task]}]}, namespace="default")
 
 
-with StreamAgent(EMPTY, [[HEART, frame(300, event("Node", "NodeRegistration", 300, node["ID"], node)), frame(301, job(301)),
+with StreamAgent(EMPTY,
+                 [[HEART, frame(300, event("Node", "NodeRegistration", 300, node["ID"], node)), frame(301, job(301)),
                           frame(302, job(302)), "hold"]]) as agent:
     code, output, errors, lines = record(agent)
     text = open(scratch + "/recording.jsonl").read()
@@ -122,8 +127,8 @@ with StreamAgent(EMPTY, [[HEART, frame(300, event("Node", "NodeRegistration", 30
     expect("redact", "hidden-word" not in text and text.count('"PASSWORD":"redacted-1"') == 2, text.count("redacted-1"))
     expect("redact", lines[0]["Redacted"] is True, lines[0])
 
-# Changes of the scheduler configuration send no event. The recorder notices a gap between the indexes of two events, and
-# reads the configuration.
+# Changes of the scheduler configuration send no event. The recorder notices a gap between the indexes of two events,
+# and reads the configuration.
 settings = {"SchedulerConfig": {"SchedulerAlgorithm": "spread", "ModifyIndex": 301}}
 asked = []
 
@@ -142,7 +147,8 @@ with StreamAgent({**EMPTY, "/v1/operator/scheduler/configuration": configuration
 # Ctrl-C ends it within a second, with a whole file.
 with StreamAgent(EMPTY, [[HEART, frame(300, pool(300)), "hold"]]) as agent:
     code, output, errors, lines = record(agent, interrupt_after=2)
-    expect("Ctrl-C", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors, lines and lines[-1])
+    expect("Ctrl-C", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors, lines
+           and lines[-1])
 
 # Also while the cluster is read again after a gap, from an agent that does not answer.
 listed = []
@@ -160,7 +166,8 @@ with StreamAgent({**EMPTY, "/v1/nodes": slow_nodes},
     begin = time.time()
     code, output, errors, lines = record(agent, interrupt_after=3)
     expect("Ctrl-C in a gap", len(listed) == 2, "the test did not interrupt the second reading", listed)
-    expect("Ctrl-C in a gap", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors, lines)
+    expect("Ctrl-C in a gap", code == 0 and lines[-1].get("End", {}).get("Reason") == "interrupted", code, errors,
+           lines)
     expect("Ctrl-C in a gap", "Gap" in lines[-2] or "Gap" in lines[-3], lines)
     expect("Ctrl-C in a gap", time.time() - begin < 12, "took %.1f s" % (time.time() - begin))
 
@@ -168,9 +175,11 @@ with StreamAgent({**EMPTY, "/v1/nodes": slow_nodes},
 lost = {"ID": "22222222-2222-4222-8222-222222222222", "Namespace": "default", "Name": "web.g[0]", "JobID": "web",
         "TaskGroup": "g", "NodeID": "33333333-3333-4333-8333-333333333333", "ClientStatus": "running",
         "DesiredStatus": "run", "ModifyIndex": 7}
-with StreamAgent({**EMPTY, "/v1/allocations": [lost], "/v1/allocation/" + lost["ID"]: lost}, [[HEART, "hold"]]) as agent:
+with StreamAgent({**EMPTY, "/v1/allocations": [lost], "/v1/allocation/" + lost["ID"]: lost},
+                 [[HEART, "hold"]]) as agent:
     code, output, errors, lines = record(agent, length="1s")
-    expect("no nodes", code == 2 and "has no nodes" in errors and "--allow-partial" in errors and lines is None, code, errors)
+    expect("no nodes", code == 2 and "has no nodes" in errors and "--allow-partial" in errors and lines is None, code,
+           errors)
     code, output, errors, lines = record(agent, "--allow-partial", length="1s")
     expect("warnings", code == 0 and "warning: " in errors and lost["ID"] in errors, code, errors)
 
@@ -182,7 +191,8 @@ with StreamAgent(EMPTY, [[HEART, "hold"]]) as agent:
 
 # Agents that cannot be recorded, and files that are there: one line, exit code 2, and no file.
 for name, script, pattern in (("denied", [403], "set NOMAD_TOKEN to a token that may read jobs, nodes and volumes"),
-                              ("failing", [500], "answers 500: it broke"), ("empty", [b""], "the agent ended the stream")):
+                              ("failing", [500], "answers 500: it broke"),
+                              ("empty", [b""], "the agent ended the stream")):
     with StreamAgent(EMPTY, [script]) as agent:
         code, output, errors, lines = record(agent)
         expect(name, code == 2 and lines is None and len(errors.splitlines()) == 1 and pattern in errors, code, errors)

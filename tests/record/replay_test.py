@@ -41,7 +41,8 @@ def write(path, lines):
 def replay(path, *arguments):
     """Exit code, output, errors, the JSON report or None."""
     report = scratch + "/replay.json"
-    done = subprocess.run([berth, "replay", path, "--json", report, *arguments], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([berth, "replay", path, "--json", report, *arguments], capture_output=True, text=True,
+                          timeout=300)
     if done.returncode not in (0, 3, 4):
         return done.returncode, done.stdout, done.stderr, None
     document = json.load(open(report))
@@ -50,18 +51,22 @@ def replay(path, *arguments):
 
 
 # ---------------------------------------------------------------- a real Nomad
-# Six nodes join an empty cluster, jobs are run, updated and stopped, a node is drained: all of it from one event stream.
+# Six nodes join an empty cluster, jobs are run, updated and stopped, a node is drained: all of it from one event
+# stream.
 recorded = json.load(gzip.open(source + "/tests/golden/http/event-stream.json.gz"))
 frames = [entry["frame"] for entry in recorded["steps"][0]["frames"] if (entry["frame"] or {}).get("Events")]
-real = [{"format": "berth-recording", "version": 1, "Address": "http://nomad", "Topics": TOPICS}, {"State": {"Index": 7, "Nodes": []}},
+real = [{"format": "berth-recording", "version": 1, "Address": "http://nomad", "Topics": TOPICS},
+        {"State": {"Index": 7, "Nodes": []}},
         *frames]
 code, output, errors, report = replay(write(scratch + "/real.jsonl", real))
 if report is None:
     broken("real: exit %d, %s" % (code, errors))
 else:
     evals = report["evaluations"]
-    expect("real", code == 0 and evals["compared"] == evals["finished"] == evals["equal"] == 7, code, evals, report["different"])
-    expect("real", report["nomad"] == report["berth"] and report["nomad"]["placed"] == 5, report["nomad"], report["berth"])
+    expect("real", code == 0 and evals["compared"] == evals["finished"] == evals["equal"] == 7, code, evals,
+           report["different"])
+    expect("real", report["nomad"] == report["berth"] and report["nomad"]["placed"] == 5, report["nomad"],
+           report["berth"])
     expect("real", report["recording"]["left_out"] == 0, report["recording"])
 
 # One placement on another node is found, and explained with the scores of both.
@@ -75,7 +80,8 @@ code, output, errors, report = replay(write(scratch + "/moved.jsonl", moved))
 expect("moved", code == 3, code, errors)
 if report:
     first = report["different"][0]
-    expect("moved", any("web.app[1]: Nomad places it on client-1, berth on" in line for line in first["differences"]), first)
+    expect("moved", any("web.app[1]: Nomad places it on client-1, berth on" in line for line in first["differences"]),
+           first)
     shown = report.get("first_placement", {})
     expect("moved", [node["node"] for node in shown.get("nodes", [])][:1] == ["client-1"], shown)
     expect("moved", all(node["berth"] is not None or node["reason"] for node in shown["nodes"]), shown)
@@ -104,19 +110,24 @@ for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
     # The last job stops at the end; the last reports of berth's clients may come after it.
     expect("live", end["nomad"]["allocations"] == 0 and end["berth"]["allocations"] <= 2, end)
     expect("live", len(life["moments"]) == 12 and life["nomad"]["placed"] == 5, life)
-    # Registrations and stops happen at the time of their evaluation: both clusters hold two allocations until the job stops.
-    expect("live", all(moment[of]["allocations"] == 2 for moment in life["moments"][5:11] for of in ("nomad", "berth")), life["moments"])
+    # Registrations and stops happen at the time of their evaluation: both clusters hold two allocations until the job
+    # stops.
+    expect("live", all(moment[of]["allocations"] == 2 for moment in life["moments"][5:11] for of in ("nomad", "berth")),
+           life["moments"])
     again = replay(scratch + "/real.jsonl", "--live", *settings)
     expect("live", again[1] == output, "two runs differ", output, again[1])
-    expect("live", ("Simulated on with " + {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
+    expect("live", ("Simulated on with " +
+                    {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
 code, output, errors, life = replay(scratch + "/real.jsonl", "--live", "--verbose")
 expect("live", code == 2 and "excludes" in errors, code, errors)
 
 # Allocations of the first state are no placements.
-subprocess.run([berth, "import", source + "/tests/dryrun/recorded/stage-02.snap", "-o", scratch + "/state.json"], check=True, capture_output=True)
+subprocess.run([berth, "import", source + "/tests/dryrun/recorded/stage-02.snap", "-o", scratch + "/state.json"],
+               check=True, capture_output=True)
 state = {"State": json.load(open(scratch + "/state.json")), "Time": 1795308937000000000}
 code, output, errors, life = replay(write(scratch + "/begun.jsonl", [real[0], state]), "--live")
-expect("begun", code == 0 and life["berth"] == {"placed": 0, "evicted": 0} and life["moments"][-1]["berth"]["allocations"] == 48, code, errors, output)
+expect("begun", code == 0 and life["berth"] == {"placed": 0, "evicted": 0}
+       and life["moments"][-1]["berth"]["allocations"] == 48, code, errors, output)
 
 # ---------------------------------------------------------------- what a recording can lack
 code, output, errors, report = replay(write(scratch + "/killed.jsonl", real[:-1]) and scratch + "/killed.jsonl")
@@ -147,14 +158,17 @@ expect("gap", code == 0 and life["moments"][-1]["berth"]["nodes"] == 0 and life[
 
 
 def job(name, count, cpu=200, kind="service", priority=50, **more):
-    group = {"Name": "g", "Count": count, "Tasks": [{"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "20s" if kind == "batch" else "2h"},
+    group = {"Name": "g", "Count": count,
+             "Tasks": [{"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "20s" if kind == "batch" else "2h"},
                                                      "Resources": {"CPU": cpu, "MemoryMB": 128}}]}
     if kind == "service":
-        group["Update"] = {"MaxParallel": 2, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000, "Canary": more.pop("canary", 0)}
+        group["Update"] = {"MaxParallel": 2, "MinHealthyTime": 1000000000, "HealthyDeadline": 60000000000,
+                           "Canary": more.pop("canary", 0)}
     if kind == "system":
         group.pop("Count")
     group.update(more.pop("group", {}))
-    return {"Job": {"ID": name, "Name": name, "Type": kind, "Priority": priority, "Datacenters": ["*"], "TaskGroups": [group],
+    return {"Job": {"ID": name, "Name": name, "Type": kind, "Priority": priority, "Datacenters": ["*"],
+                    "TaskGroups": [group],
                     **more}}
 
 
@@ -162,7 +176,8 @@ with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:
     server.call("PUT", "/v1/jobs", job("before", 5))
     time.sleep(1)
     path = scratch + "/served.jsonl"
-    recorder = subprocess.Popen([berth, "record", server.address, "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    recorder = subprocess.Popen([berth, "record", server.address, "-o", path], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE,
                                 text=True, env=clean_environment())
     time.sleep(1.5)
     nodes = server.call("GET", "/v1/nodes")
@@ -181,7 +196,8 @@ with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:
         if step == 5:
             server.call("PUT", "/v1/node/%s/eligibility" % nodes[1]["ID"], {"Eligibility": "ineligible"})
             server.call("PUT", "/v1/operator/scheduler/configuration",
-                        {"SchedulerAlgorithm": "spread", "PreemptionConfig": {"SystemSchedulerEnabled": True, "ServiceSchedulerEnabled": True}})
+                        {"SchedulerAlgorithm": "spread",
+                         "PreemptionConfig": {"SystemSchedulerEnabled": True, "ServiceSchedulerEnabled": True}})
         if step == 6:  # updated in place: one more of the same
             server.call("PUT", "/v1/jobs", job("web-5", 9, cpu=350))
         if step == 7:
@@ -203,8 +219,10 @@ with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:
         broken("served: exit %d, %s" % (code, errors))
     else:
         evals = report["evaluations"]
-        expect("served", code == 0 and evals["equal"] == evals["compared"] > 40, code, evals, json.dumps(report["different"][:5], indent=1))
-        expect("served", report["nomad"]["evicted"] > 0 and report["nomad"]["failed"] > 0 and report["nomad"]["updated"] > 0,
+        expect("served", code == 0 and evals["equal"] == evals["compared"] > 40, code, evals,
+               json.dumps(report["different"][:5], indent=1))
+        expect("served", report["nomad"]["evicted"] > 0 and report["nomad"]["failed"] > 0
+               and report["nomad"]["updated"] > 0,
                report["nomad"])
         expect("served", report["recording"]["left_out"] == 0, report["recording"])
     code, output, errors, life = replay(path, "--live")
@@ -215,8 +233,10 @@ with Served(berth, "--nodes", "40", "--speed", "20", "--now", "2026-11-22T01:00:
         expect("served, live", code == 0 and life["without_effect"] == 0, output)
         expect("served, live", abs(placed[1] - placed[0]) < 0.2 * placed[0] and life["berth"]["evicted"] > 0, output)
         # Decided on other states and in other visiting orders, yet most of it is alike.
-        expect("served, live", end["same_node"] > 0 and end["only_nomad"] + end["only_berth"] < 0.2 * end["same_node"] + 20, output)
-        expect("served, live", {"drain begun", "eligibility changed", "allocation stopped", "job purged", "scheduler configuration"}
+        expect("served, live", end["same_node"] > 0 and end["only_nomad"] + end["only_berth"] < 0.2 * end["same_node"] +
+               20, output)
+        expect("served, live",
+               {"drain begun", "eligibility changed", "allocation stopped", "job purged", "scheduler configuration"}
                <= set(life["happened"]), life["happened"])
         code, output, errors, spread = replay(path, "--live", "--algorithm", "spread")
         most = max(zip(life["moments"], spread["moments"]), key=lambda both: both[0]["berth"]["allocations"])

@@ -11,12 +11,13 @@ import urllib.request
 
 EMPTY = {"/v1/nodes": [], "/v1/jobs": [], "/v1/allocations": [], "/v1/evaluations": [], "/v1/deployments": [],
          "/v1/namespaces": [{"Name": "default"}], "/v1/node/pools": [{"Name": "all"}, {"Name": "default"}],
-         "/v1/operator/scheduler/configuration": {"SchedulerConfig": {"SchedulerAlgorithm": "binpack", "ModifyIndex": 5}}}
+         "/v1/operator/scheduler/configuration": {"SchedulerConfig": {"SchedulerAlgorithm": "binpack",
+                                                                      "ModifyIndex": 5}}}
 
 
 class StreamAgent:
-    """Each request for the event stream takes the next list of `streams`; the last one is repeated. Its items: bytes are
-    sent, a number is a status to answer with, "hold" leaves the connection open. `answers` is {path: answer}."""
+    """Each request for the event stream takes the next list of `streams`; the last one is repeated. Its items: bytes
+    are sent, a number is a status to answer with, "hold" leaves the connection open. `answers` is {path: answer}."""
 
     def __init__(self, answers, streams):
         self.answers, self.streams, self.requests, self.lock = answers, list(streams), [], threading.Lock()
@@ -37,7 +38,8 @@ class StreamAgent:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.address = "http://127.0.0.1:%d" % self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()  # s until shutdown() returns
+        # s until shutdown() returns
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def __enter__(self):
         return self

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The page in a real browser: a report of every kind of result is opened in headless Chromium, in light, in dark (set by the
-# system, not by the link) and in a frame as wide as a phone. Every chart is drawn, the console is empty, the
+# The page in a real browser: a report of every kind of result is opened in headless Chromium, in light, in dark (set by
+# the system, not by the link) and in a frame as wide as a phone. Every chart is drawn, the console is empty, the
 # page is not wider than its window, and no name in a file ran as a script. Screenshots stay in ARTIFACTS.
 # Exits with 77 (skipped) without the Debian packages chromium and libjs-chart.js.
 #   tests/report/browser_test.sh BERTH ARTIFACTS
@@ -16,7 +16,8 @@ unset BERTH_CHART_JS
 . tests/report/results.sh
 make_results
 evil='</script><script>document.title=1234</script><img src=x onerror=document.title=1234>'
-for file in first second; do sed -i "s|\"workload\": \"quickstart\"|\"workload\": \"$evil\"|" "$scratch/$file.json"; done
+for file in first second; do sed -i "s|\"workload\": \"quickstart\"|\"workload\": \"$evil\"|" \
+  "$scratch/$file.json"; done
 sed -i "s|\"strategy\": \"best-fit\"|\"strategy\": \"$evil\"|" "$scratch/compared.json"
 mkdir -p "$artifacts"
 page="$artifacts/report.html"
@@ -26,27 +27,32 @@ page="$artifacts/report.html"
 browse() {
   local width=$1 height=$2 address=$3
   shift 3
-  timeout 60 chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
-    --user-data-dir="$scratch/profile" --enable-logging=stderr --virtual-time-budget=10000 --window-size="$width,$height" \
+  timeout 60 chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+    --no-first-run \
+    --user-data-dir="$scratch/profile" --enable-logging=stderr --virtual-time-budget=10000 \
+    --window-size="$width,$height" \
     "$@" "file://$address" 2> "$scratch/log"
 }
 # look NAME ADDRESS THEME OPTION...: what the page's own check says, and an empty console.
 look() {
   local name=$1 address=$2 theme=$3 said charts drawn
   shift 3
-  browse 1280 900 "$address" --dump-dom "$@" > "$scratch/dom" || broken "$name: chromium failed: $(tail -n 3 "$scratch/log")"
+  browse 1280 900 "$address" --dump-dom "$@" > "$scratch/dom" ||
+    broken "$name: chromium failed: $(tail -n 3 "$scratch/log")"
   said=$(grep -oE 'charts [0-9]+ of [0-9]+; blank: [^<]*' "$scratch/dom" | tail -n 1)
   read -r drawn charts < <(sed -E 's/charts ([0-9]+) of ([0-9]+).*/\1 \2/' <<< "$said")
   echo "$name: $said"
   [ "${charts:-0}" -ge 40 ] && [ "$drawn" = "$charts" ] || broken "$name: not every chart drew: '$said'"
   grep -q "theme $theme; errors: none" <<< "$said" || broken "$name: not in $theme, or with errors: '$said'"
-  awk -F'width | of |;' '/width/ {for (i = 1; i < NF; ++i) if ($i ~ /^[0-9]+$/) n[++c] = $i; exit !(n[c - 1] <= n[c])}' <<< "$said" ||
+  awk -F'width | of |;' \
+    '/width/ {for (i = 1; i < NF; ++i) if ($i ~ /^[0-9]+$/) n[++c] = $i; exit !(n[c - 1] <= n[c])}' <<< "$said" ||
     broken "$name: wider than its window: '$said'"
   grep 'CONSOLE' "$scratch/log" && broken "$name: the console is not empty"
   grep -q '<title>1234' "$scratch/dom" && broken "$name: a name ran as a script"
 }
 look light "$page#check,light" light
-grep -qF '&lt;/script&gt;&lt;script&gt;document.title=1234' "$scratch/dom" || broken "the page does not show the odd name as text"
+grep -qF '&lt;/script&gt;&lt;script&gt;document.title=1234' "$scratch/dom" ||
+  broken "the page does not show the odd name as text"
 look dark "$page#check" dark --blink-settings=preferredColorScheme=0
 # Chromium's windows are at least 500 wide: a phone is a frame that tells what the page in it says.
 cat > "$artifacts/phone.html" << 'EOF'
@@ -59,7 +65,8 @@ document.getElementById("phone").src = "report.html#check,light";
 EOF
 look phone "$artifacts/phone.html" light
 
-# Tables sort: the title of a column is a button, which a keyboard reaches as well. Numbers go by size, whatever their unit.
+# Tables sort: the title of a column is a button, which a keyboard reaches as well. Numbers go by size, whatever their
+# unit.
 cat > "$scratch/sort.html" << 'EOF'
 <script>
 addEventListener("load", () => {
@@ -98,7 +105,8 @@ sed 's/new Chart(entry.canvas, config)/new Chart(entry.canvas, {...config, data:
   "$page" > "$scratch/broken.html"
 browse 1280 900 "$scratch/broken.html#check,light" --dump-dom > "$scratch/dom"
 grep -q 'CONSOLE.*seen' "$scratch/log" || broken "the test does not see the console"
-grep -qE 'charts 0 of [0-9]+' "$scratch/dom" || broken "charts without data pass: $(grep -oE 'charts [0-9]+ of [0-9]+' "$scratch/dom")"
+grep -qE 'charts 0 of [0-9]+' "$scratch/dom" ||
+  broken "charts without data pass: $(grep -oE 'charts [0-9]+ of [0-9]+' "$scratch/dom")"
 
 for shot in "light 1280 9000 $page#light" "dark 1280 9000 $page#dark" "phone 390 6000 $artifacts/phone.html"; do
   read -r name width height address <<< "$shot"

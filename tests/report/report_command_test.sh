@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `berth report` from outside: every kind of result as tables, bad input, the contents of a page, texts that look like markup.
+# `berth report` from outside: every kind of result as tables, bad input, the contents of a page, texts that look like
+# markup.
 # browser_test.sh checks the page itself.
 #   tests/report/report_command_test.sh BERTH
 set -uo pipefail
@@ -13,36 +14,49 @@ make_results
 # Every kind has its section, with machine, build and seed.
 "$berth" report "${results[@]}" > "$scratch/all.txt" || broken "a report of every kind failed with $?"
 for line in 'quickstart (smoke), 2 runs' 'contention (smoke)' 'nomad-grid (smoke)' 'nomad-others' \
-  'disconnects (smoke)' 'quickstart (smoke), 9 settings, 2 runs each' 'recover-lost (smoke): 2 strategies compared' 'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' 'quickstart (smoke): fewest nodes' \
-  'openb-atc23: pods' 'w (smoke): profile' 'quickstart (smoke): profile' 'w (smoke): load' 'quickstart (smoke): load' 'Gate: inconclusive' 'History' 'Baseline'; do
+  'disconnects (smoke)' 'quickstart (smoke), 9 settings, 2 runs each' 'recover-lost (smoke): 2 strategies compared' \
+  'quickstart (smoke): 2 strategies compared' 'quickstart (smoke): how many more tasks fit' \
+  'quickstart (smoke): fewest nodes' \
+  'openb-atc23: pods' 'w (smoke): profile' 'quickstart (smoke): profile' 'w (smoke): load' 'quickstart (smoke): load' \
+  'Gate: inconclusive' 'History' 'Baseline'; do
   grep -qF -- "$line" "$scratch/all.txt" || broken "the report has no section '$line'"
 done
 [ "$(grep -c '^  machine ' "$scratch/all.txt")" -ge 8 ] || broken "sections do not name their machine"
 # Runs side by side: the ratio is second over first, of the numbers in the files.
 # One run each is no evidence: its ratio has no colour. Tables fit the terminal, unless --wide is given.
-"$berth" report "$scratch/first.json" "$scratch/second.json" --quiet --html "$scratch/two.html" || broken "a page of two runs failed"
+"$berth" report "$scratch/first.json" "$scratch/second.json" --quiet --html "$scratch/two.html" ||
+  broken "a page of two runs failed"
 grep -qE '"[0-9.]+x","(good|bad)"' "$scratch/two.html" && broken "the ratio of one run to another is coloured"
 [ "$(awk '{ gsub(/[\x80-\xbf]/, ""); if (length > n) n = length } END { print n }' "$scratch/all.txt")" -le 100 ] ||
   broken "a table is wider than 100 columns: $(awk 'length > 104' "$scratch/all.txt" | head -n 3)"
 "$berth" report "${results[@]}" --wide > "$scratch/wide.txt" || broken "--wide failed"
 tr -s ' \n' '\n' < "$scratch/all.txt" | sort -u > "$scratch/all.words"
-tr -s ' \n' '\n' < "$scratch/wide.txt" | sort -u | diff - "$scratch/all.words" > /dev/null || broken "a table that is broken to fit lost a word"
+tr -s ' \n' '\n' < "$scratch/wide.txt" | sort -u | diff - "$scratch/all.words" > /dev/null ||
+  broken "a table that is broken to fit lost a word"
 # The settings name the strategy. A run that mostly consists of retries says so.
-grep -qE '^  settings +sampled mode, strategy nomad, binpack, order nomad, 1 worker' "$scratch/all.txt" || broken "settings lack the strategy"
-sed -E 's/"(retries|blocked_again)": 0/"\1": 1000000/; s/"class": 0/"class": 999000/' "$scratch/first.json" > "$scratch/retried.json"
-"$berth" report "$scratch/retried.json" | grep -A 2 'WARNING' | grep -q '% of the evaluations were retries of blocked ones' || broken "no reason is given where retries dominate"
+grep -qE '^  settings +sampled mode, strategy nomad, binpack, order nomad, 1 worker' "$scratch/all.txt" ||
+  broken "settings lack the strategy"
+sed -E 's/"(retries|blocked_again)": 0/"\1": 1000000/; s/"class": 0/"class": 999000/' "$scratch/first.json" \
+  > "$scratch/retried.json"
+"$berth" report "$scratch/retried.json" | grep -A 2 'WARNING' |
+  grep -q '% of the evaluations were retries of blocked ones' || broken "no reason is given where retries dominate"
 # The flame graph of a profile is in its page, as its slowest evaluations are.
-"$berth" report "$scratch/measured.json" --quiet --html "$scratch/measured.html" || broken "the page of a profile failed"
-grep -qE '"flame":\{"title":"Flame graph","about":"[^"]*","stacks":\[\["[a-z_;]+",[0-9]' "$scratch/measured.html" || broken "the page of a profile lacks its flame graph"
+"$berth" report "$scratch/measured.json" --quiet --html "$scratch/measured.html" ||
+  broken "the page of a profile failed"
+grep -qE '"flame":\{"title":"Flame graph","about":"[^"]*","stacks":\[\["[a-z_;]+",[0-9]' "$scratch/measured.html" ||
+  broken "the page of a profile lacks its flame graph"
 grep -q '"Slowest evaluations"' "$scratch/measured.html" || broken "the page of a profile lacks its slowest evaluations"
 # A page of twelve series: colours go on after the eighth, and so do the ways in which lines are broken.
 grep -q -- '--s15:' "$scratch/two.html" || broken "the page has colours for eight series only"
 ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')
-grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" || broken "nodes evaluated: no ratio $ratio"
-grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/wide.txt" || broken "the profile lacks its stage"
+grep -E '^  nodes evaluated ' "$scratch/all.txt" | head -n 1 | grep -qF " $ratio" ||
+  broken "nodes evaluated: no ratio $ratio"
+grep -qE '^  rank +75.0 % +~300 ms +2.00 us +9.00 us .* 86 B +2.5 ns +5.00x ' "$scratch/wide.txt" ||
+  broken "the profile lacks its stage"
 grep -qF '+1.20 % ± 0.40 of processor time' "$scratch/all.txt" || broken "the profile lacks its overhead"
-grep -qE '^  128 MiB +8 GB/s +20.00 ns +110.00 ns' "$scratch/all.txt" || broken "the profile lacks this machine's memory"
+grep -qE '^  128 MiB +8 GB/s +20.00 ns +110.00 ns' "$scratch/all.txt" ||
+  broken "the profile lacks this machine's memory"
 grep -qE '^  1 +10 +20 +31.5 +found$' "$scratch/all.txt" || broken "the load lacks its knee"
 # One file alone: its numbers are those that berth run printed.
 "$berth" report "$scratch/first.json" > "$scratch/one.txt" || broken "a report of one run failed"
@@ -51,7 +65,8 @@ grep -q "decisions *$digest" "$scratch/one.txt" || broken "a report of one run h
 grep -q 'ratio: to ' "$scratch/one.txt" && broken "a report of one run has a ratio"
 
 # A simulation: its faults with their recovery, in the table and as marks of the page's timeline.
-"$berth" report "$scratch/life.json" --html "$scratch/life.html" > "$scratch/life.txt" || broken "a report of a life failed"
+"$berth" report "$scratch/life.json" --html "$scratch/life.html" > "$scratch/life.txt" ||
+  broken "a report of a life failed"
 grep -qE '^  partition .* 120 s +2 +7 +7 ' "$scratch/life.txt" || broken "the report of a life lacks its fault"
 grep -qF '"marks":[[120.0,360.0,"partition' "$scratch/life.html" || broken "the page of a life lacks its mark"
 
@@ -71,7 +86,8 @@ expect 2 'object.json: names no format' "$scratch/object.json"
 echo '{"format": "golden-eye", "version": 1}' > "$scratch/other.json"
 expect 2 "other.json: is of the format 'golden-eye'" "$scratch/other.json"
 sed 's/"version": 1,/"version": 2,/' "$scratch/first.json" > "$scratch/later.json"
-expect 2 'later.json:[0-9]+:[0-9]+: /version: is version 2 of berth-run; this berth reads version 1' "$scratch/later.json"
+expect 2 'later.json:[0-9]+:[0-9]+: /version: is version 2 of berth-run; this berth reads version 1' \
+  "$scratch/later.json"
 sed 's/"placements_per_second": [0-9.]*/"placements_per_second": "many"/' "$scratch/first.json" > "$scratch/text.json"
 expect 2 'text.json:[0-9]+:[0-9]+: /placements_per_second: is a string, not a number' "$scratch/text.json"
 sed '/"decisions_digest":/d' "$scratch/first.json" > "$scratch/lacks.json"
@@ -97,8 +113,10 @@ done
 # Pages.
 printf '/*! Chart.js v2.9.4 */' > "$scratch/old.js"
 export BERTH_CHART_JS="$scratch/nowhere.js"
-expect 2 'nowhere.js: Chart.js is not there.*apt-get install libjs-chart.js' "$scratch/first.json" --html "$scratch/page.html"
-BERTH_CHART_JS="$scratch/old.js" expect 2 'old.js: is not version 3 or 4 of Chart.js' "$scratch/first.json" --html "$scratch/page.html"
+expect 2 'nowhere.js: Chart.js is not there.*apt-get install libjs-chart.js' "$scratch/first.json" \
+  --html "$scratch/page.html"
+BERTH_CHART_JS="$scratch/old.js" expect 2 'old.js: is not version 3 or 4 of Chart.js' "$scratch/first.json" \
+  --html "$scratch/page.html"
 command=run expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
 command=compare expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
 command=profile expect 2 'Chart.js is not there' quickstart --label smoke --html "$scratch/page.html"
@@ -129,36 +147,44 @@ grep -qE '(src|href)="?(https?:)?//' "$scratch/page.html" && broken "the page as
 printf '{"format":"berth-run\\u001b[2J","version":1}' > "$scratch/escape.json"
 expect 2 "is of the format 'berth-run\?\[2J'" "$scratch/escape.json"
 
-# The page of a run has the tables that the terminal has, and no chart of nothing where there was next to nothing to measure.
+# The page of a run has the tables that the terminal has, and no chart of nothing where there was next to nothing to
+# measure.
 small_workload 1 > "$scratch/tiny.toml"
 sed -i 's/count = 20/count = 1/' "$scratch/tiny.toml"
-"$berth" run "$scratch/tiny.toml" --quiet --html "$scratch/tiny.html" > "$scratch/out" || broken "a page of a tiny run failed"
+"$berth" run "$scratch/tiny.toml" --quiet --html "$scratch/tiny.html" > "$scratch/out" ||
+  broken "a page of a tiny run failed"
 for title in Latency Packing; do
   grep -qF "\"title\":\"$title\"" "$scratch/tiny.html" || broken "the page of a tiny run has no table '$title'"
 done
 for title in 'Throughput over time' 'Latency by percentile'; do
   grep -qF "\"title\":\"$title\"" "$scratch/tiny.html" && broken "the page of a run of one placement draws '$title'"
 done
-"$berth" report "$scratch/contention.json" --html "$scratch/page.html" > "$scratch/out" || broken "a page of several workers failed"
+"$berth" report "$scratch/contention.json" --html "$scratch/page.html" > "$scratch/out" ||
+  broken "a page of several workers failed"
 for title in Latency Workers Packing 'Throughput over time' 'Latency by percentile'; do
   grep -qF "\"title\":\"$title\"" "$scratch/page.html" || broken "the page of several workers has no '$title'"
 done
 "$berth" report "$scratch/first.json" > "$scratch/one.txt"
 for row in placement queue schedule commit evaluation; do
   of_run=$(grep -E "^ +$row  " "$scratch/first.txt" | awk '{print $2}')
-  grep -E "^ +$row  " "$scratch/one.txt" | head -n 1 | awk '{print $2 + 0}' | grep -q '^[1-9]' || broken "the report has no latency of $row ($of_run)"
+  grep -E "^ +$row  " "$scratch/one.txt" | head -n 1 | awk '{print $2 + 0}' | grep -q '^[1-9]' ||
+    broken "the report has no latency of $row ($of_run)"
 done
 grep -qE '^  kind of job +evaluations +placed +p50' "$scratch/one.txt" || broken "the report lacks the kinds of jobs"
 
 # --html of the commands themselves.
-"$berth" run quickstart --label smoke --quiet --html "$scratch/run.html" > "$scratch/out" || broken "berth run --html failed"
-"$berth" compare quickstart --label smoke --seeds 2 --strategies best-fit --quiet --html "$scratch/compare.html" > "$scratch/out" ||
+"$berth" run quickstart --label smoke --quiet --html "$scratch/run.html" > "$scratch/out" ||
+  broken "berth run --html failed"
+"$berth" compare quickstart --label smoke --seeds 2 --strategies best-fit --quiet --html "$scratch/compare.html" \
+  > "$scratch/out" ||
   broken "berth compare --html failed"
 "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --html "$scratch/gate.html" > "$scratch/out"
-"$berth" gate drift "$scratch/history.db" --html "$scratch/drift.html" > "$scratch/out" || broken "berth gate drift --html failed"
+"$berth" gate drift "$scratch/history.db" --html "$scratch/drift.html" > "$scratch/out" ||
+  broken "berth gate drift --html failed"
 "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --html "$scratch/profile.html" > "$scratch/out" ||
   broken "berth profile --html failed"
-"$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 1 --seconds 0.1 --html "$scratch/load.html" > "$scratch/out" ||
+"$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 1 --seconds 0.1 \
+  --html "$scratch/load.html" > "$scratch/out" ||
   broken "berth load --html failed"
 for page in run compare gate drift profile load; do
   grep -q '"sections":\[{"title":"' "$scratch/$page.html" || broken "$page.html holds no section"

@@ -1,36 +1,51 @@
-# One small result of every kind, for the tests of reports; to be sourced with $berth and $scratch set. Gives $results, a list of
-# files.
+# One small result of every kind, for the tests of reports; to be sourced with $berth and $scratch set. Gives $results,
+# a list of files.
 make_results() {
   local run="$berth run --quiet --label smoke"
   $run quickstart --json "$scratch/first.json" > "$scratch/first.txt" || broken "berth run quickstart failed"
   $run quickstart --seed 2 --json "$scratch/second.json" > "$scratch/second.txt" || broken "berth run quickstart failed"
-  $run contention --workers 3 --order free --json "$scratch/contention.json" > "$scratch/out" || broken "berth run contention failed"
+  $run contention --workers 3 --order free --json "$scratch/contention.json" > "$scratch/out" ||
+    broken "berth run contention failed"
   $run nomad-grid --json "$scratch/grid.json" > "$scratch/out" || broken "berth run nomad-grid failed"
   $run nomad-others --json "$scratch/others.json" > "$scratch/out" || broken "berth run nomad-others failed"
   $run disconnects --json "$scratch/life.json" > "$scratch/out" || broken "berth run disconnects failed"
-  $run quickstart --vary jobs.count=20,40,60 --vary strategy=nomad,worst-fit,best-fit --repeat 2 --json "$scratch/study.json" > "$scratch/out" ||
+  $run quickstart --vary jobs.count=20,40,60 --vary strategy=nomad,worst-fit,best-fit --repeat 2 \
+    --json "$scratch/study.json" > "$scratch/out" ||
     broken "berth run --vary failed"
-  "$berth" compare --quiet --label smoke --seeds 2 recover-lost --strategies best-fit,worst-fit --json "$scratch/lives.json" \
+  "$berth" compare --quiet --label smoke --seeds 2 recover-lost --strategies best-fit,worst-fit \
+    --json "$scratch/lives.json" \
     > "$scratch/out" || broken "berth compare of lives failed"
   local compare="$berth compare --quiet --label smoke --seeds 2 quickstart"
-  $compare --strategies best-fit,worst-fit --json "$scratch/compared.json" > "$scratch/out" || broken "berth compare failed"
-  $compare --strategies best-fit,worst-fit --capacity --json "$scratch/capacity.json" > "$scratch/out" || broken "--capacity failed"
-  $compare --strategies best-fit --minimum-nodes --json "$scratch/minimum.json" > "$scratch/out" || broken "--minimum-nodes failed"
-  $compare --preemption nomad,kubernetes --json "$scratch/preempted.json" > "$scratch/out" || broken "--preemption failed"
-  $compare --rebalance cosine,fragments-one --json "$scratch/rebalanced.json" > "$scratch/out" || broken "--rebalance failed"
+  $compare --strategies best-fit,worst-fit --json "$scratch/compared.json" > "$scratch/out" ||
+    broken "berth compare failed"
+  $compare --strategies best-fit,worst-fit --capacity --json "$scratch/capacity.json" > "$scratch/out" ||
+    broken "--capacity failed"
+  $compare --strategies best-fit --minimum-nodes --json "$scratch/minimum.json" > "$scratch/out" ||
+    broken "--minimum-nodes failed"
+  $compare --preemption nomad,kubernetes --json "$scratch/preempted.json" > "$scratch/out" ||
+    broken "--preemption failed"
+  $compare --rebalance cosine,fragments-one --json "$scratch/rebalanced.json" > "$scratch/out" ||
+    broken "--rebalance failed"
   # The experiment on a list of its own: two nodes, and tasks that request parts of a GPU.
-  { echo "sn,cpu_milli,memory_mib,gpu,model"; for i in 1 2; do echo "n$i,32000,65536,2,T4"; done; } > "$scratch/nodes.csv"
+  { echo "sn,cpu_milli,memory_mib,gpu,model"; for i in 1 2; do echo "n$i,32000,65536,2,T4"; done; } \
+    > "$scratch/nodes.csv"
   { echo "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time"
-    for i in 1 2 3 4 5 6 7 8; do echo "p$i,4000,4096,1,$((i % 2 * 300 + 300)),,LS,Running,$i,$((i + 100)),$i"; done; } > "$scratch/pods.csv"
-  "$berth" compare --quiet --experiment openb-atc23 --pod-list "$scratch/pods.csv" --node-list "$scratch/nodes.csv" --seeds 2 \
-    --strategies fgd,gpu-best-fit --json "$scratch/experiment.json" > "$scratch/out" || broken "the experiment failed: $(cat "$scratch/out")"
+    for i in 1 2 3 4 5 6 7 8; do echo "p$i,4000,4096,1,$((i % 2 * 300 + 300)),,LS,Running,$i,$((i + 100)),$i"; done; } \
+      > "$scratch/pods.csv"
+  "$berth" compare --quiet --experiment openb-atc23 --pod-list "$scratch/pods.csv" --node-list "$scratch/nodes.csv" \
+    --seeds 2 \
+    --strategies fgd,gpu-best-fit --json "$scratch/experiment.json" > "$scratch/out" ||
+    broken "the experiment failed: $(cat "$scratch/out")"
   for _ in 1 2 3; do
-    "$berth" gate record -o "$scratch/baseline.json" --repetitions 2 --history "$scratch/history.db" --quiet > "$scratch/out" ||
+    "$berth" gate record -o "$scratch/baseline.json" --repetitions 2 --history "$scratch/history.db" --quiet \
+      > "$scratch/out" ||
       broken "berth gate record failed"
   done
-  "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --json "$scratch/gate.json" > "$scratch/out" || [ $? -eq 4 ] ||
+  "$berth" gate compare "$scratch/baseline.json" "$scratch/first.json" --json "$scratch/gate.json" > "$scratch/out" ||
+    [ $? -eq 4 ] ||
     broken "berth gate compare failed"
-  "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --roofline --json "$scratch/measured.json" > "$scratch/out" ||
+  "$berth" profile quickstart --label smoke --quiet --overhead-rounds 0 --roofline --json "$scratch/measured.json" \
+    > "$scratch/out" ||
     broken "berth profile failed"
   "$berth" load quickstart --label smoke --quiet --p99-limit 1000s --from 1 --to 2 --seconds 0.1 --workers 1,2 \
     --json "$scratch/loaded.json" > "$scratch/out" || broken "berth load failed"
@@ -56,8 +71,10 @@ make_results() {
     "sustained_placements_per_s": 31.5, "stages": '"$stages"'}]}' > "$scratch/load.json"
   results=()
   local name
-  for name in first.json second.json study.json contention.json grid.json others.json life.json lives.json compared.json capacity.json minimum.json \
-    preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json history.db baseline.json; do
+  for name in first.json second.json study.json contention.json grid.json others.json life.json lives.json \
+    compared.json capacity.json minimum.json \
+    preempted.json rebalanced.json experiment.json profile.json measured.json load.json loaded.json gate.json \
+    history.db baseline.json; do
     results+=("$scratch/$name")
   done
 }

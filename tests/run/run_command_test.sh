@@ -27,8 +27,10 @@ expect 2 "strategy 'bestfit': there is no such strategy; did you mean 'best-fit'
 expect 2 "strategy 'random': is not a score of each node" "$small" --strategy random --json "$scratch/none.json"
 sed '1a strategy = "worst-fti"' "$small" > "$scratch/strategy.toml"
 expect 2 "strategy.toml:2: .*did you mean 'worst-fit'.*; or nomad" "$scratch/strategy.toml" --json "$scratch/none.json"
-"$berth" run "$scratch/strategy.toml" --quiet --strategy worst-fit > /dev/null 2>&1 && broken "a wrong strategy in the file passed"
-"$berth" run "$small" --quiet --strategy worst-fit | grep -q 'strategy worst-fit, order' || broken "the table does not name the strategy"
+"$berth" run "$scratch/strategy.toml" --quiet --strategy worst-fit > /dev/null 2>&1 &&
+  broken "a wrong strategy in the file passed"
+"$berth" run "$small" --quiet --strategy worst-fit | grep -q 'strategy worst-fit, order' ||
+  broken "the table does not name the strategy"
 expect 2 "there is no label 'huge'" "$small" --label huge
 printf 'name = "f"\n[cluster]\ngenerator = "files"\nfile = "nodes.json"\n[jobs]\ngenerator = "files"\nfile = "jobs.json"\n' > "$scratch/files.toml"
 expect 2 'nodes.json: No such file' "$scratch/files.toml"
@@ -46,11 +48,13 @@ for bad in "--workers 0" "--workers -1" "--workers 2000" "--workers two" "--orde
 done
 
 # A good run: exit 0 and its files.
-"$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" --hdr-log "$scratch/a.hlog" > "$scratch/out" ||
+"$berth" run --quiet "$small" --json "$scratch/a.json" --csv "$scratch/a.csv" --hdr "$scratch/a.hdr" \
+  --hdr-log "$scratch/a.hlog" > "$scratch/out" ||
   broken "a good run failed with $?"
 for file in a.json a.csv a.hdr a.hlog; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
 grep -q '"placed": 60' "$scratch/a.json" || broken "a.json does not say that 60 were placed"
-[ "$(grep -c '^0.000,[0-9.]*,[0-9.]*,HISTFAAA' "$scratch/a.hlog")" -eq 1 ] || broken "a.hlog has no line of one interval"
+[ "$(grep -c '^0.000,[0-9.]*,[0-9.]*,HISTFAAA' "$scratch/a.hlog")" -eq 1 ] ||
+  broken "a.hlog has no line of one interval"
 grep -q 'placements/s' "$scratch/out" || broken "the table has no throughput"
 
 # No room for the report: exit 1, the old file intact, no half file left. A file size limit of 0 stands for a full disk.
@@ -104,14 +108,19 @@ grep -q 'replayed    20 of 20 jobs' "$scratch/out" || broken "SIGHUP cut a run u
 
 # What several workers do while they wait for arrivals is not called throughput; what they do with a backlog is.
 for rate in 10 1000000; do
-  sed "s/rate_per_s = .*/rate_per_s = $rate/; s/clock = .*/clock = \"skip\"/; s/count = 1000/count = 200/" "$scratch/slow.toml" > "$scratch/rate.toml"
-  "$berth" run --quiet "$scratch/rate.toml" --workers 2 --order free --json "$scratch/rate.json" > "$scratch/out" || broken "$rate jobs/s with two workers failed"
+  sed "s/rate_per_s = .*/rate_per_s = $rate/; s/clock = .*/clock = \"skip\"/; s/count = 1000/count = 200/" \
+    "$scratch/slow.toml" > "$scratch/rate.toml"
+  "$berth" run --quiet "$scratch/rate.toml" --workers 2 --order free --json "$scratch/rate.json" > "$scratch/out" ||
+    broken "$rate jobs/s with two workers failed"
   if [ "$rate" = 10 ]; then
-    grep -qE '^  rate  ' "$scratch/out" && grep -qE 'set by the arrivals, not by the scheduler: [0-9]+ % of the jobs' "$scratch/out" &&
+    grep -qE '^  rate  ' "$scratch/out" &&
+      grep -qE 'set by the arrivals, not by the scheduler: [0-9]+ % of the jobs' "$scratch/out" &&
       ! grep -q throughput "$scratch/out" && grep -q '"rate_set_by": "arrivals"' "$scratch/rate.json" ||
       broken "the rate of arrivals is called throughput: $(grep -A 1 placements/s "$scratch/out")"
-    "$berth" report "$scratch/rate.json" > "$scratch/out" || broken "a report of a run whose arrivals set the rate failed"
-    grep -q 'set by the arrivals' "$scratch/out" && ! grep -qi throughput "$scratch/out" || broken "berth report calls the rate of arrivals throughput"
+    "$berth" report "$scratch/rate.json" > "$scratch/out" ||
+      broken "a report of a run whose arrivals set the rate failed"
+    grep -q 'set by the arrivals' "$scratch/out" && ! grep -qi throughput "$scratch/out" ||
+      broken "berth report calls the rate of arrivals throughput"
   else
     grep -qE '^  throughput  ' "$scratch/out" && grep -q '"rate_set_by": "scheduler"' "$scratch/rate.json" ||
       broken "two workers with a backlog have no throughput: $(grep -A 1 placements/s "$scratch/out")"
@@ -120,7 +129,8 @@ done
 
 # The provided workloads in their smoke size (quickstart and nomad-grid run in run_test.cc).
 "$berth" run --quiet openb-like --label smoke > "$scratch/out" || broken "openb-like failed with $?"
-grep -qE 'placed +1,216 of 1,240 .*, failed 24$' "$scratch/out" || broken "openb-like did not fill its cluster with 1,216 tasks"
+grep -qE 'placed +1,216 of 1,240 .*, failed 24$' "$scratch/out" ||
+  broken "openb-like did not fill its cluster with 1,216 tasks"
 grep -qE '200 of 200 nodes used' "$scratch/out" || broken "openb-like left nodes empty"
 if [ -f datasets/data/openb/openb_pod_list_default.csv ]; then
   "$berth" run --quiet openb --label smoke > "$scratch/out" || broken "openb failed with $?"
@@ -153,10 +163,13 @@ expect 2 'nomad-others compares with what Nomad decides today' nomad-others --la
 expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --label smoke
 expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --csv "$scratch/none.csv"
 mkdir -p "$scratch/peers/bench/macro" # in a folder of its own, whose workload has the published figure of 5,000 s
-{ small_workload 3; printf '[peer]\nsystem = "Slow"\nvalue = 5000\nsource = "a page"\nnote = "made up"\n'; } > "$scratch/peers/bench/macro/quickstart.toml"
+{ small_workload 3; printf '[peer]\nsystem = "Slow"\nvalue = 5000\nsource = "a page"\nnote = "made up"\n'; } \
+  > "$scratch/peers/bench/macro/quickstart.toml"
 program=$(realpath "$berth")
-(cd "$scratch/peers" && "$program" run peers --quiet --json peers.json > table) || broken "berth run peers failed with $?"
-grep -Eq '^small full +50 +60 +60 +0 +Slow +5000 s +[0-9]+ ms +[0-9,]+$' "$scratch/peers/table" || broken "berth run peers printed $(cat "$scratch/peers/table")"
+(cd "$scratch/peers" && "$program" run peers --quiet --json peers.json > table) ||
+  broken "berth run peers failed with $?"
+grep -Eq '^small full +50 +60 +60 +0 +Slow +5000 s +[0-9]+ ms +[0-9,]+$' "$scratch/peers/table" ||
+  broken "berth run peers printed $(cat "$scratch/peers/table")"
 grep -q '^Slow: a page; made up$' "$scratch/peers/table" || broken "berth run peers names no source"
 grep -q '"published": 5000' "$scratch/peers/peers.json" || broken "peers.json has no published figure"
 expect 2 'queue: workers that commit in any order take evaluations as they come' quickstart --label smoke --queue fifo \
@@ -166,7 +179,8 @@ expect 2 'nomad-grid is compared with what Nomad decided' nomad-grid --label smo
 
 # A cluster in place of a workload.
 cluster=tests/dryrun/recorded/stage-02.snap
-"$berth" run --quiet $cluster --json "$scratch/cluster.json" > "$scratch/out" || broken "berth run $cluster failed with $?"
+"$berth" run --quiet $cluster --json "$scratch/cluster.json" > "$scratch/out" ||
+  broken "berth run $cluster failed with $?"
 grep -q '^  estimated   batch jobs: ' "$scratch/out" || broken "berth run $cluster does not say what it estimated"
 grep -q '"estimates": \[' "$scratch/cluster.json" || broken "the JSON does not say what was estimated"
 "$berth" run --quiet $cluster --vary algorithm=binpack,spread > "$scratch/out" ||
@@ -183,20 +197,25 @@ expect 2 'empty.json: ' "$scratch/empty.json" --json "$scratch/none.json"
 
 # A line per evaluation, as text and as JSON.
 "$berth" run --quiet "$small" --log-level info > /dev/null 2> "$scratch/log" || broken "--log-level failed with $?"
-evaluations=$("$berth" run --quiet "$small" --json "$scratch/log.json" > /dev/null && grep -oE '"evaluations": [0-9]+' "$scratch/log.json" | head -1)
+evaluations=$("$berth" run --quiet "$small" --json "$scratch/log.json" > /dev/null &&
+  grep -oE '"evaluations": [0-9]+' "$scratch/log.json" | head -1)
 [ "$(grep -cE '^20.*Z \[INFO\]  worker: evaluation processed: eval_id=.* status=complete attempts=1 placed=[0-9]+ failed=0 refused=0 sources=[a-z_]+:[0-9]+.* took=' "$scratch/log")" = "${evaluations#*: }" ] ||
   broken "--log-level info does not write a line for each of ${evaluations#*: } evaluations: $(head -2 "$scratch/log")"
-BERTH_LOG=info "$berth" run --quiet "$small" --log-json > /dev/null 2> "$scratch/log" || broken "BERTH_LOG failed with $?"
-python3 -c 'import json, sys; assert all(json.loads(line)["status"] == "complete" for line in open(sys.argv[1]))' "$scratch/log" ||
+BERTH_LOG=info "$berth" run --quiet "$small" --log-json > /dev/null 2> "$scratch/log" ||
+  broken "BERTH_LOG failed with $?"
+python3 -c 'import json, sys; assert all(json.loads(line)["status"] == "complete" for line in open(sys.argv[1]))' \
+  "$scratch/log" ||
   broken "--log-json does not write JSON"
 "$berth" run --quiet "$small" --log-level warn > /dev/null 2> "$scratch/log"
 [ ! -s "$scratch/log" ] || broken "--log-level warn writes of evaluations"
 "$berth" run recover-lost --quiet --log-level info > /dev/null 2> "$scratch/log"
 for message in 'evaluation processed' 'allocation placed' 'allocation changed' 'node TTL expired'; do
-  grep -q "^2026-01-01T00:0[0-9:.]*Z .*: $message: " "$scratch/log" || broken "the log of a simulated cluster lacks '$message' at its time"
+  grep -q "^2026-01-01T00:0[0-9:.]*Z .*: $message: " "$scratch/log" ||
+    broken "the log of a simulated cluster lacks '$message' at its time"
 done
 "$berth" run recover-lost --quiet --log-level warn --log-json > /dev/null 2> "$scratch/log"
-[ "$(grep -c '"@message":"node TTL expired"' "$scratch/log")" -eq "$(wc -l < "$scratch/log")" ] || broken "--log-level warn writes $(cat "$scratch/log")"
+[ "$(grep -c '"@message":"node TTL expired"' "$scratch/log")" -eq "$(wc -l < "$scratch/log")" ] ||
+  broken "--log-level warn writes $(cat "$scratch/log")"
 "$berth" run batch-drain --quiet --log-level info > /dev/null 2> "$scratch/log"
 grep -q 'nomad.drain: node drain complete: node_id=' "$scratch/log" || broken "no drain in the log"
 "$berth" run day --label smoke --quiet --log-level info > /dev/null 2> "$scratch/log"
@@ -204,14 +223,16 @@ grep -q 'deployment ended: .*status=successful' "$scratch/log" || broken "no dep
 expect 2 "'loud' is no level; write trace" "$small" --log-level loud
 
 # Own traces.
-printf 'submit_s,run_s,count,cpu_mhz,memory_mb\n0,,3,500,256\n2.5,60,1,2000,1024\n4,30,8,1000,512\n' > "$scratch/trace.csv"
+printf 'submit_s,run_s,count,cpu_mhz,memory_mb\n0,,3,500,256\n2.5,60,1,2000,1024\n4,30,8,1000,512\n' \
+  > "$scratch/trace.csv"
 "$berth" trace check "$scratch/trace.csv" > "$scratch/out" || broken "berth trace check failed with $?"
 grep -q 'trace.csv: 3 jobs of 3 kinds, 12 allocations$' "$scratch/out" || broken "berth trace check counts wrongly"
 grep -q '^  at once     at most 11,500 MHz, 5,888 MiB' "$scratch/out" || broken "berth trace check adds wrongly"
 sed -e '/^\[jobs\]/,$d' "$small" > "$scratch/trace.toml"
 printf '[jobs]\ngenerator = "trace"\nfile = "trace.csv"\n[arrivals]\nprocess = "trace"\n' >> "$scratch/trace.toml"
 "$berth" run --quiet "$scratch/trace.toml" > "$scratch/out" || broken "berth run of a trace failed with $?"
-grep -qE 'placed +12 of 12 ' "$scratch/out" || broken "berth run of a trace did not place its 12 allocations: $(cat "$scratch/out")"
+grep -qE 'placed +12 of 12 ' "$scratch/out" ||
+  broken "berth run of a trace did not place its 12 allocations: $(cat "$scratch/out")"
 echo '1,2,3' >> "$scratch/trace.csv"
 expect 2 'trace.csv:5: has 3 fields instead of 5' "$scratch/trace.toml"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""bench/serve/as-nomad under the name `nomad`: the effect of an agent's configuration on berth serve, and what is refused.
+"""bench/serve/as-nomad under the name `nomad`: the effect of an agent's configuration on berth serve, and what is
+refused.
 
   as_nomad_test.py SOURCE_DIR BERTH
 """
@@ -71,7 +72,8 @@ class AsNomadTest(unittest.TestCase):
         return path
 
     def start(self, *arguments, **more):
-        process = subprocess.Popen(["nomad", "agent", *arguments], env=dict(self.environment, **more), stdout=subprocess.DEVNULL,
+        process = subprocess.Popen(["nomad", "agent", *arguments], env=dict(self.environment, **more),
+                                   stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait, 10)
@@ -92,7 +94,8 @@ class AsNomadTest(unittest.TestCase):
             return json.load(answer)
 
     def refusal(self, *arguments):
-        done = subprocess.run(["nomad", *arguments], env=self.environment, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(["nomad", *arguments], env=self.environment, capture_output=True, text=True, timeout=20,
+                              check=False)
         self.assertEqual(done.returncode, 1, done)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         return done.stderr.rstrip("\n")
@@ -100,7 +103,8 @@ class AsNomadTest(unittest.TestCase):
     def test_hcl(self):
         process = self.start("-config", self.write("agent.hcl", AGENT_HCL % {"folder": self.folder, "port": self.port}))
         config = self.get("/v1/agent/self")["config"]
-        self.assertEqual((config["NodeName"], config["Datacenter"], config["Ports"]["HTTP"]), ("machine-1", "lab", self.port))
+        self.assertEqual((config["NodeName"], config["Datacenter"], config["Ports"]["HTTP"]),
+                         ("machine-1", "lab", self.port))
         self.assertEqual(config["Server"]["HeartbeatGrace"], 3_000_000_000)
         self.assertFalse(config["ACL"]["Enabled"])
         (stub,) = self.get("/v1/nodes")
@@ -114,7 +118,8 @@ class AsNomadTest(unittest.TestCase):
         self.assertEqual(process.wait(10), 0)
 
     def test_json_options_win_and_folders_are_read(self):
-        self.write("conf/a.json", json.dumps({"server": [{"enabled": True}], "datacenter": "first", "acl": {"enabled": True}}))
+        self.write("conf/a.json",
+                   json.dumps({"server": [{"enabled": True}], "datacenter": "first", "acl": {"enabled": True}}))
         self.write("conf/b.hcl", f'datacenter = "second"\nports {{\n  http = {self.port}\n}}\n')
         self.write("conf/notes.txt", "this is no configuration")
         self.start(f"-config={self.folder}/conf", "-dc", "third", "-bind=127.0.0.1")
@@ -155,7 +160,8 @@ class AsNomadTest(unittest.TestCase):
         self.assertEqual((node["Meta"]["rack"], node["Meta"]["owner"]), ("r9", "me"))
 
     def test_version(self):
-        done = subprocess.run(["nomad", "version"], env=self.environment, capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(["nomad", "version"], env=self.environment, capture_output=True, text=True, timeout=20,
+                              check=True)
         self.assertRegex(done.stdout, r"^Nomad v\d+\.\d+\.\d+-dev\n")
         self.start("-dev", BERTH_SERVE_OPTIONS=f"--listen 127.0.0.1:{self.port}")
         version = self.get("/v1/agent/self")["config"]["Version"]
@@ -165,7 +171,8 @@ class AsNomadTest(unittest.TestCase):
         self.assertEqual(self.refusal("job", "status"),
                          "as-nomad: job: is a command of nomad's command line; name that program in BERTH_NOMAD_CLI")
         self.environment["BERTH_NOMAD_CLI"] = shutil.which("echo")
-        done = subprocess.run(["nomad", "job", "status"], env=self.environment, capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(["nomad", "job", "status"], env=self.environment, capture_output=True, text=True,
+                              timeout=20, check=True)
         self.assertEqual(done.stdout, "job status\n")
 
     def test_refusals(self):
@@ -175,7 +182,8 @@ class AsNomadTest(unittest.TestCase):
                 ("a = @", "agent.hcl:1: unexpected '@'; write HCL or JSON as for nomad agent"),
                 ("x " + "{ x " * 100, "agent.hcl:1: expected no more than 32 blocks in each other, found"),
                 ("{\"server\": }", "agent.hcl: is no JSON (Expecting value"),
-                ("server {\n enabled = \"yes\"\n}", "server.enabled: \"yes\" is of the wrong kind; write false for example"),
+                ("server {\n enabled = \"yes\"\n}",
+                 "server.enabled: \"yes\" is of the wrong kind; write false for example"),
                 ("client {\n enabled = true\n}", "agent: a client without a server is none;"),
                 ("", "agent: must be server, client or dev;"),
                 ("server {\n enabled = true\n}\nregion = \"mars\"", "region: 'mars' is not to be had;")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kills `berth serve` with SIGKILL while it writes a snapshot over an older one: the file is the old one or the new one, whole,
-and a server that is started again restores it.
+"""Kills `berth serve` with SIGKILL while it writes a snapshot over an older one: the file is the old one or the new
+one, whole, and a server that is started again restores it.
 
     snapshot_kill_test.py BERTH
 """
@@ -21,7 +21,8 @@ KILLS = 8
 
 class Server:
     def __init__(self, berth, folder):
-        self.process = subprocess.Popen([berth, "serve", "--nodes", "3000", "--speed", "step", "--listen", "127.0.0.1:0",
+        self.process = subprocess.Popen([berth, "serve", "--nodes", "3000", "--speed", "step", "--listen",
+                                         "127.0.0.1:0",
                                          "--snapshots", folder], stdout=subprocess.PIPE, text=True)
         self.address = re.search(r"http://\S+", self.process.stdout.readline()).group(0)
 

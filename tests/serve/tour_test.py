@@ -26,7 +26,8 @@ def main():
                 os.symlink(os.path.join(root, name), os.path.join(folder, name))
         os.mkdir(os.path.join(folder, "build"))
         os.symlink(build, os.path.join(folder, "build/release"))
-        server = subprocess.Popen([os.path.join(build, "berth"), "serve", "--nodes", "60", "--speed", "step", "--listen", "127.0.0.1:0"],
+        server = subprocess.Popen([os.path.join(build, "berth"), "serve", "--nodes", "60", "--speed", "step",
+                                   "--listen", "127.0.0.1:0"],
                                   stdout=subprocess.PIPE, text=True)
         address = re.search(r"http://\S+", server.stdout.readline()).group(0)
         shell = subprocess.Popen(["bash"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

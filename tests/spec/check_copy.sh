@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares this copy of the specification with the original in $BERTH_SHARED, or in a folder `shared` next to the checkout
-# or next to its parent. Exits with 77 (skipped) if there is none.
+# Compares this copy of the specification with the original in $BERTH_SHARED, or in a folder `shared` next to the
+# checkout or next to its parent. Exits with 77 (skipped) if there is none.
 #   tests/spec/check_copy.sh SOURCE_DIR
 set -uo pipefail
 cd "$1" || exit 1

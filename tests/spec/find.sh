@@ -2,9 +2,9 @@
 # From a rule of the specification to its text, its code and its tests, and back.
 #   tests/spec/find.sh R-RANK-105          the rule, the lines of code and the tests that cite it
 #   tests/spec/find.sh --unknown           citations of rules that do not exist; the test `house` asks for none
-#   tests/spec/find.sh --of FILE FIRST LAST...   number and first line of the rules that a failing test is about: those in
-#                                          the text on standard input, and for each LAST those cited nearest above it, no
-#                                          higher than the comment above FIRST, where the test begins
+#   tests/spec/find.sh --of FILE FIRST LAST...   number and first line of the rules that a failing test is about: those
+#                                          in the text on standard input, and for each LAST those cited nearest above
+#                                          it, no higher than the comment above FIRST, where the test begins
 set -uo pipefail
 spec=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -12,7 +12,9 @@ rules() { awk -f "$spec/rules.awk" "$spec"/[01]*.md; }
 citations() { awk -f "$spec/citations.awk" <(rules) "$@"; }  # FILE...
 all_citations() {
   cd "$spec/../.." || exit 1
-  mapfile -t files < <(grep -rlIE 'R-[A-Z]+-[0-9]' --exclude-dir=spec --exclude-dir=corpus engine bench include tests README.md CHANGELOG.md)
+  mapfile -t files \
+    < <(grep -rlIE 'R-[A-Z]+-[0-9]' --exclude-dir=spec --exclude-dir=corpus engine bench include tests README.md \
+      CHANGELOG.md)
   citations "${files[@]}"
 }
 
@@ -53,7 +55,8 @@ of_failure() {  # FILE FIRST LAST...
 }
 
 case "${1:-}" in
-  --unknown) all_citations | awk -F'\t' '$3 == "unknown" {print $2 ": cites " $1 ", which the specification does not have"}' ;;
+  --unknown) all_citations |
+    awk -F'\t' '$3 == "unknown" {print $2 ": cites " $1 ", which the specification does not have"}' ;;
   --of) of_failure "${@:2}" ;;
   R-*) show "$1" ;;
   *) sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" && exit 2 ;;

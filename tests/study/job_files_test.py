@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The job files that `berth sweep` prints, validated against their engines: job_files_test.py BERTH [--schemas]
 
-Nomad: HashiCorp publishes no JSON schema, so the job is validated, planned and registered by `berth serve`, which reads jobs as Nomad does, and
-must be placed. Kubernetes, with --schemas: the published schema of batch/v1 Job, strict, of the oldest and the newest
-version of the API that the package has."""
+Nomad: HashiCorp publishes no JSON schema, so the job is validated, planned and registered by `berth serve`, which reads
+jobs as Nomad does, and must be placed. Kubernetes, with --schemas: the published schema of batch/v1 Job, strict, of the
+oldest and the newest version of the API that the package has."""
 
 import json
 import os
@@ -25,7 +25,8 @@ seed = "1..24"
 
 
 def job_file(berth, folder, *arguments):
-    printed = subprocess.run([berth, "sweep", os.path.join(folder, "plan.toml"), "--output", os.path.join(folder, "out"), "--print", *arguments],
+    printed = subprocess.run([berth, "sweep", os.path.join(folder, "plan.toml"), "--output",
+                              os.path.join(folder, "out"), "--print", *arguments],
                              capture_output=True, text=True, check=True)
     assert "submit: berth sweep" in printed.stderr and "gather: berth sweep" in printed.stderr, printed.stderr
     return json.loads(printed.stdout)
@@ -47,7 +48,8 @@ class Server:
         assert self.process.wait() == 0, "the server ends with an error"
 
     def ask(self, method, path, body=None):
-        request = urllib.request.Request(self.address + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request = urllib.request.Request(self.address + path, method=method, data=None if body is None
+                                         else json.dumps(body).encode())
         with urllib.request.urlopen(request) as answer:
             return json.loads(answer.read())
 
@@ -61,7 +63,8 @@ def check_nomad(berth, folder):
         assert not valid["Error"] and not valid["ValidationErrors"], valid
         broken = json.loads(json.dumps(job))
         broken["Job"]["TaskGroups"][0]["Count"] = -1
-        assert server.ask("PUT", "/v1/validate/job", broken)["Error"], "a job without sense is valid: the check says nothing"
+        assert server.ask("PUT", "/v1/validate/job",
+                          broken)["Error"], "a job without sense is valid: the check says nothing"
 
         plan = server.ask("PUT", f"/v1/job/{job_id}/plan", {**job, "Diff": True})
         assert not plan["FailedTGAllocs"], plan["FailedTGAllocs"]
@@ -87,7 +90,8 @@ def check_kubernetes(berth, folder):
     job = job_file(berth, folder, "--on", "kubernetes", "--image", "registry.example/berth:1", "-j", "5")
     assert job["spec"]["completions"] == ELEMENTS and job["spec"]["parallelism"] == 5, job["spec"]
     versions = sorted({tuple(map(int, one.split(".")[:2])) for one in kubernetes_validate.utils.all_versions()})
-    versions = [f"{major}.{minor}" for major, minor in versions if (major, minor) >= (1, 24)]  # Indexed is stable since then
+    # Indexed is stable since then
+    versions = [f"{major}.{minor}" for major, minor in versions if (major, minor) >= (1, 24)]
     assert versions, "the package has no schema of 1.24 or later"
     for version in {versions[0], versions[-1]}:
         kubernetes_validate.validate(job, version, strict=True)

@@ -1,11 +1,12 @@
 # Processes that tests of sweeps look for, stop and kill; to be sourced.
 
-# children_of PID: the processes below PID. Read from /proc where the kernel tells it: a run may be over before a pgrep is.
+# children_of PID: the processes below PID. Read from /proc where the kernel tells it: a run may be over before a pgrep
+# is.
 children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null || pgrep -P "$1"; }
 state_of() { sed -E 's/^.*\) (.).*/\1/' "/proc/$1/stat" 2> /dev/null; }
 
-# stop_running PID: stops PID if it still runs, and returns when it is seen to be stopped. A process that has ended, but was not
-# waited for, takes signals too, without effect.
+# stop_running PID: stops PID if it still runs, and returns when it is seen to be stopped. A process that has ended, but
+# was not waited for, takes signals too, without effect.
 stop_running() {
   local state
   kill -STOP "$1" 2> /dev/null || return 1
@@ -17,8 +18,8 @@ stop_running() {
 # kill_running PID: kills PID with SIGKILL if it still runs.
 kill_running() { stop_running "$1" && kill -KILL "$1" 2> /dev/null; }
 
-# kill_a_run PID NAME [once]: kills a run called NAME that PID has started, or a process below PID. Looks until there is one or
-# PID has ended; with `once`, looks one time, and only at runs of the processes below PID.
+# kill_a_run PID NAME [once]: kills a run called NAME that PID has started, or a process below PID. Looks until there is
+# one or PID has ended; with `once`, looks one time, and only at runs of the processes below PID.
 kill_a_run() {
   local pid child
   while [ -d "/proc/$1" ] && [ "$(state_of "$1")" != Z ]; do

@@ -1,6 +1,7 @@
-# A real Slurm on this machine, in a folder of its own: to be sourced. `slurm_start FOLDER [LINE...]` starts munged, slurmctld and
-# slurmd on free ports, with LINEs added to slurm.conf, and sets SLURM_CONF; `slurm_stop` ends them. `slurmd_start` starts the daemon of
-# the node, again where it was killed; slurmd_pid is its process. Nothing outside the folder is touched.
+# A real Slurm on this machine, in a folder of its own: to be sourced. `slurm_start FOLDER [LINE...]` starts munged,
+# slurmctld and slurmd on free ports, with LINEs added to slurm.conf, and sets SLURM_CONF; `slurm_stop` ends them.
+# `slurmd_start` starts the daemon of the node, again where it was killed; slurmd_pid is its process. Nothing outside
+# the folder is touched.
 slurm_pids=()
 slurmd_pid=
 
@@ -10,12 +11,13 @@ slurmd_start() {
   slurm_pids+=("$slurmd_pid")
 }
 
-# elements_of FOLDER: the processes of `berth sweep --output FOLDER` that Slurm has started. The runs that they fork look like them, but
-# are no children of slurmstepd.
+# elements_of FOLDER: the processes of `berth sweep --output FOLDER` that Slurm has started. The runs that they fork
+# look like them, but are no children of slurmstepd.
 elements_of() {
   local pid
   for pid in $(pgrep -f -- "--output $1 --plan-digest"); do
-    [ "$(cat "/proc/$(awk '{ print $4 }' "/proc/$pid/stat" 2> /dev/null)/comm" 2> /dev/null)" = slurmstepd ] && echo "$pid"
+    [ "$(cat "/proc/$(awk '{ print $4 }' "/proc/$pid/stat" 2> /dev/null)/comm" 2> /dev/null)" = slurmstepd ] &&
+      echo "$pid"
   done
 }
 
@@ -64,7 +66,8 @@ END
   printf '%s\n' "$@" >> "$folder/slurm.conf"
   printf 'CgroupPlugin=cgroup/v1\nCgroupMountpoint=%s/cgroup\nCgroupAutomount=no\n' "$folder" > "$folder/cgroup.conf"
   export SLURM_CONF="$folder/slurm.conf"
-  munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" --pid-file="$folder/munged.pid" \
+  munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" \
+    --pid-file="$folder/munged.pid" \
     --log-file="$folder/munged.log" --seed-file="$folder/munge.seed" > "$folder/munged.out" 2>&1 &
   slurm_pids+=($!)
   for _ in $(seq 50); do [ -S "$folder/munge.socket" ] && break; sleep 0.1; done

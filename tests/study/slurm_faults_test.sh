@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Faults in Slurm: an element of a sweep is requeued while it runs, and its node is lost. Nothing is counted twice, nothing is
-# lost, and the digest is that of a local run.
+# Faults in Slurm: an element of a sweep is requeued while it runs, and its node is lost. Nothing is counted twice,
+# nothing is lost, and the digest is that of a local run.
 #   tests/study/slurm_faults_test.sh BERTH
 # Skipped (77) where there is no Slurm.
 set -uo pipefail
@@ -28,7 +28,8 @@ labels = ["smoke"]
 seed = "1..60"
 END
 plan=$scratch/plan.toml
-"$berth" sweep "$plan" --output "$scratch/local" --quiet > "$scratch/local.txt" || broken "the runs here failed: $(cat "$scratch/local.txt")"
+"$berth" sweep "$plan" --output "$scratch/local" --quiet > "$scratch/local.txt" ||
+  broken "the runs here failed: $(cat "$scratch/local.txt")"
 digest=$(digest_of "$scratch/local.txt")
 
 # A requeued job waits until its old credential has expired; a node is down when it was not heard of for SlurmdTimeout.
@@ -52,7 +53,8 @@ restarts_of() { scontrol show job "$1" 2> /dev/null | sed -nE 's/.*Restarts=([0-
 # check NAME CODE: the sweep has ended well, every run is there once, with the digest of the runs here.
 check() {
   [ "$2" -eq 0 ] || broken "$1: the sweep ends with $2: $(cat "$scratch/$1.txt")"
-  grep -q '^faults: 60 of 60 runs done, 0 failed$' "$scratch/$1.txt" || broken "$1: runs are lost: $(cat "$scratch/$1.txt")"
+  grep -q '^faults: 60 of 60 runs done, 0 failed$' "$scratch/$1.txt" ||
+    broken "$1: runs are lost: $(cat "$scratch/$1.txt")"
   [ "$(digest_of "$scratch/$1.txt")" = "$digest" ] || broken "$1: another digest: $(cat "$scratch/$1.txt")"
   [ "$(restarts_of "$(job_of "$scratch/$1.txt")")" -ge 1 ] || broken "$1: no element was started twice"
   [ "$(python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select count(*), count(distinct key) from runs").fetchone())' \
@@ -61,7 +63,8 @@ check() {
 }
 
 # An element is requeued while it runs.
-"$berth" sweep "$plan" --output "$scratch/requeued" --quiet --on slurm --elements 2 --wait > "$scratch/requeued.txt" 2>&1 &
+"$berth" sweep "$plan" --output "$scratch/requeued" --quiet --on slurm --elements 2 --wait > "$scratch/requeued.txt" \
+  2>&1 &
 pid=$!
 if stop_element "$scratch/requeued" "$pid"; then
   job=$(tr '\0' '\n' < "/proc/$element/environ" | sed -n 's/^SLURM_JOB_ID=//p')
@@ -73,7 +76,8 @@ wait "$pid"
 check requeued $?
 
 # The node vanishes, with all that runs on it, and comes back.
-"$berth" sweep "$plan" --output "$scratch/vanished" --quiet --on slurm --elements 1 --wait > "$scratch/vanished.txt" 2>&1 &
+"$berth" sweep "$plan" --output "$scratch/vanished" --quiet --on slurm --elements 1 --wait > "$scratch/vanished.txt" \
+  2>&1 &
 pid=$!
 if stop_element "$scratch/vanished" "$pid"; then
   step=$(awk '{ print $4 }' "/proc/$element/stat")

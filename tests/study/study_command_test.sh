@@ -13,7 +13,8 @@ small_workload 3 > "$small"
 expect 2 '--vary: .workers. is not KEY=VALUE' "$small" --vary workers
 expect 2 "has the value 1 twice" "$small" --vary workers=1,1
 expect 2 "the range '5..1' has no values" "$small" --vary cluster.nodes=5..1
-expect 2 "small.toml:with cluster.nodez=5: unknown key 'nodez'.*did you mean 'nodes'" "$small" --vary cluster.nodez=5,6 --results "$scratch/none.db"
+expect 2 "small.toml:with cluster.nodez=5: unknown key 'nodez'.*did you mean 'nodes'" "$small" \
+  --vary cluster.nodez=5,6 --results "$scratch/none.db"
 expect 2 "'seed' is set twice" "$small" --seed 3 --vary seed=1,2
 expect 2 "'cluster.nodes' is set twice" "$small" --vary cluster.nodes=1,2 --vary cluster.nodes=3
 expect 2 "there are 1000000 settings" "$small" --vary seed=1..1000 --vary cluster.nodes=1..1000
@@ -30,14 +31,19 @@ expect 2 'text.db: .*not a database' "$small" --repeat 2 --results "$scratch/tex
 grep -qE '^small \(full\), 1 setting, 3 runs each' "$scratch/out" || broken "--repeat: no title"
 grep -qE '^  throughput +[0-9,.]+/s' "$scratch/out" || broken "--repeat: no throughput"
 grep -q 'six runs or more give 95 %' "$scratch/out" || broken "--repeat 3 does not say that its interval is not of 95 %"
-"$berth" run "$small" --quiet --vary cluster.nodes=1..3 --vary strategy=nomad,worst-fit --repeat 2 --results "$scratch/r.db" \
-  --json "$scratch/varied.json" --html "$scratch/varied.html" > "$scratch/out" || broken "--vary failed: $(cat "$scratch/out")"
+"$berth" run "$small" --quiet --vary cluster.nodes=1..3 --vary strategy=nomad,worst-fit --repeat 2 \
+  --results "$scratch/r.db" \
+  --json "$scratch/varied.json" --html "$scratch/varied.html" > "$scratch/out" ||
+  broken "--vary failed: $(cat "$scratch/out")"
 grep -qE '^  3 +worst-fit ' "$scratch/out" || broken "--vary: no row of 3 nodes and worst-fit"
-grep -q 'too few runs to show a difference' "$scratch/out" || broken "two runs each can show no difference, and nothing says so"
-[ "$(awk '{ if (length > n) n = length } END { print n }' "$scratch/out")" -le 160 ] || broken "--vary: lines are too long"
+grep -q 'too few runs to show a difference' "$scratch/out" ||
+  broken "two runs each can show no difference, and nothing says so"
+[ "$(awk '{ if (length > n) n = length } END { print n }' "$scratch/out")" -le 160 ] ||
+  broken "--vary: lines are too long"
 "$berth" run "$small" --quiet --seed 9 --results "$scratch/r.db" > /dev/null || broken "one run with --results failed"
 "$berth" report "$scratch/varied.json" > "$scratch/report" || broken "berth report of a study failed"
-cmp -s "$scratch/out" "$scratch/report" || diff "$scratch/out" "$scratch/report" | grep -q varied.json || broken "berth report shows another table"
+cmp -s "$scratch/out" "$scratch/report" || diff "$scratch/out" "$scratch/report" | grep -q varied.json ||
+  broken "berth report shows another table"
 python3 - "$scratch" << 'PYTHON' || broken "the database or the JSON is wrong"
 import json, sqlite3, sys
 folder = sys.argv[1]
@@ -67,27 +73,32 @@ PYTHON
 "$berth" run "$small" --quiet --strategy worst-fit --json "$scratch/one.json" > /dev/null
 grep -o '"decisions_digest": "[0-9a-f]*"' "$scratch/one.json" > "$scratch/digest"
 "$berth" run "$small" --quiet --vary strategy=worst-fit --json "$scratch/as.json" > /dev/null
-grep -qF "$(cat "$scratch/digest")" "$scratch/as.json" || broken "--vary strategy=worst-fit does not decide as --strategy worst-fit"
+grep -qF "$(cat "$scratch/digest")" "$scratch/as.json" ||
+  broken "--vary strategy=worst-fit does not decide as --strategy worst-fit"
 
 # The text for benchstat: every run of every setting, alone and repeated; benchstat reads it where there is one.
-"$berth" run "$small" --quiet --repeat 3 --vary strategy=nomad,worst-fit --benchstat "$scratch/runs.txt" > /dev/null || broken "--benchstat fails"
+"$berth" run "$small" --quiet --repeat 3 --vary strategy=nomad,worst-fit --benchstat "$scratch/runs.txt" \
+  > /dev/null || broken "--benchstat fails"
 [ "$(grep -cE '^BenchmarkRun/workload=[^ ]+/label=[^ ]+/strategy=(nomad|worst-fit) 1( [0-9.e+-]+ [^ ]+)+$' "$scratch/runs.txt")" -eq 6 ] ||
   broken "--benchstat does not have six runs: $(cat "$scratch/runs.txt")"
 "$berth" run "$small" --quiet --benchstat "$scratch/one.txt" > /dev/null || broken "--benchstat of one run fails"
 [ "$(grep -c '^BenchmarkRun/' "$scratch/one.txt")" -eq 1 ] || broken "--benchstat of one run: $(cat "$scratch/one.txt")"
 if command -v benchstat > /dev/null; then
   benchstat -col /strategy "$scratch/runs.txt" > "$scratch/stat" 2>&1 || broken "benchstat: $(cat "$scratch/stat")"
-  grep -qE 'nomad +│ +worst-fit' "$scratch/stat" || broken "benchstat does not compare the strategies: $(cat "$scratch/stat")"
+  grep -qE 'nomad +│ +worst-fit' "$scratch/stat" ||
+    broken "benchstat does not compare the strategies: $(cat "$scratch/stat")"
 fi
 
 # Ctrl-C keeps the rounds that are whole.
-"$berth" run quickstart --label smoke --quiet --repeat 100000 --json "$scratch/cut.json" > "$scratch/out" 2> "$scratch/err" &
+"$berth" run quickstart --label smoke --quiet --repeat 100000 --json "$scratch/cut.json" > "$scratch/out" \
+  2> "$scratch/err" &
 pid=$!
 sleep 3
 kill -INT "$pid"
 wait "$pid"
 [ $? -eq 4 ] || broken "an interrupted study does not end with 4: $(cat "$scratch/err")"
-[ ! -e "$scratch/cut.json" ] || grep -q '"partial": true' "$scratch/cut.json" || broken "an interrupted study is not partial"
+[ ! -e "$scratch/cut.json" ] || grep -q '"partial": true' "$scratch/cut.json" ||
+  broken "an interrupted study is not partial"
 
 [ "$failures" -eq 0 ] && echo "all checks passed"
 exit "$((failures > 0))"

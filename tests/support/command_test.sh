@@ -1,5 +1,5 @@
-# Shared by tests of one command from outside; to be sourced with `command` set, the program as first argument. Gives $berth,
-# $scratch (removed at the end), broken(), expect() and small_workload().
+# Shared by tests of one command from outside; to be sourced with `command` set, the program as first argument. Gives
+# $berth, $scratch (removed at the end), broken(), expect() and small_workload().
 berth=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 scratch=$(mktemp -d)
@@ -18,8 +18,10 @@ expect() {
   [ ! -s "$scratch/out" ] || [ "$code" -eq 1 ] || broken "berth $command $*: wrote a report in spite of bad input"
 }
 
-# small_workload COUNT [LINE...]: a workload of 50 nodes and 20 jobs of COUNT allocations each; lines of its kind of job follow.
+# small_workload COUNT [LINE...]: a workload of 50 nodes and 20 jobs of COUNT allocations each; lines of its kind of job
+# follow.
 small_workload() {
-  printf '%s\n' 'name = "small"' '[cluster]' 'nodes = 50' '[[cluster.shapes]]' 'name = "std"' '[jobs]' 'count = 20' '[[jobs.mix]]' \
+  printf '%s\n' 'name = "small"' '[cluster]' 'nodes = 50' '[[cluster.shapes]]' 'name = "std"' '[jobs]' 'count = 20' \
+    '[[jobs.mix]]' \
     'name = "web"' "count = $1" "${@:2}"
 }

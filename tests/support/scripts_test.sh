@@ -55,7 +55,7 @@ END
 CTEST_STATUS=8 closing "no test" "0 passed, 1 failed, 0 skipped" 1 <<< "No tests were found!!!"
 grep -q '^--build .*build/release$' "$CALLS" || broken "tests/run.sh does not build everything"
 
-# Packages that only tests need are installed while the build runs; afterwards it looks for them and builds what they allow.
+# Packages that only tests need are installed during the build. Afterwards it looks for them and builds what they allow.
 stand_in dpkg-query '[ "${@: -1}" = chromium ] && [ ! -e "$ARRIVED" ] || echo installed'
 stand_in apt-get '/bin/sleep 0.5; touch "$ARRIVED"'
 stand_in sudo 'exec "$@"'
@@ -69,26 +69,34 @@ same "steps with packages on the way" \
 [ -e "$work/arrived" ] || broken "tests/run.sh does not install the packages of the tests"
 stand_in dpkg-query 'echo installed'
 
-# quickstart builds what the main job needs, runs it, then builds the whole program and nothing else; a slow build tells how far it is, as there is no terminal here.
+# quickstart builds what the main job needs, runs it, then builds the whole program and nothing else. A slow build
+# reports its progress, as there is no terminal here.
 : > "$CALLS"
 mkdir -p "$work/checkout/build/release"
 stand_in_berth="$work/checkout/build/release/berth_main_job"
 printf '#!/usr/bin/env bash\necho "report of $*"\n' > "$stand_in_berth" && chmod +x "$stand_in_berth"
 BUILD='echo "[3/70] Building"; /bin/sleep 1.5; echo "[64/70] Building"; /bin/sleep 1.5' \
-  bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"
-same "what quickstart builds" "$(printf -- "--build $work/checkout/build/release --target %s\n" berth_main_job berth_install_files)" \
+  bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1 ||
+  broken "quickstart.sh fails: $(cat "$work/printed")"
+same "what quickstart builds" \
+  "$(printf -- "--build $work/checkout/build/release --target %s\n" berth_main_job berth_install_files)" \
   "$(grep -e '^--build' "$CALLS")"
-grep -qE '^   3 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after ten seconds: $(cat "$work/printed")"
-grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" || broken "no progress after twenty seconds: $(cat "$work/printed")"
+grep -qE '^   3 of 70 steps, [0-9]+ s$' "$work/printed" ||
+  broken "no progress after ten seconds: $(cat "$work/printed")"
+grep -qE '^   64 of 70 steps, [0-9]+ s$' "$work/printed" ||
+  broken "no progress after twenty seconds: $(cat "$work/printed")"
 same "report and second build" "$(printf 'report\n== building')" \
   "$(grep -oE '^(report|== building)' "$work/printed" | sed 1d)"
 
 # With arguments that the main job's own program does not have, the whole program runs it.
 : > "$CALLS"
 mv "$stand_in_berth" "$work/checkout/build/release/berth"
-BUILD=: bash "$work/checkout/bench/quickstart.sh" --label smoke --workers 2 > "$work/printed" 2>&1 || broken "quickstart.sh fails: $(cat "$work/printed")"
-same "what quickstart with arguments builds first" "--build $work/checkout/build/release --target berth_program" "$(grep -e '^--build' "$CALLS" | head -n 1)"
-grep -q '^report of run quickstart .*--label smoke --workers 2$' "$work/printed" || broken "arguments do not reach the program: $(cat "$work/printed")"
+BUILD=: bash "$work/checkout/bench/quickstart.sh" --label smoke --workers 2 > "$work/printed" 2>&1 ||
+  broken "quickstart.sh fails: $(cat "$work/printed")"
+same "what quickstart with arguments builds first" \
+  "--build $work/checkout/build/release --target berth_program" "$(grep -e '^--build' "$CALLS" | head -n 1)"
+grep -q '^report of run quickstart .*--label smoke --workers 2$' "$work/printed" ||
+  broken "arguments do not reach the program: $(cat "$work/printed")"
 
 # A failed build: its errors, where the rest is, exit code 1.
 BUILD='echo "[1/2] Building"; echo "a.cc:3: error: no such thing"; exit 1' bash "$work/checkout/bench/quickstart.sh" > "$work/printed" 2>&1

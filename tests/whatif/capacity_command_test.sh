@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `berth capacity` from outside: room for jobs and for the present mix, before and after a loss; JSON, exit codes, errors.
+# `berth capacity` from outside: room for jobs and for the present mix, before and after a loss; JSON, exit codes,
+# errors.
 #   tests/whatif/capacity_command_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -19,7 +20,8 @@ refuses() { # PATTERN ARGUMENTS...
   local pattern=$1
   shift
   expect 2 "$@"
-  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth capacity $*: not one line on standard error: $(cat "$scratch/err")"
+  [ "$(wc -l < "$scratch/err")" -eq 1 ] ||
+    broken "berth capacity $*: not one line on standard error: $(cat "$scratch/err")"
   grep -qE -- "$pattern" "$scratch/err" || broken "berth capacity $*: '$(cat "$scratch/err")' does not match '$pattern'"
 }
 
@@ -59,7 +61,8 @@ says '^  present mix: nothing runs that could grow$'
 says '^  web app: 12 allocations fit; then 12 nodes: cpu exhausted$'
 says '^Without meta.rack=r0: 8 nodes'
 says '^  web app: 8 allocations fit; then 8 nodes: cpu exhausted$'
-python3 - "$scratch/report.json" bench/schema/berth-capacity.json <<'PYTHON' || broken "the report does not follow its schema"
+python3 - "$scratch/report.json" bench/schema/berth-capacity.json \
+  <<'PYTHON' || broken "the report does not follow its schema"
 import json, sys
 import jsonschema
 report, schema = (json.load(open(path)) for path in sys.argv[1:3])

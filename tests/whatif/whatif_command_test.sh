@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `berth whatif` from outside: steps in the order of the command line, JSON by its schema, exit codes, one line per error.
+# `berth whatif` from outside: steps in the order of the command line, JSON by its schema, exit codes, one line per
+# error.
 #   tests/whatif/whatif_command_test.sh BERTH
 set -uo pipefail
 berth=$1
@@ -20,7 +21,8 @@ refuses() { # PATTERN ARGUMENTS...
   shift
   expect 2 "$@"
   [ ! -s "$scratch/out" ] || broken "berth whatif $*: wrote a report in spite of bad input"
-  [ "$(wc -l < "$scratch/err")" -eq 1 ] || broken "berth whatif $*: not one line on standard error: $(cat "$scratch/err")"
+  [ "$(wc -l < "$scratch/err")" -eq 1 ] ||
+    broken "berth whatif $*: not one line on standard error: $(cat "$scratch/err")"
   grep -qE -- "$pattern" "$scratch/err" || broken "berth whatif $*: '$(cat "$scratch/err")' does not match '$pattern'"
 }
 
@@ -62,7 +64,8 @@ says '^0 moved, 12 new, 0 stopped, 0 evicted'
 says '^Step 2: add 4 of cpu=10000,memory=8192,disk=50000 \(4 nodes\)$'
 says '^Step 3: lose meta.rack=r1 \(4 nodes\)$'
 says '^4 moved, 0 new, 0 stopped, 0 evicted'
-python3 - "$scratch/report.json" bench/schema/berth-whatif.json <<'PYTHON' || broken "the report does not follow its schema"
+python3 - "$scratch/report.json" bench/schema/berth-whatif.json \
+  <<'PYTHON' || broken "the report does not follow its schema"
 import json, sys
 import jsonschema
 report, schema = (json.load(open(path)) for path in sys.argv[1:3])
@@ -95,8 +98,10 @@ refuses 'no job' "$scratch/small.toml" --stop web
 # Steps that contradict earlier ones.
 job=$scratch/job.json
 refuses "step 3: 'stop web': job 'web' is stopped" "$scratch/small.toml" --register "$job" --stop web --stop web
-refuses "step 3: 'scale web/app=3': job 'web' is stopped" "$scratch/small.toml" --register "$job" --stop web --scale web/app=3
-refuses "step 2: 'drain node-1': matches only nodes that an earlier step has lost" "$scratch/small.toml" --lose node-1 --drain node-1
+refuses "step 3: 'scale web/app=3': job 'web' is stopped" "$scratch/small.toml" --register "$job" --stop web \
+  --scale web/app=3
+refuses "step 2: 'drain node-1': matches only nodes that an earlier step has lost" "$scratch/small.toml" --lose node-1 \
+  --drain node-1
 refuses "step 2: 'drain node-1': matches no node" "$scratch/small.toml" --remove node-1 --drain node-1
 expect 0 "$scratch/small.toml" --lose node-1 --remove node-1
 # An evaluation whose plans are refused in part for ever (R-SCHED-10) does not hold up the simulated cluster.
@@ -133,7 +138,8 @@ refuses "job.hcl:.*Unset variable" "$scratch/small.toml" --register "$scratch/jo
 printf 'job "a" {\n  first = 1\n  second = 2\n  third = 3\n}\n' > "$scratch/faulty.hcl"
 refuses 'faulty.hcl:2,3-8: Unsupported argument.*\(and 2 more\)$' "$scratch/small.toml" --register "$scratch/faulty.hcl"
 
-# The scheduler finds room by eviction, the plan applier refuses (R-PREEMPT-202): nothing is placed, and the report says so.
+# The scheduler finds room by eviction, the plan applier refuses (R-PREEMPT-202): nothing is placed, and the report says
+# so.
 expect 3 tests/dryrun/small.json --register tests/dryrun/jobs/urgent.json
 says '^urgent +first +1 +this step +the plan applier refuses the plans$'
 [ "$failures" -eq 0 ]

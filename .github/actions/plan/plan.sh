@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The step `plan` of action.yml, which sets the variables. The text of the plans goes into the summary, what does not fit to
-# the files as annotations. The exit code is the program's.
+# The step `plan` of action.yml, which sets the variables. The text of the plans goes into the summary, what does not
+# fit to the files as annotations. The exit code is the program's.
 set -euo pipefail
 shopt -s nullglob
 # shellcheck disable=SC2206  # words and patterns
 jobs=($JOBS)
-[ ${#jobs[@]} -gt 0 ] || { echo "::error title=berth plan::no job file matches '$JOBS'; name some in the input 'jobs'"; exit 2; }
+[ ${#jobs[@]} -gt 0 ] ||
+  { echo "::error title=berth plan::no job file matches '$JOBS'; name some in the input 'jobs'"; exit 2; }
 arguments=(--require "$REQUIRE" --annotations github)
 [ "$TOGETHER" != true ] || arguments+=(--together)
 mkdir -p "$RESULTS"

@@ -38,9 +38,11 @@ class Env(gymnasium.Env):
         devices  (nodes, most GPUs of a node) int16: free thousandths of each
         mask  (nodes,) uint8: 1 where the engine finds the current task feasible
         ask  (4,) int32, as free; gpus, gpu_milli, priority  () int32: the current task
-    reward: minus the number of tasks missed by this step; tasks that fit nowhere are missed without a step. All rewards of an episode sum to
+    reward: minus the number of tasks missed by this step; tasks that fit nowhere are missed without a step. All rewards
+    of an episode sum to
         minus all tasks missed after its first step.
-    info: action_mask, the mask; when the episode ends also asked, placed and digest, that of `berth.evaluate` for the same placements.
+    info: action_mask, the mask; when the episode ends also asked, placed and digest, that of `berth.evaluate` for the
+    same placements.
 
     With copy=True observations are copies, for learners that keep them.
     `reset(seed=s)` uses the workload's inputs of seed s (0 or greater); without a seed, the same inputs again."""
@@ -59,7 +61,8 @@ class Env(gymnasium.Env):
         worlds = PackingWorlds(_trial(self._workload, self._label, seed), 1)
         arrays = worlds.arrays()
         if self._worlds is not None and any(arrays[name].shape != array.shape for name, array in self._arrays.items()):
-            raise ValueError(f"seed {seed} of {self._workload} has another number of nodes or GPUs; make a new Env for it")
+            raise ValueError(
+                f"seed {seed} of {self._workload} has another number of nodes or GPUs; make a new Env for it")
         self._seed, self._worlds, self._arrays = seed, worlds, arrays
         self._observation = {name: array[0, ...] for name, array in arrays.items()}
 
@@ -94,7 +97,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     dimension of arrays is the world. A world that has ended starts again with the next step (Gymnasium's NEXT_STEP),
     which ignores its action."""
 
-    metadata = {"render_modes": [], "autoreset_mode": getattr(getattr(gymnasium.vector, "AutoresetMode", None), "NEXT_STEP", None)}
+    metadata = {"render_modes": [],
+                "autoreset_mode": getattr(getattr(gymnasium.vector, "AutoresetMode", None), "NEXT_STEP", None)}
 
     def __init__(self, workload: str = "quickstart", num_envs: int = 64, *, label: str = "full", seed: int = 1) -> None:
         self.num_envs = num_envs

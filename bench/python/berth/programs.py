@@ -63,7 +63,8 @@ def _call_logged(arguments: Sequence[str]) -> tuple[dict, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "result.json")
         done = subprocess.run(
-            [program(), *arguments, "--json", path], capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL, env=_environment())
+            [program(), *arguments, "--json", path], capture_output=True, encoding="utf-8", stdin=subprocess.DEVNULL,
+            env=_environment())
         if done.returncode != 0 or not os.path.exists(path):
             lines = (done.stderr.strip() or done.stdout.strip()).split("\n")
             raise Error(next((line for line in lines if line), f"berth ended with {done.returncode}"))
@@ -86,10 +87,11 @@ def _flags(options: dict[str, Any]) -> list[str]:
 def run(workload: str, *, label: str = "full", seeds: Iterable[int] = (1,), **options: Any):
     """`berth run`: one row per seed as a pandas.DataFrame, indexed by seed.
 
-    Columns: placed, failed, placed_share (0..1), placements_per_second, busy_seconds, schedule_p50_us to schedule_p99_us and placement_p50_us
-    to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation (0..1), digest; of workloads whose allocations end also wait_mean_s, wait_p50_s,
-    wait_p99_s, completion_mean_s, slowdown_mean, makespan_s and fairness. `options` are options of the program
-    (workers=2, order="free", strategy="best-fit", queue="fifo"). The unchanged reports are in `frame.attrs["reports"]`.
+    Columns: placed, failed, placed_share (0..1), placements_per_second, busy_seconds, schedule_p50_us to
+    schedule_p99_us and placement_p50_us to placement_p99_us, cpu_utilisation, memory_utilisation and fragmentation
+    (0..1), digest; of workloads whose allocations end also wait_mean_s, wait_p50_s, wait_p99_s, completion_mean_s,
+    slowdown_mean, makespan_s and fairness. `options` are options of the program (workers=2, order="free",
+    strategy="best-fit", queue="fifo"). The unchanged reports are in `frame.attrs["reports"]`.
     Raises berth.Error with the program's line."""
     import pandas
 
@@ -147,9 +149,9 @@ def _times(lines: list[dict[str, str]]):
 def evaluations(workload: str, *, label: str = "full", **options: Any):
     """`berth run`: one row per evaluation as a pyarrow.Table, in the order in which they ended. Needs pyarrow.
 
-    Columns: ended (of a simulated cluster its time, else real time), eval_id, type, namespace, job_id, triggered_by, status; attempts,
-    placed, failed, refused (allocations); sources (of candidates, with their number of placements), took_ns. `options` are options of the
-    program, as for `run`. Raises berth.Error with the program's line."""
+    Columns: ended (of a simulated cluster its time, else real time), eval_id, type, namespace, job_id, triggered_by,
+    status; attempts, placed, failed, refused (allocations); sources (of candidates, with their number of placements),
+    took_ns. `options` are options of the program, as for `run`. Raises berth.Error with the program's line."""
     import pyarrow
 
     lines = [line for line in _log_of(workload, label, options) if line["@message"] == "evaluation processed"]
@@ -164,11 +166,12 @@ def evaluations(workload: str, *, label: str = "full", **options: Any):
 
 
 def events(workload: str, *, label: str = "full", **options: Any):
-    """`berth run` of a workload that simulates a cluster: what happened, one row per line of its log as a pyarrow.Table. Needs pyarrow.
+    """`berth run` of a workload that simulates a cluster: what happened, one row per line of its log as a
+    pyarrow.Table. Needs pyarrow.
 
-    Evaluations, allocations placed and changed, nodes, deployments that ended, drains. Columns: time (of the cluster), level, message, then
-    the members of the lines as texts (alloc_id, node_id, client_status, job_id, ...), null where a line has none. `options` and errors as
-    for `run`."""
+    Evaluations, allocations placed and changed, nodes, deployments that ended, drains. Columns: time (of the cluster),
+    level, message, then the members of the lines as texts (alloc_id, node_id, client_status, job_id, ...), null where a
+    line has none. `options` and errors as for `run`."""
     import pyarrow
 
     lines = _log_of(workload, label, options)
@@ -181,9 +184,11 @@ def events(workload: str, *, label: str = "full", **options: Any):
 
 
 def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full", seeds: int = 5, **options: Any):
-    """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column per metric.
+    """`berth compare --strategies`: one row per strategy and seed as a pandas.DataFrame, indexed by both, one column
+    per metric.
 
-    With queue="fifo,shortest" or preemption="nomad,kubernetes" these are compared, and `strategies` names the one that places.
+    With queue="fifo,shortest" or preemption="nomad,kubernetes" these are compared, and `strategies` names the one that
+    places.
     `strategies` has names and may have functions of (nodes, task), as for `Cluster.score_by`; at least one must be a
     name. The program runs the names, this process the functions, over the same clusters, jobs and visiting orders, so
     rows of one seed are pairs. A function is called with blocks of at most 64 feasible nodes, and again only for nodes
@@ -198,14 +203,19 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
         if not isinstance(one, str):
             raise TypeError(f"strategies: {one!r} is no name and no function of (nodes, task)")
     if functions and not named:
-        raise ValueError("strategies: one of berth's own has to be among them, to compare with; nomad-binpack is what Nomad does")
+        raise ValueError(
+            "strategies: one of berth's own has to be among them, to compare with; nomad-binpack is what Nomad does")
     names = [one if isinstance(one, str) else getattr(one, "__name__", repr(one)) for one in strategies]
     if len(set(names)) < len(names):
-        raise ValueError(f"strategies: two are called {next(name for name in names if names.count(name) > 1)!r}; give each function a name")
-    if functions and (others := [name for name in ("preemption", "queue", "rebalance", "capacity", "minimum_nodes", "experiment") if options.get(name)]):
+        raise ValueError(
+            f"strategies: two are called {next(name for name in names if names.count(name) > 1)!r}; give each function a name")
+    if functions and (others := [name for name in ("preemption", "queue", "rebalance", "capacity", "minimum_nodes",
+                                                   "experiment") if options.get(name)]):
         raise ValueError(f"strategies: functions place tasks; with {others[0]} only berth's own can be compared")
-    report = _call(["compare", workload, "--label", label, "--strategies", ",".join(named), "--seeds", str(seeds), "--quiet", *_flags(options)])
-    runs = {(one["strategy"], single["seed"]): (single["metrics"], single["digest"]) for one in report["strategies"] for single in one["runs"]}
+    report = _call(["compare", workload, "--label", label, "--strategies", ",".join(named), "--seeds", str(seeds),
+                    "--quiet", *_flags(options)])
+    runs = {(one["strategy"], single["seed"]): (single["metrics"], single["digest"]) for one in report["strategies"]
+            for single in one["runs"]}
     used = [single["seed"] for single in report["strategies"][0]["runs"]]
     trials = {seed: PackingTrial(workload, label, seed) for seed in used} if functions else {}
     if functions and trials[used[0]].pack(named[0])[1] != runs[named[0], used[0]][1]:
@@ -214,8 +224,10 @@ def compare(workload: str, strategies: Sequence[Strategy], *, label: str = "full
         for seed in used:
             runs[name, seed] = trials[seed].pack(function)
     if not functions:
-        names = [one["strategy"] for one in report["strategies"]]  # with `queue` and others what is compared, not what places
-    rows = [{"strategy": name, "seed": seed, **runs[name, seed][0]} for name in names for seed in used if (name, seed) in runs]
+        # with `queue` and others what is compared, not what places
+        names = [one["strategy"] for one in report["strategies"]]
+    rows = [{"strategy": name, "seed": seed, **runs[name, seed][0]} for name in names for seed in used
+            if (name, seed) in runs]
     frame = pandas.DataFrame(rows).set_index(["strategy", "seed"])
     frame.attrs["report"] = report
     frame.attrs["digests"] = {key: digest for key, (_, digest) in runs.items()}

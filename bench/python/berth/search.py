@@ -39,8 +39,8 @@ class Evaluation:
 
     score: mean of the chosen measure over all runs; greater is better
     digest: 16 hex digits over workload, seed and placements of every run; evaluating the policy again gives the same
-    runs: one dict per workload and seed with its metrics and `digest`; empty for the test split, which returns only the score and the digest
-    seconds: time taken, without reading the workloads"""
+    runs: one dict per workload and seed with its metrics and `digest`; empty for the test split, which returns only the
+    score and the digest seconds: time taken, without reading the workloads"""
 
     def __init__(self, score: float, digest: str, runs: list[dict], split: str, seconds: float) -> None:
         self.score, self.digest, self.runs, self.split, self.seconds = score, digest, runs, split, seconds
@@ -55,20 +55,22 @@ class Evaluation:
         return pandas.DataFrame(self.runs).set_index(["workload", "seed"])
 
 
-def evaluate(policy: Policy, workloads: Union[str, Sequence[str]] = "quickstart", seeds: Union[int, Iterable[int]] = 3, *, label: str = "full",
+def evaluate(policy: Policy, workloads: Union[str, Sequence[str]] = "quickstart", seeds: Union[int, Iterable[int]] = 3,
+             *, label: str = "full",
              split: str = "train", score: Score = "placed_percent", workers: int = 1) -> Evaluation:
     """Packs every workload with `policy`, once per seed, as `berth compare` does.
 
     policy: "expr:FORMULA", the name of a strategy, or a function of (nodes, task) over arrays as for `Cluster.score_by`
-    seeds: a number n for 1..n, or the seeds; a seed determines cluster, jobs and visiting order, the same for every policy
-    score: name of a metric, "-name" where less is better, or a function of a run's metrics that returns a number
+    seeds: a number n for 1..n, or the seeds; a seed determines cluster, jobs and visiting order, the same for every
+    policy score: name of a metric, "-name" where less is better, or a function of a run's metrics that returns a number
     workers: threads; functions in Python take turns anyway
-    split: "test" takes as many hidden seeds in place of `seeds`, and tells only the mean of a metric and a digest. They derive from the environment
-    variable BERTH_TEST_KEY, else from a public key: that keeps a search from fitting to them by accident. To judge the searches of
-    others, set a key that they do not know, and evaluate in a process of your own: nothing in one process is hidden from its code.
+    split: "test" takes as many hidden seeds in place of `seeds`, and tells only the mean of a metric and a digest. They
+    derive from the environment variable BERTH_TEST_KEY, else from a public key: that keeps a search from fitting to
+    them by accident. To judge the searches of others, set a key that they do not know, and evaluate in a process of
+    your own: nothing in one process is hidden from its code.
 
-    Workloads are read once per process (the 64 used last are kept). Raises berth.Error with the engine's line, such as the place of a
-    mistake in a formula, and what a function raises."""
+    Workloads are read once per process (the 64 used last are kept). Raises berth.Error with the engine's line, such as
+    the place of a mistake in a formula, and what a function raises."""
     names = [workloads] if isinstance(workloads, str) else list(workloads)
     wanted = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not names or not wanted:
@@ -79,7 +81,8 @@ def evaluate(policy: Policy, workloads: Union[str, Sequence[str]] = "quickstart"
         raise TypeError(f"evaluate: {policy!r} is no name, formula or function of (nodes, task)")
     hidden = split == "test"
     if hidden and callable(score):
-        raise ValueError("evaluate: in the test split the score is a metric: a function would see the runs that are hidden")
+        raise ValueError(
+            "evaluate: in the test split the score is a metric: a function would see the runs that are hidden")
     pairs = [(name, seed) for name in names for seed in (_hidden_seeds(name, label, len(wanted)) if hidden else wanted)]
     with ThreadPoolExecutor(max(1, min(workers, len(pairs)))) as pool:
         trials = list(pool.map(lambda pair: _trial(pair[0], label, pair[1]), pairs))

@@ -16,15 +16,17 @@ WORDS = ("datacenter", "pool", "node_class", "group")  # columns of texts that r
 class Table:
     """Columns of equal length by name: `table["cpu_used_mhz"]` is a NumPy array of shape (len(table),).
 
-    A table is gathered the first time that a view is asked for it, in one pass over the state, and kept with the view. A snapshot holds its
-    rows as records in chunks of 256, in the order of their making and with holes where nodes have gone, so a column over all nodes does not
-    exist before that pass. From then on nothing is copied: numbers are read-only arrays over the gathered memory, in MHz and MiB, and keep it
-    alive. `status`, `desired` and `client` are small integers (see
-    NODE_STATUS, DESIRED and CLIENT of this module), `id` is 16 bytes. Texts that repeat are numbers too; `text(column)` turns any column
-    into texts.
+    A table is gathered the first time that a view is asked for it, in one pass over the state, and kept with the view.
+    A snapshot holds its rows as records in chunks of 256, in the order of their making and with holes where nodes have
+    gone, so a column over all nodes does not exist before that pass. From then on nothing is copied: numbers are
+    read-only arrays over the gathered memory, in MHz and MiB, and keep it alive. `status`, `desired` and `client` are
+    small integers (see
+    NODE_STATUS, DESIRED and CLIENT of this module), `id` is 16 bytes. Texts that repeat are numbers too; `text(column)`
+    turns any column into texts.
     """
 
-    def __init__(self, columns: dict[str, Any], words: list[str], texts: dict[str, np.ndarray], jobs: list[tuple[str, str]] | None = None):
+    def __init__(self, columns: dict[str, Any], words: list[str], texts: dict[str, np.ndarray],
+                 jobs: list[tuple[str, str]] | None = None):
         self._columns = columns
         self._words = np.array(words, dtype=object)
         self._texts = texts
@@ -44,7 +46,8 @@ class Table:
     def of_allocs(view) -> "Table":
         if not hasattr(view, "_allocs"):
             columns = view.alloc_columns()
-            view._allocs = Table(columns, columns.pop("words"), {"desired": DESIRED, "client": CLIENT}, columns.pop("jobs"))
+            view._allocs = Table(columns, columns.pop("words"), {"desired": DESIRED, "client": CLIENT},
+                                 columns.pop("jobs"))
         return view._allocs
 
     def __len__(self) -> int:
@@ -63,7 +66,8 @@ class Table:
         return self._columns.keys()
 
     def text(self, column: str) -> np.ndarray:
-        """A column as texts, shape (len(table),): IDs as UUIDs, statuses and words by name, jobs by ID ("" where unknown)."""
+        """A column as texts, shape (len(table),): IDs as UUIDs, statuses and words by name, jobs by ID ("" where
+        unknown)."""
         values = self[column]
         if column == "id":
             return np.array([str(uuid.UUID(bytes=bytes(value))) for value in values], dtype=object)
@@ -87,21 +91,23 @@ class Table:
     def arrow(self):
         """All columns as a pyarrow.Table. Needs pyarrow.
 
-        Numbers and IDs (arrow.uuid) refer to the table's memory, without a copy. Words and statuses are dictionaries of texts, and jobs a
-        dictionary of their IDs, null where unknown."""
+        Numbers and IDs (arrow.uuid) refer to the table's memory, without a copy. Words and statuses are dictionaries of
+        texts, and jobs a dictionary of their IDs, null where unknown."""
         import pyarrow
 
         def column(name: str):
             values = self[name]
             if name == "id":
                 ids = np.ascontiguousarray(values)
-                storage = pyarrow.FixedSizeBinaryArray.from_buffers(pyarrow.binary(16), len(self), [None, pyarrow.py_buffer(ids)])
+                storage = pyarrow.FixedSizeBinaryArray.from_buffers(pyarrow.binary(16), len(self),
+                                                                    [None, pyarrow.py_buffer(ids)])
                 return pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), storage)
             if name == "job":  # one ID may be in several namespaces
                 ids = list(dict.fromkeys(job for _, job in self.jobs))
                 code_of = {job: code for code, job in enumerate(ids)}
                 codes = np.array([code_of[job] for _, job in self.jobs] + [-1], dtype=np.int32)[values]
-                return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=codes < 0), pyarrow.array(ids, pyarrow.string()))
+                return pyarrow.DictionaryArray.from_arrays(pyarrow.array(codes, mask=codes < 0),
+                                                           pyarrow.array(ids, pyarrow.string()))
             words = self._texts.get(name, self._words if name in WORDS else None)
             if words is None:
                 return pyarrow.array(values)
@@ -122,4 +128,5 @@ def placements_stream(plan, requested_schema=None):
     import pyarrow
 
     rows = plan.placements
-    return pyarrow.table({name: pyarrow.array(rows[name]) for name in rows.dtype.names}).__arrow_c_stream__(requested_schema)
+    return pyarrow.table({name: pyarrow.array(rows[name])
+                          for name in rows.dtype.names}).__arrow_c_stream__(requested_schema)

@@ -5,7 +5,8 @@ import random
 
 import berth
 
-COLUMNS = [f"{kind}_{dimension}" for kind in ("left", "total", "ask", "mean") for dimension in ("cpu", "memory", "gpu")] + ["tasks", "device_free"]
+COLUMNS = [f"{kind}_{dimension}" for kind in ("left", "total", "ask", "mean")
+           for dimension in ("cpu", "memory", "gpu")] + ["tasks", "device_free"]
 FUNCTIONS = {"+": 2, "-": 2, "*": 2, "/": 2, "min": 2, "max": 2, "abs": 1, "if": 3}
 
 
@@ -50,10 +51,12 @@ def main() -> None:
     parser.add_argument("--population", type=int, default=12)
     parser.add_argument("--generations", type=int, default=4)
     parser.add_argument("--nodes", type=int, default=30, help="largest formula, in numbers, columns and functions")
-    parser.add_argument("--score", default="-fragmentation_percent", help="metric of berth compare; -NAME where less is better")
+    parser.add_argument("--score", default="-fragmentation_percent",
+                        help="metric of berth compare; -NAME where less is better")
     parser.add_argument("--seed", type=int, default=1, help="of the search")
     arguments = parser.parse_args()
-    how = {"workloads": arguments.workload, "seeds": arguments.seeds, "label": arguments.label, "score": arguments.score}
+    how = {"workloads": arguments.workload, "seeds": arguments.seeds, "label": arguments.label,
+           "score": arguments.score}
     draw = random.Random(arguments.seed)
     known: dict[str, float] = {}
 

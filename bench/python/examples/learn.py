@@ -6,7 +6,8 @@ import numpy as np
 
 import berth
 
-NAMES = ("left_cpu/max(total_cpu,1)", "left_memory/max(total_memory,1)", "if(total_gpu>0,left_gpu/max(total_gpu,1),0)", "tasks/100")
+NAMES = ("left_cpu/max(total_cpu,1)", "left_memory/max(total_memory,1)", "if(total_gpu>0,left_gpu/max(total_gpu,1),0)",
+         "tasks/100")
 
 
 def features(observation) -> np.ndarray:
@@ -44,7 +45,8 @@ def main() -> None:
             rewards.append(reward)
         returns = np.cumsum(np.array(rewards)[::-1], axis=0)[::-1]
         advantage = returns - returns.mean(axis=1, keepdims=True)
-        weights += arguments.rate * np.einsum("tw,twf->f", advantage, np.array(gradients)) / (arguments.steps * arguments.worlds)
+        weights += arguments.rate * np.einsum("tw,twf->f", advantage,
+                                              np.array(gradients)) / (arguments.steps * arguments.worlds)
         print(f"update {update}: {-np.sum(rewards) / arguments.worlds:.2f} tasks missed per world, weights {np.round(weights, 3)}")
     # What was learned is a formula.
     policy = "expr:" + "+".join(f"{weight:.4f}*({name})" for weight, name in zip(weights, NAMES)).replace("+-", "-")

@@ -15,9 +15,11 @@ def main() -> None:
     parser.add_argument("--label", default="smoke")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--score", default="-fragmentation_percent", help="metric of berth compare; -NAME where less is better")
+    parser.add_argument("--score", default="-fragmentation_percent",
+                        help="metric of berth compare; -NAME where less is better")
     arguments = parser.parse_args()
-    how = {"workloads": arguments.workload, "seeds": arguments.seeds, "label": arguments.label, "score": arguments.score}
+    how = {"workloads": arguments.workload, "seeds": arguments.seeds, "label": arguments.label,
+           "score": arguments.score}
 
     def objective(trial: optuna.Trial) -> float:
         weights = {name: round(trial.suggest_float(name, -1, 1), 3) for name in ("cpu", "memory", "gpu")}

@@ -40,7 +40,8 @@ class Server:
         raise RuntimeError("berth serve does not say where it listens")
 
     def call(self, method, path, body=None):
-        request = urllib.request.Request(self.address + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request = urllib.request.Request(self.address + path, method=method, data=None if body is None
+                                         else json.dumps(body).encode())
         if self.token:
             request.add_header("X-Nomad-Token", self.token)
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -49,8 +50,10 @@ class Server:
 
     def register(self, job_id, count, cpu, kind="service"):
         self.call("PUT", "/v1/jobs", {"Job": {
-            "ID": job_id, "Name": job_id, "Type": kind, "Datacenters": ["*"], "TaskGroups": [{"Name": "g", "Count": count, "Tasks": [
-                {"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "100h"}, "Resources": {"CPU": cpu, "MemoryMB": 300}}]}]}})
+            "ID": job_id, "Name": job_id, "Type": kind, "Datacenters": ["*"],
+            "TaskGroups": [{"Name": "g", "Count": count, "Tasks": [
+                {"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "100h"},
+                 "Resources": {"CPU": cpu, "MemoryMB": 300}}]}]}})
 
     def wait_until(self, what, test):
         for _ in range(300):
@@ -86,7 +89,8 @@ class PageTest(unittest.TestCase):
         cls.prepare()
         playwright = sync_playwright().start()
         cls.addClassCleanup(playwright.stop)
-        cls.browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        cls.browser = playwright.chromium.launch(executable_path="/usr/bin/chromium",
+                                                 args=["--no-sandbox", "--disable-gpu"])
         cls.addClassCleanup(cls.browser.close)
 
     @classmethod
@@ -101,7 +105,8 @@ class PageTest(unittest.TestCase):
         self.problems, self.may_be_refused = [], False
         self.page.on("console", lambda message: self.problems.append(message.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: request.url.startswith((self.server.address, "data:")) or self.problems.append(request.url))
+        self.page.on("request", lambda request: request.url.startswith((self.server.address, "data:"))
+                     or self.problems.append(request.url))
         self.page.goto(self.server.address + path)
         return self.page
 
@@ -109,7 +114,8 @@ class PageTest(unittest.TestCase):
         if self.may_be_refused:  # Chromium reports every answer 403
             self.problems = [text for text in self.problems if "403" not in text and "EventSource" not in text]
         self.assertEqual(self.problems, [])
-        self.assertEqual(self.page.evaluate("[document.documentElement.scrollWidth <= innerWidth, document.title === '1234']"), [True, False])
+        self.assertEqual(self.page.evaluate(
+            "[document.documentElement.scrollWidth <= innerWidth, document.title === '1234']"), [True, False])
 
 
 class Cluster(PageTest):
@@ -120,13 +126,15 @@ class Cluster(PageTest):
         server.register("tooBig", 5, 900000)
         server.register("team/shop@eu", 3, 100)
         server.register(EVIL, 1, 100)
-        server.wait_until("allocations run", lambda: len([a for a in server.call("GET", "/v1/job/web/allocations") if a["ClientStatus"] == "running"]) == 120)
+        server.wait_until("allocations run", lambda: len([a for a in server.call("GET", "/v1/job/web/allocations")
+                                                          if a["ClientStatus"] == "running"]) == 120)
         nodes = server.call("GET", "/v1/nodes?per_page=4")
         server.call("PUT", f"/v1/node/{nodes[0]['ID']}/eligibility", {"Eligibility": "ineligible"})
         cls.node = nodes[1]
         server.call("PUT", "/v1/berth/fault", {"Kind": "partition", "NodeID": nodes[2]["ID"]})
         server.call("PUT", "/v1/berth/speed", {"Speed": "1000"})  # minutes until the heartbeat is missed
-        server.wait_until("the node is down", lambda: server.call("GET", f"/v1/node/{nodes[2]['ID']}")["Status"] != "ready")
+        server.wait_until("the node is down",
+                          lambda: server.call("GET", f"/v1/node/{nodes[2]['ID']}")["Status"] != "ready")
         server.call("PUT", "/v1/berth/speed", {"Speed": "10"})
         cls.down = nodes[2]
 
@@ -151,7 +159,8 @@ class Cluster(PageTest):
         self.check_clean()
 
     def test_screenshots(self):
-        for name, width, height, scheme in [("light", 1280, 1900, "light"), ("dark", 1280, 1900, "dark"), ("phone", 390, 2600, "light"), ("phone-dark", 390, 2600, "dark")]:
+        for name, width, height, scheme in [("light", 1280, 1900, "light"), ("dark", 1280, 1900, "dark"),
+                                            ("phone", 390, 2600, "light"), ("phone-dark", 390, 2600, "dark")]:
             page = self.open("/ui/", width, height, scheme)
             expect(page.locator("#map-section small")).to_have_text("300 shown")
             for chart in ("#map", "#timeline"):
@@ -160,9 +169,11 @@ class Cluster(PageTest):
             self.assertGreater((ARTIFACTS / f"{name}.png").stat().st_size, 20_000)
             self.check_clean()
         alloc = self.server.call("GET", "/v1/job/web/allocations")[0]
-        for name, path, title in [("job", "/ui/jobs/tooBig@default", "Job tooBig"), ("node", f"/ui/clients/{self.node['ID']}", f"Node {self.node['Name']}"),
+        for name, path, title in [("job", "/ui/jobs/tooBig@default", "Job tooBig"),
+                                  ("node", f"/ui/clients/{self.node['ID']}", f"Node {self.node['Name']}"),
                                   ("allocation", f"/ui/allocations/{alloc['ID']}", f"Allocation {alloc['Name']}"),
-                                  ("evaluation", f"/ui/evaluations/{alloc['EvalID']}", f"Evaluation {alloc['EvalID'][:8]}"),
+                                  ("evaluation", f"/ui/evaluations/{alloc['EvalID']}",
+                                   f"Evaluation {alloc['EvalID'][:8]}"),
                                   ("nodes", "/ui/clients", "Nodes"), ("evaluations", "/ui/evaluations", "Evaluations")]:
             for width, scheme in [(1280, "light"), (390, "dark")]:
                 page = self.open(path, width, 1200, scheme)
@@ -183,7 +194,8 @@ class Cluster(PageTest):
         expect(page.locator("#map-section .tip")).to_contain_text("memory")
         page.get_by_label("nodes to show").fill("ineligible")
         expect(page.locator("#map-section small")).to_have_text("1 shown")
-        for eligibility, shown in [("ineligible", "2 shown"), ("eligible", "1 shown")]:  # a change of state moves a node into the text's choice
+        # a change of state moves a node into the text's choice
+        for eligibility, shown in [("ineligible", "2 shown"), ("eligible", "1 shown")]:
             self.server.call("PUT", f"/v1/node/{self.node['ID']}/eligibility", {"Eligibility": eligibility})
             expect(page.locator("#map-section small")).to_have_text(shown)
         page.get_by_label("nodes to show").fill("down")
@@ -202,7 +214,8 @@ class Cluster(PageTest):
         form.get_by_role("spinbutton").fill("118")
         form.get_by_role("button", name="Scale").click()
         expect(form.locator("output")).to_have_text("count is 118")
-        self.server.wait_until("the job is scaled", lambda: self.server.call("GET", "/v1/job/web")["TaskGroups"][0]["Count"] == 118)
+        self.server.wait_until("the job is scaled",
+                               lambda: self.server.call("GET", "/v1/job/web")["TaskGroups"][0]["Count"] == 118)
         list_of_allocations = page.get_by_role("region", name="Allocations")
         expect(list_of_allocations.locator("tbody tr")).to_have_count(20)
         page.locator("section:has(> h2:text-is('Allocations'))").get_by_role("button", name="next").click()
@@ -226,9 +239,12 @@ class Cluster(PageTest):
     def test_addresses(self):
         evaluation = self.server.call("GET", "/v1/job/web/evaluations")[0]["ID"]
         deployment = self.server.call("GET", "/v1/job/web/deployment")["ID"]
-        for path, title, text in [("/ui/jobs/team%2Fshop%40eu@default", "Job team/shop@eu", "service"), ("/ui/jobs/team%2Fshop%40eu@default/allocations", "Job team/shop@eu", "service"),
-                                  ("/ui/jobs/web?namespace=default", "Job web", "service"), ("/ui/jobs", "Jobs", "team/shop@eu"),
-                                  (f"/ui/evaluations?currentEval={evaluation}", f"Evaluation {evaluation[:8]}", evaluation),
+        for path, title, text in [("/ui/jobs/team%2Fshop%40eu@default", "Job team/shop@eu", "service"),
+                                  ("/ui/jobs/team%2Fshop%40eu@default/allocations", "Job team/shop@eu", "service"),
+                                  ("/ui/jobs/web?namespace=default", "Job web", "service"),
+                                  ("/ui/jobs", "Jobs", "team/shop@eu"),
+                                  (f"/ui/evaluations?currentEval={evaluation}", f"Evaluation {evaluation[:8]}",
+                                   evaluation),
                                   (f"/ui/evaluations/{evaluation}", f"Evaluation {evaluation[:8]}", evaluation),
                                   (f"/ui/deployments/{deployment}", f"Deployment {deployment[:8]}", "share healthy")]:
             page = self.open(path)
@@ -247,7 +263,8 @@ class Cluster(PageTest):
         form = page.get_by_role("form", name="Drain", exact=True)
         form.get_by_role("spinbutton").fill("600")
         form.get_by_role("button").click()
-        self.server.wait_until("the node drains or has drained", lambda: self.server.call("GET", f"/v1/node/{node['ID']}")["LastDrain"])
+        self.server.wait_until("the node drains or has drained",
+                               lambda: self.server.call("GET", f"/v1/node/{node['ID']}")["LastDrain"])
         page.get_by_role("form", name="Fault").get_by_role("combobox").select_option("partition")
         page.get_by_role("button", name="Inject").click()
         expect(page.get_by_role("form", name="Fault").locator("output")).to_have_text("partition: done")
@@ -260,7 +277,8 @@ class Cluster(PageTest):
         self.check_clean()
 
     def test_names_are_text(self):
-        for path in ["/ui/", "/ui/jobs", "/ui/allocations", "/ui/jobs/" + urllib.parse.quote(EVIL, safe="") + "@default"]:
+        for path in ["/ui/", "/ui/jobs", "/ui/allocations", "/ui/jobs/" + urllib.parse.quote(EVIL, safe="") +
+                     "@default"]:
             page = self.open(path)
             expect(page.locator("body")).to_contain_text(EVIL)
             self.assertEqual(page.locator("main svg").count(), 0)
@@ -307,16 +325,19 @@ class Cluster(PageTest):
         page.reload()
         self.assertEqual(page.evaluate(background), dark)
         page.get_by_role("button", name="pause").click()
-        self.server.wait_until("time stands still", lambda: self.server.call("GET", "/v1/berth/speed")["Speed"] == "step")
+        self.server.wait_until("time stands still", lambda: self.server.call("GET", "/v1/berth/speed")["Speed"] ==
+                               "step")
         before = self.server.call("GET", "/v1/berth/speed")["Now"]
         page.get_by_role("button", name="+1 min").click()
-        self.server.wait_until("a minute passes", lambda: self.server.call("GET", "/v1/berth/speed")["Now"] == before + 60 * 10**9)
+        self.server.wait_until("a minute passes", lambda: self.server.call("GET", "/v1/berth/speed")["Now"] == before +
+                               60 * 10**9)
         page.get_by_role("button", name="10×", exact=True).click()
         self.server.wait_until("time runs", lambda: self.server.call("GET", "/v1/berth/speed")["Speed"] == "10")
         self.check_clean()
 
     def test_headers(self):
-        for path, kind in [("/ui/", "text/html"), ("/ui/jobs/x@y", "text/html"), ("/ui/files/main.js", "text/javascript"), ("/ui/files/style.css", "text/css")]:
+        for path, kind in [("/ui/", "text/html"), ("/ui/jobs/x@y", "text/html"),
+                           ("/ui/files/main.js", "text/javascript"), ("/ui/files/style.css", "text/css")]:
             with urllib.request.urlopen(self.server.address + path) as answer:
                 self.assertTrue(answer.headers["Content-Type"].startswith(kind))
                 self.assertIn("script-src 'self'", answer.headers["Content-Security-Policy"])
@@ -334,8 +355,10 @@ class AccessControl(PageTest):
     def prepare(cls):
         cls.server.token = cls.server.call("PUT", "/v1/acl/bootstrap", {})["SecretID"]
         cls.server.register("web", 2, 100)
-        cls.server.call("PUT", "/v1/acl/policy/reader", {"Name": "reader", "Rules": 'namespace "default" { policy = "read" }'})
-        cls.reader = cls.server.call("PUT", "/v1/acl/token", {"Name": "r", "Type": "client", "Policies": ["reader"]})["SecretID"]
+        cls.server.call("PUT", "/v1/acl/policy/reader",
+                        {"Name": "reader", "Rules": 'namespace "default" { policy = "read" }'})
+        cls.reader = cls.server.call("PUT", "/v1/acl/token",
+                                     {"Name": "r", "Type": "client", "Policies": ["reader"]})["SecretID"]
 
     def use(self, token):
         self.page.get_by_role("link", name="token").click()
@@ -356,7 +379,8 @@ class AccessControl(PageTest):
         expect(page.locator("#connection")).to_have_text("live")
         page.get_by_role("link", name="Overview").click()
         expect(page.locator("#map-section small")).to_have_text("20 shown")
-        self.assertNotIn(self.server.token, page.evaluate("document.cookie + location.href + JSON.stringify(localStorage)"))
+        self.assertNotIn(self.server.token,
+                         page.evaluate("document.cookie + location.href + JSON.stringify(localStorage)"))
         page.get_by_role("link", name="token").click()
         page.get_by_role("button", name="Forget the token").click()
         expect(page.locator("#view")).to_contain_text("have no token")

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The status page in Chromium (the Debian package), driven by Playwright (from PyPI) in a virtual environment of the build
+# The status page in Chromium (the Debian package), driven by Playwright (from PyPI) in a virtual environment of the
+# build
 # folder. Skipped (77) if one of them is not available.
 #   browser_test.sh BERTH BUILD_FOLDER
 set -euo pipefail

@@ -41,9 +41,11 @@ class ClientTest:
     @classmethod
     def setUpClass(cls):
         cls.server = subprocess.Popen(
-            [BERTH, "serve", "--nodes", "3", "--self-node", "here", "--speed", "20", "--listen", "127.0.0.1:0", *cls.options],
+            [BERTH, "serve", "--nodes", "3", "--self-node", "here", "--speed", "20", "--listen", "127.0.0.1:0",
+             *cls.options],
             stdout=subprocess.PIPE, text=True)
-        cls.url = next(found.group(0) for found in (re.search(r"http://[\d.]+:\d+", line) for line in cls.server.stdout) if found)
+        cls.url = next(found.group(0) for found in (re.search(r"http://[\d.]+:\d+", line) for line in cls.server.stdout)
+                       if found)
         cls.nomad = nomad.Nomad(address=cls.url, timeout=20)
         cls.token = None
 
@@ -72,7 +74,8 @@ class ClientTest:
         return job
 
     def running(self, name):
-        return [a for a in self.nomad.job.get_allocations(name) if a["ClientStatus"] == "running" and a["DesiredStatus"] == "run"]
+        return [a for a in self.nomad.job.get_allocations(name) if a["ClientStatus"] == "running"
+                and a["DesiredStatus"] == "run"]
 
     def test_jobs(self):
         job = self.nomad.jobs.parse(JOB % ("web", 2), canonicalize=True)
@@ -103,12 +106,14 @@ class ClientTest:
             self.nomad.job.get_job("web")
 
     def test_dispatch_and_periodic(self):
-        parent = self.nomad.jobs.parse('job "each" {\n type = "batch"\n parameterized { meta_required = ["who"] }\n group "g" {\n'
+        parent = self.nomad.jobs.parse(
+            'job "each" {\n type = "batch"\n parameterized { meta_required = ["who"] }\n group "g" {\n'
                                        ' task "t" { driver = "mock_driver" }\n }\n}')
         self.nomad.job.register_job("each", {"Job": parent})
         child = self.nomad.job.dispatch_job("each", meta={"who": "me"})
         self.assertTrue(child["DispatchedJobID"].startswith("each/dispatch-"))
-        nightly = self.nomad.jobs.parse('job "nightly" {\n type = "batch"\n periodic { crons = ["0 3 * * *"] }\n group "g" {\n'
+        nightly = self.nomad.jobs.parse(
+            'job "nightly" {\n type = "batch"\n periodic { crons = ["0 3 * * *"] }\n group "g" {\n'
                                         ' task "t" { driver = "mock_driver" }\n }\n}')
         self.nomad.job.register_job("nightly", {"Job": nightly})
         self.assertTrue(self.nomad.job.periodic_job("nightly")["EvalID"])

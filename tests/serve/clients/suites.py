@@ -39,7 +39,8 @@ KNOWN = {
     },
     "python-nomad": {
         "test_client.py::test_streamfile_fail": "wants 400 for a file that is absent; the answer is 404, as for fs/ls",
-        "test_deployments.py::test_get_deployments_with_namespace": "contacts no server; fails with today's `responses`",
+        "test_deployments.py::test_get_deployments_with_namespace":
+            "contacts no server; fails with today's `responses`",
         "test_job.py::test_dispatch_job_idempotency": "registers a job under another ID, which Nomad refuses, too",
         "test_job.py::test_delete_job_with_invalid_purge_param_raises": "contacts no server; the library allows it",
     },
@@ -97,7 +98,8 @@ def seconds_left():
 
 def fetch(*command, **options):
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds_left(), **options).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds_left(),
+                              **options).stdout
     except subprocess.TimeoutExpired:
         raise
     except (OSError, subprocess.SubprocessError) as error:
@@ -119,7 +121,8 @@ def link_nomad(folder):
 def run_group(command, folder, environment, log):
     """Returns the output, which is also in the file `log`. Ends what the command started and left, such as agents."""
     with open(log, "w", encoding="utf-8") as file:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
         try:
             process.wait(seconds_left())
         finally:
@@ -131,7 +134,8 @@ def run_group(command, folder, environment, log):
 
 
 def rerun_failed(got, known, run):
-    """Runs the tests that failed again, alone: the machine may have been too slow for their deadlines. `run` takes names."""
+    """Runs the tests that failed again, alone: the machine may have been too slow for their deadlines. `run` takes
+    names."""
     for _ in range(RERUNS):
         failed = sorted(name for name, word in got.items() if word == "FAIL" and name not in known)
         if not failed:
@@ -185,9 +189,11 @@ def prepare_python(folder):
     python = os.path.join(folder, "venv", "bin", "python")
     if not os.path.exists(python):
         fetch(sys.executable, "-m", "venv", os.path.join(folder, "venv"))
-    fetch(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"python-nomad=={PYTHON_NOMAD}", "pytest",
+    fetch(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"python-nomad=={PYTHON_NOMAD}",
+          "pytest",
           "flaky", "responses", "mock")
-    fetch(python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:", "-d", folder,
+    fetch(python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary",
+          ":all:", "-d", folder,
           f"python-nomad=={PYTHON_NOMAD}")
     work = os.path.join(folder, f"python_nomad-{PYTHON_NOMAD}")
     shutil.rmtree(work, ignore_errors=True)
@@ -213,7 +219,8 @@ def run_python(berth, folder):
         port = free_port()
         environment = dict(os.environ, BERTH=berth, BERTH_SERVE_OPTIONS=f"--listen 127.0.0.1:{port}",
                            NOMAD_IP="127.0.0.1", NOMAD_PORT=str(port), NOMAD_VERSION="2.0.6")
-        agent = subprocess.Popen([AS_NOMAD, "agent", "-dev", "-node", "pynomad1"] + ["-acl-enabled"] * acl, env=environment)
+        agent = subprocess.Popen([AS_NOMAD, "agent", "-dev", "-node", "pynomad1"] + ["-acl-enabled"] * acl,
+                                 env=environment)
         try:
             wait_for(f"http://127.0.0.1:{port}/v1/status/leader")
             output = run_group([python, "-m", "pytest", "-v", "--runxfail", "-p", "no:cacheprovider", "tests"] +

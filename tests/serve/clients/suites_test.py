@@ -17,15 +17,18 @@ class SuitesTest(unittest.TestCase):
 
         printed, began = io.StringIO(), time.monotonic()
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(suites, "END", began + 0.5), \
-                mock.patch.object(suites, "run_api", run), mock.patch("sys.argv", ["suites.py", "api", "berth", folder]), \
+                mock.patch.object(suites, "run_api", run), mock.patch("sys.argv",
+                                                                      ["suites.py", "api", "berth", folder]), \
                 contextlib.redirect_stdout(printed):
             self.assertEqual(suites.main(), 1)
         self.assertLess(time.monotonic() - began, 40)
         self.assertRegex(printed.getvalue(), r"^api: sleep has not ended 600 s after [^\n]*\n$")
 
     def test_a_second_rerun_decides(self):
-        reruns = iter([{"TestSlow": "FAIL", "TestSlower": "FAIL", "TestOnce": "PASS"}, {"TestSlow": "PASS", "TestSlower": "FAIL"}])
-        got, asked = {"TestSlow": "FAIL", "TestSlower": "FAIL", "TestOnce": "FAIL", "TestKnown": "FAIL", "TestGood": "PASS"}, []
+        reruns = iter([{"TestSlow": "FAIL", "TestSlower": "FAIL", "TestOnce": "PASS"},
+                       {"TestSlow": "PASS", "TestSlower": "FAIL"}])
+        got, asked = {"TestSlow": "FAIL", "TestSlower": "FAIL", "TestOnce": "FAIL", "TestKnown": "FAIL",
+                      "TestGood": "PASS"}, []
 
         def run(names):
             asked.append(names)
@@ -33,7 +36,8 @@ class SuitesTest(unittest.TestCase):
 
         suites.rerun_failed(got, {"TestKnown": "why"}, run)
         self.assertEqual(asked, [["TestOnce", "TestSlow", "TestSlower"], ["TestSlow", "TestSlower"]])
-        self.assertEqual(got, {"TestSlow": "PASS", "TestSlower": "FAIL", "TestOnce": "PASS", "TestKnown": "FAIL", "TestGood": "PASS"})
+        self.assertEqual(got, {"TestSlow": "PASS", "TestSlower": "FAIL", "TestOnce": "PASS", "TestKnown": "FAIL",
+                               "TestGood": "PASS"})
 
 
 if __name__ == "__main__":

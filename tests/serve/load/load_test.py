@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small load on `berth serve`: clients that register jobs and read lists while long polls stay open. Every request must
-be answered and every evaluation placed; times are printed, not judged.
+"""A small load on `berth serve`: clients that register jobs and read lists while long polls stay open. Every request
+must be answered and every evaluation placed; times are printed, not judged.
 
     load_test.py BERTH SERVE_LOAD
 """
@@ -19,7 +19,8 @@ def main():
                               stdout=subprocess.PIPE, text=True)
     try:
         url = re.search(r"http://\S+", server.stdout.readline()).group(0)
-        done = subprocess.run([load, url[len("http://"):], "--clients", str(CLIENTS), "--polls", str(POLLS), "--seconds", "3",
+        done = subprocess.run([load, url[len("http://"):], "--clients", str(CLIENTS), "--polls", str(POLLS),
+                               "--seconds", "3",
                                "--fill", str(FILL)], capture_output=True, text=True, timeout=600, check=False)
         print(done.stdout, done.stderr, sep="")
         with urllib.request.urlopen(url + "/v1/nodes", timeout=120) as answer:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the comparison itself. Two recordings of one scenario must be equal up to random differences. So must a recording in which two
-allocations of a group have exchanged their names. Any answer that was changed on purpose must be found to differ.
+"""Tests the comparison itself. Two recordings of one scenario must be equal up to random differences. So must a
+recording in which two allocations of a group have exchanged their names. Any answer that was changed on purpose must be
+found to differ.
 
   calibrate.py FOLDER        FOLDER holds NAME.json.gz and NAME-again.json.gz
 """
@@ -133,7 +134,8 @@ def half_exchanges(answer, draw):
 
 
 def exchanged(scenario, draw):
-    """The scenario with two names of one group exchanged everywhere, as chance might have given them; None: it has none."""
+    """The scenario with two names of one group exchanged everywhere, as chance might have given them; None: it has
+    none."""
     barred, names = set(), {}
     for step in scenario["steps"]:
         for answer in [step] + step.get("calls", []):

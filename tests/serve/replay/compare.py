@@ -6,7 +6,8 @@ A `Matching` belongs to one scenario. It maps identifiers of the recording to th
   identifiers       UUIDs, and the words of dispatched and periodic children: one to one over the whole scenario
   times             only which are zero
   indexes           only their order within one answer, and which are zero
-  nodes             which of the nodes of one pool an allocation is on; a node of the recording that a step picked stands
+  nodes             which of the nodes of one pool an allocation is on; a node of the recording that a step picked
+  stands
                     for the node that was picked here
   ports, addresses  any dynamic port, any node's address
   batches           of evaluations for failed or healthy allocations of a job, one more or less
@@ -31,14 +32,17 @@ INDEX_IN_TEXT = re.compile(r"(?i)(\bindex(?: of)?:? )\d+")
 ADDRESS = re.compile(r"\b10\.0\.1\.1[1-7](?::\d+)?\b")
 ZERO_TIMES = (None, 0, "", "0001-01-01T00:00:00Z")
 
-TIME_KEYS = re.compile(r"(Time|At|Timestamp|RequireProgressBy|WaitUntil|Uptime|LastRestart|StatusUpdatedAt|^Submitted|^Created)$")
+TIME_KEYS = re.compile(
+    r"(Time|At|Timestamp|RequireProgressBy|WaitUntil|Uptime|LastRestart|StatusUpdatedAt|^Submitted|^Created)$")
 # Words ending so that are no times.
 NOT_TIMES = {"ProgressDeadlineAt"}
 INDEX_KEYS = re.compile(r"Index$")
 ADDRESS_KEYS = {"IP", "HostIP", "Address"}
 NODE_KEYS = {"NodeID", "NodeName"}
-# What is never compared: measurements, key material, addresses of the recorder's proxies. No HTTPAddr is served (R-API-303).
-IGNORED = {"HTTPAddr", "IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID", "SignedIdentities"}
+# What is never compared: measurements, key material, addresses of the recorder's proxies. No HTTPAddr is served
+# (R-API-303).
+IGNORED = {"HTTPAddr", "IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID",
+           "SignedIdentities"}
 # Where only the presence and the kind of the value count.
 SHAPE_ONLY = {"Scores"}
 # Which nodes an evaluation looked at depends on the order in which it visits them, which is drawn from its identifier.
@@ -50,8 +54,8 @@ POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", 
            "client-7": "default", "client-5": "batch", "client-6": "edge"}
 
 
-# Evaluations of what clients and deployments report, which is batched for 50 to 250 ms: whether two allocations that fail
-# or become healthy at about the same time make one evaluation or two is random.
+# Evaluations of what clients and deployments report, which is batched for 50 to 250 ms: whether two allocations that
+# fail or become healthy at about the same time make one evaluation or two is random.
 BATCHED = {"alloc-failure", "deployment-watcher"}
 # A delay carries up to a quarter more by chance.
 # Objects that change at the same time are numbered in any order; so are the indexes of a node's watchers.
@@ -206,7 +210,8 @@ class Matching:
                 return self.node_here(low)
             return self.there.get(low, token)
         text = TOKEN.sub(one, text)
-        text = re.sub(r"([?&]cas=)(\d+)", lambda m: m.group(1) + str(self.configurations.get(int(m.group(2)), m.group(2))), text)
+        text = re.sub(r"([?&]cas=)(\d+)", lambda m: m.group(1) +
+                      str(self.configurations.get(int(m.group(2)), m.group(2))), text)
 
         def short(match):
             start = match.group(2).lower()
@@ -260,8 +265,8 @@ def masked_text(text):
 def settled_events(events):
     """Events without those whose number or presence chance decides.
 
-    How often a node is missed while it is away depends on the TTLs, which are drawn. Whether a task that a restarted client
-    found again logs that it is being killed before it ends differs between two recordings.
+    How often a node is missed while it is away depends on the TTLs, which are drawn. Whether a task that a restarted
+    client found again logs that it is being killed before it ends differs between two recordings.
     """
     kept = []
     for position, event in enumerate(events):
@@ -389,7 +394,8 @@ class Comparison:
                 self.values(recorded[left], here[right], place, left if isinstance(left, str) else "", recorded)
 
     def classes(self, recorded, here, where):
-        """Computed classes are numbers that differ from start to start of a client; what was found of each is the same."""
+        """Computed classes are numbers that differ from start to start of a client; what was found of each is the
+        same."""
         counts = [sorted(map(str, x.values())) for x in (recorded, here)]
         if counts[0] != counts[1]:
             self.differ(where, "value", recorded, here)
@@ -569,7 +575,8 @@ class Comparison:
             return -1
         score = 0.0
         for k, value in recorded.items():
-            if isinstance(value, (str, int, bool)) and k in here and not TIME_KEYS.search(k) and not INDEX_KEYS.search(k):
+            if isinstance(value,
+                          (str, int, bool)) and k in here and not TIME_KEYS.search(k) and not INDEX_KEYS.search(k):
                 other = here[k]
                 if isinstance(value, str) and isinstance(other, str) and TOKEN.fullmatch(value) and k != "NodeID":
                     known = self.matching.known(value)
@@ -593,7 +600,8 @@ class Comparison:
         """Of two objects the one that is clearly older there is not the younger one here."""
         # On which of its nodes a system job comes first follows from the order in which nodes are visited.
         pairs = [(left["CreateIndex"], right["CreateIndex"], left.get("Name") if "TaskGroup" in left else None)
-                 for left, right in pairs if isinstance(left.get("CreateIndex"), int) and isinstance(right.get("CreateIndex"), int) and
+                 for left, right in pairs if isinstance(left.get("CreateIndex"), int)
+                 and isinstance(right.get("CreateIndex"), int) and
                  "SchedulingEligibility" not in left]
         for older in pairs:
             for younger in pairs:
@@ -720,7 +728,8 @@ def compare_once(matching, path, recorded, here):
         return c.differences
     compare_headers(c, recorded.get("headers") or {}, here.get("headers") or {})
     if ("body" in recorded) != ("body" in here):
-        c.differ("body", "type", recorded.get("body", recorded.get("body_text")), here.get("body", here.get("body_text")))
+        c.differ("body", "type", recorded.get("body", recorded.get("body_text")),
+                 here.get("body", here.get("body_text")))
     elif "body" in recorded:
         if MEASURED.match(path) or AGENT.match(path):
             compare_structure(c, recorded["body"], here["body"])

@@ -1,8 +1,8 @@
 """Plays a recorded scenario against a running `berth serve --speed step`.
 
-Time is the recording's: before a step the virtual clock advances to the recorded start of the step. Repeated requests of a
-monitor are repeated until the answer is the last recorded one, for a bounded time; every other request is made once. A step
-that waits advances time until its condition holds.
+Time is the recording's: before a step the virtual clock advances to the recorded start of the step. Repeated requests
+of a monitor are repeated until the answer is the last recorded one, for a bounded time; every other request is made
+once. A step that waits advances time until its condition holds.
 """
 import json
 import re
@@ -245,7 +245,8 @@ class Player:
             self.advance(STEP)
             waited += STEP
         if step["what"] == "node has these field values":
-            self.drift = self.now - end  # when a node is missed is drawn: what follows is as long after that as recorded
+            # when a node is missed is drawn: what follows is as long after that as recorded
+            self.drift = self.now - end
         else:
             self.drift = max(min(self.drift, 0.0), self.now - end)
             if step["what"] != "settled":
@@ -338,7 +339,8 @@ class Player:
         stream.join(0.3)
         stream.close()
         for kind, differences in compare_frames(self.matching, recorded, stream):
-            self.answers.append(Answer(self.name, recorded["n"], f"event stream: {kind}", recorded["path"], differences))
+            self.answers.append(Answer(self.name, recorded["n"], f"event stream: {kind}", recorded["path"],
+                                       differences))
 
 
 def dig(row, path):

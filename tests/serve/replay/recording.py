@@ -107,8 +107,8 @@ def newest_time(value):
 
 
 def beginning(scenario):
-    """Unix seconds of the scenario's t = 0: the latest time that any answer mentions before it was sent. An answer within
-    milliseconds of a write makes this exact to milliseconds."""
+    """Unix seconds of the scenario's t = 0: the latest time that any answer mentions before it was sent. An answer
+    within milliseconds of a write makes this exact to milliseconds."""
     latest = 0.0
     for step in scenario["steps"]:
         if step["kind"] in ("http", "cli"):
@@ -118,8 +118,8 @@ def beginning(scenario):
 
 
 def moments(calls, begin, end, beginning):
-    """When each call of a command was made: the first ones as soon as it ran, rounds of polling a second apart, and what
-    is left went by in reads that block; but none before the newest thing that its answer tells of."""
+    """When each call of a command was made: the first ones as soon as it ran, rounds of polling a second apart, and
+    what is left went by in reads that block; but none before the newest thing that its answer tells of."""
     seen, waits, leader = set(), [], None
     for call in calls:
         key = (call["method"], without_index(call["path"]))

@@ -27,9 +27,11 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 DISPATCHED = re.compile(r"(dispatch-)\d{10,}-[0-9a-f]{8}")
 LAUNCHED = re.compile(r"(periodic-)\d{9,}")
 INSTANT = re.compile(r"(?!0001)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-TIMES = {"SubmitTime", "CreateTime", "ModifyTime", "Time", "TaggedTime", "NextPeriodicLaunch", "StartedAt", "FinishedAt", "LastRestart",
+TIMES = {"SubmitTime", "CreateTime", "ModifyTime", "Time", "TaggedTime", "NextPeriodicLaunch", "StartedAt",
+         "FinishedAt", "LastRestart",
          "UpdateTime", "StatusUpdatedAt", "CreatedAt", "RequireProgressBy"}
-LEFT_OUT = {"AllocationTime", "ScoreMetaData", "Scores", "LastContact", "RequestTime", "KnownLeader", "NextToken", "TaskStates",
+LEFT_OUT = {"AllocationTime", "ScoreMetaData", "Scores", "LastContact", "RequestTime", "KnownLeader", "NextToken",
+            "TaskStates",
             "AllocatedResources", "ClassEligibility", "EscapedComputedClass"}
 NIL = "00000000-0000-0000-0000-000000000000"
 
@@ -42,7 +44,8 @@ class Normaliser:
 
     def text(self, value):
         value = LAUNCHED.sub(r"\1<time>", DISPATCHED.sub(r"\1<time>-<id>", value))
-        value = UUID.sub(lambda m: m.group() if m.group() == NIL else f"<uuid:{self.ids.setdefault(m.group(), len(self.ids) + 1)}>", value)
+        value = UUID.sub(lambda m: m.group() if m.group() == NIL
+                         else f"<uuid:{self.ids.setdefault(m.group(), len(self.ids) + 1)}>", value)
         return INSTANT.sub("<time>", value)
 
     def __call__(self, value, key=""):
@@ -85,26 +88,32 @@ def differences(want, got, place=""):
         yield place, want, got
 
 
-METRICS = ("NodesEvaluated", "NodesFiltered", "NodesInPool", "NodesExhausted", "ConstraintFiltered", "ClassFiltered", "DimensionExhausted",
+METRICS = ("NodesEvaluated", "NodesFiltered", "NodesInPool", "NodesExhausted", "ConstraintFiltered", "ClassFiltered",
+           "DimensionExhausted",
            "CoalescedFailures")
 
 
 def evaluation_summaries(evaluations):
     out = []
     for each in evaluations:
-        failed = {group: {key: metrics.get(key) for key in METRICS} for group, metrics in (each.get("FailedTGAllocs") or {}).items()}
-        out.append({key: each.get(key) for key in ("Type", "TriggeredBy", "Status", "StatusDescription", "Priority", "QueuedAllocations")}
-                   | {"FailedTGAllocs": failed, "Blocked": bool(each.get("BlockedEval")), "Deployment": bool(each.get("DeploymentID"))})
+        failed = {group: {key: metrics.get(key) for key in METRICS} for group,
+                  metrics in (each.get("FailedTGAllocs") or {}).items()}
+        out.append({key: each.get(key)
+                    for key in ("Type", "TriggeredBy", "Status", "StatusDescription", "Priority", "QueuedAllocations")}
+                   | {"FailedTGAllocs": failed, "Blocked": bool(each.get("BlockedEval")),
+                      "Deployment": bool(each.get("DeploymentID"))})
     return sorted(out, key=lambda one: json.dumps(one, sort_keys=True))
 
 
 def allocation_summaries(allocations):
     out = []
     for each in sorted(allocations, key=lambda a: (a.get("Name", ""), a.get("CreateIndex", 0))):
-        one = {key: each.get(key) for key in ("Name", "TaskGroup", "JobID", "JobVersion", "DesiredStatus", "DesiredDescription", "ClientStatus",
+        one = {key: each.get(key) for key in ("Name", "TaskGroup", "JobID", "JobVersion", "DesiredStatus",
+                                              "DesiredDescription", "ClientStatus",
                                               "ClientDescription")}
         one["TaskEvents"] = {task: [event.get("Type") for event in (state.get("Events") or [])]
-                             + [f"failed={state.get('Failed')}", state.get("State")] for task, state in (each.get("TaskStates") or {}).items()}
+                             + [f"failed={state.get('Failed')}", state.get("State")] for task,
+                             state in (each.get("TaskStates") or {}).items()}
         one["Followed"] = bool(each.get("FollowupEvalID"))
         out.append(one)
     return out
@@ -127,12 +136,14 @@ class Recorder:
             raise RuntimeError(f"POST /v1/berth/advance: {status} {body}")
 
     def known(self):
-        return {one["ID"] for kind in ("evaluations", "allocations") for one in self.ask("GET", f"/v1/{kind}?namespace=*&per_page=100000")[1] or []}
+        return {one["ID"] for kind in ("evaluations", "allocations")
+                for one in self.ask("GET", f"/v1/{kind}?namespace=*&per_page=100000")[1] or []}
 
     def settle(self, job, seen):
         for _ in range(40):
             status, evaluations = self.ask("GET", f"/v1/job/{urllib.parse.quote(job, safe='')}/evaluations")
-            fresh = [one for one in evaluations if one["ID"] not in seen] if status == 200 and isinstance(evaluations, list) else []
+            fresh = [one for one in evaluations if one["ID"] not in seen] if status == 200 and isinstance(evaluations,
+                                                                                                          list) else []
             if fresh and all(one["Status"] in ("complete", "blocked", "failed", "canceled") for one in fresh):
                 break
             self.advance(0.15)
@@ -204,7 +215,8 @@ def main():
                     for place, want, got in found[:12]:
                         print("   ", place, "| recorded", json.dumps(want)[:300], "| answered", json.dumps(got)[:300])
             floor = 0 if arguments.only else FLOORS.get(name, len(listed))
-            print(f"{name:14} {equal:3} of {len(listed):3} cases equal" + ("" if equal >= floor else f", wanted {floor}"))
+            print(f"{name:14} {equal:3} of {len(listed):3} cases equal" +
+                  ("" if equal >= floor else f", wanted {floor}"))
             short |= equal < floor
     finally:
         for server in servers.values():

@@ -28,7 +28,8 @@ class Server:
     """`berth serve` on a free port."""
 
     def __init__(self, berth, cluster, options=()):
-        self.process = subprocess.Popen([berth, "serve", cluster, "--speed", "step", "--keep-addresses", "--listen", "127.0.0.1:0",
+        self.process = subprocess.Popen([berth, "serve", cluster, "--speed", "step", "--keep-addresses", "--listen",
+                                         "127.0.0.1:0",
                                          "--heartbeat-grace", "2s", "--min-heartbeat-ttl", "3s", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines = []
@@ -144,7 +145,8 @@ def main():
     parser.add_argument("--address", help="a server that runs already")
     parser.add_argument("--client", choices=("http", "python-nomad"), default="http", help="what asks")
     parser.add_argument("--floor", type=float, default=0.0, help="least share of equal answers, 0 to 1")
-    parser.add_argument("--draws", type=int, default=1, help="seeds that a scenario is played with until nothing differs")
+    parser.add_argument("--draws", type=int, default=1,
+                        help="seeds that a scenario is played with until nothing differs")
     parser.add_argument("--report", help="a file for the shares and all differences")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what differs too")
     arguments = parser.parse_args()
