@@ -8,8 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 berth_install tools libraries
 berth_configure release
 json=build/quickstart/report.json csv=build/quickstart/report.csv
-# The main job as it stands has a program of its own, built in a fraction of the time; with other arguments the whole
-# one runs it.
+# Without arguments, quickstart uses berth_main_job, a smaller program that builds in a fraction of the time. With other
+# arguments it uses the whole program.
 case "$*" in
   "" | "--label full") target=berth_main_job job=(berth_main_job full "$json" "$csv") ;;
   "--label smoke") target=berth_main_job job=(berth_main_job smoke "$json" "$csv") ;;

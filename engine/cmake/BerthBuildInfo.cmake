@@ -25,7 +25,7 @@ if(git)
   execute_process(COMMAND ${git} -C ${SOURCE_DIR} rev-parse --show-toplevel
                   OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   file(REAL_PATH "${SOURCE_DIR}" source_dir)
-  # An unpacked archive inside somebody else's repository has no commit of its own.
+  # An unpacked archive inside another repository has no commit of its own.
   if(NOT failed AND top STREQUAL source_dir)
     execute_process(COMMAND ${git} -C ${SOURCE_DIR} rev-parse HEAD
                     OUTPUT_VARIABLE head OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

@@ -404,9 +404,9 @@ EvictionCost cost_of(const Shortage& s, std::span<const std::uint32_t> victims, 
     out.priorities += victim.priority;
     out.run_time_s += static_cast<double>(now_ns - victim.start_ns) * 1e-9;
     if (out.highest < victim.priority || &victim == &s.candidates[victims.front()])
-      out.highest = victim.priority, out.latest_of_highest_ns = victim.start_ns;
+      out.highest = victim.priority, out.highest_started_ns = victim.start_ns;
     else if (out.highest == victim.priority)
-      out.latest_of_highest_ns = std::min(out.latest_of_highest_ns, victim.start_ns);
+      out.highest_started_ns = std::min(out.highest_started_ns, victim.start_ns);
   }
   for (std::size_t d = 0; d < kDimensions; ++d)
     if (s.capacity[d] > 0) out.overshoot += static_cast<double>(std::max<std::int64_t>(0, -missing[d])) / s.capacity[d];
@@ -424,7 +424,7 @@ NodeKey node_key(NodeRule rule, const EvictionCost& cost, double fit_score) {
     }
     case NodeRule::kubernetes:
       return {static_cast<double>(cost.beyond_budget), highest, sum + count * 2147483648.0, count,
-              -static_cast<double>(cost.latest_of_highest_ns)};
+              -static_cast<double>(cost.highest_started_ns)};
     case NodeRule::fewest:
       return {count, sum, cost.overshoot};
     case NodeRule::least_priority:

@@ -63,10 +63,10 @@ struct EvictionCost {
   std::size_t count = 0;
   std::size_t beyond_budget = 0;  ///< victims beyond their disruption budget
   std::int64_t priorities = 0;
-  std::int32_t highest = 0;               ///< 0 without victims
-  double overshoot = 0;                   ///< sum over dimensions of max(0, free + freed - ask) / capacity
-  double run_time_s = 0;                  ///< sum of now - start
-  std::int64_t latest_of_highest_ns = 0;  ///< earliest start among the victims of the highest priority
+  std::int32_t highest = 0;             ///< 0 without victims
+  double overshoot = 0;                 ///< sum over dimensions of max(0, free + freed - ask) / capacity
+  double run_time_s = 0;                ///< sum of now - start
+  std::int64_t highest_started_ns = 0;  ///< earliest start among the victims of the highest priority
 };
 [[nodiscard]] EvictionCost cost_of(const Shortage& shortage, std::span<const std::uint32_t> victims,
                                    std::int64_t now_ns);

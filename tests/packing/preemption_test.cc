@@ -266,7 +266,7 @@ TEST(PreemptionNode, IsTheOneComputedByHand) {
   EXPECT_EQ(cost.highest, 30);
   EXPECT_DOUBLE_EQ(cost.run_time_s, 10);
   EXPECT_DOUBLE_EQ(cost.overshoot, 0.1);
-  EXPECT_EQ(cost.latest_of_highest_ns, 6'000'000'000);
+  EXPECT_EQ(cost.highest_started_ns, 6'000'000'000);
   EXPECT_NEAR(node_key(NodeRule::nomad, cost, 0.5)[0], -(0.5 + 0.999937) / 2, 1e-6);  // R-STRAT-821
   EXPECT_EQ(node_key(NodeRule::kubernetes, cost, 0),                                  // R-STRAT-822
             (NodeKey{0, 30, 50 + 2 * 2147483648.0, 2, -6e9}));

@@ -46,7 +46,7 @@ def play(first, second, on_answer):
 
 
 # --- changes that a comparison must find ---
-SEEDED = 0.25  # the share of them that is tried
+SEEDED = 0.25  # share of the changes that is tried
 
 
 def leaves(value, trail=()):
@@ -61,7 +61,7 @@ def leaves(value, trail=()):
 
 
 def mutations(answer, draw):
-    """Answers that differ from the given one in something that chance never decides."""
+    """Answers that differ from the given one in something that is never random."""
     changed = copy.deepcopy(answer)
     changed["status"] = 500 if changed["status"] != 500 else 200
     yield "status", changed
@@ -100,7 +100,7 @@ def mutations(answer, draw):
 
 
 # What two allocations of one group cannot exchange alone: the rest of them tells whose it is. Those of system jobs have
-# one name, and nothing but their nodes tells them apart.
+# one name, and differ in their nodes only.
 HALVES = ("ClientStatus", "DesiredStatus", "TaskStates", "JobVersion", "DeploymentStatus")
 
 
@@ -112,7 +112,7 @@ def groups_of(value):
 
 
 def shape_of(name, value):
-    """A part of an allocation without what chance decides: times, jitter, which events a restarted client logs."""
+    """A part of an allocation without random values: times, jitter, events that a restarted client logs."""
     if name == "TaskStates":
         return {task: (state["State"], state["Failed"], state["Restarts"]) for task, state in (value or {}).items()}
     if name == "DeploymentStatus":

@@ -34,7 +34,7 @@ ZERO_TIMES = (None, 0, "", "0001-01-01T00:00:00Z")
 
 TIME_KEYS = re.compile(
     r"(Time|At|Timestamp|RequireProgressBy|WaitUntil|Uptime|LastRestart|StatusUpdatedAt|^Submitted|^Created)$")
-# Words ending so that are no times.
+# Keys with these endings that are not times.
 NOT_TIMES = {"ProgressDeadlineAt"}
 INDEX_KEYS = re.compile(r"Index$")
 ADDRESS_KEYS = {"IP", "HostIP", "Address"}
@@ -43,12 +43,12 @@ NODE_KEYS = {"NodeID", "NodeName"}
 # (R-API-303).
 IGNORED = {"HTTPAddr", "IdentitySigningKeyID", "AllocationTime", "took_s", "MacAddress", "SigningKeyID",
            "SignedIdentities"}
-# Where only the presence and the kind of the value count.
+# Keys of which only the presence and the type of the value are compared.
 SHAPE_ONLY = {"Scores"}
-# Which nodes an evaluation looked at depends on the order in which it visits them, which is drawn from its identifier.
+# Which nodes an evaluation visited depends on its visiting order, which is drawn from its identifier.
 VISITED = {"NodesEvaluated", "NodesFiltered", "NodesExhausted", "ClassFiltered", "ConstraintFiltered", "ClassExhausted",
            "DimensionExhausted", "QuotaExhausted", "NodesInPool", "ResourcesExhausted"}
-# Fields that are compared if one node stands for another: those of its state, not of its machine.
+# Fields that are compared if a node is the counterpart of another one: those of its state, not of its machine.
 NODE_LIFE = {"Status", "StatusDescription", "SchedulingEligibility", "Drain", "DrainStrategy", "LastDrain", "Events"}
 POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", "client-4": "default",
            "client-7": "default", "client-5": "batch", "client-6": "edge"}
@@ -58,10 +58,10 @@ POOL_OF = {"client-1": "default", "client-2": "default", "client-3": "default", 
 # fail or become healthy at about the same time make one evaluation or two is random.
 BATCHED = {"alloc-failure", "deployment-watcher"}
 # A delay carries up to a quarter more by chance.
-# Objects that change at the same time are numbered in any order; so are the indexes of a node's watchers.
+# Objects that change at the same time get indexes in any order, and so do the watchers of a node.
 AT_ONCE = 8
-KNOWN = 1e6   # the likeness of two objects that are known to be the same one
-TRIED = 1500  # so many pairs of a list are tried at most
+KNOWN = 1e6   # similarity of two objects that are known to match
+TRIED = 1500  # maximum number of pairs of a list that are tried
 UNRELATED = {"SnapshotIndex", "LastAllocUpdateIndex", "LastMissedHeartbeatIndex"}
 JITTERED = {"StartDelay", "start_delay"}
 
@@ -91,28 +91,28 @@ class Difference:
 class Matching:
     def __init__(self, nodes):
         """`nodes`: {identifier: name} of the recorded cluster; the other cluster has the same ones."""
-        self.there, self.here = {}, {}  # recorded identifier -> the one here, and back
+        self.there, self.here = {}, {}  # recorded identifier -> replayed identifier, and back
         self.nodes = dict(nodes)
         self.node_names = {name: node for node, name in self.nodes.items()}
-        self.stands_for = {}  # recorded node -> the node here that plays its part
-        self.indexes = {}     # recorded JobModifyIndex -> the one here
-        self.configurations = {}  # recorded ModifyIndex of the scheduler configuration -> the one here
-        self.tokens = {}      # recorded page token -> the one here
-        self.names = {}       # recorded name of an allocation -> the name here of the one that plays its part
+        self.stands_for = {}  # recorded node -> its replayed counterpart
+        self.indexes = {}     # recorded JobModifyIndex -> the replayed one
+        self.configurations = {}  # recorded ModifyIndex of the scheduler configuration -> the replayed one
+        self.tokens = {}      # recorded page token -> the replayed one
+        self.names = {}       # recorded name of an allocation -> the name of its replayed counterpart
         self.told = {}        # recorded allocation -> (job and group, name, identifiers of its follow-up evaluation)
-        self.chains = {}      # recorded evaluation -> those that it names
-        self.trail = None     # what a trial has added, so that it can be taken back
+        self.chains = {}      # recorded evaluation -> evaluations that it names
+        self.trail = None     # changes of a trial, so that undo() can revert them
 
     # --- identifiers ---
     def known(self, recorded):
         return self.there.get(recorded.lower())
 
     def pairs(self, recorded, here):
-        """Whether the two are known to be the same one."""
+        """True if the two are known to match."""
         return isinstance(recorded, str) and isinstance(here, str) and self.known(recorded) == here.lower()
 
     def agrees(self, recorded, here):
-        """Whether the two may be the same one; no new pair is learnt."""
+        """True if the two may match. Stores no new match."""
         recorded, here = recorded.lower(), here.lower()
         if recorded in self.nodes or here in self.nodes:
             return recorded in self.nodes and here in self.nodes
@@ -132,7 +132,7 @@ class Matching:
         return True
 
     def bind(self, recorded, here):
-        """A step picked something: it is this here."""
+        """Stores that a recorded object, which a step picked, matches this replayed one."""
         if recorded in self.nodes and here in self.nodes:
             self.node_plays(recorded, here)
         elif isinstance(recorded, str) and TOKEN.fullmatch(recorded):
@@ -142,7 +142,7 @@ class Matching:
             self.there[recorded], self.here[here] = here, recorded
 
     def node_plays(self, recorded, here):
-        """The nodes swap their parts."""
+        """Exchanges the counterparts of two nodes."""
         part = {node: self.stands_for.get(node, node) for node in self.nodes}
         taken_from = next(node for node, player in part.items() if player == here)
         part[taken_from], part[recorded] = part[recorded], here
@@ -153,7 +153,7 @@ class Matching:
 
     # --- which of equals ---
     def note(self, recorded):
-        """An allocation or evaluation of the recording: which others have to be exchanged with it."""
+        """Recorded allocations and evaluations that have to be exchanged together with this one."""
         if "TaskGroup" in recorded and "ClientStatus" in recorded:
             self.told[recorded["ID"]] = ((recorded.get("JobID"), recorded["TaskGroup"]), recorded.get("Name"),
                                          recorded.get("FollowupEvalID"))
@@ -170,7 +170,7 @@ class Matching:
         self.there, self.here, self.names = (dict(part) for part in state)
 
     def exchange(self, first, second):
-        """Two allocations of one group change their parts; who they are is to be found out anew."""
+        """Exchanges the counterparts of two allocations of one group, and drops the matches that depended on them."""
         self.names[first], self.names[second] = self.name_here(second), self.name_here(first)
         forgotten = set()
         for identifier, (_, name, followup) in self.told.items():
@@ -191,7 +191,7 @@ class Matching:
 
     # --- trials ---
     def begin(self):
-        """The beginning of a trial within this one, to be handed to undo()."""
+        """Begins a trial within the present one; the result is an argument of undo()."""
         outer, self.trail = self.trail, []
         return outer
 
@@ -202,7 +202,7 @@ class Matching:
 
     # --- what is sent ---
     def translate(self, text):
-        """A recorded path or body text with the identifiers of this cluster."""
+        """A recorded path or body with the identifiers of the replaying cluster."""
         def one(match):
             token = match.group(0)
             low = token.lower()
@@ -235,7 +235,7 @@ class Matching:
 
 
 def batch_of(value):
-    """Job and trigger of an evaluation that stands for all reports of a fifth of a second."""
+    """Job and trigger of an evaluation that covers all reports of a fifth of a second."""
     if value.get("TriggeredBy") in BATCHED and value.get("Status") == "complete":
         return value.get("JobID"), value["TriggeredBy"]
     return None
@@ -244,7 +244,7 @@ def batch_of(value):
 # Few keys and texts are compared a million times: what the patterns find in them is cached.
 @functools.lru_cache(1 << 14)
 def kind_of_key(key):
-    """Whether values of this key are times, and whether they are indexes."""
+    """(values of this key are times, they are indexes)."""
     return bool(TIME_KEYS.search(key)) and key not in NOT_TIMES, bool(INDEX_KEYS.search(key))
 
 
@@ -255,7 +255,7 @@ def has_token(key):
 
 @functools.lru_cache(1 << 14)
 def masked_text(text):
-    """A text without what chance decides, apart from identifiers."""
+    """A text without its random parts, except for identifiers."""
     text = INSTANT.sub("<instant>", text)
     text = INDEX_IN_TEXT.sub(r"\g<1><index>", text)
     text = ADDRESS.sub("<address>", text)
@@ -318,7 +318,7 @@ class Comparison:
             if key == "Name" and recorded in self.matching.names:
                 recorded = self.matching.name_here(recorded)
             if key == "ComputedClass" and re.fullmatch(CLASS, recorded) and re.fullmatch(CLASS, here):
-                self.matching.bind(recorded, here)  # another one after each start of a client
+                self.matching.bind(recorded, here)  # differs after each start of a client
                 return
             if key == "os.signals" and sorted(recorded.split(",")) == sorted(here.split(",")):
                 return
@@ -394,14 +394,13 @@ class Comparison:
                 self.values(recorded[left], here[right], place, left if isinstance(left, str) else "", recorded)
 
     def classes(self, recorded, here, where):
-        """Computed classes are numbers that differ from start to start of a client; what was found of each is the
-        same."""
+        """Computed classes differ from start to start of a client; the result for each class is the same."""
         counts = [sorted(map(str, x.values())) for x in (recorded, here)]
         if counts[0] != counts[1]:
             self.differ(where, "value", recorded, here)
 
     def visited(self, recorded, here, where):
-        """How many nodes were looked at: chance decides, but not of what kind the value is."""
+        """The number of visited nodes is random, but the type of the value is not."""
         if isinstance(recorded, dict) or isinstance(here, dict):
             if not isinstance(recorded, (dict, type(None))) or not isinstance(here, (dict, type(None))):
                 self.differ(where, "type", recorded, here)
@@ -499,7 +498,7 @@ class Comparison:
                                                       abs(ranks[0][pair[0]] - ranks[1][pair[1]]), pair))
         taken_left, taken_right, pairs = set(), set(), []
         while candidates:
-            # What the last pair said of other identifiers settles those first.
+            # Matches that the last pair stored decide other identifiers first.
             i, j = next((pair for pair in candidates if self.matching.pairs(
                 recorded[pair[0]].get("ID"), here[pair[1]].get("ID"))), candidates[0])
             taken_left.add(i), taken_right.add(j)
@@ -531,7 +530,7 @@ class Comparison:
             self.matching.agrees(left, right))
 
     def cost(self, recorded, here, where):
-        """How much two objects differ; nothing is learnt."""
+        """How much two objects differ. Stores no match."""
         trial = Comparison(self.matching, self.path)
         outer = self.matching.begin()
         trial.values(recorded, here, where, "")
@@ -540,7 +539,7 @@ class Comparison:
 
     @staticmethod
     def ranks(objects):
-        """The position of each by its age, of equal ones by that of what came after it."""
+        """Position of each object by age; among equal ones, by the age of its successor."""
         ages = {x.get("ID"): x.get("CreateIndex") or 0 for x in objects}
         by_age = sorted(range(len(objects)), key=lambda i: (objects[i].get("CreateIndex") or 0, ages.get(
             objects[i].get("NextAllocation") or objects[i].get("NextEval"), 0), i))
@@ -552,7 +551,7 @@ class Comparison:
         return {k: value[k] for k in keys if k in value}
 
     def order(self, recorded, here, where):
-        """Lists by CreateIndex must be so here as well; others are by an identifier, which is random."""
+        """Lists in the order of CreateIndex must be so in the replay as well; others are ordered by a random identifier."""
         head = self.path.split("?")[0]
         if where != "[]" or head not in ("/v1/allocations", "/v1/evaluations", "/v1/deployments"):
             return
@@ -587,7 +586,7 @@ class Comparison:
 
     # --- order of indexes ---
     def ages(self, recorded, here, where):
-        """Of one object's indexes none may be newer here than one that is newer there."""
+        """The indexes of one object must have the recorded order."""
         keys = [k for k in recorded if k in here and kind_of_key(k)[1] and k not in UNRELATED and
                 all(isinstance(x[k], int) and x[k] > 0 for x in (recorded, here))]
         for a in keys:
@@ -597,7 +596,7 @@ class Comparison:
                                        {a: here[a], b: here[b]})
 
     def ages_in_list(self, pairs, where):
-        """Of two objects the one that is clearly older there is not the younger one here."""
+        """Two objects of clearly different age must have the recorded order."""
         # On which of its nodes a system job comes first follows from the order in which nodes are visited.
         pairs = [(left["CreateIndex"], right["CreateIndex"], left.get("Name") if "TaskGroup" in left else None)
                  for left, right in pairs if isinstance(left.get("CreateIndex"), int)
@@ -624,7 +623,7 @@ def compare(matching, path, recorded, here):
     found = compare_once(matching, path, recorded, here)
     if not found or recorded.get("status") != here.get("status"):
         return found
-    # Objects that looked the same when they were first seen may be one another.
+    # Objects that were equal when they were first seen may have been matched the wrong way round.
     after = matching.state()
     matching.restore(before)
     matching.forget(identities_in(recorded.get("body")), identities_in(here.get("body")))
@@ -635,7 +634,7 @@ def compare(matching, path, recorded, here):
         matching.restore(after)
     if not found:
         return found
-    # Of equal allocations chance decides which one a node gets: those that something happened to there may be others.
+    # Which of several equal allocations a node gets is random, so an event may have hit another of them in the replay.
     for first, second in exchangeable(matching, recorded.get("body"), here.get("body")):
         after = matching.state()
         matching.restore(before)
@@ -652,7 +651,7 @@ def compare(matching, path, recorded, here):
 
 # Which allocations a smaller count stops is decided by their names.
 BY_NAME = "alloc not needed due to job update"
-EXCHANGED = 28  # pairs that are tried at most
+EXCHANGED = 28  # maximum number of exchanged pairs that are tried
 
 
 def identities_in(value):
@@ -668,7 +667,7 @@ def identities_in(value):
 
 
 def before_again(matching, before, recorded, here):
-    """What was known before, but for the identities of this answer."""
+    """The matches from before, without those of this answer."""
     after = matching.state()
     matching.restore(before)
     matching.forget(identities_in(recorded.get("body")), identities_in(here.get("body")))

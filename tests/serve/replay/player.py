@@ -17,7 +17,7 @@ from client import Client, Stream
 from compare import Matching, compare, masked_text, TOKEN
 from events import compare_frames
 
-STEP = 0.1            # seconds of virtual time between two looks
+STEP = 0.1            # seconds of virtual time between two polls
 MONITOR_LIMIT = 5.0   # how much longer than recorded a monitor may take
 WARM_UP = 30.0        # until every client has called once: only then a dead one is noticed soon
 WAIT_LIMIT = 25.0     # and a wait
@@ -29,7 +29,7 @@ MOVING = re.compile(r"(Status|State|Healthy|Unhealthy|Placed\w*|\w+Allocs|Runnin
 
 
 def may_pass(difference):
-    """Whether it is one that time may undo."""
+    """True if the difference may disappear with time."""
     if difference.what in ("missing", "extra"):
         return difference.where.endswith("[]") or difference.where == "DeploymentID"
     return difference.what == "status" or bool(MOVING.search(difference.where))
@@ -52,7 +52,7 @@ class Player:
         self.answers = []
         self.now = 0.0     # virtual seconds since the scenario began
         self.beginning = recording.beginning(scenario)
-        self.drift = 0.0   # how much later than recorded we are
+        self.drift = 0.0   # by how much the replay is late
         self.streams = {}
         self.command = command or shutil.which("nomad")
         self.folder = None
@@ -84,7 +84,7 @@ class Player:
         self.now += seconds
 
     def advance_to(self, recorded):
-        """To where the recording is, as far as we are not late already."""
+        """Advances the virtual time to that of the recording, unless the replay is late already."""
         self.advance(recorded + self.drift - self.now)
 
     def note(self, step, method, path, differences):
@@ -103,7 +103,7 @@ class Player:
         self.advance_to(end)
 
     def request_of(self, step):
-        """A body with this run's identifiers in it."""
+        """A body with the identifiers of this run."""
         recorded, template = step.get("request", step.get("request_body")), step.get("request_t")
         if isinstance(template, str):
             try:
@@ -160,7 +160,7 @@ class Player:
             self.run_command(step)
 
     def monitor_that_was_interrupted(self, step, begin, end):
-        """It wrote something first; the rest shows what it was waiting for, at any moment."""
+        """A command that was interrupted while it polled. Repeats its writes only: its polls may come at any time."""
         for position, call in enumerate(step["calls"]):
             if call["method"] != "GET" and "status" in call:
                 self.advance_to(begin)
@@ -185,7 +185,7 @@ class Player:
             self.advance(STEP)
 
     def run_command(self, step):
-        """Where the real command line is installed, reads are asked through it too."""
+        """Repeats reads with the real command line, if it is installed."""
         argv = [self.fill(word) for word in step.get("argv_t", step["argv"])]
         if any(call["method"] != "GET" for call in step["calls"]) or step.get("stdin") is not None:
             return  # it would write a second time
@@ -210,7 +210,7 @@ class Player:
             self.matching.bind(step["value"], value)
 
     def header_value(self, step, select):
-        """An index that an earlier answer carried: the newest one that this run knows."""
+        """An index of an earlier answer: the newest one of this run."""
         answer = self.client.request("GET", "/v1/jobs")
         return answer["headers"].get(select["header"])
 
@@ -236,7 +236,7 @@ class Player:
         limit = step["waited_s"] + (SETTLE_LIMIT if step["what"] == "settled" else WAIT_LIMIT)
         while waited < limit:
             if step["what"] == "settled":
-                # Recorded waits look every now and then: time passes at least until the recording went on.
+                # Recorded waits poll: advance at least to the time at which the recording continued.
                 quiet = self.quiet_since(quiet)
                 if min(self.now - quiet[1] - step["args"]["quiet_s"], self.now - (end + self.drift - STEP)) > -1e-6:
                     break
@@ -269,7 +269,7 @@ class Player:
 
     def holds(self, what, args):
         if what.startswith("allocations of the job"):
-            job = self.matching.translate(unquote(args["job"]))  # recorded as it stood in a path
+            job = self.matching.translate(unquote(args["job"]))  # recorded as in a path
             rows = self.rows(f"/v1/job/{quoted(job)}/allocations?namespace={args['namespace']}")
             found = [row for row in rows if row["ClientStatus"] == args["status"] and
                      args["version"] in (None, row["JobVersion"]) and args["desired"] in (None, row["DesiredStatus"])]

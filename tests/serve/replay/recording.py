@@ -44,7 +44,7 @@ def nodes_of(scenario):
 
 
 def without_index(path):
-    """A path as a monitor repeats it: the index of a blocking query is what it last saw."""
+    """A path without the index of a blocking query, so that the repetitions of a monitor are equal."""
     path = re.sub(r"([?&])(index|wait)=[^&]*&?", r"\1", path)
     return path.rstrip("?&")
 
@@ -58,7 +58,7 @@ def is_poll(call):
 
 
 def last_of_each(calls):
-    """The positions of calls that count: of reads that a monitor repeats, the last one."""
+    """Positions of the calls that are compared: of repeated reads of a monitor, only the last one."""
     last = {}
     for position, call in enumerate(calls):
         if "status" in call:
@@ -79,11 +79,11 @@ POLLING = 1.0    # between two rounds of reads that do not block
 
 
 def blocks(call):
-    """A read that is answered when something changed."""
+    """True for a blocking read."""
     return re.search(r"[?&]index=[1-9]", call["path"]) is not None
 
 
-# Times of things that have happened; others (RequireProgressBy, WaitUntil) lie ahead.
+# Keys with times in the past; others (RequireProgressBy, WaitUntil) lie ahead.
 PAST_TIMES = {"ModifyTime", "CreateTime", "SubmitTime", "Timestamp", "Time", "StartedAt", "FinishedAt", "LastRestart"}
 
 
@@ -98,7 +98,7 @@ def seconds_of(value):
 
 
 def newest_time(value):
-    """Unix seconds of the newest thing that an answer tells of; 0: it tells of none."""
+    """Unix seconds of the newest time in an answer; 0: it has none."""
     if isinstance(value, list):
         return max(map(newest_time, value), default=0.0)
     if not isinstance(value, dict):
@@ -119,7 +119,7 @@ def beginning(scenario):
 
 def moments(calls, begin, end, beginning):
     """When each call of a command was made: the first ones as soon as it ran, rounds of polling a second apart, and
-    what is left went by in reads that block; but none before the newest thing that its answer tells of."""
+    what is left passed in blocking reads. No call is earlier than the newest time in its answer."""
     seen, waits, leader = set(), [], None
     for call in calls:
         key = (call["method"], without_index(call["path"]))
