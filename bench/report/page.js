@@ -98,7 +98,7 @@
     const card = el("div", {class: "card wide"});
     const words = t.rows.some((row) => row.some((cell) => (Array.isArray(cell) ? cell[0] : cell).length > 60));
     const content = table(t.head, t.rows, words);
-    if (t.filter && t.rows.length > 5) {  // rows with all of the words that somebody types
+    if (t.filter && t.rows.length > 5) {  // rows with all typed words
       const box = el("input", {type: "search", placeholder: "filter rows", "aria-label": "filter rows of " + t.title});
       box.addEventListener("input", () => {
         const wanted = box.value.toLowerCase().split(/\s+/);

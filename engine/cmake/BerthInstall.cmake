@@ -127,7 +127,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME berth)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libarchive13, libcurl4")  # loaded when first used: no link tells of them
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libarchive13, libcurl4")  # loaded when first used, so the linker does not list them
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS libjs-chart.js)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libberth)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)

@@ -74,7 +74,7 @@ class Agent:
         self.server.server_close()
 
     def find(self, path, query):
-        """The recorded answer to a request, whatever its query beside namespace and type."""
+        """The recorded answer to a request, whatever its query apart from namespace and type."""
         name_space = query.get("namespace", ["default"])[0]
         kind = query.get("type", [""])[0]
         best = None

@@ -159,7 +159,7 @@ cmp -s <(grep '^placements digest' "$scratch/evict1") <(grep '^placements digest
   broken "--preemption depends on threads"
 grep -q '^  exact-lexicographic ' "$scratch/evict1" || broken "--preemption has no row per rule"
 [ "$(cut -d, -f9 "$scratch/evict1.csv" | tail -n +2 | grep -cv '^0$')" -gt 0 ] ||
-  broken "nobody was evicted from a full cluster"
+  broken "no task was evicted from a full cluster"
 
 # Ctrl-C: what was finished is reported, marked, kept, and not run again.
 sed 's/count = 40/count = 4000/; s/nodes = 50/nodes = 4000/' "$small" > "$scratch/long.toml"

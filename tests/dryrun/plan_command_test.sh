@@ -243,7 +243,7 @@ grep -qE '^warning: allocation aaaaaaaa-[-0-9a-f]+: its ModifyTime 2096-10-02T07
   "$scratch/err" || broken "a time in the future is not named: $(cat "$scratch/err")"
 [ "$(grep -c future "$scratch/err")" -eq 1 ] || broken "a time in the future is told more than once"
 expect 3 "$scratch/future.json" $here/jobs/low.json --no-diff --now 2026-11-23T00:00:00Z
-! grep -q future "$scratch/err" || broken "a time in the future is told beside --now: $(cat "$scratch/err")"
+! grep -q future "$scratch/err" || broken "a time in the future is reported in spite of --now: $(cat "$scratch/err")"
 
 # Of many warnings of an import the first 20, as `berth import` has it.
 comma=
@@ -271,7 +271,8 @@ refuses 2 'nomad-grid.toml:cluster: has no cluster that lives on' nomad-grid $he
 
 # Counts that no cluster could carry out are refused where nothing validates them (R-MODEL-621), and canaries always.
 printf '{"ID": "big", "Name": "big", "Type": "service", "Version": 1, "JobModifyIndex": 30, "CreateIndex": 3,
-  "Datacenters": ["dc1"], "TaskGroups": [{"Name": "g", "Count": 2000000000, "Tasks": [{"Name": "t", "Driver": "exec"}]}]}' \
+  "Datacenters": ["dc1"], "TaskGroups": [{"Name": "g", "Count": 2000000000,
+    "Tasks": [{"Name": "t", "Driver": "exec"}]}]}' \
   > "$scratch/big.json"
 refuses 2 'big.json:[0-9]+:[0-9]+: /TaskGroups/0: a count of 2000000000; a count is from 0 to 10000000' \
   $here/small.json "$scratch/big.json"

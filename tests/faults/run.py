@@ -8,7 +8,7 @@ short        every read() and write() on a file transfers at most 1, 7 or 4,096 
 error        one system call on a file fails (strace injects it): each of a command in turn, with each of several errors
 kill         the process is killed (SIGKILL) at one system call on a file, each in turn
 serve        `berth serve` writes a snapshot over an older one: each operation on its temporary file fails, and the
-             server goes on; or it is killed there, in the middle of a write too, and a new one restores what is there
+             server continues; or it is killed there, in the middle of a write too, and a new one restores what is there
 
 Without --all, which takes minutes, it is every fiftieth allocation, and every fourth system call of `error` and `kill`.
 These two need strace and a system that permits it; else they are left out, and the exit code is 77."""
@@ -225,7 +225,7 @@ class Faults:
             server.end()
             return "end"
         if error and not (lives and server.put("/v1/jobs", job(99)) == 200):
-            return where + ": the server does not go on"
+            return where + ": the server does not continue"
         server.end()
         with open(path, "rb") as file:
             found = file.read()

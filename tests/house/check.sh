@@ -18,7 +18,7 @@ if git rev-parse --show-toplevel > /dev/null 2>&1; then
 else
   mapfile -t files < <(find . -path ./build -prune -o -type f -print | sed 's|^\./||')
 fi
-[ ${#files[@]} -gt 20 ] || broken "only ${#files[@]} files found: the check looks at the wrong folder"
+[ ${#files[@]} -gt 20 ] || broken "only ${#files[@]} files found: the check runs in the wrong folder"
 
 # 1. The top level has these entries and no others.
 allowed=' CMakeLists.txt CMakePresets.json LICENSE CHANGELOG.md README.md engine bench datasets include tests profiles '

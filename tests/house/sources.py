@@ -56,6 +56,14 @@ def comments(text):
             yield number, found.group(1)
 
 
+def hash_comments(text):
+    """(line number, comment) of each line of Python, Bash, CMake or TOML that has one."""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = re.search(r"(?:^|\s)# (.*)", line)
+        if found:
+            yield number, found.group(1)
+
+
 def literals(text):
     """(line number, text) of each string literal outside of comments."""
     for number, line in enumerate(text.split("\n"), 1):
@@ -97,6 +105,11 @@ def check_words():
         search(name, comments(text))
         if not name.startswith("tests/"):  # tests have words of users and of Nomad as input
             search(name, literals(text))
+    for name in FILES:
+        if name.startswith(("profiles/", "datasets/")):
+            continue
+        if re.search(r"\.(py|sh|cmake|toml)$|CMakeLists\.txt$", name):
+            search(name, hash_comments(open(name, encoding="utf-8").read()))
     for name, page in PAGES.items():
         search(name, prose(page))
     for (name, word), used in excused.items():
@@ -319,7 +332,7 @@ for subject, (_, needed) in LARGE.items():
     if not needed:
         broken("tests/house/large.txt", f"'{subject}' is not larger than usual, or gone: take it off the list")
 if len(FILES) < 20:
-    broken(".", f"only {len(FILES)} files found: the check looks at the wrong folder")
+    broken(".", f"only {len(FILES)} files found: the check runs in the wrong folder")
 if problems:
     sys.exit("\n".join(problems))
 print(f"house: the sources keep all rules, {len(SOURCES)} files and {len(PAGES)} pages")

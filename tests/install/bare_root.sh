@@ -43,4 +43,4 @@ grep -q 'placed .*(100.00 %)' "$work/run.log" ||
 [ -e "$root/usr/share/man/man1/berth-run.1" ] || fail "there is no man page"
 inside apt-get remove -y -q berth > "$work/apt.log" 2>&1 || fail "the package does not go"
 [ ! -e "$root/usr/share/berth" ] || fail "removing the package leaves /usr/share/berth"
-echo "bare_root: the package installs, runs and goes on $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")"
+echo "bare_root: the package installs, runs and is removed on $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")"

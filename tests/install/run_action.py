@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as scratch:
         if not set(step) <= {"name", "id", "shell", "env", "run"} or step["shell"] != "bash":
             sys.exit(f"unknown step {step}")
         if "${{" in step["run"]:
-            sys.exit("an input in the text of a step is code of whoever wrote it; hand it over in env")
+            sys.exit("an input in the text of a step runs as code; pass it in env")
         environment = {name: filled(value) for name, value in step.get("env", {}).items()}
         written = os.path.join(scratch, "output")
         open(written, "w", encoding="utf-8").close()

@@ -88,7 +88,7 @@ for name, one in packages.items():
     if not any(one["SPDXID"] in related[how] for how in ("STATIC_LINK", "DYNAMIC_LINK", "RUNTIME_DEPENDENCY_OF")):
         continue
     licence = os.path.join(folder, "licenses", name)
-    expect(os.path.isfile(licence) and os.path.getsize(licence) > 100, f"{name}: no licence beside the list")
+    expect(os.path.isfile(licence) and os.path.getsize(licence) > 100, f"{name}: no licence next to the list")
 
 try:
     from spdx_tools.spdx.parser.parse_anything import parse_file

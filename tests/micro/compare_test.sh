@@ -12,7 +12,7 @@ assert len(runs) > 100, f"only {len(runs)} benchmarks"
 for run in runs:
     assert not run.get("error_occurred"), f"{run['name']}: {run.get('error_message')}"
     assert run["real_time"] > 0 and run["cpu_time"] >= 0, run["name"]
-    assert "items_per_second" in run, f"{run['name']} tells no rate"
+    assert "items_per_second" in run, f"{run['name']} reports no rate"
 PYTHON
 tool=/usr/share/benchmark/compare.py
 python=

@@ -132,7 +132,7 @@ def main(arguments=None):
     p = argparse.ArgumentParser(prog="coverage", description=__doc__)
     p.add_argument("program", help="the built berth")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--evaluations", type=int, help="go on until so many (default: until every pair has occurred)")
+    p.add_argument("--evaluations", type=int, help="continue until so many (default: until every pair has occurred)")
     p.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds of processor time")
     p.add_argument("--keep", help="append vectors that the program decides otherwise to this file")
     p.add_argument("--first", action="store_true",

@@ -229,7 +229,7 @@ def of_alloc(a, own, job, nodes, now):
 
 
 def inputs(v):
-    """Features of an evaluation and the state it looks at."""
+    """Features of an evaluation and the state it reads."""
     s, e, jobs = v["state"], v["eval"], v["jobs"]
     out = {"type " + v["scheduler"], "planner " + v["planner"]}
     job = next((jobs[i] for i in s["Jobs"] if jobs[i]["ID"] == e["JobID"]), None)

@@ -163,7 +163,7 @@ class Stack:
         return s
 
     def set_nodes(self, nodes):
-        """A base set: shuffled, cursor at 0, limit anew (R-FEAS-202, R-FEAS-216)."""
+        """A base set: shuffled, cursor at 0, limit reset (R-FEAS-202, R-FEAS-216)."""
         if self.generic:
             nodes = shuffled(nodes, self.eval_id, self.ctx.state.index)
             n = len(nodes)

@@ -62,7 +62,7 @@ grep -q '^  overhead    .*% ± ' "$scratch/out" || broken "the overhead is not t
 for file in trace.json stacks stacks.svg; do [ -s "$scratch/$file" ] || broken "$file was not written"; done
 grep -q '</svg>' "$scratch/stacks.svg" || broken "the flame graph is cut off"
 grep -qE '^  flame       stacks from (perf|the stage sampler)' "$scratch/out" ||
-  broken "nobody says who took the stacks"
+  broken "the output does not name the profiler"
 again=$(sed -n 's/^  again: berth profile //p' "$scratch/out")
 # shellcheck disable=SC2086  # words
 "$berth" profile --quiet $again --json "$scratch/profile-2.json" > "$scratch/out" ||

@@ -4,7 +4,7 @@ nodes).
 Prints decisions per second of one-allocation batch jobs on the cluster of a workload: with a strategy in C++ and with
 the same formula as a NumPy function, each without and with reading the placements as an array. Then, if PKG_CONFIG_PATH
 names an installed berth, the processor time of a decision with the strategy in C++, through Python and in a program in
-C++ (figures.cc), in turn."""
+C++ (figures.cc), alternately."""
 
 import os
 import statistics

@@ -275,7 +275,7 @@ def test_a_strategy_that_goes_wrong_ends_the_decision(wrong, error, text):
     if error is ZeroDivisionError:
         assert "<lambda>" in str(caught.traceback[-1]), "the traceback names the strategy"
     cluster.score_by("nomad")
-    assert cluster.schedule("web").complete, "the cluster goes on"
+    assert cluster.schedule("web").complete, "the cluster continues"
 
 
 @pytest.mark.parametrize("call", [
@@ -300,7 +300,7 @@ def test_a_strategy_may_not_call_its_cluster(call):
     with pytest.raises(berth.Error, match="a strategy or preemption rule called the cluster|the cluster is deciding"):
         cluster.schedule("web")
     cluster.score_by("nomad")
-    assert cluster.schedule("web").complete, "the cluster goes on"
+    assert cluster.schedule("web").complete, "the cluster continues"
 
 
 def test_a_cluster_belongs_to_one_thread_at_a_time():

@@ -54,7 +54,7 @@ look light "$page#check,light" light
 grep -qF '&lt;/script&gt;&lt;script&gt;document.title=1234' "$scratch/dom" ||
   broken "the page does not show the odd name as text"
 look dark "$page#check" dark --blink-settings=preferredColorScheme=0
-# Chromium's windows are at least 500 wide: a phone is a frame that tells what the page in it says.
+# Chromium's windows are at least 500 wide, so a phone is a frame that reports the title of its page.
 cat > "$artifacts/phone.html" << 'EOF'
 <!doctype html><title>The report as wide as a phone</title>
 <body style="margin: 0"><iframe id="phone" style="border: 0; width: 390px; height: 6000px"></iframe><p id="said"></p>

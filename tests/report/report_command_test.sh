@@ -46,7 +46,7 @@ sed -E 's/"(retries|blocked_again)": 0/"\1": 1000000/; s/"class": 0/"class": 999
 grep -qE '"flame":\{"title":"Flame graph","about":"[^"]*","stacks":\[\["[a-z_;]+",[0-9]' "$scratch/measured.html" ||
   broken "the page of a profile lacks its flame graph"
 grep -q '"Slowest evaluations"' "$scratch/measured.html" || broken "the page of a profile lacks its slowest evaluations"
-# A page of twelve series: colours go on after the eighth, and so do the ways in which lines are broken.
+# A page of twelve series: colours repeat after the eighth, with other line styles.
 grep -q -- '--s15:' "$scratch/two.html" || broken "the page has colours for eight series only"
 ratio=$(sed -nE 's/^ +"nodes_evaluated": ([0-9]+),/\1/p' "$scratch/first.json" "$scratch/second.json" |
   awk 'NR == 1 {first = $1} NR == 2 {printf "%.2fx", $1 / first}')

@@ -162,7 +162,7 @@ expect 2 'nomad-others compares with what Nomad decides today' nomad-others --la
 expect 2 'nomad-others compares with what Nomad decides today' nomad-others --label smoke --queue fifo
 expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --label smoke
 expect 2 '`berth run peers` runs several workloads unchanged; leave it out' peers --csv "$scratch/none.csv"
-mkdir -p "$scratch/peers/bench/macro" # in a folder of its own, whose workload has the published figure of 5,000 s
+mkdir -p "$scratch/peers/bench/macro" # in a folder of its own, whose workload has the published time of 5,000 s
 { small_workload 3; printf '[peer]\nsystem = "Slow"\nvalue = 5000\nsource = "a page"\nnote = "made up"\n'; } \
   > "$scratch/peers/bench/macro/quickstart.toml"
 program=$(realpath "$berth")
@@ -171,7 +171,7 @@ program=$(realpath "$berth")
 grep -Eq '^small full +50 +60 +60 +0 +Slow +5000 s +[0-9]+ ms +[0-9,]+$' "$scratch/peers/table" ||
   broken "berth run peers printed $(cat "$scratch/peers/table")"
 grep -q '^Slow: a page; made up$' "$scratch/peers/table" || broken "berth run peers names no source"
-grep -q '"published": 5000' "$scratch/peers/peers.json" || broken "peers.json has no published figure"
+grep -q '"published": 5000' "$scratch/peers/peers.json" || broken "peers.json has no published result"
 expect 2 'queue: workers that commit in any order take evaluations as they come' quickstart --label smoke --queue fifo \
   --workers 2 --order free
 expect 2 "there is no such queue policy; did you mean 'shortest'" quickstart --queue shortst
@@ -186,7 +186,7 @@ grep -q '"estimates": \[' "$scratch/cluster.json" || broken "the JSON does not s
 "$berth" run --quiet $cluster --vary algorithm=binpack,spread > "$scratch/out" ||
   broken "berth run $cluster --vary failed with $?"
 expect 2 'http://127.0.0.1:4646: is an address, and a workload is a file; .*berth import' http://127.0.0.1:4646
-# An evaluation whose plans are refused in part for ever (R-SCHED-10) ends, and the run goes on.
+# An evaluation whose plans are refused in part for ever (R-SCHED-10) ends, and the run continues.
 timeout 60 "$berth" run --quiet tests/conform/endless-stage-09.json.gz > "$scratch/out" 2>&1 ||
   broken "berth run on a cluster with an endless evaluation ends with $?: $(tail -n 3 "$scratch/out")"
 head -c 3000 $cluster > "$scratch/short.snap"

@@ -4,13 +4,14 @@
     soak.py simulated BERTH WORKLOAD_FOLDER [--days 30] [--label full]
     soak.py served BERTH [--minutes 60] [--speed 240]
 
-`simulated` runs the workload `day` for many days, twice: both runs must have the same digest. `served` puts mixed clients on
-`berth serve`: they register, update and stop jobs, list, poll, read the event stream, drain nodes, keep variables and save
-snapshots. Samples are taken from /proc. The first half of a run is left out, in which job versions and garbage not yet
-collected still accumulate: Nomad keeps six versions of a job, and evaluations of batch jobs for a day.
+`simulated` runs the workload `day` for many days, twice: both runs must have the same digest. `served` puts mixed
+clients on `berth serve`: they register, update and stop jobs, list, poll, read the event stream, drain nodes, keep
+variables and save snapshots. Samples are taken from /proc. The first half of a run is left out, in which job versions
+and garbage not yet collected still accumulate: Nomad keeps six versions of a job, and evaluations of batch jobs for a
+day.
 
-A growth is the slope of the least-squares line through the samples of the second half, in percent of their mean, over the
-length of that half. Exit code 1: a growth is above its limit, or the digests differ.
+A growth is the slope of the least-squares line through the samples of the second half, in percent of their mean, over
+the length of that half. Exit code 1: a growth is above its limit, or the digests differ.
 """
 import argparse
 import http.client
@@ -23,8 +24,8 @@ import tempfile
 import threading
 import time
 
-# Percent of growth over the second half of the run. Processor time differs by a few percent between days, and more on a busy
-# machine.
+# Percent of growth over the second half of the run. Processor time differs by a few percent between days, and more on a
+# busy machine.
 LIMITS = {"memory": 5.0, "open files": 5.0, "processor time": 25.0}
 DAY_S = 86400
 
@@ -41,8 +42,8 @@ def growth(values):
 
 
 def judge(series):
-    """Prints a line for each series, (name, kind, unit, values): its values at each quarter and its growth. Returns whether all
-    are within their limits."""
+    """Prints a line for each series, (name, kind, unit, values): its values at each quarter and its growth. Returns
+    whether all are within their limits."""
     fine = True
     for name, kind, unit, values in series:
         quarters = [values[round(share * (len(values) - 1) / 4)] for share in range(5)]
@@ -204,7 +205,8 @@ class Clients:
         number = 0
         while not self.ended.wait(0.05):
             number += 1
-            send("PUT", "/v1/jobs", job(f"batch-{threading.get_ident()}-{number}", "batch", 1 + number % 8, 30 + number % 600))
+            send("PUT", "/v1/jobs",
+                 job(f"batch-{threading.get_ident()}-{number}", "batch", 1 + number % 8, 30 + number % 600))
 
     def services(self, send):
         number = 0
@@ -265,7 +267,8 @@ class Clients:
 
 
 def served(options):
-    server = subprocess.Popen([options.berth, "serve", "--nodes", "200", "--speed", str(options.speed), "--listen", "127.0.0.1:0"],
+    server = subprocess.Popen([options.berth, "serve", "--nodes", "200", "--speed", str(options.speed), "--listen",
+                               "127.0.0.1:0"],
                               stdout=subprocess.PIPE, text=True)
     samples = []  # (MiB, open files, processor seconds, requests, median ms)
     clients = None
@@ -277,7 +280,8 @@ def served(options):
             if clients.ended.wait(options.minutes * 60 / count):
                 break
             requests, median = clients.take()
-            samples.append((resident_mib(server.pid), open_files(server.pid), processor_seconds(server.pid), requests, median))
+            samples.append((resident_mib(server.pid), open_files(server.pid), processor_seconds(server.pid), requests,
+                            median))
     finally:
         if clients:
             clients.stop()

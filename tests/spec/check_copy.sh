@@ -8,7 +8,7 @@ for shared in "${BERTH_SHARED:-}" ../shared ../../shared; do
   [ -n "$shared" ] && [ -d "$shared/spec" ] && break
   shared=
 done
-[ -n "$shared" ] || { echo "skipped: no folder shared/spec beside the checkout"; exit 77; }
+[ -n "$shared" ] || { echo "skipped: no folder shared/spec next to the checkout"; exit 77; }
 
 failures=0
 for original in "$shared"/spec/*; do

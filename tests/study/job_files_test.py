@@ -33,7 +33,7 @@ def job_file(berth, folder, *arguments):
 
 
 class Server:
-    """`berth serve` on a free port, whose time stands still until it is told to go on."""
+    """`berth serve` on a free port, whose time advances on request only."""
 
     def __init__(self, berth):
         self.process = subprocess.Popen([berth, "serve", "--nodes", "40", "--speed", "step", "--listen", "127.0.0.1:0"],

@@ -1,7 +1,6 @@
 # Processes that tests of sweeps look for, stop and kill; to be sourced.
 
-# children_of PID: the processes below PID. Read from /proc where the kernel tells it: a run may be over before a pgrep
-# is.
+# children_of PID: the processes below PID. Read from /proc where the kernel lists them: a run may end before a pgrep.
 children_of() { cat "/proc/$1/task/$1/children" 2> /dev/null || pgrep -P "$1"; }
 state_of() { sed -E 's/^.*\) (.).*/\1/' "/proc/$1/stat" 2> /dev/null; }
 

@@ -40,7 +40,8 @@ class Evaluation:
     score: mean of the chosen measure over all runs; greater is better
     digest: 16 hex digits over workload, seed and placements of every run; evaluating the policy again gives the same
     runs: one dict per workload and seed with its metrics and `digest`; empty for the test split, which returns only the
-    score and the digest seconds: time taken, without reading the workloads"""
+    score and the digest
+    seconds: time taken, without reading the workloads"""
 
     def __init__(self, score: float, digest: str, runs: list[dict], split: str, seconds: float) -> None:
         self.score, self.digest, self.runs, self.split, self.seconds = score, digest, runs, split, seconds
@@ -62,11 +63,12 @@ def evaluate(policy: Policy, workloads: Union[str, Sequence[str]] = "quickstart"
 
     policy: "expr:FORMULA", the name of a strategy, or a function of (nodes, task) over arrays as for `Cluster.score_by`
     seeds: a number n for 1..n, or the seeds; a seed determines cluster, jobs and visiting order, the same for every
-    policy score: name of a metric, "-name" where less is better, or a function of a run's metrics that returns a number
+    policy
+    score: name of a metric, "-name" where less is better, or a function of a run's metrics that returns a number
     workers: threads; functions in Python take turns anyway
-    split: "test" takes as many hidden seeds in place of `seeds`, and tells only the mean of a metric and a digest. They
-    derive from the environment variable BERTH_TEST_KEY, else from a public key: that keeps a search from fitting to
-    them by accident. To judge the searches of others, set a key that they do not know, and evaluate in a process of
+    split: "test" takes as many hidden seeds in place of `seeds`, and returns only the mean of a metric and a digest.
+    They derive from the environment variable BERTH_TEST_KEY, else from a public key: that keeps a search from fitting
+    to them by accident. To judge the searches of others, set a key that they do not know, and evaluate in a process of
     your own: nothing in one process is hidden from its code.
 
     Workloads are read once per process (the 64 used last are kept). Raises berth.Error with the engine's line, such as

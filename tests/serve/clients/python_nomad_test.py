@@ -225,7 +225,7 @@ class ClientTest:
         while not frame.get("Events"):
             frame = events.get(timeout=10)
         self.assertEqual(frame["Events"][0]["Key"], "streamed")
-        stop.set()  # which the library heeds at the next line
+        stop.set()  # the library stops at the next line
         self.nomad.job.deregister_job("streamed")
         stream.join(10)
 

@@ -99,7 +99,7 @@ def mutations(answer, draw):
             yield f"value of {name}", changed
 
 
-# What two allocations of one group cannot exchange alone: the rest of them tells whose it is. Those of system jobs have
+# What two allocations of one group cannot exchange alone: the rest identifies the allocation. Those of system jobs have
 # one name, and differ in their nodes only.
 HALVES = ("ClientStatus", "DesiredStatus", "TaskStates", "JobVersion", "DeploymentStatus")
 
@@ -194,7 +194,7 @@ def calibrate(folder, verbose):
                 if not compare(matching, path, left, changed):
                     found["missed"] += 1
                     if verbose:
-                        print(f"  {name} step {step['n']} {endpoint}: {kind} was changed and nobody noticed")
+                        print(f"  {name} step {step['n']} {endpoint}: {kind} was changed, and the comparison missed it")
 
         here, parts = {"total": 0, "equal": 0}, {"total": 0, "equal": 0}
         play(first, second, counting(here, ""))

@@ -146,7 +146,7 @@ def moments(calls, begin, end, beginning):
 
 
 def whole_text(text):
-    """A request's text; very long ones were recorded by their beginning, whose last letter goes on."""
+    """A request's text; very long ones were recorded by their beginning, whose last letter is repeated."""
     short = re.fullmatch(r"\((\d+) bytes: '(.*)' repeated\)", text, re.DOTALL)
     if not short:
         return text

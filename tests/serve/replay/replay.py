@@ -73,7 +73,7 @@ def play(path, arguments, seed=1):
     problem = ""
     try:
         player.play()
-    except Exception as error:  # a scenario that cannot go on counts its unasked answers as different
+    except Exception as error:  # a scenario that fails counts its remaining answers as different
         problem = f"{type(error).__name__}: {error}"
         if arguments.verbose:
             traceback.print_exc()

@@ -73,7 +73,7 @@ export function pill(status) {
   return make("span", { class: `pill ${kind}` }, status || "–");
 }
 
-/// A bar of used and total with the numbers beside it.
+/// A bar of used and total with the numbers next to it.
 export function meter(name, used, total, text) {
   const share = total > 0 ? Math.min(1, used / total) : 0;
   const fill = make("span", { class: "fill" });
