@@ -479,6 +479,13 @@ int compare_command(const Arguments& arguments, const CLI::App& command) {
   return arguments.capacity || arguments.minimum_nodes ? run_sizing(arguments) : run_workload_grid(arguments);
 }
 
+template <class Catalogue>
+std::string names_of(const Catalogue& catalogue) {
+  std::string out;
+  for (const auto* info : catalogue.all()) out += (out.empty() ? "" : ", ") + info->name;
+  return out;
+}
+
 }  // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
@@ -486,7 +493,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("compare", "compare strategies side by side, with their spread over seeds");
   command->add_option(
       "workload", arguments->workload,
-      "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
+      "a workload file, the name of one in bench/macro, a cluster in files, as `berth import` reads it, or a "
+      "performance-config.yaml of Kubernetes' scheduler_perf");
   command->add_option("--label", arguments->label, "size of the workload: smoke, full or another that its file lists")
       ->type_name("LABEL")
       ->capture_default_str();
@@ -495,9 +503,9 @@ void add_compare(CLI::App& app, int& exit_code) {
                    "file of finished runs: these are not repeated, and new runs are added to it")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--preemption", arguments->preemption,
-          "compare these preemption rules instead, e.g. nomad,kubernetes,exact-lexicographic; see --list-strategies")
+      ->add_option("--preemption", arguments->preemption,
+                   "compare these preemption rules instead: " + names_of(strategy::preemption_registry()) +
+                       "; see --list-strategies")
       ->type_name("RULE,...")
       ->delimiter(',');
   command->add_option("--eligible", arguments->eligible, "with --preemption: the tasks that a task may evict")
@@ -539,8 +547,9 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->type_name("NAME");
   command
       ->add_option("--strategies", arguments->strategies,
-                   "names, e.g. fgd,best-fit:norm=max, and formulas, e.g. 'expr:-max(left_cpu/total_cpu,"
-                   "left_memory/total_memory)'; see --list-strategies")
+                   "names, with parameters such as best-fit:norm=max, and formulas, e.g. "
+                   "'expr:-max(left_cpu/total_cpu,left_memory/total_memory)'; see --list-strategies. Names: " +
+                       names_of(strategy::registry()))
       ->type_name("STRATEGY,...");
   command->add_option("--seeds", arguments->seeds, "a number of seeds, a range 42..51, or a list 1,5,9")
       ->type_name("SEEDS");

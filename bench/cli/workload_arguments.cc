@@ -15,7 +15,8 @@ namespace berth::cli {
 void WorkloadArguments::add_to(CLI::App& command) {
   command.add_option(
       "workload", workload,
-      "a workload file, the name of one in bench/macro, or a cluster in files, as `berth import` reads it");
+      "a workload file, the name of one in bench/macro, a cluster in files, as `berth import` reads it, or a "
+      "performance-config.yaml of Kubernetes' scheduler_perf");
   command.add_option("--label", label, "size of the workload: smoke, full or another that its file lists")
       ->type_name("LABEL")
       ->capture_default_str();

@@ -293,6 +293,7 @@ Result<GridResult> run_grid(const sim::Workload& workload, const std::string& te
     if (auto problem = refused_queues(workload)) return tl::unexpected(std::move(*problem));
   GridResult out;
   out.workload = workload.name, out.label = workload.label, out.seeds = options.seeds;
+  out.approximate = workload.approximate;
   for (const NamedStrategy& s : options.strategies) out.strategies.push_back(s.name);
   const Kind kind = kind_of(workload, options);
   out.set = kind.set, out.how = kind.how;
@@ -366,6 +367,7 @@ std::string headline(const GridResult& result) {
                                 result.seeds.size(), result.partial ? "; PARTIAL: interrupted" : "");
   if (!result.how.empty()) out += result.how + "\n";
   out += resumed_words(resumed, result.runs.size());
+  for (const std::string& difference : result.approximate) out += "approximate: " + difference + '\n';
   if (!result.left_out.empty()) out += fmt::format("ignored: {}\n", fmt::join(result.left_out, ", "));
   return out;
 }
@@ -414,6 +416,8 @@ json::Value grid_json(const GridResult& result) {
   out.set("partial", result.partial);
   out.set("elapsed_s", result.elapsed_s);
   out.set("left_out", json::Array(result.left_out.begin(), result.left_out.end()));
+  if (!result.approximate.empty())
+    out.set("approximate", json::Array(result.approximate.begin(), result.approximate.end()));
   out.set("digest", result.digest());
   out.set("test", "paired t, two-sided, Holm over all tests; ranks: Wilcoxon signed rank");
   const auto front = front_of(result);

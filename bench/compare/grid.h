@@ -49,6 +49,7 @@ struct GridResult {
   std::size_t nodes = 0;
   std::uint64_t asked = 0;
   std::vector<std::string> strategies, left_out;
+  std::vector<std::string> approximate;  ///< how the workload differs from what it stands for
   std::vector<std::int64_t> seeds;
   std::vector<GridRun> runs;  ///< strategies x seeds
   double elapsed_s = 0;

@@ -112,6 +112,7 @@ Result<RunResult> measured_run(const sim::Workload& workload, const RunOptions& 
     auto parts = run_parts(workload, others, options.arrivals_max);
     if (!parts) return tl::unexpected(parts.error());
     data_files = std::move(parts->inputs.data_files);
+    data_files.insert(data_files.end(), workload.templates.begin(), workload.templates.end());
     result.estimates = std::move(parts->inputs.estimates);
     sim::adopt_configuration(result.workload, parts->inputs.cluster);
     if (auto done = find_nomad_times(workload, parts->inputs.jobs.arrivals.size(), result); !done)

@@ -321,6 +321,7 @@ std::string head_lines(const RunResult& r) {
   if (!changed.empty()) out += "  options    " + changed + "\n";
   if (!(w.sources == sched::EnabledSources())) out += "  sources     " + w.sources.text() + "\n";
   out += fmt::format("  cluster     {} nodes, {} allocations at the start\n", grouped(r.nodes), grouped(r.load_allocs));
+  for (const std::string& difference : w.approximate) out += fmt::format("  approximate {}\n", difference);
   for (const std::string& estimate : r.estimates) out += fmt::format("  estimated   {}\n", estimate);
   return out;
 }
@@ -437,6 +438,10 @@ namespace {
 void set_counts(const RunResult& r, json::Value& out) {
   out.set("nodes", static_cast<std::uint64_t>(r.nodes));
   out.set("load_allocs", static_cast<std::uint64_t>(r.load_allocs));
+  if (!r.workload.approximate.empty()) {
+    json::Value& differences = out.set("approximate", json::Value::array());
+    for (const std::string& difference : r.workload.approximate) differences.push(difference);
+  }
   if (!r.estimates.empty()) {
     json::Value& estimates = out.set("estimates", json::Value::array());
     for (const std::string& estimate : r.estimates) estimates.push(estimate);

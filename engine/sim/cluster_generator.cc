@@ -158,10 +158,17 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
   // Node IDs differ between seeds; seed 0 gives those of the recorded grid.
   const std::uint64_t salt = seed == 0 ? 0 : base::mix64(seed);
   out.nodes.resize(static_cast<std::size_t>(spec.nodes));
+  std::size_t exact_shape = 0;
+  std::int64_t of_exact_shape = 0;  // its nodes so far
   for (std::size_t row = 0; row < out.nodes.size(); ++row) {
-    const auto shape = static_cast<std::size_t>(pick.draw(random));
-    const auto variant =
-        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(spec.shapes[shape].variants)));
+    while (exact_shape < spec.shapes.size() && of_exact_shape == spec.shapes[exact_shape].nodes)
+      ++exact_shape, of_exact_shape = 0;
+    const bool is_exact = exact_shape < spec.shapes.size();
+    const auto shape = is_exact ? exact_shape : static_cast<std::size_t>(pick.draw(random));
+    const std::int64_t variants = spec.shapes[shape].variants;
+    const std::int64_t variant = is_exact
+                                     ? of_exact_shape++ % variants
+                                     : static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(variants)));
     NodeRecord& record = out.nodes[row];
     record.id = base::generated_id(kNodeKind, static_cast<std::uint32_t>(row), salt);
     record.shape = static_cast<std::uint32_t>(first_variant[shape] + variant);

@@ -31,6 +31,9 @@ ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
   out.name = in.text("name", "");
   check_name(in, "name", out.name);
   out.weight = in.number("weight", 1, 0, 1e9);
+  out.nodes = in.integer("nodes", 0, 1, kMaxNodes);
+  if (out.nodes > 0 && in.has("weight")) in.fail("weight", "has both 'weight' and 'nodes'", "keep one");
+  if (out.nodes > 0) out.weight = 0;
   out.variants = in.integer("variants", 1, 1, 100'000);
   out.cores = in.integer("cores", 8, 1, 4096);
   out.mhz_per_core = in.integer("mhz_per_core", 2500, 1, 100'000);
@@ -106,6 +109,9 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
   out.racks = in.integer("racks", 0, 0, 1'000'000);
   out.datacenters = in.texts("datacenters");
   for (const toml::table* shape : in.tables("shapes")) out.shapes.push_back(read_shape(reader, shape));
+  std::int64_t exact = 0;
+  for (const ShapeSpec& shape : out.shapes) exact += shape.nodes;
+  if (!in.has("nodes")) out.nodes = exact;
   if (const toml::table* load = in.table("load")) out.load = read_load(reader, load);
   if (const toml::table* joins = in.table("joins")) out.joins = read_joins(reader, joins, out.nodes);
   out.nodes_file = in.text("file", "");
@@ -123,7 +129,10 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
     if (out.shapes.empty()) in.fail("", "[cluster] has no shapes", "write [[cluster.shapes]] tables");
     double sum = 0;
     for (const ShapeSpec& shape : out.shapes) sum += shape.weight;
-    if (sum == 0 && !out.shapes.empty()) in.fail("shapes", "the weights of the shapes add up to 0", "raise one");
+    if (exact > out.nodes)
+      in.fail("nodes", fmt::format("the shapes have {} nodes", exact), "raise 'nodes', or lower that of a shape");
+    if (sum == 0 && exact < out.nodes && !out.shapes.empty())
+      in.fail("shapes", "the weights of the shapes add up to 0", "raise one, or the 'nodes' of one");
     std::set<std::string_view> names;
     for (const ShapeSpec& shape : out.shapes)
       if (!names.insert(shape.name).second)

@@ -123,6 +123,7 @@ std::vector<std::string> files_of(const Workload& workload) {
   }
   if (workload.cluster.source == Source::files || workload.cluster.source == Source::trace)
     out.push_back((folder / workload.cluster.nodes_file).string());
+  out.insert(out.end(), workload.templates.begin(), workload.templates.end());
   if (!workload.jobs.file.empty()) out.push_back((folder / workload.jobs.file).string());
   return out;
 }

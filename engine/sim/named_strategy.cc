@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "sim/kind_check.h"
 #include "sim/packing_problem.h"
+#include "sim/scheduler_perf.h"
 
 namespace berth::sim {
 namespace {
@@ -22,6 +23,19 @@ constexpr NameChecks kChecks{[](const Workload& workload, const std::string& nam
                                  return tl::unexpected(spec.error());
                                return {};
                              }};
+
+/// Reads a workload of Kubernetes' scheduler_perf. Lines of the generated text are no places of the file.
+Result<Workload> read_scheduler_perf(const std::string& path, const std::string& label,
+                                     const std::vector<Change>& changes) {
+  const auto generated = workload_of_scheduler_perf(path, label);
+  if (!generated) return tl::unexpected(generated.error());
+  auto out = parse_workload(generated->text, path, generated->label, changes, kChecks);
+  if (out)
+    out->label = generated->name, out->templates = generated->templates;
+  else if (!out.error().place.starts_with("with "))
+    out.error().place.clear();
+  return out;
+}
 
 /// Returns the workload, or an error if Nomad would refuse its jobs.
 Result<Workload> with_valid_jobs(Result<Workload> workload) {
@@ -46,7 +60,8 @@ Result<strategy::StrategySpec> named_strategy(const Workload& workload, const st
 }
 
 Result<Workload> read_workload(const std::string& path, const std::string& label, const std::vector<Change>& changes) {
-  return with_valid_jobs(read_workload(path, label, changes, kChecks));
+  return with_valid_jobs(is_scheduler_perf(path) ? read_scheduler_perf(path, label, changes)
+                                                 : read_workload(path, label, changes, kChecks));
 }
 
 Result<Workload> parse_workload(std::string_view text, const std::string& path, const std::string& label,

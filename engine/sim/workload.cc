@@ -256,6 +256,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
   else
     check_name(in, "name", out.name);
   out.description = in.text("description", "");
+  out.approximate = in.texts("approximate");
   out.seed = static_cast<std::uint64_t>(in.integer("seed", 1, 0, INT64_MAX));
   out.mode = in.choice("mode", out.mode, list_of(kModes));
   out.algorithm_given = in.has("algorithm"), out.preemption_given = in.has("preemption");

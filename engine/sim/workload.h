@@ -44,8 +44,9 @@ struct DeviceSpec {
 
 /// One kind of node of a mixed cluster. Units: MHz, MiB, Mbit/s.
 struct ShapeSpec {
-  std::string name;   ///< also the node class, unless node_class is set
-  double weight = 1;  ///< share of the nodes, relative to the other shapes
+  std::string name;        ///< also the node class, unless node_class is set
+  double weight = 1;       ///< share of the nodes, relative to the other shapes
+  std::int64_t nodes = 0;  ///< exact number, the first nodes of the cluster, variants in turn; then weight is 0
   std::int64_t variants = 1;
   std::int64_t cores = 0, mhz_per_core = 0, memory_mb = 0, disk_mb = 0, network_mbits = 0;
   std::int64_t reserved_cpu_mhz = 0, reserved_memory_mb = 0, reserved_disk_mb = 0;
@@ -179,7 +180,9 @@ struct Preemption {
 struct Workload {
   std::string path, name, description;
   std::vector<std::string> labels;
-  std::string label;  ///< the label in use
+  std::string label;                     ///< the label in use
+  std::vector<std::string> approximate;  ///< how it differs from what it stands for; for reports
+  std::vector<std::string> templates;    ///< other files that its text comes from, those of scheduler_perf
   std::uint64_t seed = 1;
   Mode mode = Mode::sampled;
   Algorithm algorithm = Algorithm::binpack;

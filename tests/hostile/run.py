@@ -106,6 +106,10 @@ def make_fixtures(folder, berth, tools):
     put("large.toml",
         'name = "large"\n[cluster]\nnodes = 2000000\nracks = 100\n[[cluster.shapes]]\nname = "std"\n[jobs]\n'
         'count = 5\n[[jobs.mix]]\nname = "web"\n')
+    put("perf.yaml",
+        "- name: T\n  defaultPodTemplatePath: pod.yaml\n  workloadTemplate:\n  - {opcode: createNodes, count: 3}\n"
+        "  - {opcode: createPods, countParam: $pods}\n  workloads:\n  - {name: w, params: {pods: 4}}\n")
+    put("pod.yaml", "kind: Pod\nspec:\n  containers:\n  - resources: {requests: {cpu: 100m, memory: 64Mi}}\n")
     put("job.hcl", 'job "web" {\n  group "a" {\n    cuont = 1\n  }\n}\n')
     put("bomb.gz", gzip.compress(b"[" + b" " * (8 << 20) + b"]"))
     put("cut.gz", gzip.compress(open(os.path.join(folder, "cluster.json"), "rb").read())[:200])

@@ -33,6 +33,20 @@ ClusterSpec two_shapes(std::int64_t nodes) {
   return spec;
 }
 
+TEST(ClusterGenerator, ShapesWithANumberOfNodesComeFirstWithTheirVariantsInTurn) {
+  ClusterSpec spec = two_shapes(20);
+  spec.shapes[1].nodes = 5, spec.shapes[1].weight = 0, spec.shapes[1].variants = 2;
+  spec.shapes[1].meta = {{"side", {"left", "right"}}};
+  const GeneratedCluster cluster = generate_cluster(spec, 7);
+  for (std::size_t row = 0; row < 20; ++row) {
+    const model::Node& node = cluster.shapes[cluster.nodes[row].shape];
+    EXPECT_EQ(node.node_class, row < 5 ? "large" : "small") << row;
+    if (row < 5) {
+      EXPECT_EQ(node.meta.at("side"), row % 2 == 0 ? "left" : "right");
+    }
+  }
+}
+
 TEST(ClusterGenerator, EqualSeedsGiveEqualClusters) {
   const GeneratedCluster a = generate_cluster(two_shapes(500), 7), b = generate_cluster(two_shapes(500), 7),
                          c = generate_cluster(two_shapes(500), 8);
