@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace berth::broker {
 namespace {
 
@@ -111,6 +113,8 @@ EvalRow* BlockedTracker::tracked_of(const BlockedEval& blocked) {
 /// Removes the index entries of an evaluation that is taken out.
 void BlockedTracker::unlink(const BlockedEval& blocked) {
   if (!has_place_of_its_own(blocked)) {
+    // Without the quirk the entry is always its own (R-CTRL-803).
+    BERTH_ASSERT(quirks_.one_blocked_per_group || jobs_.at(blocked.eval.job) == blocked.eval.row);
     jobs_.erase(blocked.eval.job);
     return;
   }
@@ -129,7 +133,9 @@ BlockedEval BlockedTracker::take(EvalRow row, std::int64_t now_ns) {
   Tracked* set = &captured_;
   if (!set->contains(row)) set = &escaped_, --stats_.escaped;
   const auto at = set->find(row);
+  BERTH_ASSERT(at != set->end());  // the indexes name tracked evaluations alone
   BlockedEval out = std::move(at->second);
+  BERTH_ASSERT(out.eval.row == row && out.escaped == (set == &escaped_));
   set->erase(at);
   unlink(out);
   forget(out, now_ns);
@@ -203,6 +209,7 @@ void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector
     return;
   }
   const EvalRow row = blocked.eval.row;
+  BERTH_ASSERT(!(blocked.escaped ? captured_ : escaped_).contains(row));  // it is in one of both
   if (has_place_of_its_own(blocked))
     system_by_job_[blocked.eval.job][blocked.node] = row;
   else
@@ -267,11 +274,13 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
 void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) {
   Recent& recent = recent_[key % recent_.size()];
   if (!recent.at || recent.key != key) recent = {key, &unblocks_[key]};
+  BERTH_DEBUG_ASSERT(recent.at == &unblocks_.at(key));  // no entry was erased since
   *recent.at = {index, now_ns};
   newest_unblock_ = std::max(newest_unblock_, index);
 }
 
 void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released) {
+  BERTH_ASSERT(node_class == tables::kEmptySymbol || unblocks_.contains(node_class));  // noted, for those still decided
   const std::size_t from = released.size();
   if (node_class != tables::kEmptySymbol)
     release_if(escaped_, now_ns, released, [](const BlockedEval&) { return true; });
@@ -376,6 +385,7 @@ void BlockedTracker::advance(std::int64_t now_ns) {
     by_job_.erase_if(idle);
     std::erase_if(by_class_, idle);
   }
+  BERTH_ASSERT(next_prune_ns_ > now_ns);  // next_deadline() is in the future
 }
 
 }  // namespace berth::broker

@@ -120,6 +120,7 @@ std::uint32_t BasicBroker<Atomic>::level(std::int32_t priority) const {
 
 template <template <class> class Atomic>
 Eval BasicBroker<Atomic>::eval_of(EvalRow row) {
+  BERTH_ASSERT(index_of(row) < config_.evals);
   const Facts& f = row_of(row).facts;
   return {row, f.job, f.job_id, f.priority, f.type, f.create_index, f.modify_index, f.wait_ns, f.wait_until_ns, {}};
 }
@@ -159,6 +160,7 @@ void BasicBroker<Atomic>::enqueue_one(const Eval& eval, std::int64_t now_ns) {
 /// False: the delivery ended meanwhile and the copy was not taken.
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::store_requeue(const Eval& eval, std::uint64_t word) {
+  BERTH_ASSERT(word & (state::kOutstanding | state::kAcking));  // a delivery holds it, and takes the copy at its end
   Row& row = row_of(eval.row);
   const std::uint32_t node = nodes_.take();
   nodes_[node].eval = eval;
@@ -244,6 +246,9 @@ void BasicBroker<Atomic>::make_ready(const Eval& eval, Queue queue) {  // R-CTRL
 
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
+  BERTH_ASSERT(index_of(queue) < kQueueCount);
+  // Of the evaluations of a job, its holder alone becomes ready (R-CTRL-319).
+  BERTH_DEBUG_ASSERT(jobs_[index_of(eval.job)].load(std::memory_order_relaxed) >> 32 == index_of(eval.row) + 1ULL);
   const auto bit = only(queue);
   if (!(queues_used_.load(std::memory_order_relaxed) & bit)) queues_used_.fetch_or(bit, std::memory_order_relaxed);
   count(queue, 1, 0);
@@ -302,6 +307,7 @@ std::optional<std::pair<EvalRow, Queue>> BasicBroker<Atomic>::pop_exact(QueueSet
   }
   if (best_count == 0) return std::nullopt;
   const Queue queue = best[best_count > 1 && config_.type_seed ? draw() % best_count : 0];
+  BERTH_ASSERT(queues >> index_of(queue) & 1);
   const Eval eval =
       base::heap_pop(heaps_[index_of(queue)], [this](const Eval& a, const Eval& b) { return ready_less(a, b); });
   return note_popped(eval, queue);
@@ -397,6 +403,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::ack(EvalRow eval, Token token, st
   } while (!row.state.compare_exchange_weak(word, (word & ~(state::kOutstanding | state::kTimer)) | state::kAcking,
                                             std::memory_order_acq_rel, std::memory_order_acquire));
   // This thread owns the evaluation until it is unknown.
+  BERTH_ASSERT(exact_ || (word & (state::kKnown | state::kAcking)) == state::kKnown);
   count(state::deliveries(word) > config_.delivery_limit ? Queue::failed : row.facts.type, 0, -1);
   stripe().totals[kAcked].fetch_add(1, std::memory_order_relaxed);
   release_job(row.facts.job);
@@ -420,6 +427,7 @@ template <template <class> class Atomic>
 void BasicBroker<Atomic>::release_job(JobKeyRow job_row) {
   BERTH_ASSERT(index_of(job_row) < config_.jobs);
   Atomic<std::uint64_t>& job = jobs_[index_of(job_row)];
+  BERTH_DEBUG_ASSERT(exact_ || job.load(std::memory_order_relaxed) >> 32 != 0);  // its holder releases it
   std::uint64_t word = job.load(std::memory_order_acquire);
   for (;;) {
     if (static_cast<std::uint32_t>(word) == 0) {
@@ -466,6 +474,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::nack(EvalRow eval, Token token, s
   } while (!row.state.compare_exchange_weak(word, word & ~(state::kOutstanding | state::kTimer),
                                             std::memory_order_seq_cst, std::memory_order_acquire));
   // This thread owns the evaluation until it waits or is ready.
+  BERTH_ASSERT(exact_ || (word & (state::kKnown | state::kAcking)) == state::kKnown);
   drop_requeue(token);
   count(row.facts.type, 0, -1);
   stripe().totals[kNacked].fetch_add(1, std::memory_order_relaxed);

@@ -55,6 +55,8 @@ void BasicBroker<Atomic>::look_at_delay_root() {
 /// Removes an evaluation that waits for a point in time from the heap; false: not found. The caller checks the root.
 template <template <class> class Atomic>
 bool BasicBroker<Atomic>::remove_delayed(EvalRow eval) {
+  BERTH_DEBUG_ASSERT(std::is_heap(delayed_.begin(), delayed_.end(),
+                                  [](const Waiting& a, const Waiting& b) { return waiting_order::Until()(b, a); }));
   const auto found =
       std::find_if(delayed_.begin(), delayed_.end(), [&](const Waiting& w) { return w.eval.row == eval; });
   if (found == delayed_.end()) return false;
@@ -65,6 +67,7 @@ bool BasicBroker<Atomic>::remove_delayed(EvalRow eval) {
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::forget_waiting(Row& row) {
   const std::uint64_t word = row.state.load(std::memory_order_relaxed);
+  BERTH_ASSERT(exact_ || !(word & (state::kOutstanding | state::kAcking)));  // it waits: no delivery holds it
   row.state.store(word & ~(state::kKnown | state::kDeliveries), std::memory_order_release);
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
   stripe().waiting.fetch_sub(1, std::memory_order_relaxed);  // even if it no longer waits (R-CTRL-347)
@@ -135,6 +138,7 @@ void BasicBroker<Atomic>::scan_nack_deadlines(std::int64_t now_ns) {
     else
       earliest = std::min(earliest, deadline);
   }
+  BERTH_ASSERT(earliest > now_ns);  // timers that are due have fired
   for (std::int64_t known = nack_earliest_ns_.load(std::memory_order_seq_cst); earliest < known;)
     nack_earliest_ns_.compare_exchange_weak(known, earliest, std::memory_order_seq_cst);
   std::sort(fired_.begin(), fired_.end(),
@@ -156,6 +160,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
       stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
       make_ready(waiting.eval, waiting.eval.type);
     } else if (at == delay) {
+      BERTH_ASSERT(delay_root_ && delay_root_->due_ns <= now_ns);
       const Waiting waiting = *delay_root_;
       remove_delayed(waiting.eval.row);
       look_at_delay_root();

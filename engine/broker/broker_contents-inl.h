@@ -43,6 +43,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
   by_policy_.clear();
   while (cancelable_.pop(row)) {
   }
+  BERTH_ASSERT(arrivals_.load(std::memory_order_relaxed) == 0);  // no other call runs
   for (std::uint32_t i = 0; i < kStripes; ++i) {
     Stripe& s = stripes_[i];
     for (auto& both : s.queues) both.store(0, std::memory_order_relaxed);
@@ -56,6 +57,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
 
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::peek(QueueSet queues, std::size_t count, std::vector<EvalRow>& out) const {
+  BERTH_ASSERT(exact_ || std::all_of(heaps_.begin(), heaps_.end(), [](const auto& heap) { return heap.empty(); }));
   out.clear();
   // A heap of elements whose parents are in `out`: a binary heap's best elements are reached from its root.
   struct Next {

@@ -13,7 +13,27 @@ using tables::kNoRow;
 using tables::NodeRow;
 using tables::Snapshot;
 
+namespace {
+
+/// Each planned allocation is in the chain of its node, once. One outside of all chains would be committed unchecked.
+bool are_all_in_chains(const PlanRows& plan) {
+  std::size_t reached = 0;
+  for (const PlannedAlloc& first : plan.allocs) {
+    if (!first.first_on_node) continue;
+    const PlannedAlloc* at = &first;
+    for (++reached; at->next_on_node != kNoRow; ++reached) {
+      if (at->next_on_node >= plan.allocs.size() || reached > plan.allocs.size()) return false;
+      at = &plan.allocs[at->next_on_node];
+      if (at->first_on_node || at->node != first.node) return false;
+    }
+  }
+  return reached == plan.allocs.size();
+}
+
+}  // namespace
+
 void Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  BERTH_ASSERT(first == kNoRow || plan.allocs[first].first_on_node);
   const tables::AllocTable& allocs = store_.current().allocs;  // `state` may be older than the rows of the plan
   entries_.clear();
   leaving_.clear();
@@ -21,6 +41,7 @@ void Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
   for (const UpdateOnNode& at : updates_on(node)) {
     const PlannedUpdate& update = plan.updates[at.second];
     NodeEntry& entry = entries_.emplace_back();
+    BERTH_ASSERT(update.given == kNoRow || update.given < plan.given.size());
     if (update.given != kNoRow) {
       entry = entry_of(*plan.given[update.given], job);
       continue;
@@ -55,12 +76,14 @@ void Applier::check_exactly(const Snapshot& state, const PlanRows& plan, NodeRow
 
 NodeRow Applier::node_of(AllocRow alloc) const {
   const tables::AllocTable& allocs = store_.current().allocs;
+  BERTH_ASSERT(alloc < allocs.size());  // plans name rows of this store
   const NodeRow node = allocs.node[alloc];
   if (node != kNoRow || !allocs.cold[alloc]) return node;
   return store_.find_node(allocs.cold[alloc]->node_id);
 }
 
 std::span<const UpdateOnNode> Applier::updates_on(NodeRow node) const {
+  BERTH_DEBUG_ASSERT(std::is_sorted(updates_.begin(), updates_.end()));
   const auto first = std::lower_bound(updates_.begin(), updates_.end(), UpdateOnNode(node, 0));
   const auto last = std::find_if(first, updates_.end(), [&](const UpdateOnNode& at) { return at.first != node; });
   return {first, last};
@@ -76,6 +99,7 @@ void Applier::check_updated(const Snapshot& state, const PlanRows& plan) {
   for (auto at = updates_.begin(); at != updates_.end();) {
     const auto updates = updates_on(at->first);
     const NodeRow node = at->first;
+    BERTH_ASSERT(!updates.empty());  // otherwise this loop would not end
     at += static_cast<std::ptrdiff_t>(updates.size());
     if (std::binary_search(placed_on_.begin(), placed_on_.end(), node)) continue;
     if (!ColumnCheck::accepts(state, plan, node, updates)) check_exactly(state, plan, node, kNoRow);
@@ -84,6 +108,7 @@ void Applier::check_updated(const Snapshot& state, const PlanRows& plan) {
 
 std::span<const NodeRefusal> Applier::check_nodes(const Snapshot& state, const PlanRows& plan,
                                                   const EarlyCheck* early) {
+  BERTH_ASSERT(are_all_in_chains(plan));
   updates_.clear();
   failures_.clear();
   for (std::uint32_t i = 0; i < plan.updates.size(); ++i)
@@ -159,6 +184,7 @@ void Applier::apply(const PlanRows& plan, const CommitFacts& facts, ApplyResult&
   result.error.clear();
   result.placements_refused = result.index_used = false;
 
+  BERTH_ASSERT(!facts.draw_id || log_);  // evaluations of preempted jobs are records
   tables::Commit commit = store_.begin_commit(facts.index);
   const Snapshot& state = commit.current();
   const Snapshot& view = facts.view ? *facts.view : state;

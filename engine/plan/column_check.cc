@@ -48,6 +48,7 @@ bool ColumnCheck::add_updates(const Snapshot& state, const PlanRows& plan, NodeR
   updated_.clear();
   for (const UpdateOnNode& at : updates) {
     const PlannedUpdate& update = plan.updates[at.second];
+    BERTH_ASSERT(at.first == node && !update.dropped);
     if (update.kind != PlannedUpdate::Kind::in_place || !lives_on(state, update.alloc, node)) return false;
     updated_.push_back(update.alloc);
     if (!update.held) continue;
@@ -96,6 +97,7 @@ bool ColumnCheck::fits(const Snapshot& state, const PlanRows& plan, std::uint32_
 /// True if two of the node's allocations and the planned ones may hold one port; false is certain (R-MODEL-480).
 /// Allocations that leave count as staying.
 bool ColumnCheck::may_collide(const Snapshot& state, const PlanRows& plan, NodeRow node, std::uint32_t first) {
+  BERTH_ASSERT(plan.allocs[first].first_on_node);
   shapes_.clear();
   const tables::HeldPorts* const held = state.nodes.held_ports(node);
   if (!held)
@@ -137,6 +139,7 @@ bool ColumnCheck::may_share(const Snapshot& state, const PlanRows& plan, NodeRow
     cores -= !shape.cores.empty();
     if (!take_instances(shape)) return true;
   }
+  BERTH_ASSERT((devices | cores) == 0);  // the node's counts are those of its list
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node)
     if (!take_instances(*plan.allocs[i].held)) return true;
   const std::vector<std::uint16_t>& available = spec.cores;
@@ -145,6 +148,8 @@ bool ColumnCheck::may_share(const Snapshot& state, const PlanRows& plan, NodeRow
 
 /// Adds the cores and device instances of `shape` to those taken on the node. False: one was taken before.
 bool ColumnCheck::take_instances(const ResourceShape& shape) {
+  BERTH_ASSERT(marks_.size() == instances_.size());
+  BERTH_ASSERT(!shape.devices || shape.resources);
   if (!shape.cores.empty() && model::cores_overlap(cores_, shape.cores)) return false;
   model::merge_cores(cores_, shape.cores);
   if (!shape.devices) return true;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace berth::plan {
 
 namespace {
@@ -21,6 +23,9 @@ void EarlyCheck::run(const tables::Snapshot& state, const PlanRows& plan) {
 
 void EarlyCheck::renew(const tables::NodeTable& now, const PlanRows& plan) {
   if (fits_.empty()) return;
+  BERTH_ASSERT(fits_.size() == plan.allocs.size());  // of the same plan as in run()
+  // `now` is not older than the state of run(): the numbers of changes only grow.
+  BERTH_ASSERT(now.use_changes >= checked_->use_changes && now.ready_changes >= checked_->ready_changes);
   const std::uint64_t changes =
       (now.use_changes - checked_->use_changes) + (now.ready_changes - checked_->ready_changes);
   if (changes > kChangesPerNode * fits_.size()) return fits_.clear();
@@ -31,6 +36,7 @@ void EarlyCheck::renew(const tables::NodeTable& now, const PlanRows& plan) {
       !read(*checked_->fixed->ready_log, *now.fixed->ready_log, checked_->ready_changes, now.ready_changes))
     return fits_.clear();
   std::sort(changed_.begin(), changed_.end());
+  BERTH_ASSERT(changed_.empty() || changed_.back() < now.size());
   if (changed_.empty()) return;
   for (std::uint32_t i = 0; i < fits_.size(); ++i)
     if (fits_[i] != 0 && std::binary_search(changed_.begin(), changed_.end(), plan.allocs[i].node)) fits_[i] = 0;

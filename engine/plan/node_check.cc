@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 #include "model/predicates.h"
 
 namespace berth::plan {
@@ -29,6 +31,7 @@ void NodeCheck::list(const tables::Snapshot& state, std::span<const NodeEntry> e
 
 NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row, std::span<const NodeEntry> entries,
                              std::span<const base::Uuid> leaving) {
+  BERTH_ASSERT(!entries.empty());  // a node without entries would accept "all" of them, whatever its status
   const auto reject = [](std::string reason) { return NodeVerdict{false, std::move(reason), {}}; };
   const auto all = [&](auto accepts) { return std::all_of(entries.begin(), entries.end(), accepts); };
   if (row == kNoRow || !state.nodes.exists(row)) return reject("node does not exist");
@@ -51,8 +54,10 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
   const tables::AllocTable& allocs = state.allocs;
   const tables::NodeUse& use = state.nodes.use[row];
   rows_.clear();
-  for (AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a])
+  std::uint32_t running = 0;
+  for (AllocRow a = use.alloc_head; a != kNoRow; a = allocs.next_on_node[a], ++running)
     if (!allocs.terminal(a)) rows_.push_back(a);
+  BERTH_ASSERT(running == use.alloc_count);  // the columns count what the list holds
   const bool only_updates = all([&](const NodeEntry& e) {
     return std::any_of(rows_.begin(), rows_.end(), [&](AllocRow a) { return allocs.id[a] == e.id; });
   });
@@ -65,6 +70,7 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
   });
   std::sort(rows_.begin(), rows_.end(), [&](AllocRow a, AllocRow b) { return allocs.id[a] < allocs.id[b]; });
   list(state, entries);
+  BERTH_ASSERT(fit_entries_.size() == rows_.size() + entries.size());
   const tables::NodeSpec& spec = state.nodes.spec(row);
   rank::Fit fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
   if (fit.dimension == rank::Dimension::alloc_ports) {  // only this text names an ID
@@ -73,6 +79,7 @@ NodeVerdict NodeCheck::check(const tables::Snapshot& state, tables::NodeRow row,
     for (const NodeEntry& entry : entries) ids_.push_back(base::to_text(entry.id));
     for (std::size_t i = 0; i < ids_.size(); ++i) fit_entries_[i].id = ids_[i];
     fit = rank::allocs_fit(spec.node, spec.ports, fit_entries_, true, network_index_);
+    BERTH_ASSERT(fit.dimension == rank::Dimension::alloc_ports);  // IDs change the text alone
   }
   if (fit.fits()) return {};
   NodeVerdict out = reject(fit.text());

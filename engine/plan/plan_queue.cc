@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "base/heap.h"
 #include "base/relax.h"
 
 namespace berth::plan {
 
 void Submission::answer() {
+  BERTH_ASSERT(answered_.load(std::memory_order_relaxed) == 0);  // a second answer would be that of a later submission
   // Publish: pairs with the acquire load in wait(). Afterwards only the address to wake is used, because the worker may
   // already be reusing the submission.
   answered_.store(1, std::memory_order_release);
@@ -58,6 +60,7 @@ bool PlanQueue::enqueue(Submission& plan) {
       plan.error = kQueueDisabled;
       return false;
     }
+    BERTH_ASSERT(plan.answered_.load(std::memory_order_relaxed) == 0);  // after reset(): wait() would not wait
     plan.sequence_ = ++sequence_;
     base::heap_push(heap_, &plan, before);
   }

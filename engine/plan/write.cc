@@ -28,6 +28,7 @@ constexpr std::size_t kNodeEventsMax = 10;  // R-CTRL-905
 /// True if the allocation becomes unknown, even if other entries of the plan change it too.
 bool makes_unknown(const PlanRows& plan, const PlannedUpdate& update) {
   if (update.kind != PlannedUpdate::Kind::given) return update.kind == PlannedUpdate::Kind::unknown;
+  BERTH_ASSERT(update.given < plan.given.size());
   return plan.given[update.given]->client_status == "unknown";
 }
 
@@ -85,6 +86,7 @@ void Applier::choose_evictions(Writing& w) {
   const PlanRows& plan = w.plan;
   const Snapshot& state = w.state;
   const Snapshot& view = w.facts.view ? *w.facts.view : state;
+  BERTH_DEBUG_ASSERT(std::is_sorted(updates_.begin(), updates_.end()));
   std::vector<NodeRow> nodes;  // ascending: where the plan places or stops
   bool nodes_known = false;
   const auto listed = [&](NodeRow node) {  // R-CTRL-608: a node with preemptions alone is not checked
@@ -130,6 +132,8 @@ void Applier::write(Writing& w) {
   for (const NodeRow row : result.ineligible_nodes) mark_ineligible(w, row);
   const bool emptied = w.facts.all_at_once && !rejected_->empty();  // R-CTRL-618
   if (!emptied) write_content(w);
+  BERTH_ASSERT(!emptied || result.committed + result.stopped == 0);
+  BERTH_ASSERT(result.stopped <= w.plan.stops.size());
 
   const PlanRows& plan = w.plan;
   if (!w.facts.decided && result.ineligible_nodes.empty() && result.committed == 0 && result.stopped == 0 &&
@@ -163,6 +167,7 @@ void Applier::write_content(Writing& w) {
   const model::Deployment* deployment = plan.deployment ? plan.deployment.get() : w.facts.deployment;
   if (plan.has_deployment && deployment) write_deployment(w, *deployment);
   write_statuses(w);
+  BERTH_ASSERT(!plan.deployment_ids.empty());
   deployments_.clear();
   for (const base::Uuid id : plan.deployment_ids) deployments_.push_back(store_.find_deployment(id));
 
@@ -193,6 +198,9 @@ void Applier::write_content(Writing& w) {
     return std::pair(std::string_view(state.text(x.job_namespace)), std::string_view(state.text(x.job_id))) <
            std::pair(std::string_view(state.text(y.job_namespace)), std::string_view(state.text(y.job_id)));
   });
+  // One evaluation per job, however many of its allocations are evicted (R-CTRL-627).
+  BERTH_ASSERT(std::adjacent_find(result.preempted_jobs.begin(), result.preempted_jobs.end()) ==
+               result.preempted_jobs.end());
   if (w.facts.draw_id) write_preemption_evals(w);
   if (w.facts.decided) changes_.preemption_evals = w.facts.decided->evals;
 }
@@ -216,6 +224,7 @@ void Applier::write_updates(Writing& w) {
       ++w.result.refused;
       continue;
     }
+    BERTH_ASSERT(state.allocs.exists(update.alloc));  // one that is gone is refused with its node
     // If the plan also stops this allocation, record only the stop.
     if (!std::binary_search(stopped_.begin(), stopped_.end(), update.alloc))
       note_change({update.alloc, state.allocs.client[update.alloc], false, takes_job(state, update)});
@@ -255,6 +264,8 @@ void Applier::write_placements(Writing& w) {
                           return stop.evict && !stop.dropped && stop.by == i;
                         });
     const std::uint32_t given = plan.allocs[i].given;
+    BERTH_ASSERT(!plan.allocs[i].shape || plan.allocs[i].shape.get() == plan.allocs[i].held);
+    BERTH_DEBUG_ASSERT(store_.find_alloc(plan.allocs[i].id) == kNoRow);  // an ID names one allocation
     const AllocRow row =
         given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
     if (row != kNoRow) {
@@ -269,7 +280,7 @@ void Applier::write_placements(Writing& w) {
 
 /// R-CTRL-627: written with the plan; the status of their jobs stays unchanged (R-CTRL-709).
 void Applier::write_preemption_evals(Writing& w) {
-  BERTH_ASSERT(log_);
+  BERTH_ASSERT(log_ && changes_.preemption_evals.empty());  // written once
   for (const tables::JobKeyRow key : w.result.preempted_jobs) {
     const tables::JobKey& names = w.state.jobs.keys[key];
     BERTH_ASSERT(names.current != kNoRow);  // the job of a purged key gets no evaluation

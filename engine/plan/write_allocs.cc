@@ -26,6 +26,7 @@ namespace {
 /// Edits the API object of a row, creating it if the row has none.
 template <class Edit>
 void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts, Edit edit) {
+  BERTH_ASSERT(commit.current().allocs.exists(row));
   auto object = std::make_shared<model::Allocation>(commit.to_alloc(row));
   edit(*object);
   object->modify_index = object->alloc_modify_index = facts.index;
@@ -35,6 +36,7 @@ void edit_object(tables::Commit& commit, AllocRow row, const CommitFacts& facts,
 
 /// The owner of an update's resources: the update itself, or a group of the plan's job.
 std::shared_ptr<const tables::ResourceShape> owner_of(const PlannedUpdate& update, const CompiledJob& job) {
+  BERTH_ASSERT(!update.shape || update.shape.get() == update.held);
   if (!update.held || update.shape) return update.shape;
   for (const CompiledGroup& group : job.groups)
     for (const auto& shape : {group.shape, group.shape_oversubscribed})
@@ -72,6 +74,7 @@ base::Uuid Applier::home_of(const Snapshot& state, AllocRow row) {
 void Applier::write_stop(Writing& w, const PlannedStop& stop) {  // R-CTRL-626, 702, 703
   const tables::AllocTable& allocs = w.state.allocs;
   const AllocRow row = stop.alloc;
+  BERTH_ASSERT(!stop.evict && allocs.exists(row));
   ++w.result.stopped;
   const bool sets_status = stop.client == tables::Client::lost || stop.client == tables::Client::unknown;
   if (log_) stop_changes_.push_back({row, allocs.client[row], false});
@@ -131,6 +134,7 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   DeploymentRow joins = kNoRow;
   if (update.kind == Kind::in_place) {
     if (w.plan.job != kNoRow) shape = owner_of(update, *state.jobs.versions[w.plan.job]);
+    BERTH_ASSERT(shape.get() == update.held);  // otherwise it would silently keep its resources
     if (update.to_deployment) joins = deployments_.front();
     const auto& cold = state.allocs.cold[row];
     const DeploymentRow theirs =
@@ -264,6 +268,7 @@ AllocRow Applier::write_given(Writing& w, const model::Allocation& given, AllocR
     alloc.create_index = index;
     if (alloc.deployment_status) alloc.deployment_status->modify_index = index;
   } else {
+    BERTH_ASSERT(base::parse_uuid(given.id) == state.allocs.id[row]);
     before = w.commit.to_alloc(row);
     alloc.create_index = before->create_index;
     if (!before->next_allocation.empty()) alloc.next_allocation = before->next_allocation;
@@ -307,6 +312,7 @@ void Applier::note_live_claimants(Writing& w) {
 
 void Applier::claim_volumes(Writing& w, AllocRow row, const model::TaskGroup& group) {
   const Snapshot& state = w.state;
+  BERTH_ASSERT(state.allocs.exists(row));
   const NodeRow node = state.allocs.node[row];
   if (node == kNoRow) return;
   const auto& offered = state.nodes.spec(node).node.host_volumes;
@@ -375,6 +381,7 @@ void Applier::link_previous(Writing& w) {
 bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   const AllocRow row = plan.updates[update].alloc;
   if (std::binary_search(stopped_.begin(), stopped_.end(), row)) return true;
+  BERTH_DEBUG_ASSERT(std::is_sorted(rows_updated_.begin(), rows_updated_.end()));
   const auto later = std::upper_bound(rows_updated_.begin(), rows_updated_.end(), std::pair(row, update));
   return later != rows_updated_.end() && later->first == row;
 }
@@ -390,11 +397,13 @@ void Applier::keep_unknown(Writing& w, const PlannedUpdate& update) {
     alloc.client_status = "unknown";
     alloc.client_description = model::kUnknownNode;
   });
+  BERTH_ASSERT(w.state.allocs.client[update.alloc] == tables::Client::unknown);
 }
 
 void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-701
   const Snapshot& state = w.state;
   const AllocRow row = stop.alloc;
+  BERTH_ASSERT(stop.evict && !stop.dropped);
   ++w.result.stopped;
   note_change({row, state.allocs.client[row]});
   const AllocRow by = stop.by < inserted_.size() ? inserted_[stop.by] : kNoRow;
@@ -427,6 +436,7 @@ void Applier::write_eviction(Writing& w, const PlannedStop& stop) {  // R-CTRL-7
       alloc.desired_description = "Preempted by alloc ID " + alloc.preempted_by_allocation;
     });
   }
+  BERTH_ASSERT(state.allocs.desired[row] == tables::Desired::evict);
   const tables::JobKeyRow key = state.allocs.job_key[row];
   std::vector<tables::JobKeyRow>& jobs = w.result.preempted_jobs;
   if (state.jobs.keys[key].current != kNoRow && std::find(jobs.begin(), jobs.end(), key) == jobs.end())

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/later.h"
 #include "fsm/deployment_counts.h"
 #include "model/plan_predicates.h"
@@ -54,6 +55,7 @@ void Applier::write_statuses(Writing& w) {
 }
 
 void Applier::count_placed(tables::DeploymentRow deployment, tables::Symbol group, AllocRow canary) {
+  BERTH_ASSERT(deployment != kNoRow);
   auto at = std::find_if(placed_.begin(), placed_.end(),
                          [&](const Placed& p) { return p.deployment == deployment && p.group == group; });
   if (at == placed_.end()) at = placed_.insert(at, {deployment, group, 0, {}});
@@ -64,6 +66,8 @@ void Applier::count_placed(tables::DeploymentRow deployment, tables::Symbol grou
 /// R-CTRL-727 to 729, once per deployment and group.
 void Applier::write_counts(Writing& w) {
   for (Placed& placed : placed_) {
+    BERTH_ASSERT(placed.count >= static_cast<std::int64_t>(placed.canaries.size()));
+    BERTH_ASSERT(w.state.deployments.object[placed.deployment]);  // it was found before anything was placed
     std::stable_sort(placed.canaries.begin(), placed.canaries.end(), [&](AllocRow a, AllocRow b) {  // R-CTRL-705
       return home_of(w.state, a) < home_of(w.state, b);
     });

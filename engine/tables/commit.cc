@@ -76,6 +76,7 @@ VersionRow Commit::upsert_job(const std::shared_ptr<const model::Job>& job, bool
 }
 
 void Commit::alias_job(const std::shared_ptr<const model::Job>& job, VersionRow row) {
+  BERTH_ASSERT(store_.current_.jobs.versions[row]);
   if (!store_.job_rows_.emplace(job.get(), row).second) return;
   const JobKeyRow key = store_.current_.jobs.versions[row]->key;
   if (store_.current_.jobs.keys[key].current == row) {
@@ -103,6 +104,7 @@ void Commit::purge_job(JobKeyRow key) {
   const VersionRow before = std::exchange(store_.edit_key(key).current, kNoRow);
   store_.set_object(key, nullptr);
   if (!store_.current_.jobs.claims_of(key).empty()) store_.current_.jobs.claims.edit(key) = nullptr;
+  BERTH_ASSERT(before == kNoRow || store_.current_.jobs.versions[before]->key == key);
   if (before != kNoRow) store_.give_up_version(before);
   note_job(key);
 }
@@ -120,7 +122,7 @@ AllocRow Commit::insert_plain(const PlainAlloc& alloc) { return insert_plain(all
 AllocRow Commit::insert_plain(const PlainAlloc& alloc, const std::shared_ptr<const ResourceShape>& shape) {
   touch_allocs();
   const CompiledJob& job = *store_.current_.jobs.versions[alloc.job];
-  BERTH_ASSERT(alloc.group < job.groups.size());
+  BERTH_ASSERT(alloc.group < job.groups.size() && !alloc.id.is_nil());
   BERTH_ASSERT(alloc.node == kNoRow || alloc.node < store_.current_.nodes.size());
   const CompiledGroup& group = job.groups[alloc.group];
   const ResourceShape* held = shape ? shape.get() : group.shape.get();
@@ -186,6 +188,7 @@ void Commit::update_in_place(AllocRow row, VersionRow job, const std::shared_ptr
 void Commit::set_links(AllocRow row, const AllocLinks& links) {
   touch_allocs();
   note_alloc(row);
+  BERTH_ASSERT(store_.current_.allocs.exists(row) && !store_.current_.allocs.cold[row]);  // an object has its own links
   const StateStore::AllocRefs before = store_.refs_of(row);
   store_.current_.allocs.set_links(row, links);
   store_.move_refs(row, before, before.eval, links.deployment);
@@ -204,6 +207,7 @@ void Commit::set_metrics(AllocRow row, std::shared_ptr<const model::AllocMetric>
 }
 
 void Commit::set_eval(AllocRow row, StoredEvalRow eval) {
+  BERTH_ASSERT(eval == kNoRow || store_.current_.evals.exists(eval));
   if (store_.history_) store_.set_alloc_eval(row, eval);
 }
 
@@ -221,6 +225,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   const NodeRow node = a.node[row];
   // Rows of allocations from before their node, as in an import without it, do not refer to that node.
   BERTH_DEBUG_ASSERT(node == kNoRow || node == store_.find_node(alloc->node_id));
+  BERTH_ASSERT(base::parse_uuid(alloc->id) == a.id[row]);
   const StateStore::AllocRefs before = store_.refs_of(row);
   const VersionRow job = alloc->job ? store_.job_row(alloc->job, false, false) : a.job[row];
   const ResourceShape& held = a.shape_of(row);
@@ -268,6 +273,7 @@ void Commit::replace_alloc(AllocRow row, std::shared_ptr<const model::Allocation
 std::shared_ptr<model::Allocation> Commit::take_object(AllocRow row) {
   touch_allocs();
   AllocTable& a = store_.current_.allocs;
+  BERTH_ASSERT(a.exists(row));
   if (a.cold[row]) {
     // After edit() no snapshot shares the cell: a snapshot that sees this object has its own reference.
     auto& cell = a.cold.edit(row);
@@ -286,6 +292,7 @@ void Commit::rewrite_alloc(AllocRow row, std::shared_ptr<const model::Allocation
   AllocTable& a = store_.current_.allocs;
   BERTH_ASSERT(row < a.size() && a.exists(row));
   note_alloc(row);
+  BERTH_DEBUG_ASSERT(base::parse_uuid(alloc->id) == a.id[row]);
   const bool live = !a.terminal(row);
   if (const Client client = parse_client(alloc->client_status).value_or(Client::pending); client != a.client[row])
     write_client(row, client);
@@ -319,6 +326,7 @@ void Commit::remove_alloc(AllocRow row) {
   if (const NodeRow node = a.node[row]; node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
     const bool counts = !client_terminal(a.client[row]);
+    BERTH_ASSERT(counts ? use.alloc_head != kNoRow : use.ended_head != kNoRow);  // one of them is this row
     if (counts) store_.count_use(use, row, -1);
     store_.unlink_on_node(use, row);
     if (counts)
@@ -452,6 +460,7 @@ std::uint32_t Commit::stop_job(JobKeyRow key) {
   const AllocTable& a = store_.current_.allocs;
   for (AllocRow row = store_.current_.jobs.keys[key].alloc_head; row != kNoRow; row = a.next_of_job[row])
     if (!a.terminal(row)) set_desired_status(row, Desired::stop), ++stopped;
+  BERTH_ASSERT(!store_.history_ || store_.history_->jobs[key].live_allocs == 0);
   return stopped;
 }
 

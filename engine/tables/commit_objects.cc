@@ -31,6 +31,7 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
       d.next_of_job.push_back(kNoRow);
       if (store_.history_) store_.history_->deployment_refs.push_back(0);
     } else {
+      BERTH_ASSERT(!d.object[row]);  // a row is reused once it is free
       d.id.edit(row) = id;
       store_.deployment_rows_.reused(row);
     }
@@ -42,6 +43,8 @@ DeploymentRow Commit::upsert_deployment(model::Deployment deployment) {
 
 void Commit::rewrite_deployment(DeploymentRow row, std::shared_ptr<const model::Deployment> deployment) {
   touch();
+  BERTH_ASSERT(store_.current_.deployments.object[row]);
+  BERTH_DEBUG_ASSERT(base::parse_uuid(deployment->id) == store_.current_.deployments.id[row]);
   write_deployment(row, store_.current_.deployments.job_key[row], std::move(deployment));
 }
 
@@ -55,6 +58,7 @@ void Commit::write_deployment(DeploymentRow row, JobKeyRow job, std::shared_ptr<
   d.active.edit(row) =
       s == "running" || s == "paused" || s == "blocked" || s == "unblocking" || s == "initializing" || s == "pending";
   d.object.edit(row) = std::move(deployment);
+  BERTH_ASSERT(!store_.history_ || !was_active || store_.history_->jobs[job].active_deployments > 0);
   if (store_.history_) store_.history_->jobs[job].active_deployments += d.active[row] - std::uint32_t{was_active};
   note_deployment(row, job);
 }
@@ -142,6 +146,7 @@ StoredEvalRow Commit::write_eval(EvalWrite&& eval) {
     e.packed.push_back({});
     if (store_.history_) store_.history_->evals.emplace_back();
   } else if (is_new) {
+    BERTH_ASSERT(!e.exists(row));  // a row is reused once it is free
     e.id.edit(row) = eval.id;
     store_.eval_rows_.reused(row);
   }
@@ -169,6 +174,7 @@ void Commit::note_eval(StoredEvalRow row, bool is_new) {
 void Commit::close_eval(StoredEvalRow row, std::uint8_t status, std::string description) {
   touch();
   EvalTable& e = store_.current_.evals;
+  BERTH_ASSERT(e.exists(row));
   e.status.edit(row) = status;
   const EvalMoreRef& before = e.more[row];
   if (!before && description.empty()) return note_eval(row, false);
@@ -183,6 +189,7 @@ void Commit::close_eval(StoredEvalRow row, std::uint8_t status, std::string desc
 void Commit::set_eval_modified(StoredEvalRow row, std::optional<std::int64_t> at_ns) {
   touch();
   EvalTable& e = store_.current_.evals;
+  BERTH_ASSERT(e.exists(row));
   e.modify_index.edit(row) = index_;
   if (!at_ns) return;
   e.packed.edit(row).modify_time = *at_ns;
@@ -230,6 +237,8 @@ void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* ob
   } else {
     all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) > key; }), *object);
   }
+  BERTH_DEBUG_ASSERT(
+      std::is_sorted(all.begin(), all.end(), [&](const Object& a, const Object& b) { return key_of(a) < key_of(b); }));
   held = cold;
 }
 
@@ -281,6 +290,7 @@ void Commit::remove_csi_plugin(std::string_view id) {
 }
 
 VolumeClaims& Commit::edit_claims(JobKeyRow key) {
+  BERTH_ASSERT(key < store_.current_.jobs.keys.size());
   auto& claims = store_.current_.jobs.claims;
   if (key >= claims.size()) claims.resize(key + 1);
   auto& cell = claims.edit(key);  // not shared: a snapshot that sees the list has its own reference

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/assert.h"
 #include "tables/commit.h"
 #include "tables/export.h"
 
@@ -18,7 +19,16 @@ void append(std::vector<Row>& to, std::vector<Row>& from) {
   from.clear();
 }
 
-void count(std::uint32_t& of, bool before, bool after) { of += static_cast<std::uint32_t>(after) - before; }
+void count(std::uint32_t& of, bool before, bool after) {
+  BERTH_ASSERT(after || !before || of > 0);
+  of += static_cast<std::uint32_t>(after) - before;
+}
+
+/// Removes one of the references that `refs` counts; kQueued stays.
+void drop_ref(std::uint32_t& refs) {
+  BERTH_ASSERT((refs & ~kQueued) != 0);
+  --refs;
+}
 
 }  // namespace
 
@@ -99,12 +109,14 @@ void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow 
     if (other != kNoRow) ++h.allocs[other].links;
   if (after.deployment != kNoRow) ++h.deployment_refs[after.deployment];
   if (after.key != kNoRow) h.jobs[after.key].live_allocs += after.live;
+  BERTH_ASSERT(before.key == kNoRow || h.jobs[before.key].live_allocs >= std::uint32_t{before.live});
   if (before.key != kNoRow) h.jobs[before.key].live_allocs -= before.live;
-  if (before.version != kNoRow) --h.version_refs[before.version], give_up_version(before.version);
+  if (before.version != kNoRow) drop_ref(h.version_refs[before.version]), give_up_version(before.version);
   if (before.shape != kNoRow) drop_shape(before.shape);
   for (const AllocRow other : before.links)
-    if (other != kNoRow) --h.allocs[other].links, give_up_alloc(other);
-  if (before.deployment != kNoRow) --h.deployment_refs[before.deployment], give_up_deployment(before.deployment);
+    if (other != kNoRow) drop_ref(h.allocs[other].links), give_up_alloc(other);
+  if (before.deployment != kNoRow)
+    drop_ref(h.deployment_refs[before.deployment]), give_up_deployment(before.deployment);
 }
 
 void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
@@ -115,6 +127,7 @@ void StateStore::set_alloc_eval(AllocRow row, StoredEvalRow eval) {
   const bool ended = current_.allocs.terminal(row);  // the columns of a removed row keep that
   if (before != kNoRow) {
     count_ended(before, ended, false);
+    BERTH_ASSERT(alloc.prev_of_eval != kNoRow || h.evals[before].alloc_head == row);
     if (alloc.next_of_eval != kNoRow) h.allocs[alloc.next_of_eval].prev_of_eval = alloc.prev_of_eval;
     (alloc.prev_of_eval != kNoRow ? h.allocs[alloc.prev_of_eval].next_of_eval : h.evals[before].alloc_head) =
         alloc.next_of_eval;
@@ -137,6 +150,7 @@ void StateStore::link_eval(StoredEvalRow row) {
   History& h = *history_;
   History::Eval& eval = h.evals[row];
   History::Job& job = h.jobs[current_.evals.job_key[row]];
+  BERTH_ASSERT(job.eval_head != row);  // a list that led back to itself would never end
   eval.next_of_job = job.eval_head;
   eval.prev_of_job = kNoRow;
   if (job.eval_head != kNoRow) h.evals[job.eval_head].prev_of_job = row;
@@ -165,6 +179,7 @@ void StateStore::unlink_eval(StoredEvalRow row) {
   History::Job& job = h.jobs[current_.evals.job_key[row]];
   if (eval.next_of_job != kNoRow) h.evals[eval.next_of_job].prev_of_job = eval.prev_of_job;
   (eval.prev_of_job != kNoRow ? h.evals[eval.prev_of_job].next_of_job : job.eval_head) = eval.next_of_job;
+  BERTH_ASSERT(job.evals > 0 && job.open_evals >= std::uint32_t{eval.open});
   --job.evals;
   job.open_evals -= eval.open, job.blocked_evals -= eval.blocked;
   while (eval.alloc_head != kNoRow) set_alloc_eval(eval.alloc_head, kNoRow);
@@ -190,7 +205,8 @@ void StateStore::count_shapes(const CompiledJob& job, bool more) {
 }
 
 void StateStore::drop_shape(ShapeId shape) {
-  if (--history_->shape_refs[shape] != 0) return;
+  drop_ref(history_->shape_refs[shape]);
+  if (history_->shape_refs[shape] != 0) return;
   shape_ids_.erase(current_.allocs.shapes[shape].get());
   current_.allocs.shapes.edit(shape) = nullptr;
   history_->free_shapes.push_back(shape);
@@ -225,6 +241,7 @@ void StateStore::give_up_alloc(AllocRow row) {
 }
 
 void StateStore::give_up_deployment(DeploymentRow row) {
+  BERTH_ASSERT(row < history_->deployment_refs.size());
   std::uint32_t& refs = history_->deployment_refs[row];
   if (refs != 0 || current_.deployments.object[row]) return;
   refs |= kQueued;
@@ -280,7 +297,7 @@ void StateStore::drop_versions() {
   for (const VersionRow row : h.waiting.versions) {
     const CompiledJob& version = *current_.jobs.versions[row];
     count_shapes(version, false);
-    --h.jobs[version.key].versions;
+    drop_ref(h.jobs[version.key].versions);
     job_rows_.erase(version.spec.get());
     if (const auto known = group_lists_.find(version.spec->task_groups.list().data());
         known != group_lists_.end() && known->second == row)
@@ -320,6 +337,8 @@ bool StateStore::release_key(JobKeyRow row) {
   if (key.current != kNoRow || key.alloc_head != kNoRow || key.deployment_head != kNoRow || job.eval_head != kNoRow ||
       job.versions != 0)
     return false;
+  // Without objects nothing is counted: a count that stayed would be that of the row's next job.
+  BERTH_ASSERT(job.live_allocs == 0 && job.evals == 0 && job.open_evals == 0 && job.active_deployments == 0);
   JobKeyRow before = row;
   while (current_.jobs.keys[before].next_same_id != row) before = current_.jobs.keys[before].next_same_id;
   if (before == row) {

@@ -88,7 +88,8 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
     same_id_.emplace(id, row);
   }
   edit_key(row) = key;
-  job_keys_.emplace(key_pair(ns, id), row);
+  const bool is_new = job_keys_.emplace(key_pair(ns, id), row).second;
+  BERTH_ASSERT(is_new);
   return row;
 }
 
@@ -125,6 +126,7 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
       current_.jobs.stored.push_back(stored);
       if (history_) history_->version_refs.push_back(0);
     } else {
+      BERTH_ASSERT(!current_.jobs.versions[row]);  // a row is reused once its version is destroyed
       current_.jobs.versions.edit(row) = compiled;
     }
     if (history_) ++history_->jobs[compiled->key].versions, count_shapes(*compiled, true);
@@ -156,6 +158,7 @@ void StateStore::keep_alias(VersionRow row, std::shared_ptr<const model::Job> jo
     job_rows_.erase(job.get());
     return;
   }
+  BERTH_ASSERT(current_.jobs.versions[row]);
   auto& aliases = job_aliases_[row];
   aliases.push_back(std::move(job));
   std::erase_if(aliases, [&](const std::shared_ptr<const model::Job>& alias) {
@@ -174,6 +177,7 @@ ShapeId StateStore::shape_id(const std::shared_ptr<const ResourceShape>& shape) 
   if (history_ && !history_->free_shapes.empty()) {
     id = history_->free_shapes.back();
     history_->free_shapes.pop_back();
+    BERTH_ASSERT(!current_.allocs.shapes[id] && history_->shape_refs[id] == 0);
     current_.allocs.shapes.edit(id) = shape;
   } else {
     id = static_cast<ShapeId>(current_.allocs.shapes.size());
@@ -205,6 +209,7 @@ void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
 template <class Held, class... Of>
 void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign,
                             const Of&... of) {
+  BERTH_ASSERT(sign > 0 || holders > 0);
   holders += static_cast<std::uint32_t>(sign);
   if (column.empty()) column.resize(current_.nodes.size());
   Held& held = column.edit(current_.allocs.node[row]);
@@ -222,6 +227,7 @@ void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& 
 void StateStore::set_irregular(NodeUse& use, std::uint32_t bit, bool on) {
   if (((use.irregular & bit) != 0) == on) return;
   use.irregular ^= bit;
+  BERTH_ASSERT(bit != kPortsCollide || on || current_.nodes.nodes_with_port_conflict > 0);
   if (bit == kPortsCollide) current_.nodes.nodes_with_port_conflict += on ? 1 : -1U;
 }
 
@@ -272,6 +278,8 @@ void StateStore::count_use(NodeUse& use, AllocRow row, int sign) {
     set_irregular(use, kCoresIrregular, has_irregular_cores(a.node[row], sign < 0 ? row : kNoRow));
   }
   if ((sign > 0 || use.sole_claims > 0) && claims_alone(job, a.group[row])) use.sole_claims += step;
+  // Only holders of ports, devices and cores are counted apart, each among the node's allocations.
+  BERTH_ASSERT(std::max({use.port_allocs, use.device_allocs, use.core_allocs}) <= use.alloc_count);
   if (shape.ports || !shape.cores.empty()) current_.nodes.port_or_core_allocs += step;
 
   const std::int32_t priority = priority_of(job);
@@ -356,6 +364,7 @@ void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
   AllocTable& a = current_.allocs;
   AllocRow& head = ended ? use.ended_head : use.alloc_head;
   BERTH_ASSERT(head != row);  // a list that led back to itself would never end
+  BERTH_ASSERT(head == kNoRow || writer_.prev_on_node[head] == kNoRow);
   a.next_on_node.edit(row) = head;
   writer_.prev_on_node[row] = kNoRow;
   if (head != kNoRow) writer_.prev_on_node[head] = row;
@@ -365,6 +374,9 @@ void StateStore::link_on_node(NodeUse& use, AllocRow row, bool ended) {
 void StateStore::unlink_on_node(NodeUse& use, AllocRow row) {
   AllocTable& a = current_.allocs;
   const AllocRow next = a.next_on_node[row], prev = writer_.prev_on_node[row];
+  // Both neighbours point back to it: it is in one list, once.
+  BERTH_ASSERT(next == kNoRow || writer_.prev_on_node[next] == row);
+  BERTH_ASSERT(prev == kNoRow || a.next_on_node[prev] == row);
   if (next != kNoRow) writer_.prev_on_node[next] = prev;
   if (prev != kNoRow)
     a.next_on_node.edit(prev) = next;
@@ -388,6 +400,8 @@ AllocRow StateStore::append_alloc(const NewAlloc& alloc, const AllocLinks& links
   AllocTable& a = current_.allocs;
   const AllocRow again = take_row(&RowLists::allocs);
   const AllocRow row = again == kNoRow ? static_cast<AllocRow>(a.size()) : again;
+  BERTH_ASSERT(again == kNoRow || !a.exists(again));  // a row is reused once it is free
+  BERTH_ASSERT(alloc.key < current_.jobs.keys.size() && alloc.shape_id < a.shapes.size());
   const auto put = [&](auto& column, auto value) {
     if (again == kNoRow)
       column.push_back(std::move(value));

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "base/wrap.h"
 #include "model/computed_class.h"
@@ -115,6 +116,7 @@ std::uint32_t StateStore::code_for(ColumnId column, std::string_view value) {
 
 void StateStore::set_code(ColumnId column, NodeRow row, std::uint32_t code) {
   KeyedColumn& c = own_static().columns[column];
+  BERTH_ASSERT(code <= c.values.size());  // 0: no value
   if (row >= c.codes.size()) {
     if (code == 0) return;
     c.codes.resize(row + 1);
@@ -140,6 +142,7 @@ NodeRow StateStore::new_node_row(base::Uuid id) {
   if (!current_.nodes.cores.empty()) current_.nodes.cores.push_back({});
   if (!current_.nodes.devices.empty()) current_.nodes.devices.push_back({});
   if (row % FreeBlock::kRows == 0) current_.nodes.free.push_back({});
+  BERTH_ASSERT(current_.nodes.size() == row + std::size_t{1});  // every column has the row
   node_rows_[id] = row;
   return row;
 }
@@ -287,6 +290,7 @@ void StateStore::count_kind(const NodeCapacity& of, std::int32_t sign) {
   if (kinds_of_class_.size() <= of.computed_class_code) kinds_of_class_.resize(of.computed_class_code + 1, 0);
   std::uint32_t& nodes = nodes_of_kind_[of.kind];
   std::uint32_t& kinds = kinds_of_class_[of.computed_class_code];
+  BERTH_ASSERT(sign > 0 || (nodes > 0 && kinds > 0));
   if (sign > 0) {
     if (nodes++ == 0 && ++kinds == 2) ++mixed_classes_;
   } else if (--nodes == 0) {
@@ -325,11 +329,13 @@ void StateStore::check_class(NodeRow row, std::uint32_t computed_class, const st
 void StateStore::refresh_free(NodeRow row, const NodeUse& use) {
   current_.nodes.fixed->use_log->append(row);
   ++current_.nodes.use_changes;
+  BERTH_ASSERT((use.alloc_head == kNoRow) == (use.alloc_count == 0));  // the list and the count agree
   FreeBlock& block = current_.nodes.free.edit(row / FreeBlock::kRows);
   block.set(row % FreeBlock::kRows, current_.nodes.capacity(row), use);
 }
 
 void StateStore::note_ended(NodeRow row) {
+  BERTH_ASSERT(row < current_.nodes.size());
   current_.nodes.fixed->ended_log->append(row);
   ++current_.nodes.ended_changes;
 }
@@ -368,13 +374,15 @@ void StateStore::list_node(NodeRow row) {
   auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
   const auto at = std::lower_bound(by_id->begin(), by_id->end(), current_.nodes.id(row),
                                    [&](NodeRow r, base::Uuid wanted) { return current_.nodes.id(r) < wanted; });
+  BERTH_ASSERT(at == by_id->end() || *at != row);  // listed once
   by_id->insert(at, row);
   own_static().by_id = std::move(by_id);
 }
 
 void StateStore::unlist_node(NodeRow row) {
   auto by_id = std::make_shared<std::vector<NodeRow>>(*current_.nodes.fixed->by_id);
-  std::erase(*by_id, row);
+  const auto listed = std::erase(*by_id, row);
+  BERTH_ASSERT(listed == 1);
   own_static().by_id = std::move(by_id);
 }
 
@@ -399,6 +407,9 @@ void StateStore::sort_rows() {
     if (current_.nodes.exists(row)) by_id->push_back(row);
   std::sort(by_id->begin(), by_id->end(),
             [&](NodeRow a, NodeRow b) { return current_.nodes.id(a) < current_.nodes.id(b); });
+  BERTH_ASSERT(std::adjacent_find(by_id->begin(), by_id->end(), [&](NodeRow a, NodeRow b) {
+                 return current_.nodes.id(a) == current_.nodes.id(b);
+               }) == by_id->end());  // an ID names one row
   NodeStatic& fixed = own_static();
   fixed.by_id = std::move(by_id);
   fixed.ready_log = std::make_shared<RowLog>(fixed.ready_log->size(), current_.nodes.ready_changes);

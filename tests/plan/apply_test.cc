@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/plan_predicates.h"
+#include "plan/plan_queue.h"
 #include "support/cluster_objects.h"
 #include "support/heap_count.h"
 #include "tables/check.h"
@@ -93,6 +94,32 @@ TEST_F(PlanApply, CommitsWhatFits) {
   EXPECT_EQ(result_.refresh_index, 0u);
   EXPECT_EQ(store_.index(), 11u);
   EXPECT_EQ(store_.current().nodes.use[0].cpu_mhz, 1000);
+}
+
+using PlanApplyDeathTest = PlanApply;
+
+TEST_F(PlanApplyDeathTest, AllocationsOutsideOfChainsAbort) {
+  add_nodes(1);
+  for (int i = 0; i < 11; ++i) place(0);  // one too many
+  plan_.allocs[9].next_on_node = kNoRow;  // the last one is in no chain: ten fit
+  EXPECT_EXIT(commit(), ::testing::KilledBySignal(SIGABRT), "are_all_in_chains");
+}
+
+TEST_F(PlanApplyDeathTest, UpdatesWithUnknownResourcesAbort) {
+  add_nodes(1);
+  place(0);
+  commit();
+  const auto shape = with_port(80);
+  PlannedUpdate& update = plan_.updates.emplace_back();
+  update.alloc = 0;
+  update.held = shape.get();  // of no group of the job, and without an owner
+  EXPECT_EXIT(commit(), ::testing::KilledBySignal(SIGABRT), "shape\\.get\\(\\) == update\\.held");
+}
+
+TEST(SubmissionDeathTest, SecondAnswersAbort) {  // a second answer would be that of the worker's next plan
+  Submission plan;
+  plan.answer();
+  EXPECT_EXIT(plan.answer(), ::testing::KilledBySignal(SIGABRT), "answered_");
 }
 
 TEST_F(PlanApply, EmptyPlansAreFoundBeforeInvalidEntries) {  // R-CTRL-618, 621, 704, 707

@@ -166,6 +166,25 @@ TEST(StateStoreDeathTest, AnAllocationIsNotRemovedTwice) {  // in release builds
               "commit\\.cc:[0-9]+: berth is wrong: row < a\\.size\\(\\) && a\\.exists\\(row\\) does not hold");
 }
 
+TEST(StateStoreDeathTest, LinksOfRowsWithObjectsAbort) {  // two places would name its predecessor
+  StateStore store;
+  store.upsert_job(job_of("a"), true);
+  model::Allocation alloc;
+  alloc.id = base::to_text(uuid(2, 1)), alloc.namespace_ = "default", alloc.job_id = "a", alloc.task_group = "g";
+  const AllocRow row = store.begin_commit(1).insert_alloc(alloc);
+  EXPECT_EXIT(store.begin_commit(2).set_links(row, {}), ::testing::KilledBySignal(SIGABRT), "allocs\\.cold\\[row\\]");
+}
+
+TEST(StateStoreDeathTest, WritesToRemovedEvaluationsAbort) {
+  StateStore store;
+  model::Evaluation eval;
+  eval.id = base::to_text(uuid(3, 1)), eval.namespace_ = "default", eval.job_id = "a", eval.status = "pending";
+  store.begin_commit(1).upsert_eval(eval);
+  store.begin_commit(2).remove_eval(0);
+  EXPECT_EXIT(store.begin_commit(3).set_eval_modified(0, std::nullopt), ::testing::KilledBySignal(SIGABRT),
+              "e\\.exists\\(row\\)");
+}
+
 TEST(StateStore, NodesThatDifferFromTheirClassAreMarked) {  // verdicts by class depend on it (kinds.h)
   StateStore store;
   const auto node = [&](std::uint64_t number, bool healthy) {
