@@ -203,6 +203,33 @@ TEST_P(BrokerOfEitherOrder, LosesNothingInRandomUse) {
 INSTANTIATE_TEST_SUITE_P(Orders, BrokerOfEitherOrder, ::testing::Values(ReadyOrder::exact, ReadyOrder::concurrent),
                          [](const auto& test) { return test.param == ReadyOrder::exact ? "Exact" : "Concurrent"; });
 
+TEST(Broker, TimersFireInTheOrderOfTheirDeadlines) {  // R-CTRL-337, 338
+  Config config = small();
+  config.initial_nack_delay_ns = 0;
+  Broker broker(config);
+  broker.enable();
+  for (const std::uint32_t row : {5U, 0U}) {  // row 5 is delivered first
+    ASSERT_TRUE(broker.enqueue(std::vector<Eval>{eval(row, row)}, 0));
+    ASSERT_TRUE(*broker.dequeue(kSchedulers, row == 5 ? 0 : 10));
+  }
+  broker.advance(config.nack_timeout_ns + 10);
+  EXPECT_EQ((*broker.dequeue(kSchedulers, 2 * config.nack_timeout_ns))->row, EvalRow{5});
+  EXPECT_EQ((*broker.dequeue(kSchedulers, 2 * config.nack_timeout_ns))->row, EvalRow{0});
+}
+
+TEST(Broker, DisablingForgetsArrivalsThatWait) {  // R-CTRL-344
+  Broker broker(small());
+  broker.enable();
+  Eval delayed = eval(0, 7);
+  delayed.wait_ns = kSecond;
+  ASSERT_TRUE(broker.enqueue(std::vector<Eval>{delayed}, 0));
+  broker.disable();
+  broker.enable();
+  broker.advance(10 * kSecond);
+  EXPECT_FALSE(*broker.dequeue(kSchedulers, 10 * kSecond));
+  EXPECT_EQ(broker.totals().flushed, 1U);
+}
+
 TEST(Broker, PeeksAtWhatItWillHandOut) {
   Broker broker(small(ReadyOrder::exact));
   broker.enable();

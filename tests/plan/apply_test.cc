@@ -6,6 +6,7 @@
 #include <random>
 
 #include "model/plan_predicates.h"
+#include "model/predicates.h"
 #include "plan/plan_queue.h"
 #include "support/cluster_objects.h"
 #include "support/heap_count.h"
@@ -151,6 +152,10 @@ TEST_F(PlanApply, EmptyPlansAreFoundBeforeInvalidEntries) {  // R-CTRL-618, 621,
   EXPECT_EQ(submit(false, true, {}, true), "") << "the rejected node takes the deployment with it";
   EXPECT_EQ(result_.rejected_nodes.size(), 1u);
   EXPECT_NE(submit(true, false, uuid(9, 9), false), "") << "the evaluation is not there";
+  store_.insert_plain({.id = uuid(2, 99), .node = 0, .job = job_, .shape = nullptr, .cold = nullptr}, 12);
+  plan_.updates.push_back({.alloc = 0});  // with the rejected node, it goes
+  plan_.stops.push_back({.alloc = 0});
+  EXPECT_EQ(submit(false, false, uuid(9, 9), false), "") << "updates and stops of the rejected node are left out";
   EXPECT_EQ(submit(false, false, uuid(9, 9), false), "") << "nothing is left that an entry would be written for";
   EXPECT_EQ(result_.rejected_nodes.size(), 1u);
 }
@@ -260,6 +265,20 @@ TEST_F(PlanApply, StopsOnARejectedNodeAreDropped) {  // R-CTRL-615; of a node wi
   EXPECT_EQ(store_.current().allocs.desired[0], tables::Desired::run);
   EXPECT_EQ(store_.current().allocs.client[1], tables::Client::lost);
   EXPECT_EQ(store_.current().nodes.use[1].cpu_mhz, 0);
+}
+
+TEST_F(PlanApply, AStoppedAllocationBecomesUnknown) {  // R-CTRL-704, 713
+  add_nodes(1);
+  place(0);
+  commit();
+  store_.set_node_state(0, NodeStatus::disconnected, true, false, 12);
+  plan_.updates.push_back({.alloc = 0, .kind = PlannedUpdate::Kind::unknown});
+  plan_.stops.push_back({.alloc = 0});
+  commit();
+  const model::Allocation after = tables::to_alloc(store_.current(), 0);
+  EXPECT_EQ(after.desired_status, "stop");
+  EXPECT_EQ(after.client_status, "unknown");
+  EXPECT_EQ(after.client_description, model::kUnknownNode);
 }
 
 TEST_F(PlanApply, AnEvictionOverridesAStop) {  // R-CTRL-606, 701, 704, 713
@@ -504,6 +523,13 @@ TEST_F(PlanApply, AgreesWithTheRulesOnDevicesAndCores) {  // R-MODEL-384, 404, 4
       for (const char* id : {"a", "b", "c"}) {
         model::DeviceInstance& instance = device.instances.emplace_back();
         instance.id = id, instance.healthy = *id != 'c' || i > 2;
+      }
+      if (i < 4) continue;  // more instances than HeldDevices counts: the lists of the allocations decide
+      model::NodeDevice& many = node.node_resources->devices.emplace_back();
+      many.vendor = "nvidia", many.type = "gpu", many.name = "many";
+      for (int n = 0; n < 450; ++n) {
+        model::DeviceInstance& instance = many.instances.emplace_back();
+        instance.id = "many-" + std::to_string(n), instance.healthy = true;
       }
     }
     for (const model::Node& node : nodes) store_.begin_commit().upsert_node(node);
