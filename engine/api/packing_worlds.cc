@@ -5,6 +5,7 @@
 #include "api/packing_trial.h"
 #include "base/assert.h"
 #include "packing/episode.h"
+#include "strategy/mask_columns.h"
 
 namespace berth {
 namespace {
@@ -37,6 +38,7 @@ struct PackingWorlds::Impl {
       : trial(of.prepared_),
         nodes(trial->order.size()),
         fleet(fleet_of_copies(trial->problem, trial->order, worlds)),
+        columns(fleet, worlds),
         masks(worlds * nodes),
         tasks(worlds),
         left_of_arrival(worlds),
@@ -53,6 +55,12 @@ struct PackingWorlds::Impl {
     return std::span(masks).subspan(world * nodes, nodes);
   }
 
+  /// No strategy scans this fleet, so its changes are needed only once.
+  void follow_changes() {
+    for (const Row row : fleet.changes()) columns.refresh(row);
+    fleet.forget_changes();
+  }
+
   /// Goes to the next task that fits, and returns how many did not.
   std::int32_t advance(std::size_t world) {
     packing::PackingEpisode& episode = episodes[world];
@@ -67,9 +75,8 @@ struct PackingWorlds::Impl {
         }
         left_of_arrival[world] = episode.arrival().count;
       }
-      if (packing::fill_mask(fleet, first_row(world), fleet.task_class(episode.arrival().task), episode.exclusion(),
-                             mask(world)))
-        break;
+      follow_changes();
+      if (columns.fill(world, episode.arrival().task, episode.exclusion(), mask(world))) break;
       for (; left_of_arrival[world] > 0; --left_of_arrival[world]) episode.missed(), ++missed;
     }
     const strategy::TaskClass& task = fleet.task_class(episode.arrival().task);
@@ -98,6 +105,7 @@ struct PackingWorlds::Impl {
   std::shared_ptr<const PackingTrial::Prepared> trial;
   std::size_t nodes, device_stride = 0;
   strategy::Fleet fleet;
+  strategy::MaskColumns columns;  ///< of the fleet, as of its last change that was followed
   std::vector<packing::PackingEpisode> episodes;
   std::vector<std::uint8_t> masks;
   std::vector<Task> tasks;

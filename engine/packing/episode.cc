@@ -68,22 +68,6 @@ void PackingEpisode::restart(strategy::Fleet& fleet) {
   asked_ = placed_ = 0, digest_ = base::mix64(1), priority_asked_ = priority_placed_ = 0;
 }
 
-bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy::TaskClass& task,
-               strategy::Exclusion without, std::span<std::uint8_t> mask) {
-  std::uint8_t any = 0;
-  for (std::size_t r = 0; r < mask.size(); ++r) {
-    mask[r] = fleet.feasible(first + static_cast<strategy::Row>(r), task);
-    any |= mask[r];
-  }
-  if (without.empty() || any == 0) return any != 0;
-  any = 0;
-  for (std::size_t r = 0; r < mask.size(); ++r) {
-    mask[r] &= static_cast<std::uint8_t>(!strategy::excluded(without, static_cast<strategy::Row>(r)));
-    any |= mask[r];
-  }
-  return any != 0;
-}
-
 std::string PackingEpisode::digest() const { return fmt::format("{:016x}", digest_); }
 
 }  // namespace berth::packing

@@ -74,8 +74,4 @@ class PackingEpisode {
   double priority_asked_ = 0, priority_placed_ = 0;
 };
 
-/// Sets mask[r] to 1 if row first + r can take the task and `without` lacks r, else to 0. Returns true if any can.
-bool fill_mask(const strategy::Fleet& fleet, strategy::Row first, const strategy::TaskClass& task,
-               strategy::Exclusion without, std::span<std::uint8_t> mask);
-
 }  // namespace berth::packing

@@ -117,6 +117,8 @@ class Fleet {
   void remove(Row row, ClassId id, DeviceMask devices);
 
   [[nodiscard]] const std::vector<Row>& changes() const noexcept { return changes_; }
+  /// Empties changes(), for a fleet that no strategy scans: their scans remember positions in it.
+  void forget_changes() noexcept { changes_.clear(); }
   /// Sums of the capacities and of the free amounts.
   [[nodiscard]] std::array<std::int64_t, kDimensions> capacity_total() const;
   [[nodiscard]] std::array<std::int64_t, kDimensions> free_total() const;

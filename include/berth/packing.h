@@ -71,7 +71,7 @@ class PackingTrial {
 ///   tasks    one per world
 ///
 /// Tasks that fit nowhere are missed at once, so that every mask has a 1 unless the world has ended. Threads: one at a
-/// time. Memory: 8 B per step and world for the fleet's changes, besides the arrays.
+/// time. Memory: the arrays, 24 B per record for the masks, and a byte per node and class of tasks.
 class PackingWorlds {
  public:
   struct Task {
