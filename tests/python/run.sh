@@ -49,4 +49,6 @@ for example in tune_weights evolve learn; do
   [ "$(grep -c 'test split.*, digest [0-9a-f]\{16\}$' "$work/log")" -eq 2 ] ||
     { cat "$work/log"; echo "examples/$example.py does not judge two policies"; exit 1; }
 done
+"$work/venv/bin/python" bench/python/examples/bin_packing.py > "$work/log" 2>&1 ||
+  { tail -n 20 "$work/log"; echo "examples/bin_packing.py fails"; exit 1; }
 "$work/venv/bin/python" tests/python/run_tour.py bench/python/tour.ipynb
