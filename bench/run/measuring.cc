@@ -421,9 +421,10 @@ void Measuring::finish(server::Server& server, bool held_back) {
   // Undecided: in a run that was cut short, and of evaluations that gave up. Not for simulations, where jobs end and
   // change.
   if (const std::uint64_t known = result_.placed + result_.failed; !result_.life && known < result_.asked) {
-    const char* const why = result_.partial ? "not decided when the run ended"
-                            : held_back     ? "held back by the queue policy"
-                                            : "given up after refused plans";
+    const char* const why = result_.partial               ? "not decided when the run ended"
+                            : held_back                   ? "held back by the queue policy"
+                            : !inputs_.jobs.gangs.empty() ? "in a gang of which others found no node"
+                                                          : "given up after refused plans";
     result_.failed_reasons[why] += result_.asked - known;
     result_.failed += result_.asked - known;
   }

@@ -508,6 +508,55 @@ def test_queue_policies_pass_through():
     assert list(compared.index.get_level_values("strategy").unique()) == ["fifo", "shortest"] and len(compared) == 4
 
 
+def test_quotas_reclaim_what_others_borrowed():
+    lost = {}
+    for reclaim in ("yes", "no"):
+        queue = "quota:analytics=0.4:dev=0.3:research=0.3:reclaim=" + reclaim
+        frame = berth.run("waiting", label="smoke", queue=queue)
+        lost[reclaim] = frame.attrs["reports"][0]["waiting"]["lost_s"]
+    assert lost["yes"] > 0 and lost["no"] == 0  # evicted jobs start again from their beginning
+
+
+def test_gangs_start_whole_or_are_given_up(tmp_path):
+    path = tmp_path / "gangs.toml"
+    path.write_text("""name = "gangs"
+departures = true
+[cluster]
+nodes = 16
+racks = 4
+[[cluster.shapes]]
+name = "std"
+cores = 16
+[jobs]
+count = 60
+[[jobs.mix]]
+name = "train"
+type = "batch"
+count = [2, 4]
+cpu_mhz = 24_000
+memory_mb = 1000
+run_time_s = [120, 900]
+gang = true
+gang_timeout = "5m"
+gang_topology = "same:meta.rack"
+[arrivals]
+process = "poisson"
+rate_per_s = 0.05
+""")
+    waiting = berth.run(str(path)).attrs["reports"][0]["waiting"]
+    assert waiting["gangs"] == waiting["gangs_started"] + waiting["gangs_given_up"] == 60
+    assert waiting["gangs_started"] > 0 and waiting["gangs_given_up"] > 0
+    with pytest.raises(berth.Error, match="free"):
+        berth.run("waiting", label="smoke", queue="fifo", order="free")
+
+
+def test_scheduler_perf_is_a_workload():
+    path = "tests/sim/kubernetes/performance-config.yaml"
+    frame = berth.run(path, label="Basic/20Nodes")
+    assert frame["placed"][1] == 80
+    assert any("measured" in line for line in frame.attrs["reports"][0]["approximate"])
+
+
 def test_functions_take_part_in_comparisons():
     pytest.importorskip("pandas")
 

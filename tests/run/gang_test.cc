@@ -157,6 +157,53 @@ TEST(Gangs, DecisionsAreThoseOfOneWorker) {
   EXPECT_EQ(digests.size(), 1U);
 }
 
+/// Of each job with allocations, after every commit: a gang has all of them, on as few racks as its topology allows.
+struct WholeAfterCommits final : Observer {
+  std::size_t commits = 0;
+  std::set<tables::JobKeyRow> whole, others;
+
+  base::StageClock* new_clock() override { return nullptr; }
+  bool detailed(std::uint64_t, std::uint32_t) override { return false; }
+  void evaluation(const EvalRecord&) override {}
+  void committed(const tables::StateStore& store) override {
+    ++commits;
+    const tables::Snapshot& state = store.current();
+    std::map<tables::JobKeyRow, std::pair<std::int64_t, std::set<std::string>>> held;
+    for (tables::AllocRow row = 0; row < state.allocs.size(); ++row) {
+      if (!state.allocs.exists(row) || state.allocs.terminal(row)) continue;
+      auto& [count, racks] = held[state.allocs.job_key[row]];
+      ++count, racks.insert(state.nodes.spec(state.allocs.node[row]).node.meta.at("rack"));
+    }
+    for (const auto& [key, part] : held) {
+      const tables::CompiledJob& job = *state.jobs.versions[state.jobs.keys[key].current];
+      if (!job.gang) {
+        others.insert(key);
+        continue;
+      }
+      EXPECT_EQ(part.first, job.groups[0].count) << job.spec->id;
+      if (!job.gang->rules.target.empty()) {
+        EXPECT_LE(part.second.size(), job.gang->rules.values) << job.spec->id;
+      }
+      whole.insert(key);
+    }
+  }
+};
+
+TEST(Gangs, AreWholeAfterEveryCommitOfFreeWorkers) {
+  std::string text = text_of("priority", "workers = 4\ncommits = \"free\"\n", 300);
+  for (const auto& [was, is] :
+       {std::pair("departures = true\n", ""), std::pair("nodes = 12\nracks = 4", "nodes = 240\nracks = 40"),
+        std::pair("process = \"poisson\"\nrate_per_s = 0.1", "process = \"backlog\"")})
+    text.replace(text.find(was), std::string(was).size(), is);
+  WholeAfterCommits watch;
+  const auto result = run_workload(parsed(text), {.quiet = true, .observer = &watch});
+  ASSERT_TRUE(result) << result.error().line();
+  EXPECT_GT(watch.commits, 40U);
+  EXPECT_GT(watch.whole.size(), 20U);
+  EXPECT_GT(watch.others.size(), 5U);
+  EXPECT_GT(result->failed, 0U) << "the cluster was never full";
+}
+
 /// With backfill and quotas a gang is held back until it fits, and given up there when its time is over.
 TEST(Gangs, AreDelayedByPoliciesOnlyUntilTheirTimeLimit) {
   for (const char* queue : {"backfill", "backfill:reservations=0", "quota:default=0.5"}) {
