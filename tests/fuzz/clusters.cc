@@ -1,16 +1,40 @@
 // Clusters: JSON of all kinds, snapshots, archives.
+#include <algorithm>
+
 #include "fuzz/harness.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "io/snapshot/small_snapshot.h"
+#include "model/predicates.h"
 #include "tables/check.h"
 
 namespace berth::fuzz {
 namespace {
 
+/// What every import promises (R-MODEL-614), whatever it was given.
+void require_complete(const model::ClusterState& state) {
+  for (const model::Allocation& alloc : state.allocs) {
+    require(alloc.job != nullptr, "an imported allocation has no job: " + alloc.id);
+    if (model::is_terminal(alloc)) continue;
+    require(alloc.job->group(alloc.task_group) != nullptr, "an imported allocation is of no group: " + alloc.id);
+    require(alloc.allocated_resources.has_value(), "an imported allocation holds nothing: " + alloc.id);
+  }
+  const auto ascend = [](const auto& list) {
+    return std::adjacent_find(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.id >= b.id; }) ==
+           list.end();
+  };
+  require(ascend(state.nodes) && ascend(state.allocs) && ascend(state.evals) && ascend(state.deployments),
+          "an object is imported twice");
+  for (const model::Node& node : state.nodes)
+    require(std::any_of(state.node_pools.begin(), state.node_pools.end(),
+                        [&](const model::NodePool& pool) { return pool.name == node.node_pool; }),
+            "the pool of an imported node is not there: " + node.id);
+}
+
 /// An imported cluster fills consistent tables, and is the same after it was written and read.
 void check_import(const Result<io::ClusterImport>& imported) {
   if (!imported) return require_line(imported.error().line());
+  require_complete(imported->state);
   tables::StateStore store;
   store.load(imported->state);
   const std::vector<std::string> problems = tables::check_tables(store.current());

@@ -106,6 +106,7 @@ def clusters():
     for pattern in ("dryrun/cases/*/cluster.json", "serve/replay/cluster.json", "dryrun/recorded/*.json.gz"):
         for _, text in texts(pattern):
             yield text
+            yield text.replace('"TaskGroup": "', '"TaskGroup": "no-', 1)  # an allocation of a group that its job lacks
 
 
 def snapshots():
