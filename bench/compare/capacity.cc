@@ -173,7 +173,7 @@ TableRows capacity_rows(const CapacityResult& r, bool interval) {
   if (r.drawn)
     rows[0].push_back("until the first miss");
   else
-    rows[0].insert(rows[0].end(), {"if pooled", "of pooled %"});
+    rows[0].insert(rows[0].end(), {"upper bound", "% of bound"});
   rows[0].push_back(r.strategies.empty() ? "" : fmt::format("against {}", r.strategies[0]));
   const auto tests = tests_of(r);
   for (std::size_t s = 0; s < r.strategies.size(); ++s) {
@@ -198,8 +198,8 @@ TableRows capacity_rows(const CapacityResult& r, bool interval) {
 }
 
 std::string headline(const CapacityResult& r) {
-  return fmt::format("{} ({}): how many more of {} fit behind it{}, {} nodes, {} seeds{}\n", r.workload, r.label,
-                     r.task, r.drawn ? ", drawn until 100 of them found no room" : "", r.nodes, r.seeds.size(),
+  return fmt::format("{} ({}): how many more of {} fit after it{}, {} nodes, {} seeds{}\n", r.workload, r.label, r.task,
+                     r.drawn ? ", drawn until 100 of them found no room" : "", r.nodes, r.seeds.size(),
                      r.partial ? "; PARTIAL: interrupted" : "") +
          resumed_words(r.resumed, r.cells.size());
 }

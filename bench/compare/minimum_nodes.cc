@@ -204,7 +204,7 @@ Result<SmallestCluster> smallest_cluster(const sim::PackingProblem& problem, con
     if (!fits) homeless += a.count;
   }
   if (homeless > 0) {
-    out.impossible = fmt::format("{} of {} tasks run on none of these nodes", homeless, problem.asked());
+    out.impossible = fmt::format("{} of {} tasks cannot run on these nodes", homeless, problem.asked());
     return out;
   }
   std::optional<InputError> error;
@@ -305,7 +305,7 @@ TableRows minimum_rows(const MinimumResult& r, bool interval) {
       };
       if (nodes.count == 0) {
         if (s == 0 && first.done)
-          rows.push_back({class_words(r.classes[c]), "any", "-", "", "", "", first.found.impossible});
+          rows.push_back({class_words(r.classes[c]), "not possible", "", "", "", first.found.impossible, ""});
         continue;
       }
       rows.push_back({class_words(r.classes[c]), r.strategies[s], plus_minus(nodes, 1, interval),

@@ -97,10 +97,10 @@ std::string stage_lines(const StageTable& table, bool is_life) {
       out += fmt::format(" {:>6.1f} ns {:>7}", row.roofline_ns, short_number(row.ns_per_unit() / row.roofline_ns));
     out += "\n";
   }
-  out += fmt::format("  {:<10} {:>7} {:>10}   not included: {} waiting, {} idle, {} in {}\n", "all", "100 %",
-                     ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns),
-                     ns_words(table.harness_ns),
-                     is_life ? "clients, their reports, the leader and the run's own books" : "the run's own books");
+  out += fmt::format(
+      "  {:<10} {:>7} {:>10}   not included: {} waiting, {} idle, {} of {}\n", "all", "100 %",
+      ns_words(table.engine_ns), ns_words(table.wait_ns), ns_words(table.idle_ns), ns_words(table.harness_ns),
+      is_life ? "clients, their reports, the leader and benchmark bookkeeping" : "benchmark bookkeeping");
   return out;
 }
 
@@ -149,7 +149,8 @@ std::string to_table(const Profile& p) {
   std::string out = run::head_lines(p.run);
   const Recorder::Sums& sums = p.recorder->sums();
   out += fmt::format(
-      "  profiled    {} evaluations in {} ({} busy), 1 in {} in detail: {}; marks take {:.1f} ns, taken off\n",
+      "  profiled    {} evaluations in {} ({} busy), 1 in {} in detail: {}; a time stamp costs {:.1f} ns, which is "
+      "subtracted\n",
       grouped(sums.evaluations), run::duration_words(p.run.elapsed_s), run::duration_words(p.run.busy_s),
       p.recorder->options().detail_every, grouped(sums.detailed), p.recorder->calibration().mark_ns);
   if (p.overhead)
@@ -159,10 +160,10 @@ std::string to_table(const Profile& p) {
   else
     out += fmt::format("  overhead    not measured: {}\n", p.no_overhead);
   if (p.stages.detail_ratio > 0)
-    out += fmt::format("  detail      detailed evaluations place at {:.2f} times the time per node of the others\n",
+    out += fmt::format("  detail      time per node in detailed evaluations: {:.2f} times that of the others\n",
                        p.stages.detail_ratio);
   if (!p.stacks_from.empty()) out += fmt::format("  flame       stacks from {}\n", p.stacks_from);
-  out += fmt::format("  decisions   {}\n\n", p.run.decisions_digest);
+  out += fmt::format("  decisions   {} (digest)\n\n", p.run.decisions_digest);
   out += stage_lines(p.stages, p.run.life.has_value());
   out += "  p50 to p99: per evaluation that has the stage; ~: divided as in the detailed evaluations\n";
   bool bytes = false;
@@ -177,7 +178,7 @@ std::string to_table(const Profile& p) {
   if (p.roofline) out += "\n" + roofline_lines(*p.roofline);
   out += "\n  counters   ";
   for (const auto& [name, value] : p.counters.values) out += fmt::format(" {} {}", name, grouped(value));
-  if (!p.counters.missing.empty()) out += fmt::format("\n    not there {}", p.counters.missing);
+  if (!p.counters.missing.empty()) out += fmt::format("\n    unavailable: {}", p.counters.missing);
   out += fmt::format("\n    events as {} names them\n", p.counters.named_by);
   slow_lines(out, p);
   return out;

@@ -108,7 +108,7 @@ std::pair<std::uint64_t, const char*> units_of(Stage stage, const Recorder::Sums
 const char* stage_words(Stage stage) {
   static constexpr const char* kWords[base::kStages] = {"nothing to do",
                                                         "for the applier, or for a decision made ahead",
-                                                        "the run's own books",
+                                                        "benchmark bookkeeping",
                                                         "broker: take and ack",
                                                         "take and let go",
                                                         "a job at registration",

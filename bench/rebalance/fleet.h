@@ -28,10 +28,10 @@ enum class Stays : std::uint8_t {
   pinned,     ///< a constraint on node.unique., attr.unique. or meta.unique.
   is_new,     ///< placed by an evaluation that was pending in the state
 };
-inline constexpr std::array<std::string_view, 6> kStaysNames = {"rolled out or of an older version",
+inline constexpr std::array<std::string_view, 6> kStaysNames = {"being rolled out or of an older version",
                                                                 "of a stopped job",
-                                                                "batch",
-                                                                "volume of the node",
+                                                                "of batch jobs",
+                                                                "with a volume of their node",
                                                                 "pinned by a constraint",
                                                                 "placed by an evaluation that was pending"};
 

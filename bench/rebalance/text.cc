@@ -49,18 +49,19 @@ std::string shell_quoted(const std::string& text) {
 std::string to_text(const Plan& plan, bool all) {
   std::string out = fmt::format("{}: {} occupied, {} with {}\n", counted(plan.nodes, "node"), plan.occupied_before,
                                 plan.occupied_after, counted(static_cast<std::int64_t>(plan.moves.size()), "move"));
-  out += fmt::format("At least {} must stay occupied ({}; mixed {}; {} hold what stays", plan.bound.nodes,
-                     resources_text(plan.bound), plan.bound.by_resources, plan.bound.pinned);
+  out += fmt::format("At least {} must stay occupied ({}; weighted mix {}; {} hold allocations that cannot move",
+                     counted(plan.bound.nodes, "node"), resources_text(plan.bound), plan.bound.by_resources,
+                     plan.bound.pinned);
   if (plan.bound.by_moves) out += fmt::format("; the limit of moves {}", *plan.bound.by_moves);
-  out += fmt::format("): the plan is within {:.1f} %\n", plan.gap() * 100);
+  out += fmt::format("). The plan leaves {}, {:.1f} % above this bound.\n", plan.occupied_after, plan.gap() * 100);
   out += fmt::format("Fragmentation {:.1f} %, then {:.1f} %, of requests of {} MHz, {} MiB, {} MiB disk\n",
                      plan.fragmentation_before * 100, plan.fragmentation_after * 100, plan.mean_request.cpu_mhz,
                      plan.mean_request.memory_mb, plan.mean_request.disk_mb);
   std::string stays;
   for (std::size_t at = 0; at < kStaysNames.size(); ++at)
-    if (plan.stays[at] > 0) stays += fmt::format("; {} {}", plan.stays[at], kStaysNames[at]);
-  out +=
-      fmt::format("{} may move{}\n", counted(plan.movable, "allocation"), stays.empty() ? "" : ", others stay" + stays);
+    if (plan.stays[at] > 0) stays += fmt::format("{} {} {}", stays.empty() ? "" : ",", plan.stays[at], kStaysNames[at]);
+  out += fmt::format("{} may move{}\n", counted(plan.movable, "allocation"),
+                     stays.empty() ? "" : "; not movable:" + stays);
   Rows moves = {{"Job", "Allocation", "ID", "From", "To", "Nodes per move"}};
   for (const Move& one : plan.moves)
     moves.push_back({advice::job_text(one.job, one.name_space), one.alloc, one.alloc_id.substr(0, 8), one.from.name,

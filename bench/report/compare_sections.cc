@@ -225,7 +225,7 @@ void capacity_sections(const std::vector<const Input*>& inputs, Document& out) {
     }
     section.tables.push_back(std::move(table));
     Chart chart{.kind = ChartKind::bars, .title = "More tasks"};
-    chart.about = "Tasks that fit behind the workload, mean over seeds with its 95 % interval; more is better.";
+    chart.about = "Tasks that fit after the workload, mean over seeds with its 95 % interval; more is better.";
     chart.x = {"tasks", ""};
     chart.categories = names_of(strategies);
     chart.series.push_back(bars_of("more tasks", strategies, "more", ""));

@@ -179,14 +179,14 @@ void profile_sections(const std::vector<const Input*>& inputs, Document& out) {
     if (outside.is_object())
       section.facts.emplace_back(
           "outside",
-          fmt::format("{} waiting, {} idle, {} in the run's own books", time_of(outside["wait_seconds"], "s"),
+          fmt::format("{} waiting, {} idle, {} of benchmark bookkeeping", time_of(outside["wait_seconds"], "s"),
                       time_of(outside["idle_seconds"], "s"), time_of(outside["harness_seconds"], "s")));
     const json::Value& counters = value["counters"];
     std::string counted;
     for (const json::Member& counter : counters["values"].members())
       counted += fmt::format("{}{} {}", counted.empty() ? "" : ", ", counter.key, time_of(counter.value, ""));
     if (const std::string& missing = counters["missing"].as_string(); !missing.empty())
-      counted += fmt::format("{}not there: {}", counted.empty() ? "" : "; ", missing);
+      counted += fmt::format("{}unavailable: {}", counted.empty() ? "" : "; ", missing);
     if (!counted.empty()) section.facts.emplace_back("counters", counted);
 
     const bool bounded = std::any_of(value["stages"].items().begin(), value["stages"].items().end(),

@@ -52,7 +52,7 @@ std::string nomad_table(const NomadTimes& times, const std::string& decisions_di
                    "score\n"
                    "  Nomad: 2.0.6-dev, commit {}, back to back, recorded on another machine; the smaller of two runs\n"
                    "  berth: {}\n"
-                   "  So a ratio of this table is a hint. README.md has both measured in turn on one machine.\n",
+                   "  So a ratio of this table is a hint. README.md has both measured alternately on one machine.\n",
                    kNomadCommit,
                    paced ? "this run, waiting for the arrivals of the workload in real time, so with cold caches"
                          : "this run, back to back as well");

@@ -45,8 +45,8 @@ std::vector<const FaultResult*> by_recovery(const LifeResult& life) {
 
 void fault_rows(const LifeResult& life, std::string& out) {
   if (life.faults.empty()) return;
-  out += fmt::format("\n  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", "fault", "at", "nodes", "hit",
-                     "recov p50", "p99", "max", "away");
+  out += fmt::format("\n  {:<40} {:>9} {:>6} {:>6} {:>12} {:>9} {:>9} {:>14}\n", "fault", "at", "nodes", "hit",
+                     "recovery p50", "p99", "max", "not recovered");
   auto faults = by_recovery(life);
   const std::size_t left = faults.size() > kRows ? faults.size() - kRows : 0;
   faults.resize(faults.size() - left);
@@ -57,7 +57,7 @@ void fault_rows(const LifeResult& life, std::string& out) {
     const auto time = [&](double percent) {
       return fault->recovered == 0 ? std::string("-") : time_words(recovery.percentile(percent));
     };
-    out += fmt::format("  {:<40} {:>9} {:>6} {:>6} {:>9} {:>9} {:>9} {:>5}\n", fault->what.substr(0, 40),
+    out += fmt::format("  {:<40} {:>9} {:>6} {:>6} {:>12} {:>9} {:>9} {:>14}\n", fault->what.substr(0, 40),
                        clock_text(fault->at_s), grouped(fault->nodes), grouped(fault->hit), time(50), time(99),
                        time(100), grouped(fault->away));
   }
@@ -71,13 +71,13 @@ void fault_rows(const LifeResult& life, std::string& out) {
 
 void outage_rows(const char* title, const std::vector<Outage>& outages, std::string& out) {
   if (outages.empty()) return;
-  out += fmt::format("\n  {:<24} {:>8} {:>16} {:>16} {:>9} {:>7} {:>7}\n", title, "jobs", "wanted alloc s",
-                     "missing alloc s", "share", "worst", "at end");
+  out += fmt::format("\n  {:<24} {:>8} {:>16} {:>16} {:>9} {:>13} {:>7}\n", title, "jobs", "wanted alloc s",
+                     "missing alloc s", "share", "most at once", "at end");
   for (std::size_t i = 0; i < std::min(kRows, outages.size()); ++i) {
     const Outage& o = outages[i];
-    out +=
-        fmt::format("  {:<24} {:>8} {:>16.0f} {:>16.1f} {:>8.3f}% {:>7} {:>7}\n", o.name.substr(0, 24), grouped(o.jobs),
-                    o.wanted_s, o.missing_s, 100 * share(o.missing_s, o.wanted_s), o.worst, o.missing_at_end);
+    out += fmt::format("  {:<24} {:>8} {:>16.0f} {:>16.1f} {:>8.3f}% {:>13} {:>7}\n", o.name.substr(0, 24),
+                       grouped(o.jobs), o.wanted_s, o.missing_s, 100 * share(o.missing_s, o.wanted_s), o.worst,
+                       o.missing_at_end);
   }
 }
 
@@ -122,13 +122,13 @@ void rate_rows(const LifeResult& life, std::string& out) {
   const LifeResult::Alike alike = life.alike();
   if (alike.rate > 0)
     out += fmt::format(
-        "  rate        {:.2f} in the last hour of that of like evaluations in the first, by processor time\n",
+        "  rate        in the last hour {:.2f} times that of comparable evaluations in the first, by processor time\n",
         alike.rate);
   const auto us = [](std::uint64_t count, double seconds) {
     return count == 0 ? std::string("-") : fmt::format("{:.1f} us", seconds * 1e6 / static_cast<double>(count));
   };
-  out += fmt::format("\n  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", "evaluations, by trigger", "first hour",
-                     "last hour", "each", "each", "with like", "rate");
+  out += fmt::format("\n  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", "evaluations by trigger", "first hour",
+                     "last hour", "mean first", "mean last", "compared", "rate");
   for (const EvaluationCost& kind : kinds_of_evaluations(life)) {
     const LifeResult::Alike of_kind = life.alike(kind.what);
     out += fmt::format("  {:<32} {:>10} {:>10} {:>11} {:>11} {:>9} {:>6}\n", kind.what.substr(0, 32),
@@ -136,7 +136,7 @@ void rate_rows(const LifeResult& life, std::string& out) {
                        us(kind.last, kind.last_s), kind.last == 0 ? "-" : fmt::format("{:.0f} %", 100 * of_kind.share),
                        of_kind.rate > 0 ? fmt::format("{:.2f}", of_kind.rate) : "-");
   }
-  out += fmt::format("  all else takes {:.1f} us per message of a client in the first hour, {:.1f} us in the last\n\n",
+  out += fmt::format("  everything else: {:.1f} us per client message in the first hour, {:.1f} us in the last\n\n",
                      alike.rest_first_us, alike.rest_last_us);
 }
 
@@ -220,7 +220,7 @@ std::string life_text(const LifeResult& life) {
   out += fmt::format("  clients     {} heartbeats, {} pulls, {} requests with {} reports\n", grouped(life.heartbeats),
                      grouped(life.pulls), grouped(life.requests), grouped(life.reports));
   if (life.lost_runs > 0)
-    out += fmt::format("  work        {} batch runs lost with {:.1f} alloc s, of which {:.1f} are done again\n",
+    out += fmt::format("  work        {} batch runs lost with {:.1f} alloc s, of which {:.1f} are repeated\n",
                        grouped(life.lost_runs), life.lost_s, life.repeated_s);
   if (!life.deployments_by_status.empty())
     out += fmt::format("  deployments {}\n", counts_words(life.deployments_by_status));

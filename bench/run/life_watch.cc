@@ -378,8 +378,9 @@ void LifeWatch::applied(server::Lane& lane) {
   const std::size_t bucket = std::min(bucket_at(now()), result_.placed.size() - 1);
   result_.placed[bucket] += lane.applied.committed;
   if (records_events_ && lane.applied.refused > 0)
-    record_event(state().text(state().jobs.keys[lane.record->job].job_id),
-                 fmt::format("{} placements of its plan are refused", lane.applied.refused));
+    record_event(
+        state().text(state().jobs.keys[lane.record->job].job_id) + ":",
+        fmt::format("{} placement{} of the plan refused", lane.applied.refused, lane.applied.refused == 1 ? "" : "s"));
 }
 
 void LifeWatch::evaluation_decided(const living::DecidedEval& eval) {
@@ -394,8 +395,9 @@ void LifeWatch::evaluation_decided(const living::DecidedEval& eval) {
   if (!records_events_) return;
   for (const sched::GroupResult& group : eval.lane.result.groups)
     if (group.failed)
-      record_event(state().text(state().jobs.keys[eval.lane.record->job].job_id),
-                   fmt::format("no room for {} (evaluation after {})", 1 + group.failure.coalesced, eval.trigger));
+      record_event(state().text(state().jobs.keys[eval.lane.record->job].job_id) + ":",
+                   fmt::format("no room for {} allocation{} (evaluation triggered by {})", 1 + group.failure.coalesced,
+                               group.failure.coalesced == 0 ? "" : "s", eval.trigger));
 }
 
 void LifeWatch::evaluation_over() {
@@ -473,8 +475,7 @@ void LifeWatch::record_alloc(const living::AllocChange& change) {
     const AllocRow before = previous_of(row);
     const std::string canary = state().is_canary(row) ? " as a canary" : "";
     if (before != kNoRow && allocs.exists(before))
-      return record_event(
-          who, fmt::format("is placed{} in place of the one on {}, on", canary, node_text(allocs.node[before])), where);
+      return record_event(who, fmt::format("is replaced{}: {} ->", canary, node_text(allocs.node[before])), where);
     return record_event(who, "is placed" + canary + " on", where);
   }
   if (allocs.desired[row] != change.desired_before) {
@@ -483,7 +484,7 @@ void LifeWatch::record_alloc(const living::AllocChange& change) {
       why = "is to run again on";
     } else if (allocs.desired[row] == Desired::evict) {
       const AllocRow by = allocs.relations[row].preempted_by;
-      why = by != kNoRow && allocs.exists(by) ? "is to give way to " + alloc_text(by) + ", on" : "is to give way, on";
+      why = by != kNoRow && allocs.exists(by) ? "is evicted for " + alloc_text(by) + ", on" : "is evicted on";
     } else {
       why = fmt::format("is to stop{}{}, on", why.empty() ? "" : ": ", why);
     }

@@ -39,7 +39,7 @@ constexpr Measure kMeasures[] = {
     {"device_utilisation", "packing/device_utilisation", "devices used", "%", 1, quality, kUse, 0, "resource=devices"},
     {"fragmentation", "packing/fragmentation", "fragmentation", "%", -1, quality, {0.005, replays}, kTested},
     {"nodes_used", "packing/nodes_used", "nodes used", "", 0, quality},
-    {"peak_rss_bytes", "peak_rss_bytes", "memory at most", "bytes", -1, time, {1}, kTested},
+    {"peak_rss_bytes", "peak_rss_bytes", "peak memory", "bytes", -1, time, {1}, kTested},
     {"placed_share", "placed_share", "placed", "%", 1, quality, {0.001}, kAlways | kTested},
     {"refused", "refused", "placements refused", "", -1, counter, {0}, 0, "outcome"},
     {"busy_seconds", "busy_seconds", "busy time", "s", -1, time, {1}},

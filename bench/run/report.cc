@@ -343,7 +343,7 @@ std::string to_table(const RunResult& r) {
         "              this is how fast threads wake; --vary arrivals.rate_per_s=1000000 keeps a backlog\n",
         100 * share(r.parallel.arrivals_when_idle, r.jobs));
   if (const double first = r.rate.rate(0, 0.1), last = r.rate.rate(0.9, 1); first > 0 && last > 0)
-    out += fmt::format("              {}/s for the first tenth of the placements, {}/s for the last: {:.2f}\n",
+    out += fmt::format("              {}/s for the first tenth of the placements, {}/s for the last, ratio {:.2f}\n",
                        grouped(static_cast<std::uint64_t>(first)), grouped(static_cast<std::uint64_t>(last)),
                        last / first);
   if (!r.life)
@@ -383,13 +383,13 @@ std::string to_table(const RunResult& r) {
         100 * sim::Packing::share(p.stranded.memory_mb, p.usable.memory_mb));
   }
   const std::uint64_t settled = r.life ? r.life->memory_when_settled() : 0;
-  out += fmt::format("  memory      {}{} at most, tables {}\n",
+  out += fmt::format("  memory      {}peak {}, tables {}\n",
                      settled > 0 ? bytes_words(settled) + " after two hours, " : std::string(),
                      bytes_words(r.peak_rss_bytes), bytes_words(r.table_bytes));
   for (const Measure& measure : measures())
     if (const auto found = r.further.find(std::string(measure.path)); found != r.further.end())
       out += fmt::format("  {:<11} {}\n", measure.title, with_unit(found->second, measure.unit));
-  out += fmt::format("  decisions   {}\n", r.decisions_digest);
+  out += fmt::format("  decisions   {} (digest)\n", r.decisions_digest);
   if (grid) grid_table(out, r);
   out += r.nomad ? nomad_table(*r.nomad, r.decisions_digest, r.workload.arrivals.clock == sim::Clock::wait)
                  : kinds_table(r.kinds.kinds());

@@ -56,7 +56,7 @@ TEST(SimulatedScenarios, BatchDrainEndsAsDescribed) {  // R-RECON-244, 247, 248
   EXPECT_EQ(outage(result, "cut").missing_at_end, 1);
   // Stopped by an operator: the delay of 30 s counts from the last event, which for index 0 was its start.
   EXPECT_NEAR(told(result, "stopped[0]", "is placed", 511), 531, 1.5);
-  EXPECT_EQ(told(result, "stopped[1]", "is placed in place of", 501), 600);
+  EXPECT_EQ(told(result, "stopped[1]", "is replaced: ", 501), 600);
   EXPECT_GT(told(result, "stopped[1]", "is done on"), 799);
   EXPECT_GT(life.lost_s, 120);
 }
@@ -101,18 +101,18 @@ TEST(SimulatedScenarios, SystemRollingEndsAsDescribed) {
 TEST(SimulatedScenarios, PreemptionCascadeEndsAsDescribed) {
   const RunResult result = live("preemption-cascade");
   EXPECT_EQ(result.life->evicted, 3U);
-  EXPECT_EQ(told(result, "low[1]", "is to give way") + told(result, "low[0]", "is to give way"), 60 + 120);
-  EXPECT_EQ(told(result, "middle[0]", "is to give way") + told(result, "middle[1]", "is to give way"), 120 - 1);
-  EXPECT_EQ(told(result, "high[0]", "is to give way"), -1);
-  EXPECT_EQ(told(result, "middle", "no room for 1"), 120);
+  EXPECT_EQ(told(result, "low[1]", "is evicted") + told(result, "low[0]", "is evicted"), 60 + 120);
+  EXPECT_EQ(told(result, "middle[0]", "is evicted") + told(result, "middle[1]", "is evicted"), 120 - 1);
+  EXPECT_EQ(told(result, "high[0]", "is evicted"), -1);
+  EXPECT_EQ(told(result, "middle:", "no room for 1"), 120);
   // The job of highest priority stops: the middle one is placed again first, then one of the lowest.
   EXPECT_NE(told(result, "middle[0]", "is placed on", 300), -1);
   EXPECT_NE(told(result, "low[0]", "is placed on", 300), -1);
   EXPECT_LT(outage(result, "high").missing_s, 5);
   // Too little is evicted (R-PREEMPT-403), so all these plans are refused and nothing is evicted. The waiting
   // allocations are placed when others end.
-  EXPECT_EQ(told(result, "grows", "of its plan are refused"), 480);
-  EXPECT_EQ(told(result, "fills", "is to give way"), -1);
+  EXPECT_EQ(told(result, "grows:", "of the plan refused"), 480);
+  EXPECT_EQ(told(result, "fills", "is evicted"), -1);
   EXPECT_NEAR(told(result, "grows[3]", "is placed on"), 600, 1.5);
   EXPECT_EQ(outage(result, "grows").missing_at_end, 0);
 }
