@@ -59,10 +59,11 @@ void add_decision_options(CLI::App& command, std::vector<std::string>& options, 
       ->type_name("NAME=VALUE");
   const auto list = [] {
     print(
-        "options, their values (the default first) and rules\n  compat   nomad or fixed\n    all quirks on, or off\n");
+        "Options: values (the default first), rules of the specification, and meaning\n  compat   nomad or fixed\n    "
+        "nomad: all quirks on; fixed: all off\n");
     for (const model::OptionInfo& option : model::option_infos())
       print("  {}   {}   {}\n    {}\n", option.name, option.values, option.rules, option.text);
-    print("\nNomad's quirks, each `on` or `off`, and their rules\n");
+    print("\nQuirks: behaviour that looks like a defect of Nomad. Each is `on` (default) or `off`.\n");
     for (const model::QuirkInfo& quirk : model::kQuirks)
       print("  quirk.{}   {}\n    on: {}\n    off: {}\n", quirk.name, quirk.rules, quirk.nomad, quirk.off);
     throw CLI::Success();

@@ -42,6 +42,14 @@ struct Arguments {
   [[nodiscard]] std::size_t width() const { return wide ? 0 : terminal_width(); }
 };
 
+constexpr const char* kSymbols =
+    "Symbols in formulas; sums, means and maxima are over the resources:\n"
+    "  a  the task's request        F  free on the node before the placement\n"
+    "  C  the node's capacity       U  in use on the node before the placement\n"
+    "  w  weight (:w-RESOURCE)      R  requested on the node, with the task\n"
+    "  N  what amounts are divided by (:norm)\n"
+    "  n  number of nodes           I  idle GPU of the node, in thousandths\n\n";
+
 int list_strategies() {
   const auto list = [](const auto& info) {
     print("{}\n  {}\n  source: {}; cost: {}\n", info.name, info.formula, info.source, info.cost);
@@ -53,6 +61,7 @@ int list_strategies() {
       print("  :{}={}  {}{}\n", p.name, p.fallback, p.meaning, values.empty() ? "" : fmt::format(" ({})", values));
     }
   };
+  print("{}", kSymbols);
   for (const strategy::StrategyInfo* info : strategy::registry().all()) list(*info), list_parameters(info->parameters);
   print("\nColumns of a formula (expr):\n");
   for (const strategy::ExpressionName& column : strategy::expression_columns())

@@ -61,13 +61,13 @@ json::Value fill_json(const Fill& fill) {
   return out;
 }
 
-/// The recording's source and length, with which both reports begin.
+/// The recording's source and length, with which both reports begin. `times`: what its two times are.
 template <typename AnyReport>
-std::string recording_text(const AnyReport& report) {
+std::string recording_text(const AnyReport& report, const char* times) {
   std::string out =
       fmt::format("recorded from {}, index {} to {}", report.address, report.first_index, report.last_index);
   if (report.first_ns > 0)
-    out += fmt::format(", {} to {}", base::to_rfc3339({report.first_ns}), base::to_rfc3339({report.last_ns}));
+    out += fmt::format(", {} {} to {}", times, base::to_rfc3339({report.first_ns}), base::to_rfc3339({report.last_ns}));
   return out + fmt::format("\n{} frames, {} gaps, {} objects skipped, {} left out\n\n", report.frames, report.gaps,
                            report.skipped, report.left_out);
 }
@@ -86,8 +86,8 @@ json::Value recording_json(const AnyReport& report) {
 }  // namespace
 
 std::string to_text(const LifeReport& report, const OtherSettings& settings) {
-  std::string out = recording_text(report);
-  out += fmt::format("Simulated on with {}, by berth's own decisions\n",
+  std::string out = recording_text(report, "events of");
+  out += fmt::format("Simulated with {}, by berth's own decisions\n",
                      settings.empty() ? "the recorded settings" : settings_words(settings));
   out += "From outside:";
   bool first = true;
@@ -146,7 +146,7 @@ json::Value to_json(const LifeReport& report) {
 }
 
 std::string to_text(const Report& report, const OtherSettings& settings, bool verbose) {
-  std::string out = recording_text(report);
+  std::string out = recording_text(report, "received");
   if (!settings.empty()) out += "Decided with " + settings_words(settings) + ", each on the recorded state\n";
   return out + decisions_text(report, verbose);
 }

@@ -44,6 +44,12 @@ bool is_loopback(const std::string& host) {
   return IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == 127);
 }
 
+bool is_ip_address(const std::string& host) {
+  in_addr four{};
+  in6_addr six{};
+  return inet_pton(AF_INET, host.c_str(), &four) == 1 || inet_pton(AF_INET6, host.c_str(), &six) == 1;
+}
+
 /// The authority of "http://host:port"; "" for anything else, including "null".
 std::string_view authority_of(std::string_view origin) {
   for (const std::string_view scheme : {std::string_view("http://"), std::string_view("https://")})
@@ -65,6 +71,9 @@ Result<Guard> Guard::make(const AccessOptions& options, const std::string& liste
   if (options.acl && !options.token.empty())
     return tl::unexpected(InputError{"--token", "", "cannot be combined with --acl: clients send one token only",
                                      "use --acl alone; its bootstrap gives a management token"});
+  if (!is_loopback(host) && !is_ip_address(host))
+    return tl::unexpected(InputError{listen, "", "is no address to listen on",
+                                     "write IP:PORT, for example 127.0.0.1:4646"});
   if (!is_loopback(host) && options.token.empty() && !options.acl)
     return tl::unexpected(InputError{listen, "", "can be reached from other machines, which need a token",
                                      "add --token TOKEN or --acl, or listen on 127.0.0.1"});

@@ -95,7 +95,7 @@ void add_gpu_policies(Registry& into) {
                         }});
   into.add(StrategyInfo{
       .name = "dot-product",
-      .formula = "trunc(100 (1 - d/2)), d = free . ask over cpu and GPU by their references; least d first",
+      .formula = "trunc(100 (1 - d/2)), d = free . request over cpu and GPU by their references; least d first",
       .source = kWeng,
       .cost = "O(1) per changed node; methods other than merge O(devices)",
       .parameters = {{"method", "merge", "how devices become dimensions", {"merge", "share", "divide", "extend"}},

@@ -27,7 +27,7 @@ constexpr NamedColumn kAmountColumns[] = {
     {"free", kFreeColumn, "free on the node before the placement"},
     {"total", kTotalColumn, "the node's capacity"},
     {"used", kUsedColumn, "total less free"},
-    {"left", kLeftColumn, "free after the placement: free less ask"},
+    {"left", kLeftColumn, "free after the placement: free minus request"},
     {"ask", kAskColumn, "the task's request"},
 };
 constexpr NamedColumn kSingleColumns[] = {

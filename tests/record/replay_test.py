@@ -116,7 +116,7 @@ for settings in ([], ["--algorithm", "spread"], ["--strategy", "worst-fit"]):
            life["moments"])
     again = replay(scratch + "/real.jsonl", "--live", *settings)
     expect("live", again[1] == output, "two runs differ", output, again[1])
-    expect("live", ("Simulated on with " +
+    expect("live", ("Simulated with " +
                     {0: "the recorded settings", 2: " ".join(settings).lstrip("-")}[len(settings)]) in output, output)
 code, output, errors, life = replay(scratch + "/real.jsonl", "--live", "--verbose")
 expect("live", code == 2 and "excludes" in errors, code, errors)
