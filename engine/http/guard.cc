@@ -72,8 +72,8 @@ Result<Guard> Guard::make(const AccessOptions& options, const std::string& liste
     return tl::unexpected(InputError{"--token", "", "cannot be combined with --acl: clients send one token only",
                                      "use --acl alone; its bootstrap gives a management token"});
   if (!is_loopback(host) && !is_ip_address(host))
-    return tl::unexpected(InputError{listen, "", "is no address to listen on",
-                                     "write IP:PORT, for example 127.0.0.1:4646"});
+    return tl::unexpected(
+        InputError{listen, "", "is no address to listen on", "write IP:PORT, for example 127.0.0.1:4646"});
   if (!is_loopback(host) && options.token.empty() && !options.acl)
     return tl::unexpected(InputError{listen, "", "can be reached from other machines, which need a token",
                                      "add --token TOKEN or --acl, or listen on 127.0.0.1"});
