@@ -16,6 +16,7 @@
 #include "cli/common.h"
 #include "cli/outputs.h"
 #include "io/output.h"
+#include "model/job.h"
 #include "sim/datasets.h"
 #include "sim/workload.h"
 

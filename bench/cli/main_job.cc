@@ -1,5 +1,6 @@
 // The program berth_main_job only replays the workload quickstart, like `berth run quickstart`. It is built in a
 // fraction of the time; bench/quickstart.sh runs the main job with it before the whole program is built.
+#include "base/json.h"
 #include "cli/count_allocations.h"
 #include "cli/outputs.h"
 #include "cli/whole_program.h"

@@ -25,6 +25,7 @@
 #include "io/files.h"
 #include "io/json_fault.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "run/progress.h"
 #include "server/dry_run.h"
 

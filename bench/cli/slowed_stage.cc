@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::cli {
 namespace {

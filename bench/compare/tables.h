@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "compare/statistics.h"
 
 namespace berth::compare {

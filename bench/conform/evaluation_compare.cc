@@ -5,6 +5,7 @@
 #include <map>
 
 #include "conform/compare.h"
+#include "model/job.h"
 
 namespace berth::conform {
 namespace {

@@ -14,6 +14,7 @@
 #include "io/export_import.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "server/dry_run.h"
 
 namespace berth::conform {

@@ -13,6 +13,7 @@
 #include "base/wrap.h"
 #include "dryrun/request.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/status.h"
 
 namespace berth::diff {

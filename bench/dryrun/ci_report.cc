@@ -8,6 +8,7 @@
 
 #include "advice/advice_text.h"
 #include "advice/plan_text.h"
+#include "model/job.h"
 #include "run/junit.h"
 
 namespace berth::dryrun {

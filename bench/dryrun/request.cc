@@ -11,6 +11,7 @@
 #include "run/runner.h"
 #include "sim/datasets.h"
 #include "sim/workload.h"
+#include "tables/state.h"
 
 namespace berth::dryrun {
 namespace {

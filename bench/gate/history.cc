@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/json.h"
 #include "base/sha256.h"
 #include "gate/metrics.h"
 #include "stats/change_points.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace berth::gate {

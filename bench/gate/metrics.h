@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "gate/failure.h"
 #include "run/measures.h"
 

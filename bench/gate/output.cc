@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/json.h"
 #include "run/junit.h"
 #include "stats/summary.h"
 

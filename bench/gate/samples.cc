@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace berth::gate {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "model/job.h"
 #include "tables/state.h"
 
 namespace berth::micro {

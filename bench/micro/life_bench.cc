@@ -13,6 +13,7 @@
 #include "lifecycle/watchers.h"
 #include "micro/cluster.h"
 #include "micro/micro.h"
+#include "model/job.h"
 #include "server/lane.h"
 #include "server/server.h"
 

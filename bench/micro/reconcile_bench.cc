@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "micro/micro.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "network/network_index.h"
 #include "reconcile/cluster.h"

@@ -1,6 +1,7 @@
 // A system job over all ready nodes: one evaluation, everything but the commit. One item is one node.
 #include "micro/cluster.h"
 #include "micro/micro.h"
+#include "model/job.h"
 #include "sched/system.h"
 #include "sched/to_model.h"
 

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 
 #include "micro/micro.h"
+#include "model/job.h"
 #include "plan/apply.h"
 #include "tables/check.h"
 #include "tables/commit.h"

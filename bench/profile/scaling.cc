@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "run/interrupt.h"
 #include "run/report.h"
 #include "run/runner.h"

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <optional>
 
+#include "model/job.h"
+
 namespace berth::rebalance {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::record {

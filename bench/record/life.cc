@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "advice/plan_text.h"
+#include "base/json.h"
 #include "dryrun/request.h"
 #include "living/living.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "record/past.h"
 #include "run/progress.h"

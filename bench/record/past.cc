@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "conform/streams/state_delta.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/commit.h"
 #include "tables/export.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/job.h"
 #include "sim/load_store.h"
 
 namespace berth::run {

@@ -11,7 +11,7 @@
 
 #include "sched/source/node_feed.h"
 #include "sim/packing.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::run {
 

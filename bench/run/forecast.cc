@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/job.h"
 #include "run/server_settings.h"
 #include "server/lane.h"
 #include "sim/job_generator.h"

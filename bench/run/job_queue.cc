@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/assert.h"
+#include "model/job.h"
 #include "run/waits.h"
 #include "sim/load_store.h"
 

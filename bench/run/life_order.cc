@@ -6,6 +6,7 @@
 
 #include "base/duration.h"
 #include "client/drivers.h"
+#include "model/job.h"
 
 namespace berth::run {
 namespace {

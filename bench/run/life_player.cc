@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/job.h"
 #include "run/server_settings.h"
 #include "sim/load_store.h"
 #include "tables/export.h"

@@ -1,5 +1,7 @@
 #include "run/life_tasks.h"
 
+#include "model/job.h"
+
 namespace berth::run {
 namespace {
 

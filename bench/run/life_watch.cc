@@ -9,6 +9,7 @@
 
 #include "lifecycle/alloc_facts.h"
 #include "living/log_lines.h"
+#include "model/job.h"
 #include "server/lane.h"
 #include "tables/export.h"
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "run/result.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 
 namespace berth::sim {
 class Histogram;

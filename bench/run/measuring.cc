@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/build_info.h"
+#include "model/job.h"
 #include "run/interrupt.h"
 #include "run/work.h"
 #include "server/lane.h"

@@ -6,7 +6,7 @@
 
 #include "base/stages.h"
 #include "run/result.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::run {
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "model/job.h"
 #include "run/machine.h"
 #include "server/lane.h"
 #include "server/server.h"

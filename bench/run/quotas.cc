@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/job.h"
+
 namespace berth::run {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "model/job.h"
 #include "run/interrupt.h"
 #include "run/server_settings.h"
 #include "sim/load_store.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "run/result.h"
 
 namespace berth::run {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/job.h"
+
 namespace berth::run {
 
 void Reservations::wait(double key, std::uint64_t number, const Job& job) {

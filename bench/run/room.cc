@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/job.h"
+
 namespace berth::run {
 
 void Room::watch(const tables::NodeTable& nodes, const tables::CompiledJob& job) {

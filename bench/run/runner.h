@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "base/log_line.h"
+#include "model/cluster.h"
 #include "run/observer.h"
 #include "server/config.h"
 

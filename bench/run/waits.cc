@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 
+#include "model/job.h"
 #include "sim/load_store.h"
 
 namespace berth::run {

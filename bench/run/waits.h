@@ -29,7 +29,7 @@
 
 #include "sim/job_stream.h"
 #include "sim/packing.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::run {
 

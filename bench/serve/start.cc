@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "dryrun/request.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/registration/node_canonical.h"
 #include "run/life_order.h"
 #include "run/life_player.h"

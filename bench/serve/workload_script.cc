@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "model/job.h"
 #include "run/life_player.h"
 #include "sim/life_plan.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "berth/result.h"
 #include "sim/changes.h"
 

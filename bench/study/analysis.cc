@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "study/measures.h"
 

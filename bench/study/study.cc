@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "model/job.h"
 #include "run/interrupt.h"
 #include "run/measures.h"
 #include "run/processes.h"

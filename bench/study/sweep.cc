@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "model/job.h"
 #include "run/interrupt.h"
 #include "run/processes.h"
 #include "run/progress.h"

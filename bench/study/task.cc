@@ -10,6 +10,7 @@
 #include "base/build_info.h"
 #include "base/sha256.h"
 #include "io/files.h"
+#include "model/job.h"
 #include "run/machine.h"
 #include "run/measures.h"
 #include "run/report.h"

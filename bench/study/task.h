@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "run/runner.h"
 #include "sim/changes.h"
 #include "store/record.h"

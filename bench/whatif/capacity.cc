@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "io/json_parse.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "run/processes.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/job.h"
+
 namespace berth::whatif {
 
 using tables::Client;

@@ -11,6 +11,7 @@
 #include "dryrun/job_document.h"
 #include "io/files.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/registration/node_canonical.h"
 #include "run/interrupt.h"
 #include "server/lane.h"

@@ -14,6 +14,7 @@
 #include "advice/trial.h"
 #include "base/text.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::advice {

@@ -10,6 +10,7 @@
 #include "advice/obstacles.h"
 #include "advice/trial.h"
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::advice {
 namespace {

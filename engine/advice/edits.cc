@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::advice {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "advice/place.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::advice {
 

@@ -9,6 +9,7 @@
 #include "advice/obstacles.h"
 #include "base/text.h"
 #include "match/target.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::advice {

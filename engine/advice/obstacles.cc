@@ -12,6 +12,7 @@
 #include "feasible/drivers.h"
 #include "feasible/network_check.h"
 #include "match/operand.h"
+#include "model/job.h"
 #include "model/port_ranges.h"
 #include "model/predicates.h"
 

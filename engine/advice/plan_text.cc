@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/json.h"
 #include "base/text_table.h"
 #include "base/time.h"
 #include "model/codec/codec.h"

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/job.h"
+#include "tables/state.h"
 
 namespace berth::advice {
 

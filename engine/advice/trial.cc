@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "advice/place.h"
+#include "model/job.h"
 
 namespace berth::advice {
 namespace {

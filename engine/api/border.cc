@@ -3,6 +3,7 @@
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/registration/node_canonical.h"
 #include "model/registration/register_job.h"
 #include "sim/datasets.h"

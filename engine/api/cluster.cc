@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "model/update/spec_changed.h"
 #include "sched/to_model.h"
 #include "server/lane.h"

@@ -7,6 +7,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec/api_keys.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 
 namespace berth {

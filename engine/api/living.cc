@@ -5,6 +5,7 @@
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "living/living.h"
+#include "model/job.h"
 
 namespace berth {
 

@@ -4,6 +4,7 @@
 
 #include "api/packing_trial.h"
 #include "base/assert.h"
+#include "model/job.h"
 #include "packing/episode.h"
 #include "strategy/mask_columns.h"
 

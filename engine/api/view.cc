@@ -3,6 +3,7 @@
 
 #include "api/impl.h"
 #include "io/export_import.h"
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/retained_json.h"
 #include "base/shared.h"
 #include "base/shared_vector.h"
 
@@ -22,6 +23,8 @@ template <class T>
 struct is_shared : std::false_type {};  ///< its value is behind `*`
 template <class T>
 struct is_shared<Shared<T>> : std::true_type {};
+template <>
+struct is_shared<json::Retained> : std::true_type {};
 template <class T>
 struct is_vector : std::false_type {};
 template <class T>

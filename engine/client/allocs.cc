@@ -1,5 +1,6 @@
 // Allocations on a client: start, updates, effects of task changes on the other tasks, health, end.
 #include "client/clients.h"
+#include "model/job.h"
 
 namespace berth::client {
 

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "base/duration.h"
+#include "base/json.h"
 #include "base/random.h"
+#include "model/job.h"
 
 namespace berth::client {
 namespace {

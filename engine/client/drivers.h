@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "client/task_model.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::client {
 

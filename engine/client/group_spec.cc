@@ -1,5 +1,8 @@
 #include "client/group_spec.h"
 
+#include "base/json.h"
+#include "model/job.h"
+
 namespace berth::client {
 namespace {
 

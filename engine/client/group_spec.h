@@ -9,7 +9,7 @@
 
 #include "client/health.h"
 #include "client/restart.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::client {
 

@@ -1,5 +1,7 @@
 #include "client/restart.h"
 
+#include "model/job.h"
+
 namespace berth::client {
 
 std::string to_text(RestartReason reason, const RestartPolicy& policy) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/json.h"
+#include "model/job.h"
 #include "tables/export.h"
 #include "tables/whole_row.h"
 

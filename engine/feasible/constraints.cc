@@ -1,5 +1,7 @@
 #include "feasible/constraints.h"
 
+#include "model/job.h"
+
 namespace berth::feasible {
 namespace {
 

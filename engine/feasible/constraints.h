@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "match/operand.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::feasible {
 

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/job.h"
+
 namespace berth::feasible {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/job.h"
+
 namespace berth::feasible {
 
 std::vector<match::DeviceRequest> compile_devices(const model::TaskGroup& group) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "match/device_match.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::feasible {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "model/job.h"
 #include "model/node.h"
+#include "model/resources.h"
 
 namespace berth::feasible {
 

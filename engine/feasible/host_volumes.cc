@@ -6,6 +6,8 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "model/job.h"
+
 namespace berth::feasible {
 
 HostVolumeCheck::HostVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "match/version.h"
+#include "model/job.h"
 
 namespace berth::feasible {
 namespace {

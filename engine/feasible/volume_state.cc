@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/job.h"
 #include "model/names.h"
 
 namespace berth::feasible {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/job.h"
+#include "model/resources.h"
 #include "model/volume.h"
 
 namespace berth::feasible {

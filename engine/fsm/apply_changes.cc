@@ -4,6 +4,7 @@
 #include "base/later.h"
 #include "base/text.h"
 #include "fsm/change.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
 #include "tables/export.h"

@@ -1,6 +1,7 @@
 // Node pools and namespaces (R-API-461 to 465).
 #include <algorithm>
 
+#include "base/json.h"
 #include "fsm/change.h"
 
 namespace berth::fsm {

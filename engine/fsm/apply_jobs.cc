@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json.h"
 #include "fsm/change.h"
 #include "fsm/csi_claims.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {

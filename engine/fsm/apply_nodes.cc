@@ -2,6 +2,7 @@
 // to 1005).
 #include <algorithm>
 
+#include "base/json.h"
 #include "fsm/change.h"
 #include "tables/export.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "tables/export.h"
 

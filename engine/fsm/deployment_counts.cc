@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/later.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {

@@ -1,4 +1,5 @@
-// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): the data of one state change.
+// Payloads of log entries (R-CTRL-101, 626, 704, 744 to 749, 1214 to 1216): the data of one state change. Those on
+// nodes are in node_entries.h.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "fsm/job_entries.h"
-#include "model/eval.h"
+#include "model/cluster.h"
 #include "tables/client_report.h"
 
 namespace berth::fsm {
@@ -67,6 +68,38 @@ struct DeploymentHealthEntry {
   std::optional<model::DeploymentStatusUpdate> update;
   std::shared_ptr<const model::Job> job;
   std::optional<model::Evaluation> eval;
+};
+
+// Node pools and namespaces.
+
+struct NodePoolUpsertEntry {
+  std::vector<model::NodePool> pools;
+};
+struct NodePoolDeleteEntry {
+  std::vector<std::string> names;
+};
+struct NamespaceUpsertEntry {
+  std::vector<model::Namespace> namespaces;
+};
+struct NamespaceDeleteEntry {
+  std::vector<std::string> names;
+};
+
+// Garbage collection (R-CTRL-734, 742, 1407 to 1413).
+
+/// Current rows: an entry is applied as soon as it is made.
+struct EvalDeleteEntry {
+  std::vector<base::AllocRow> allocs;
+  std::vector<base::StoredEvalRow> evals;
+};
+
+struct DeploymentDeleteEntry {
+  std::vector<std::string> deployments;
+};
+
+/// Purges jobs, each a (namespace, ID); no evaluations are created and no hook runs (R-CTRL-203).
+struct JobBatchDeregisterEntry {
+  std::vector<std::pair<std::string, std::string>> jobs;
 };
 
 }  // namespace berth::fsm

@@ -8,14 +8,14 @@
 #include <optional>
 #include <string>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 
 namespace berth::fsm {
 
 /// The text that a version was made from, as submitted (R-API-218).
 struct Submission {
-  std::string source, format;  ///< `hcl2`, `hcl1` or `json`
-  json::Value variable_flags;  ///< {name: text}, or null
+  std::string source, format;     ///< `hcl2`, `hcl1` or `json`
+  json::Retained variable_flags;  ///< {name: text}, or null
   std::string variables;
   std::uint64_t version = 0, job_modify_index = 0;  ///< set when it is stored
 };
@@ -27,7 +27,7 @@ struct ScalingEvent {
   std::int64_t previous_count = 0;
   std::string message;
   bool error = false;
-  json::Value meta;  ///< an object, or null
+  json::Retained meta;  ///< an object, or null
   std::string eval_id;
   std::uint64_t create_index = 0;  ///< set when it is stored
 };

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "fsm/requests.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"

@@ -41,7 +41,7 @@ struct NodeDrainEntry {
     std::optional<model::DrainStrategy> strategy;  ///< none: the drain ends
     bool mark_eligible = false;                    ///< at a drain's end; when a drain is set, it only unblocks
     bool complete = false;                         ///< the drain ends because no allocation is left, or at its deadline
-    json::Value meta;                              ///< for the last-drain record; null: none was given
+    json::Retained meta;                           ///< for the last-drain record; null: none was given
     std::optional<NodeEvent> event;
   };
   std::vector<Update> updates;
@@ -55,7 +55,7 @@ struct NodeDeregisterEntry {
 /// Changes of a node by entries since its registration, besides the bits in its row.
 struct NodeLife {
   std::optional<model::DrainStrategy> drain_strategy;
-  json::Value last_drain, events;
+  json::Retained last_drain, events;
   std::int64_t status_updated_at = 0;
   std::uint64_t last_missed_heartbeat_index = 0, modify_index = 0;
 };

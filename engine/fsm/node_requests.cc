@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "base/later.h"
 #include "base/text.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 

@@ -18,7 +18,7 @@ struct DrainNode {
   std::int64_t deadline = 0;  ///< ns; 0: none, negative: now (R-CTRL-1001)
   bool ignore_system_jobs = false;
   bool mark_eligible = false;  ///< with `clear`; otherwise it only unblocks evaluations (R-CTRL-825)
-  json::Value meta;            ///< for the last-drain record; null: none
+  json::Retained meta;         ///< for the last-drain record; null: none
 };
 
 class NodeRequests {

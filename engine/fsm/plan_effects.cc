@@ -5,6 +5,7 @@
 #include "fsm/change.h"
 #include "fsm/csi_claims.h"
 #include "fsm/deployment_counts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {

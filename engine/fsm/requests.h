@@ -53,7 +53,7 @@ struct ScaleJob {
   std::optional<std::int64_t> count;  ///< none: nothing is scaled, only the event is written
   std::string message = {};
   bool error = false;
-  json::Value meta = {};
+  json::Retained meta = {};
   std::uint64_t enforce_index = 0;  ///< above 0: required JobModifyIndex of the job
 };
 

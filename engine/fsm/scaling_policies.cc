@@ -2,15 +2,21 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+#include "model/job.h"
+
 namespace berth::fsm {
 namespace {
+
+const json::Value& extra_of(const model::Scaling& scaling) { return scaling.extra; }
+json::Value& extra_of(model::Scaling& scaling) { return scaling.extra.own(); }
 
 /// Calls `visit(group, task, block)` for each block: the JSON members of a task's policy, and those of a group's policy
 /// that have no field.
 template <class AnyJob, class Visit>
 void each_block(AnyJob& job, Visit visit) {
   for (auto& group : job.task_groups) {
-    if (group.scaling) visit(group, std::string(), group.scaling->extra);
+    if (group.scaling) visit(group, std::string(), extra_of(*group.scaling));
     for (auto& task : group.tasks)
       if (task.scaling_policies.is_array())
         for (auto& block : task.scaling_policies.items())

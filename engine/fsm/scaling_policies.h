@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::fsm {
 
@@ -15,7 +15,7 @@ struct ScalingPolicy {
   std::string id, type, group, task;  ///< task "": the group's own
   std::int64_t min = 0, max = 0;
   bool enabled = false;
-  json::Value policy;  ///< read by autoscalers
+  json::Retained policy;  ///< read by autoscalers
   std::uint64_t create_index = 0, modify_index = 0;
 
   [[nodiscard]] bool has_target_of(const ScalingPolicy& other) const {

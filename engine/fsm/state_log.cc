@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "fsm/change.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 

@@ -25,10 +25,8 @@
 #include <vector>
 
 #include "base/chunked.h"
-#include "fsm/config_entries.h"
 #include "fsm/entries.h"
 #include "fsm/entry_listener.h"
-#include "fsm/gc_entries.h"
 #include "fsm/hooks.h"
 #include "fsm/job_summary.h"
 #include "fsm/node_entries.h"

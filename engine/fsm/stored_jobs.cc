@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fsm/change.h"
+#include "model/job.h"
 
 namespace berth::fsm {
 

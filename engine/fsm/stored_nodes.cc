@@ -1,6 +1,7 @@
 // Node data stored outside the tables, and nodes as the API shows them.
 #include <algorithm>
 
+#include "base/json.h"
 #include "fsm/change.h"
 #include "tables/export.h"
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fsm/requests.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 

@@ -10,6 +10,8 @@
 #include <optional>
 #include <set>
 
+#include "base/json.h"
+
 namespace berth::http {
 
 namespace {
@@ -98,6 +100,10 @@ void replace_in(json::Value& value) {
     else
       replace_in(member.value);
   }
+}
+
+void replace_in(json::Retained& value) {
+  if (!value.is_null()) replace_in(value.own());
 }
 
 void replace_in(model::NetworkResource& network) {

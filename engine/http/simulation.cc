@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "http/stores/stores.h"
+#include "model/job.h"
 
 namespace berth::http {
 

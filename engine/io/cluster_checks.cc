@@ -5,6 +5,7 @@
 #include "io/cluster_parts.h"
 #include "model/computed_class.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/node_canonical.h"
 

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "io/cluster_parts.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/port_ranges.h"
 #include "model/predicates.h"
 #include "model/registration/node_canonical.h"

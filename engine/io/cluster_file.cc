@@ -20,6 +20,7 @@
 
 #include "io/cluster_parts.h"
 #include "model/codec/bulk.h"
+#include "model/job.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/spec_changed.h"

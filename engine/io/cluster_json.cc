@@ -4,6 +4,7 @@
 
 #include "base/json_members.h"
 #include "io/cluster_parts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::io {

@@ -10,6 +10,7 @@
 #include "io/export_import.h"
 #include "io/json_tree.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::io {
 

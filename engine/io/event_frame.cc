@@ -6,6 +6,7 @@
 #include "io/cluster_json.h"
 #include "io/cluster_parts.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/registration/node_canonical.h"
 
 namespace berth::io {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "io/cluster_parts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
@@ -154,18 +155,14 @@ std::string joined(const std::string& a, const std::string& b) { return a + '\0'
 
 /// Removes the tokens that jobs of older servers carry.
 void drop_tokens(Job& job) {
-  const auto drop = [](json::Value& object) {
+  const auto drop = [](auto& object) {
     for (const char* key : {"VaultToken", "ConsulToken"}) object.erase(key);
   };
-  const auto drop_all = [&](json::Value& list) {
+  const auto drop_all = [&](json::Retained& list) {
     if (!list.is_array()) return;
     for (json::Value& object : list.items()) drop(object);
   };
-  if (job.extra->has("VaultToken") || job.extra->has("ConsulToken")) {
-    json::Value extra = *job.extra;
-    drop(extra);
-    job.extra = std::move(extra);
-  }
+  drop(job.extra);
   for (model::TaskGroup& group : job.task_groups) {
     drop(group.extra);
     drop_all(group.services);

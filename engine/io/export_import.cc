@@ -11,6 +11,7 @@
 #include "io/json_parse.h"
 #include "io/snapshot/snapshot_import.h"
 #include "io/unpacked.h"
+#include "model/job.h"
 #include "model/options.h"
 #include "model/registration/job_canonical.h"
 

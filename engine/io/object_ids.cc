@@ -5,6 +5,7 @@
 // is reported.
 #include "base/uuid.h"
 #include "io/cluster_parts.h"
+#include "model/job.h"
 
 namespace berth::io {
 namespace {

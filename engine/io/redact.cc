@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/json.h"
+#include "model/job.h"
 
 namespace berth::io {
 
@@ -55,15 +57,15 @@ void Redactor::take(json::Value& value) {
 void Redactor::take(model::Job& job) {
   for (model::TaskGroup& group : job.task_groups)
     for (model::Task& task : group.tasks) {
-      take(task.env), take(task.config);
-      take_keys(task.templates, {"EmbeddedTmpl"});
-      take_keys(task.artifacts, {"GetterHeaders", "GetterOptions"});
+      take(task.env.own()), take(task.config.own());
+      take_keys(task.templates.own(), {"EmbeddedTmpl"});
+      take_keys(task.artifacts.own(), {"GetterHeaders", "GetterOptions"});
       if (task.artifacts.is_array())
         for (json::Value& artifact : task.artifacts.items())
           if (json::Value* source = artifact.find("GetterSource")) *source = url(source->as_string());
-      take_checks(task.services);
+      take_checks(task.services.own());
     }
-  for (model::TaskGroup& group : job.task_groups) take_checks(group.services);
+  for (model::TaskGroup& group : job.task_groups) take_checks(group.services.own());
   if (!job.payload.empty()) job.payload = base::to_base64(word(job.payload));
   if (job.dispatched)
     for (auto& [key, value] : job.meta)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lifecycle/alloc_facts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 #include "model/update/spec_changed.h"

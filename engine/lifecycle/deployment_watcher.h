@@ -16,7 +16,6 @@
 
 #include "lifecycle/outbox.h"
 #include "lifecycle/timers.h"
-#include "tables/state.h"
 
 namespace berth::lifecycle {
 

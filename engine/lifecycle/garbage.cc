@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "lifecycle/alloc_facts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::lifecycle {

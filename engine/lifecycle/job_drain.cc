@@ -4,6 +4,7 @@
 #include <span>
 
 #include "lifecycle/alloc_facts.h"
+#include "model/job.h"
 
 namespace berth::lifecycle {
 

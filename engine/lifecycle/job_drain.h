@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/quirks.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::lifecycle {
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "lifecycle/alloc_facts.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::lifecycle {

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "lifecycle/alloc_facts.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "model/predicates.h"
 

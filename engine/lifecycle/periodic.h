@@ -8,7 +8,6 @@
 
 #include "lifecycle/outbox.h"
 #include "lifecycle/timers.h"
-#include "tables/state.h"
 
 namespace berth::lifecycle {
 

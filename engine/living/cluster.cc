@@ -3,8 +3,9 @@
 #include <limits>
 
 #include "living/living.h"
+#include "model/job.h"
 #include "server/lane.h"
-#include "tables/task_log_read.h"
+#include "tables/task_log.h"
 
 namespace berth::living {
 

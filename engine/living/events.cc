@@ -1,5 +1,6 @@
 // Applies events from outside the cluster (R-CTRL-E1 to E19).
 #include "living/living.h"
+#include "model/job.h"
 
 namespace berth::living {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/job.h"
 #include "model/predicates.h"
 #include "rank/fit.h"
 #include "tables/check.h"

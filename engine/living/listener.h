@@ -5,7 +5,7 @@
 #include "lifecycle/timers.h"
 #include "living/events.h"
 #include "server/config.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::living {
 

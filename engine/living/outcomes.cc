@@ -1,5 +1,7 @@
 #include "living/outcomes.h"
 
+#include "model/job.h"
+
 namespace berth::living {
 
 void Outcomes::add(const TaskOutcome& outcome) {

@@ -1,5 +1,6 @@
 #include "living/recorder.h"
 
+#include "base/json.h"
 #include "server/lane.h"
 
 #include <algorithm>

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "fsm/state_log.h"
+#include "fsm/entries.h"
 #include "living/listener.h"
 #include "tables/changes.h"
 
+namespace berth::fsm {
+class StateLog;
+}
 namespace berth::living {
 
 class Recorder final : public server::Listener {

@@ -5,7 +5,6 @@
 
 #include "base/time.h"
 #include "model/codec/out_of_line.h"
-#include "model/job.h"
 #include "model/resources.h"
 
 namespace berth::model {
@@ -62,9 +61,9 @@ struct TaskState {
   bool failed = false;
   std::uint64_t restarts = 0;
   base::Time last_restart, started_at, finished_at;
-  json::Value events;
+  json::Retained events;
   std::string paused;
-  json::Value task_handle;  ///< only with the option of R-SEED-10
+  json::Retained task_handle;  ///< only with the option of R-SEED-10
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("State", s.state), v("Failed", s.failed), v("Restarts", s.restarts), v("LastRestart", s.last_restart);
@@ -125,7 +124,7 @@ struct Allocation {
   std::string id, namespace_, eval_id, name, node_id, node_name, job_id;
   std::shared_ptr<const Job> job;  ///< the version it was placed with; shared, never written
   std::string task_group;
-  json::Value resources, shared_resources, task_resources;  ///< legacy mirrors, retained
+  json::Retained resources, shared_resources, task_resources;  ///< legacy mirrors, retained
   std::optional<AllocatedResources> allocated_resources;
   std::optional<AllocMetric> metrics;
   std::string desired_status, desired_description;
@@ -136,13 +135,13 @@ struct Allocation {
   std::string previous_allocation, next_allocation, deployment_id;
   std::optional<DeploymentStatus> deployment_status;
   std::optional<RescheduleTracker> reschedule_tracker;
-  json::Value network_status;
+  json::Retained network_status;
   std::string followup_eval_id;
   std::vector<std::string> preempted_allocations;
   std::string preempted_by_allocation;
   std::uint64_t create_index = 0, modify_index = 0, alloc_modify_index = 0;
   std::int64_t create_time = 0, modify_time = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("Namespace", s.namespace_), v("EvalID", s.eval_id), v("Name", s.name), v("NodeID", s.node_id);

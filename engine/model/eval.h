@@ -21,7 +21,7 @@ struct DesiredUpdates {
 
 struct PlanAnnotations {
   std::map<std::string, DesiredUpdates> desired_tg_updates;
-  json::Value preempted_allocs;  ///< list of allocation stubs (R-SCHED-191)
+  json::Retained preempted_allocs;  ///< list of allocation stubs (R-SCHED-191)
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("DesiredTGUpdates", s.desired_tg_updates), v("PreemptedAllocs", s.preempted_allocs);
@@ -42,7 +42,7 @@ struct Evaluation {
   Duration wait = 0;
   base::Time wait_until;
   std::string next_eval, previous_eval, blocked_eval;
-  json::Value related_evals;
+  json::Retained related_evals;
   std::map<std::string, AllocMetric> failed_tg_allocs;
   std::optional<std::map<std::string, bool>> class_eligibility;
   std::string quota_limit_reached;
@@ -54,7 +54,7 @@ struct Evaluation {
   std::string leader_acl;
   std::uint64_t snapshot_index = 0, create_index = 0, modify_index = 0;
   std::int64_t create_time = 0, modify_time = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("Namespace", s.namespace_), v("Priority", s.priority), v("Type", s.type);
@@ -101,7 +101,7 @@ struct Deployment {
   std::int64_t eval_priority = 0;
   std::uint64_t create_index = 0, modify_index = 0;
   std::int64_t create_time = 0, modify_time = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("Namespace", s.namespace_), v("JobID", s.job_id), v("JobVersion", s.job_version);
@@ -170,7 +170,7 @@ struct SchedulerConfiguration {
   bool memory_oversubscription_enabled = false, reject_job_registration = false, pause_eval_broker = false;
   std::int64_t node_limit_for_feasibility_checks = 0;  ///< 0 is read as 100
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("SchedulerAlgorithm", s.scheduler_algorithm), v("PreemptionConfig", s.preemption_config);

@@ -8,82 +8,10 @@
 #include "base/shared_vector.h"
 #include "base/time.h"
 #include "model/codec/out_of_line.h"
+#include "model/job_policies.h"
 #include "model/resources.h"
 
 namespace berth::model {
-
-using Duration = std::int64_t;  ///< nanoseconds
-
-struct RestartPolicy {
-  std::int64_t attempts = 0;
-  Duration interval = 0, delay = 0;
-  std::string mode;
-  bool render_templates = false;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("Attempts", s.attempts), v("Interval", s.interval), v("Delay", s.delay), v("Mode", s.mode);
-    v("RenderTemplates", s.render_templates);
-  }
-  friend bool operator==(const RestartPolicy&, const RestartPolicy&) = default;
-};
-
-struct ReschedulePolicy {
-  std::int64_t attempts = 0;
-  Duration interval = 0, delay = 0;
-  std::string delay_function;
-  Duration max_delay = 0;
-  bool unlimited = false;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("Attempts", s.attempts), v("Interval", s.interval), v("Delay", s.delay), v("DelayFunction", s.delay_function);
-    v("MaxDelay", s.max_delay), v("Unlimited", s.unlimited);
-  }
-  [[nodiscard]] bool enabled() const { return attempts > 0 || unlimited; }
-  friend bool operator==(const ReschedulePolicy&, const ReschedulePolicy&) = default;
-};
-
-struct UpdateStrategy {
-  Duration stagger = 0;
-  std::int64_t max_parallel = 0;
-  std::string health_check;
-  Duration min_healthy_time = 0, healthy_deadline = 0, progress_deadline = 0;
-  bool auto_revert = false, auto_promote = false;
-  std::int64_t canary = 0;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("Stagger", s.stagger), v("MaxParallel", s.max_parallel), v("HealthCheck", s.health_check);
-    v("MinHealthyTime", s.min_healthy_time), v("HealthyDeadline", s.healthy_deadline);
-    v("ProgressDeadline", s.progress_deadline), v("AutoRevert", s.auto_revert), v("AutoPromote", s.auto_promote);
-    v("Canary", s.canary);
-  }
-  [[nodiscard]] bool empty() const { return max_parallel == 0; }  ///< R-MODEL-112, R-RECON-98
-  friend bool operator==(const UpdateStrategy&, const UpdateStrategy&) = default;
-};
-
-struct MigrateStrategy {
-  std::int64_t max_parallel = 0;
-  std::string health_check;
-  Duration min_healthy_time = 0, healthy_deadline = 0;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("MaxParallel", s.max_parallel), v("HealthCheck", s.health_check);
-    v("MinHealthyTime", s.min_healthy_time), v("HealthyDeadline", s.healthy_deadline);
-  }
-  friend bool operator==(const MigrateStrategy&, const MigrateStrategy&) = default;
-};
-
-struct DisconnectStrategy {
-  Duration lost_after = 0;
-  std::optional<Duration> stop_on_client_after;
-  std::optional<bool> replace;  ///< absent = true
-  std::string reconcile;        ///< "" = best_score
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("LostAfter", s.lost_after), v("StopOnClientAfter", s.stop_on_client_after), v("Replace", s.replace);
-    v("Reconcile", s.reconcile);
-  }
-  friend bool operator==(const DisconnectStrategy&, const DisconnectStrategy&) = default;
-};
 
 struct EphemeralDisk {
   bool sticky = false, migrate = false;
@@ -99,7 +27,7 @@ struct VolumeRequest {
   std::string name, type, source;
   bool read_only = false, sticky = false;
   std::string access_mode, attachment_mode;
-  json::Value mount_options;
+  json::Retained mount_options;
   bool per_alloc = false;
   template <class S, class V>
   static void fields(S& s, V& v) {
@@ -123,7 +51,7 @@ struct LogConfig {
 struct Scaling {
   std::int64_t min = 0, max = 0;
   bool enabled = false;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Min", s.min), v("Max", s.max), v("Enabled", s.enabled);
@@ -135,23 +63,23 @@ struct Scaling {
 struct Task {
   BERTH_DECLARE_COPIES(Task);
   std::string name, driver, user;
-  json::Value config, env, services, vault, consul, templates, secrets;
+  json::Retained config, env, services, vault, consul, templates, secrets;
   std::vector<Constraint> constraints;
   std::vector<Affinity> affinities;
   std::optional<Resources> resources;
   std::optional<RestartPolicy> restart_policy;
-  json::Value dispatch_payload;
+  json::Retained dispatch_payload;
   std::optional<Lifecycle> lifecycle;
   std::map<std::string, std::string> meta;
   Duration kill_timeout = 0;
   std::optional<LogConfig> log_config;
-  json::Value artifacts;
+  json::Retained artifacts;
   bool leader = false;
   Duration shutdown_delay = 0;
-  json::Value volume_mounts, scaling_policies, csi_plugin_config;
+  json::Retained volume_mounts, scaling_policies, csi_plugin_config;
   std::string kill_signal, kind;
-  json::Value identity, identities, actions, schedule;
-  json::Value extra;
+  json::Retained identity, identities, actions, schedule;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Name", s.name), v("Driver", s.driver), v("User", s.user), v("Config", s.config), v("Env", s.env);
@@ -184,14 +112,14 @@ struct TaskGroup {
   std::vector<Affinity> affinities;
   std::vector<Spread> spreads;
   std::vector<NetworkResource> networks;
-  json::Value consul, services;
+  json::Retained consul, services;
   std::map<std::string, std::optional<VolumeRequest>> volumes;
   std::optional<Duration> shutdown_delay;
   std::optional<Duration> max_run_duration;
   std::optional<Duration> stop_after_client_disconnect, max_client_disconnect;  ///< only for R-SEED-70
   bool prevent_reschedule_on_lost = false;                                      ///< only for R-SEED-70
   std::optional<DisconnectStrategy> disconnect;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Name", s.name), v("Count", s.count), v("Update", s.update), v("Migrate", s.migrate);
@@ -207,33 +135,6 @@ struct TaskGroup {
     v.extra(s.extra);
   }
   friend bool operator==(const TaskGroup&, const TaskGroup&) = default;
-};
-
-struct PeriodicConfig {
-  bool enabled = false;
-  std::string spec;
-  std::vector<std::string> specs;
-  std::string spec_type;
-  bool prohibit_overlap = false;
-  std::string time_zone;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("Enabled", s.enabled), v("Spec", s.spec), v("Specs", s.specs), v("SpecType", s.spec_type);
-    v("ProhibitOverlap", s.prohibit_overlap), v("TimeZone", s.time_zone);
-  }
-  friend bool operator==(const PeriodicConfig&, const PeriodicConfig&) = default;
-};
-
-struct ParameterizedJob {
-  std::string payload;
-  std::vector<std::string> meta_required, meta_optional;
-  json::Value extra;
-  template <class S, class V>
-  static void fields(S& s, V& v) {
-    v("Payload", s.payload), v("MetaRequired", s.meta_required), v("MetaOptional", s.meta_optional);
-    v.extra(s.extra);
-  }
-  friend bool operator==(const ParameterizedJob&, const ParameterizedJob&) = default;
 };
 
 /// Copies of a job share the parts that are equal. A stored job exists both as registered and in its current state, and
@@ -259,8 +160,8 @@ struct Job {
   std::uint64_t version = 0;
   std::int64_t submit_time = 0;
   std::uint64_t create_index = 0, modify_index = 0, job_modify_index = 0;
-  json::Value version_tag;
-  base::Shared<json::Value> multiregion, ui, extra;
+  json::Retained version_tag;
+  json::Retained multiregion, ui, extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Stop", s.stop), v("Region", s.region), v("Namespace", s.namespace_), v("ID", s.id), v("ParentID", s.parent_id);

@@ -231,7 +231,7 @@ struct CsiNodeInfo {
   std::string id;
   std::int64_t max_volumes = 0;
   std::optional<CsiTopology> accessible_topology;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("MaxVolumes", s.max_volumes), v("AccessibleTopology", s.accessible_topology);
@@ -247,7 +247,7 @@ struct CsiInfo {
   base::Time update_time;
   std::string provider, provider_version;
   bool requires_controller_plugin = false, requires_topologies = false;
-  json::Value controller_info;
+  json::Retained controller_info;
   std::optional<CsiNodeInfo> node_info;
   template <class S, class V>
   static void fields(S& s, V& v) {
@@ -285,14 +285,14 @@ struct Node {
   std::optional<NodeReserved> reserved_resources;
   std::map<std::string, std::optional<DriverInfo>> drivers;
   std::map<std::string, std::optional<HostVolumeInfo>> host_volumes;
-  json::Value host_networks;
+  json::Retained host_networks;
   std::map<std::string, std::optional<CsiInfo>> csi_controller_plugins, csi_node_plugins;
   std::optional<DrainStrategy> drain_strategy;
-  json::Value last_drain;
+  json::Retained last_drain;
   std::int64_t node_max_allocs = 0;  ///< 0 = unlimited
-  json::Value events;
+  json::Retained events;
   std::uint64_t last_missed_heartbeat_index = 0, last_alloc_update_index = 0, create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("SecretID", s.secret_id), v("Name", s.name), v("Datacenter", s.datacenter);
@@ -329,7 +329,7 @@ struct NodePool {
   std::map<std::string, std::string> meta;
   std::optional<NodePoolSchedulerConfiguration> scheduler_configuration;
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Name", s.name), v("Description", s.description), v("Meta", s.meta);

@@ -6,6 +6,7 @@
 
 #include "base/edit_distance.h"
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

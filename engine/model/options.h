@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "berth/result.h"
-#include "model/job.h"
 #include "model/quirks.h"
+#include "model/resources.h"
 
 namespace berth::model {
 

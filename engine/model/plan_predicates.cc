@@ -1,5 +1,7 @@
 #include "model/plan_predicates.h"
 
+#include "model/job.h"
+
 namespace berth::model {
 
 bool is_no_op(const Plan& plan) {

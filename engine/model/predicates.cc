@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/wrap.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

@@ -11,10 +11,23 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "model/codec/out_of_line.h"
 
 namespace berth::model {
+
+// Of job.h, for headers that only refer to them.
+struct Job;
+struct TaskGroup;
+struct Task;
+struct VolumeRequest;
+struct PeriodicConfig;
+struct RestartPolicy;
+struct ReschedulePolicy;
+struct UpdateStrategy;
+struct MigrateStrategy;
+
+using Duration = std::int64_t;  ///< nanoseconds
 
 struct Constraint {
   std::string ltarget, rtarget, operand;
@@ -77,7 +90,7 @@ struct NetworkResource {
   static constexpr bool kOmitZero = true;
   std::string mode, device, cidr, ip, hostname;
   std::int64_t mbits = 0;
-  json::Value dns, cni;  ///< {Servers, Searches, Options} and {Args}, retained
+  json::Retained dns, cni;  ///< {Servers, Searches, Options} and {Args}, retained
   std::vector<Port> reserved_ports, dynamic_ports;
   template <class S, class V>
   static void fields(S& s, V& v) {

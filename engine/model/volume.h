@@ -19,7 +19,7 @@ struct HostVolume {
   std::string namespace_, id, name, plugin_id, node_pool, node_id, state;
   std::vector<HostVolumeCapability> requested_capabilities;
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Namespace", s.namespace_), v("ID", s.id), v("Name", s.name), v("PluginID", s.plugin_id);
@@ -34,7 +34,7 @@ struct HostVolume {
 struct HostVolumeClaim {
   std::string id, namespace_, job_id, task_group_name, alloc_id, volume_id, volume_name;
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("Namespace", s.namespace_), v("JobID", s.job_id), v("TaskGroupName", s.task_group_name);
@@ -50,12 +50,12 @@ struct CsiVolume {
   std::string id, name, namespace_, access_mode, attachment_mode, plugin_id;
   std::vector<std::optional<CsiTopology>> topologies;
   std::vector<HostVolumeCapability> requested_capabilities;
-  std::map<std::string, json::Value> read_allocs, write_allocs;  ///< keys count, also of null entries (R-FEAS-1221)
-  std::map<std::string, json::Value> read_claims, write_claims, past_claims;
+  std::map<std::string, json::Retained> read_allocs, write_allocs;  ///< keys count, also of null entries (R-FEAS-1221)
+  std::map<std::string, json::Retained> read_claims, write_claims, past_claims;
   base::Time resource_exhausted;
   bool schedulable = false;
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("Name", s.name), v("Namespace", s.namespace_), v("AccessMode", s.access_mode);
@@ -74,7 +74,7 @@ struct CsiPlugin {
   bool controller_required = false;
   std::int64_t controllers_healthy = 0, nodes_healthy = 0;
   std::uint64_t create_index = 0, modify_index = 0;
-  json::Value extra;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("ID", s.id), v("ControllerRequired", s.controller_required), v("ControllersHealthy", s.controllers_healthy);
@@ -86,8 +86,8 @@ struct CsiPlugin {
 
 struct Namespace {
   std::string name;
-  json::Value capabilities;
-  json::Value extra;
+  json::Retained capabilities;
+  json::Retained extra;
   template <class S, class V>
   static void fields(S& s, V& v) {
     v("Name", s.name), v("Capabilities", s.capabilities);

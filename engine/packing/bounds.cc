@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 
+
 namespace berth::packing {
 namespace {
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/random.h"
+#include "model/job.h"
 #include "rank/score_fit.h"
 #include "strategy/fragments.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/stages.h"
+#include "model/job.h"
 #include "tables/check.h"
 
 namespace berth::plan {

@@ -9,6 +9,11 @@
 
 namespace berth::plan {
 
+const tables::CompiledGroup& planned_group(const tables::Snapshot& state, const PlanRows& plan,
+                                           const PlannedAlloc& alloc) {
+  return state.jobs.versions[alloc.job == tables::kNoRow ? plan.job : alloc.job]->groups[alloc.group];
+}
+
 using tables::AllocRow;
 using tables::kNoRow;
 using tables::NodeRow;

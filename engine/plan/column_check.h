@@ -13,15 +13,13 @@
 
 #include "network/network_index.h"
 #include "plan/plan_rows.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::plan {
 
 /// The group of a planned allocation, in the version of its job that it is placed with.
-[[nodiscard]] inline const tables::CompiledGroup& planned_group(const tables::Snapshot& state, const PlanRows& plan,
-                                                                const PlannedAlloc& alloc) {
-  return state.jobs.versions[alloc.job == tables::kNoRow ? plan.job : alloc.job]->groups[alloc.group];
-}
+[[nodiscard]] const tables::CompiledGroup& planned_group(const tables::Snapshot& state, const PlanRows& plan,
+                                                         const PlannedAlloc& alloc);
 
 /// An update of a plan by its node, with its position in PlanRows::updates.
 using UpdateOnNode = std::pair<tables::NodeRow, std::uint32_t>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "tables/state.h"
 
 namespace berth::plan {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "rank/components.h"
-#include "tables/state.h"
+#include "tables/alloc_table.h"
 
 namespace berth::plan {
 

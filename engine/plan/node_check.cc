@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/assert.h"
-
+#include "model/job.h"
 #include "model/predicates.h"
+#include "tables/state.h"
 
 namespace berth::plan {
 

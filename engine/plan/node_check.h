@@ -11,7 +11,7 @@
 
 #include "base/bit_hash.h"
 #include "rank/fit.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::plan {
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/eval.h"
 #include "plan/metrics.h"
 
 namespace berth::plan {

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/json.h"
 #include "fsm/deployment_counts.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/apply.h"

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/later.h"
 #include "fsm/deployment_counts.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/apply.h"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/wrap.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/node_canonical.h"
 #include "rank/devices.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/job.h"
 #include "model/names.h"
 #include "model/predicates.h"
 

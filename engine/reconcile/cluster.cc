@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "base/assert.h"
+#include "base/json.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "reconcile/group_run.h"

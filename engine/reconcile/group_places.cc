@@ -1,6 +1,7 @@
 #include <unordered_set>
 
 #include "base/assert.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "reconcile/group_run.h"

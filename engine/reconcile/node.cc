@@ -2,6 +2,7 @@
 
 #include "base/wrap.h"
 #include "match/version.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"

@@ -1,5 +1,6 @@
 #include "reconcile/reconnect.h"
 
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::reconcile {

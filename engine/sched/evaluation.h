@@ -18,6 +18,7 @@
 #include "plan/plan_rows.h"
 #include "rank/order.h"
 #include "sched/failures.h"
+#include "tables/job_table.h"
 
 namespace berth::sched {
 

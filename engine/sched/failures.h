@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/eval.h"
-#include "model/job.h"
 #include "plan/metrics.h"
 #include "tables/class_verdict.h"
 

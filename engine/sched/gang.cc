@@ -23,6 +23,7 @@
 #include <tuple>
 
 #include "base/time.h"
+#include "model/job.h"
 #include "sched/generic.h"
 
 namespace berth::sched {

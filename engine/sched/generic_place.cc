@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "sched/generic.h"
 

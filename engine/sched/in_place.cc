@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/update/tasks_updated.h"
 #include "sched/node/set_keys.h"

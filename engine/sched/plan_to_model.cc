@@ -1,7 +1,9 @@
 // Plans as API objects.
+#include "model/job.h"
 #include "model/predicates.h"
 #include "sched/planned.h"
 #include "tables/export.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

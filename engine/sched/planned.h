@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sched/to_model.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

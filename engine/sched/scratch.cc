@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "rank/spread.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

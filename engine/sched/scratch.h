@@ -43,6 +43,7 @@
 #include "sched/source/sources.h"
 #include "sched/source/visits_per_option.h"
 #include "tables/shape_pool.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/stages.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "sched/check_memory.h"
 #include "sched/in_place.h"

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/job.h"
 #include "model/predicates.h"
 #include "sched/system.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

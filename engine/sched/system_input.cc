@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "model/names.h"
 #include "sched/stack/job_allocs.h"
 #include "tables/export.h"

@@ -1,12 +1,15 @@
 #include "sched/to_model.h"
 
+#include "base/json.h"
 #include "base/wrap.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "sched/node/component_table.h"
 #include "sched/planned.h"
 #include "sched/scratch.h"
 #include "tables/export.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

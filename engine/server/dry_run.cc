@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "fsm/scaling_policies.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "model/update/diff_annotations.h"
 #include "model/update/job_diff.h"
@@ -200,7 +202,7 @@ DryRunAnswer DryRun::answer(std::uint64_t order) {
     return out;
   }
   out.diff = std::move(*diff);
-  if (auto done = model::write_annotations(out.diff, out.annotations.desired_tg_updates); !done)
+  if (auto done = model::write_annotations(out.diff.own(), out.annotations.desired_tg_updates); !done)
     out.error = done.error().problem;
   return out;
 }

@@ -27,7 +27,7 @@ struct DryRunAnswer {
   std::map<std::string, model::AllocMetric> failed;  ///< by group
   std::vector<model::Evaluation> created;            ///< blocked and follow-up ones
   std::uint64_t job_modify_index = 0;                ///< of the stored job; 0: the job is new
-  json::Value diff;                                  ///< annotated difference of stored and submitted job
+  json::Retained diff;                               ///< annotated difference of stored and submitted job
   base::Time next_launch;                            ///< of a periodic job
   std::string warnings;                              ///< one text, as registration returns it
   model::Plan plan;                                  ///< what would be submitted

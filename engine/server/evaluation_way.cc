@@ -12,6 +12,7 @@
 //       end()                          ack; the row is free
 //     give_up()                        the delivery limit (R-SCHED-21, R-CTRL-341)
 #include "base/stages.h"
+#include "model/job.h"
 #include "sched/to_model.h"
 #include "server/lane.h"
 #include "server/server.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "model/job.h"
 #include "server/lane.h"
 #include "server/workers.h"
 

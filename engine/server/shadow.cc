@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "sched/check_memory.h"
 #include "sched/to_model.h"
 #include "server/lane.h"

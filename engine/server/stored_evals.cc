@@ -2,6 +2,7 @@
 // holds what broker, tracker and scheduler need of it. Writing one creates no API object.
 #include <algorithm>
 
+#include "model/job.h"
 #include "sched/planned.h"
 #include "server/lane.h"
 #include "server/server.h"

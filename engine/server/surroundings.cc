@@ -4,7 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "model/job.h"
 #include "strategy/fragments.h"
+#include "tables/state.h"
 
 namespace berth::server {
 

@@ -8,7 +8,7 @@
 
 #include "berth/strategy.h"
 #include "sched/node/strategy_fit.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::server {
 

@@ -8,6 +8,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "sim/cluster_generator.h"
 #include "sim/job_generator.h"
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <thread>
 
+#include "model/job.h"
+
 namespace berth::sim {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::sim {
 namespace {

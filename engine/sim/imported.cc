@@ -9,9 +9,11 @@
 #include <set>
 #include <utility>
 
+#include "base/json.h"
 #include "base/time.h"
 #include "io/export_import.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::sim {

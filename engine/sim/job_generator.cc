@@ -6,6 +6,7 @@
 
 #include "berth/queue.h"
 #include "model/gang.h"
+#include "model/job.h"
 #include "model/registration/validate_job.h"
 
 namespace berth::sim {

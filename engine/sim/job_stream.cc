@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "berth/queue.h"
 #include "model/gang.h"
+#include "model/job.h"
 
 namespace berth::sim {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "berth/result.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::sim {
 

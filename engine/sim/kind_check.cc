@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "model/registration/validate_job.h"
 #include "sim/job_generator.h"

@@ -10,6 +10,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "model/job.h"
+
 namespace berth::sim {
 namespace {
 

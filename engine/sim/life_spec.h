@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "model/job.h"
+#include "model/job_policies.h"
 #include "sim/quantity.h"
 
 namespace berth::sim {

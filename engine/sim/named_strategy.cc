@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "sim/kind_check.h"
 #include "sim/packing_problem.h"
 #include "sim/scheduler_perf.h"

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "sim/cluster_generator.h"
 #include "sim/csv_rows.h"
 #include "sim/job_generator.h"

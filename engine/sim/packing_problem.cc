@@ -12,6 +12,7 @@
 #include "feasible/constraints.h"
 #include "feasible/drivers.h"
 #include "match/device_match.h"
+#include "model/job.h"
 #include "model/registration/node_canonical.h"
 #include "sim/inputs.h"
 #include "strategy/fragments.h"

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/edit_distance.h"
+#include "model/job.h"
 #include "sim/csv_rows.h"
 #include "sim/job_generator.h"
 #include "sim/quantity.h"

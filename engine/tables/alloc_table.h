@@ -43,6 +43,9 @@
 
 namespace berth::tables {
 
+struct Snapshot;  // state.h
+class StateStore;
+
 using base::DeploymentRow;
 using base::JobKeyRow;
 using base::StoredEvalRow;
@@ -103,8 +106,8 @@ static_assert(sizeof(AllocStamp) == 20);
 
 /// Data of an imported allocation without a column. No rule reads it; exports and the API give it back unchanged.
 struct AllocRest {
-  json::Value resources, shared_resources, task_resources, extra;
-  json::Value network_status, events;  ///< of the client's last report; `events` of the only task
+  json::Retained resources, shared_resources, task_resources, extra;
+  json::Retained network_status, events;  ///< of the client's last report; `events` of the only task
 };
 
 struct AllocTable {

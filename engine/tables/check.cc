@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/wrap.h"
+#include "model/job.h"
 #include "tables/irregular.h"
 
 namespace berth::tables {

@@ -1,5 +1,7 @@
 #include "tables/client_report.h"
 
+#include "tables/state.h"
+
 namespace berth::tables {
 
 void prefetch_rows(const StateStore& store, AllocRow row, NodeRow node) {

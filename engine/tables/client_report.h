@@ -1,7 +1,7 @@
 // A client's report on one allocation, before it is written to the log.
 #pragma once
 
-#include "tables/state.h"
+#include "tables/alloc_table.h"
 
 namespace berth::tables {
 

@@ -3,8 +3,10 @@
 #include <limits>
 #include <tuple>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "tables/kinds.h"
 #include "tables/state.h"
 
@@ -97,6 +99,8 @@ Needs needs_of(const CompiledGroup& group) {
 }
 
 }  // namespace
+
+const std::string& CompiledJob::name_base() const { return is_of_system(type) ? spec->name : spec->id; }
 
 ColumnId StateStore::column_of(const match::Target& target) {
   switch (target.kind) {

@@ -3,6 +3,10 @@
 #include <charconv>
 #include <string>
 
+#include "base/json.h"
+#include "model/job.h"
+#include "tables/state.h"
+
 namespace berth::tables {
 
 std::string node_id(const Snapshot& state, NodeRow row) {
@@ -206,8 +210,9 @@ void write_logs(const Snapshot& state, AllocRow row, model::Allocation& out) {
   for (std::size_t i = 0; group && i < group->tasks.size() && i < a.logs[row]->size(); ++i) {
     const auto task = out.task_states.find(group->tasks[i].name);
     if (task == out.task_states.end() || !task->second || (*a.logs[row])[i].empty()) continue;
-    json::Value& events = task->second->events = json::Value::array();
+    json::Value events = json::Value::array();
     for (const TaskLogEvent& event : (*a.logs[row])[i]) events.push(to_json(event));
+    task->second->events = std::move(events);
   }
 }
 

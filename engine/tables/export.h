@@ -3,7 +3,6 @@
 
 #include "model/cluster.h"
 #include "tables/client_report.h"
-#include "tables/state.h"
 
 namespace berth::tables {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "model/job.h"
 #include "tables/commit.h"
 #include "tables/export.h"
 

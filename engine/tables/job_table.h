@@ -138,7 +138,7 @@ struct CompiledJob {
 
   /// Prefix of the names of its allocations: the job's Name for system and sysbatch, else its ID (R-MODEL-591, 592,
   /// R-SCHED-127).
-  [[nodiscard]] const std::string& name_base() const { return is_of_system(type) ? spec->name : spec->id; }
+  [[nodiscard]] const std::string& name_base() const;
 };
 
 struct JobKey {

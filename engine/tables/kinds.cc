@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "match/target.h"
+#include "model/job.h"
 
 namespace berth::tables {
 namespace {

@@ -63,7 +63,7 @@ struct EvalMore {
   std::map<std::string, model::AllocMetric> failed_tg_allocs;
   std::optional<ClassVerdicts> class_eligibility;
   std::vector<std::string> missing_non_node_resources;
-  json::Value related_evals, extra;
+  json::Retained related_evals, extra;
   // What the numbers have no place for: several groups or large counts, and texts like an ID in capitals.
   std::optional<std::map<std::string, std::int64_t>> queued_allocations;
   std::optional<model::PlanAnnotations> plan_annotations;

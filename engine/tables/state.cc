@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "tables/commit.h"
 #include "tables/irregular.h"
 #include "tables/kinds.h"

@@ -1,7 +1,6 @@
 #include "tables/task_log.h"
 
-#include "tables/task_log_read.h"
-
+#include "base/json.h"
 #include "base/time.h"
 #include "tables/task_status.h"
 

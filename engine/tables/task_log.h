@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 
 namespace berth::tables {
 
@@ -42,6 +42,8 @@ struct TaskLogEvent {
 
 /// The event in a client's report: only values that are not zero, without a display message.
 [[nodiscard]] json::Value to_json(const TaskLogEvent& event);
+/// `events`: the member of TaskStates, or null. Events of kinds that no client here writes are left out.
+[[nodiscard]] std::vector<TaskLogEvent> read_task_log(const json::Value& events);
 
 /// By the task's position in its group, oldest first.
 using TaskLog = std::vector<std::vector<TaskLogEvent>>;

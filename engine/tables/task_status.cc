@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/json.h"
+
 namespace berth::tables {
 
 std::string_view to_text(TaskEvent event) {

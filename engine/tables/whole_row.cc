@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace berth::tables {
@@ -62,7 +63,7 @@ bool take_event(const json::Value& events, TaskStatus& out) {
 }
 
 /// Sets the data that no rule reads; `events` null: none of its task.
-void take_rest(const Allocation& alloc, const json::Value* events, WholeRow& out) {
+void take_rest(const Allocation& alloc, const json::Retained* events, WholeRow& out) {
   AllocRest rest;
   rest.resources = alloc.resources, rest.shared_resources = alloc.shared_resources;
   rest.task_resources = alloc.task_resources, rest.extra = alloc.extra;
@@ -70,7 +71,7 @@ void take_rest(const Allocation& alloc, const json::Value* events, WholeRow& out
   if (events) rest.events = *events;
   const auto parts = {&rest.resources, &rest.shared_resources, &rest.task_resources,
                       &rest.extra,     &rest.network_status,   &rest.events};
-  if (!std::all_of(parts.begin(), parts.end(), [](const json::Value* one) { return one->is_null(); }))
+  if (!std::all_of(parts.begin(), parts.end(), [](const json::Retained* one) { return one->is_null(); }))
     out.rest = std::make_shared<const AllocRest>(std::move(rest));
 }
 
@@ -81,7 +82,7 @@ bool take_report(StateStore& store, const Allocation& alloc, WholeRow& out) {
   if (!description) return false;
   said.description = *description;
   said.alloc_modify_index = alloc.alloc_modify_index;
-  const json::Value* other_events = nullptr;
+  const json::Retained* other_events = nullptr;
   for (const auto& [name, state] : alloc.task_states) {
     TaskStatus status;
     if (name.empty() || !state || !take_status(*state, status)) return false;

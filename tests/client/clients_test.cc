@@ -1,5 +1,7 @@
 // Hand-made cases of clients, rule by rule. Times are counted from the start of the first client, 1000 s on the clock.
+#include "base/json.h"
 #include "client/world.h"
+#include "model/job.h"
 
 namespace berth::client {
 namespace {

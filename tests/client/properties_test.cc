@@ -1,6 +1,7 @@
 // Clients under seeded random events: no report is lost, time does not go back, memory is freed when tasks end, and the
 // steady state does not allocate.
 #include "client/world.h"
+#include "model/job.h"
 #include "support/heap_count.h"
 
 namespace berth::client {

@@ -3,6 +3,7 @@
 
 #include "client/health.h"
 #include "client/restart.h"
+#include "model/job.h"
 
 namespace berth::client {
 namespace {

@@ -1,5 +1,7 @@
 // Reading allocations from a server's tables, and clients' reports as API objects.
 #include "client/server_tables.h"
+#include "base/json.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

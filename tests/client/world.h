@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "client/clients.h"
+#include "model/job.h"
 
 namespace berth::testing {
 

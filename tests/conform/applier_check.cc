@@ -8,6 +8,7 @@
 #include "conform/recorded_plan.h"
 #include "living/invariants.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "tables/export.h"
 

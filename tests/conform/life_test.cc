@@ -10,8 +10,10 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "conform/applier_check.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "server/lane.h"
 #include "server/server.h"
 #include "support/sanitized.h"

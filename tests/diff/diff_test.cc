@@ -1,5 +1,6 @@
 // Two states made by hand: which allocations count as moved, replaced, new and ended, and why.
 #include "diff/diff.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

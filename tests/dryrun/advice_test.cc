@@ -17,6 +17,7 @@
 #include "dryrun/request.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "server/surroundings.h"
 #include "support/sanitized.h"
 

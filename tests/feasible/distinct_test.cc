@@ -1,4 +1,5 @@
 #include "feasible/distinct.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include "feasible/devices.h"
 #include "feasible/drivers.h"
 #include "feasible/network_check.h"
+#include "model/job.h"
 
 namespace berth::feasible {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "feasible/volume_state.h"
+#include "model/job.h"
 
 namespace berth::feasible {
 

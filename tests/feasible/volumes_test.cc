@@ -2,9 +2,11 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "feasible/csi_volumes.h"
 #include "feasible/host_volumes.h"
 #include "feasible/volume_world.h"
+#include "model/job.h"
 
 namespace berth::feasible {
 namespace {

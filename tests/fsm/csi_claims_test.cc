@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "fsm/gc_entries.h"
+#include "base/json.h"
+#include "fsm/entries.h"
 #include "fsm/state_log.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 #include "tables/export.h"
 

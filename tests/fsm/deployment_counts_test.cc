@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::fsm {

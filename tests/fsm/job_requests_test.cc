@@ -6,6 +6,7 @@
 #include <snappy.h>
 
 #include "fsm/request_world.h"
+#include "model/job.h"
 
 namespace berth::fsm {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fsm/requests.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 
 namespace berth::fsm {

@@ -1,7 +1,9 @@
 // Records of a job other than its versions, and requests on single versions and evaluations.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "fsm/request_world.h"
+#include "model/job.h"
 
 namespace berth::fsm {
 namespace {

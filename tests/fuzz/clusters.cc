@@ -6,6 +6,7 @@
 #include "io/json_parse.h"
 #include "io/snapshot/small_snapshot.h"
 #include "model/predicates.h"
+#include "model/job.h"
 #include "tables/check.h"
 
 namespace berth::fuzz {

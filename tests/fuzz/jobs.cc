@@ -3,6 +3,7 @@
 #include "hcl/job_file.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 
 namespace berth::fuzz {

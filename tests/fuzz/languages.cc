@@ -6,6 +6,7 @@
 #include "http/filter/filter.h"
 #include "match/operand.h"
 #include "model/cluster.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "strategy/expression.h"
 

@@ -9,6 +9,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/stores/policy.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "serve/start.h"
 #include "tables/check.h"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "gate/output.h"
 #include "gate/simulated.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/json.h"
 #include "gate/metrics.h"
 #include "gate/session.h"
 

@@ -8,6 +8,7 @@
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "io/small_export.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 #include "tables/check.h"
 #include "tables/state.h"

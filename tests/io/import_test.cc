@@ -9,6 +9,7 @@
 #include "io/json_parse.h"
 #include "io/small_export.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::io {
 namespace {

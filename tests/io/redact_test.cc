@@ -6,6 +6,7 @@
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::io {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lifecycle/small_cluster.h"
+#include "model/job.h"
 
 namespace berth::lifecycle {
 namespace {

@@ -1,8 +1,10 @@
 // Drains: deadlines that end together, one step of a job, and whole drains (section 10 of part 07).
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "lifecycle/job_drain.h"
 #include "lifecycle/small_cluster.h"
+#include "model/job.h"
 
 namespace berth::lifecycle {
 namespace {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lifecycle/small_cluster.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 
 namespace berth::lifecycle {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "lifecycle/small_cluster.h"
+#include "model/job.h"
 #include "support/heap_count.h"
 
 namespace berth::lifecycle {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "lifecycle/watchers.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 
 namespace berth::lifecycle {

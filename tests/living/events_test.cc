@@ -3,6 +3,7 @@
 #include <set>
 
 #include "living/small_world.h"
+#include "model/job.h"
 #include "support/heap_count.h"
 
 namespace berth::living {

@@ -1,6 +1,7 @@
 // Task events that a simulated cluster's clients report (R-API-355), and restarts and signals by an operator
 // (R-API-705).
 #include "living/small_world.h"
+#include "model/job.h"
 
 namespace berth::living {
 namespace {

@@ -1,5 +1,6 @@
 // Five scenarios from user questions, each driven by events and compared with the specification.
 #include "living/small_world.h"
+#include "model/job.h"
 #include "server/lane.h"
 
 namespace berth::living {

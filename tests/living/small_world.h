@@ -9,6 +9,7 @@
 
 #include "io/json_parse.h"
 #include "living/living.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 #include "server/lane.h"
 #include "support/cluster_objects.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

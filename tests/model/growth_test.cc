@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 #include "model/update/job_diff.h"
 #include "model/update/spec_changed.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 #include "model/update/job_diff.h"
 #include "model/update/spec_changed.h"

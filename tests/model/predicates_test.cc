@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "model/names.h"
 #include "model/plan_predicates.h"
 

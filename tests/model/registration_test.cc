@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "model/predicates.h"
 #include "model/registration/job_canonical.h"

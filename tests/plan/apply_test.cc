@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "model/predicates.h"
 #include "plan/plan_queue.h"

@@ -1,6 +1,7 @@
 // Claims on sticky host volumes: made when a plan is committed, removed with their job (R-FEAS-1114, R-STORE-222, 223).
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "support/cluster_objects.h"
 #include "tables/export.h"

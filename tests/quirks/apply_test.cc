@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fsm/requests.h"
+#include "model/job.h"
 #include "plan/apply.h"
 #include "quirks/quirk_test.h"
 #include "support/cluster_objects.h"

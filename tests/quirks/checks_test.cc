@@ -5,6 +5,7 @@
 #include "feasible/host_volumes.h"
 #include "feasible/volume_world.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "model/registration/job_canonical.h"
 #include "quirks/quirk_test.h"
 

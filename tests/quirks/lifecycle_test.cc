@@ -1,6 +1,7 @@
 // Quirks of nodes, drains and deployments over time.
 #include "lifecycle/job_drain.h"
 #include "lifecycle/small_cluster.h"
+#include "model/job.h"
 #include "quirks/quirk_test.h"
 
 namespace berth::lifecycle {

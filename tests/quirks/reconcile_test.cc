@@ -1,6 +1,7 @@
 // Quirks of the reconcilers.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "quirks/quirk_test.h"
 #include "reconcile/group_world.h"
 #include "reconcile/node.h"

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "model/job.h"
 #include "model/update/tasks_updated.h"
 #include "plan/apply.h"
 #include "quirks/quirk_test.h"

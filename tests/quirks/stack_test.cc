@@ -2,6 +2,7 @@
 // changes.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "quirks/quirk_test.h"
 #include "rank/score_fit.h"
 #include "sched/small_world.h"

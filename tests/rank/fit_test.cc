@@ -1,5 +1,6 @@
 // Fit of allocations on a node and assignment of cores.
 #include "rank/fit.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "rebalance/text.h"
 #include "tables/export.h"
 #include "whatif/whatif.h"

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "reconcile/group_world.h"
 #include "support/sanitized.h"
 

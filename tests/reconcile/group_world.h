@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "reconcile/cluster.h"
 #include "support/cluster_objects.h"
 

@@ -2,6 +2,7 @@
 // per allocation.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "model/names.h"
 #include "reconcile/cluster.h"
 #include "support/cluster_objects.h"

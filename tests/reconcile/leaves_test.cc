@@ -1,6 +1,7 @@
 // Classes of allocations, rescheduling windows and the name index: the tables of the specification.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "reconcile/alloc_facts.h"
 #include "reconcile/name_index.h"
 #include "reconcile/reschedule.h"

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "model/job.h"
 #include "model/predicates.h"
 #include "support/cluster_objects.h"
 

@@ -1,6 +1,7 @@
 // Rules of part 05 that no recorded decision covers: each case fails if its rule is inverted.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "reconcile/group_world.h"
 #include "reconcile/reconnect.h"
 #include "reconcile/reschedule.h"

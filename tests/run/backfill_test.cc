@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/queue.h"
+#include "model/job.h"
 #include "run/measured_run.h"
 #include "run/runner.h"
 #include "run/waits.h"

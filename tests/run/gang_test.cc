@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "model/gang.h"
+#include "model/job.h"
 #include "run/measured_run.h"
 #include "run/runner.h"
 #include "run/waits.h"

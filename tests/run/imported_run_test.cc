@@ -1,6 +1,7 @@
 // A run of an imported cluster: it starts with the cluster's state and configuration, and repeats its decisions.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "run/measured_run.h"
 #include "run/report.h"
 #include "sim/workload.h"

@@ -1,6 +1,7 @@
 // Workloads of several kinds of jobs: the cost of each kind, and new versions of running jobs.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "run/report.h"
 #include "run/runner.h"
 

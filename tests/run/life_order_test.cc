@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/job.h"
 #include "run/life_order.h"
 #include "run/runner.h"
 #include "server/lane.h"

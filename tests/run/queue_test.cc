@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/json.h"
+#include "model/job.h"
 #include "run/measured_run.h"
 #include "run/report.h"
 #include "run/runner.h"

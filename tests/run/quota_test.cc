@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/job.h"
 #include "run/measured_run.h"
 #include "run/runner.h"
 #include "run/waits.h"

@@ -2,6 +2,7 @@
 // the answer depends on, so texts from users cannot make two questions equal.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "sched/small_world.h"
 
 namespace berth::sched {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/memory_access.h"
 #include "sched/small_world.h"

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "select_world.h"
 #include "support/sanitized.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/small_world.h"
 #include "support/sanitized.h"

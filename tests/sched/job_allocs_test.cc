@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "model/job.h"
 #include "sched/small_world.h"
 #include "tables/commit.h"
 #include "tables/export.h"

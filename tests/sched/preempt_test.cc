@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "base/json.h"
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"

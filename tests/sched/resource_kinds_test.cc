@@ -2,6 +2,7 @@
 // kind is in licences.h and nowhere else, which tests/house checks.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/licences.h"
 #include "sched/node/resource_table.h"

@@ -1,6 +1,7 @@
 // Rules of part 06 that no recorded decision covers: each case fails if its rule is inverted.
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "sched/small_world.h"
 #include "tables/commit.h"
 

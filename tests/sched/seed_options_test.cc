@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "model/registration/register_job.h"
 #include "plan/apply.h"
 #include "sched/small_world.h"

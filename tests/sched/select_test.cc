@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/check_memory.h"
 #include "sched/memory_access.h"

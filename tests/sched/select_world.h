@@ -7,7 +7,9 @@
 #include <random>
 #include <string>
 
+#include "base/json.h"
 #include "berth/strategy.h"
+#include "model/job.h"
 #include "sched/generic.h"
 #include "sched/to_model.h"
 

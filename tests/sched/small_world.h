@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/job.h"
 #include "sched/generic.h"
 #include "sched/system.h"
 #include "sched/to_model.h"

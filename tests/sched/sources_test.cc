@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "model/job.h"
 #include "plan/apply.h"
 #include "sched/select_world.h"
 #include "sched/small_world.h"

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "berth/strategy.h"
+#include "model/job.h"
 #include "sched/small_world.h"
 #include "support/sanitized.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 
 namespace berth::http {

@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "serve/client.h"
 #include "serve/start.h"
 

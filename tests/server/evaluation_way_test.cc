@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "model/job.h"
 #include "server/lane.h"
 #include "server/server.h"
 #include "support/cluster_objects.h"

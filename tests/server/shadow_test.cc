@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "sched/scratch.h"
 #include "server/lane.h"
 #include "server/server.h"

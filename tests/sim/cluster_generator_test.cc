@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "model/job.h"
 #include "sim/workload.h"
 #include "support/scratch_folder.h"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "model/job.h"
 #include "sim/cluster_path.h"
 #include "sim/datasets.h"
 #include "sim/inputs.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "model/job.h"
 #include "sim/arrivals.h"
 
 namespace berth::sim {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "sim/arrivals.h"
 #include "sim/cluster_generator.h"
 #include "sim/job_generator.h"

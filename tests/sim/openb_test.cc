@@ -6,6 +6,7 @@
 #include <set>
 
 #include "io/files.h"
+#include "model/job.h"
 #include "sim/arrivals.h"
 #include "sim/datasets.h"
 

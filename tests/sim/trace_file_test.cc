@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/job.h"
 #include "sim/node_list.h"
 #include "sim/workload.h"
 

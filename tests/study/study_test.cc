@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "model/job.h"
 #include "run/interrupt.h"
 #include "run/measures.h"
 #include "stats/rank_test.h"

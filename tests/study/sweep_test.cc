@@ -12,6 +12,7 @@
 #include "compare/choices.h"
 #include "io/files.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 #include "run/measures.h"
 #include "study/analysis.h"
 #include "study/backends.h"

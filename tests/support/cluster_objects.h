@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/alloc.h"
+#include "model/job.h"
 #include "model/node.h"
 
 namespace berth::testing {

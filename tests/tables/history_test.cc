@@ -5,6 +5,7 @@
 #include <deque>
 #include <random>
 
+#include "model/job.h"
 #include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "tables/check.h"

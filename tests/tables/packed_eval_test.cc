@@ -1,5 +1,6 @@
 // Evaluations as rows: each one is restored field by field; only contents that few have make an EvalMore.
 #include "tables/packed_eval.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "model/job.h"
 #include "tables/commit.h"
 
 namespace berth::tables {

@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "support/cluster_objects.h"
 #include "support/sanitized.h"
 #include "support/shared_data.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "io/export_import.h"
 #include "model/codec/codec.h"
 #include "support/cluster_objects.h"

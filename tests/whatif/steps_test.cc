@@ -1,5 +1,6 @@
 // Selectors and steps: which are accepted, and the texts of refusals.
 #include "whatif/steps.h"
+#include "model/job.h"
 
 #include <gtest/gtest.h>
 

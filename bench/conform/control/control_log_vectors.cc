@@ -4,6 +4,7 @@
 
 #include "conform/control/control_state.h"
 #include "conform/recorded_plan.h"
+#include "model/job.h"
 #include "model/plan_predicates.h"
 #include "tables/export.h"
 

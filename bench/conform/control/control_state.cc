@@ -6,6 +6,7 @@
 
 #include "conform/recorded_plan.h"
 #include "io/cluster_json.h"
+#include "model/job.h"
 
 namespace berth::conform {
 

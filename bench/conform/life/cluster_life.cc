@@ -11,6 +11,7 @@
 #include "conform/life/life_rest.h"
 #include "conform/life/life_ways.h"
 #include "living/living.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::conform {

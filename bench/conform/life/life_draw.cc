@@ -1,7 +1,9 @@
 #include "conform/life/life_draw.h"
 
+#include "base/json.h"
 #include "base/time.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 
 namespace berth::conform {
 

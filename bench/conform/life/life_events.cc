@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "living/invariants.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/export.h"
 

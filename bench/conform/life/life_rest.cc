@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/status.h"
 #include "sched/to_model.h"

@@ -6,6 +6,7 @@
 
 #include "conform/life/life.h"
 #include "conform/life/life_queue.h"
+#include "model/job.h"
 
 namespace berth::conform {
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "tables/commit.h"
 #include "tables/export.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "io/cluster_json.h"
+#include "model/job.h"
 
 namespace berth::conform {
 namespace {

@@ -5,6 +5,7 @@
 #include "client/health.h"
 #include "client/restart.h"
 #include "conform/control/control_script.h"
+#include "model/job.h"
 
 namespace berth::conform {
 namespace {

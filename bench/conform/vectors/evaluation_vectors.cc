@@ -3,6 +3,7 @@
 
 #include "conform/evaluation_compare.h"
 #include "io/cluster_json.h"
+#include "model/job.h"
 #include "sched/to_model.h"
 #include "server/lane.h"
 #include "server/server.h"

@@ -8,6 +8,7 @@
 #include "conform/jobs_by_reference.h"
 #include "conform/vector.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/register_job.h"
 #include "model/update/diff_annotations.h"

@@ -8,7 +8,9 @@
 #include "lifecycle/heartbeats.h"
 #include "lifecycle/job_drain.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
+#include "tables/state.h"
 
 namespace berth::conform {
 namespace {

@@ -17,6 +17,7 @@
 #include "match/target.h"
 #include "model/codec/codec.h"
 #include "model/computed_class.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "rank/devices.h"
 #include "tables/state.h"

@@ -99,7 +99,7 @@ fsm::DrainNode read_drain(const Field& step) {
   request.deadline = step["deadline"].as_int();
   request.ignore_system_jobs = step["ignore_system_jobs"].as_bool();
   request.mark_eligible = step["mark_eligible"].as_bool();
-  if (step.has("meta")) request.meta = step["meta"];
+  if (step.has("meta")) request.meta = step["meta"].value();
   return request;
 }
 

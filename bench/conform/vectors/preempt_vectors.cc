@@ -4,6 +4,7 @@
 #include "conform/compare.h"
 #include "conform/vector.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "preempt/victims.h"
 #include "rank/components.h"
 

@@ -7,9 +7,11 @@
 #include "base/text.h"
 #include "conform/compare.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "rank/spread.h"
 #include "sched/node/component_table.h"
 #include "sched/stack/select_parts.h"
+#include "tables/state.h"
 
 namespace berth::conform {
 namespace {

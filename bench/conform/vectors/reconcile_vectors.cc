@@ -11,6 +11,7 @@
 #include "conform/vector.h"
 #include "io/cluster_json.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "model/predicates.h"
 #include "reconcile/alloc_facts.h"

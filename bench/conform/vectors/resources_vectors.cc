@@ -5,6 +5,7 @@
 #include "conform/vector.h"
 #include "model/codec/codec.h"
 #include "model/flatten.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "model/plan_predicates.h"
 #include "model/port_ranges.h"

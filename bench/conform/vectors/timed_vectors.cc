@@ -4,6 +4,7 @@
 
 #include "conform/control/control_state.h"
 #include "lifecycle/watchers.h"
+#include "model/job.h"
 #include "model/registration/job_canonical.h"
 
 namespace berth::conform {

@@ -5,6 +5,7 @@
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
+#include "model/job.h"
 
 namespace berth::http {
 

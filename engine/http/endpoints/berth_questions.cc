@@ -9,6 +9,7 @@
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "server/surroundings.h"
 #include "tables/export.h"
 

@@ -10,6 +10,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
 #include "io/json_parse.h"
+#include "model/job.h"
 
 namespace berth::http {
 

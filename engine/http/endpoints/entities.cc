@@ -8,8 +8,10 @@
 #include "base/time.h"
 #include "http/endpoints/job_blocks.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "tables/export.h"
+#include "tables/state.h"
 
 namespace berth::http {
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "fsm/job_summary.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::http {
 

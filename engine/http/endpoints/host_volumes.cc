@@ -251,7 +251,7 @@ std::string place(Simulation& simulation, GivenVolume& given) {
 /// Completes a new or replaced volume with values that neither body nor plugin provide (R-STORE-204, 205).
 void fill(GivenVolume& given, const HostVolume* before, bool creates, std::int64_t now) {
   HostVolume& volume = given.volume;
-  json::Value& extra = volume.extra;
+  json::Value& extra = volume.extra.own();
   std::int64_t create_time = now;
   json::Value constraints;
   for (const model::Constraint& constraint : given.constraints) constraints.push(model::to_json(constraint));

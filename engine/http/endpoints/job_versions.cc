@@ -4,6 +4,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/update/job_diff.h"
 
 namespace berth::http {

@@ -11,6 +11,7 @@
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 #include "model/registration/register_job.h"
 #include "tables/export.h"

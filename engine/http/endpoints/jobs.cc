@@ -6,6 +6,7 @@
 #include "http/endpoints/lists.h"
 #include "http/endpoints/objects.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::http {
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth::http {

@@ -13,6 +13,7 @@
 #include "http/endpoints/lists.h"
 #include "http/endpoints/objects.h"
 #include "http/stores/stores.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/error_list.h"
 

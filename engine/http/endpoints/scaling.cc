@@ -5,6 +5,7 @@
 #include "http/endpoints/entities.h"
 #include "http/endpoints/lists.h"
 #include "http/endpoints/objects.h"
+#include "model/job.h"
 
 namespace berth::http {
 

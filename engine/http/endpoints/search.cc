@@ -10,6 +10,7 @@
 #include "http/endpoints/objects.h"
 #include "http/stores/rights.h"
 #include "http/stores/stores.h"
+#include "model/job.h"
 
 namespace berth::http {
 

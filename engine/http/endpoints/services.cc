@@ -8,6 +8,7 @@
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth::http {

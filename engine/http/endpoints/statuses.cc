@@ -6,6 +6,7 @@
 #include "http/endpoints/lists.h"
 #include "http/endpoints/objects.h"
 #include "http/stores/rights.h"
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::http {

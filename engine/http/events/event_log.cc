@@ -6,6 +6,7 @@
 #include "http/endpoints/entities.h"
 #include "http/endpoints/volumes.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth::http {

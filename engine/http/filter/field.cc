@@ -3,7 +3,9 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/json.h"
 #include "base/type_kinds.h"
+#include "model/job.h"
 
 namespace berth::http {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "model/job.h"
 #include "server/lane.h"
 
 namespace berth::http {

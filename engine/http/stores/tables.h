@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 
 namespace berth::http {
 
@@ -32,7 +32,7 @@ struct StoreEvent {
   const char* topic = "";
   std::string key, name_space;
   std::vector<std::string> filter_keys;  ///< empty: null
-  json::Value payload;
+  json::Retained payload;
 };
 
 }  // namespace berth::http

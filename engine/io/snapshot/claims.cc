@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "io/snapshot/snapshot_import.h"
+#include "model/job.h"
 
 namespace berth::io {
 namespace {

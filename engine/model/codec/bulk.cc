@@ -4,6 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "base/json.h"
 #include "base/type_kinds.h"
 
 namespace berth::model {
@@ -72,6 +73,7 @@ class TextWriter {
     void operator()(std::string_view key, const base::Shared<T>& value) {
       (*this)(key, *value);
     }
+    void operator()(std::string_view key, const json::Retained& value) { (*this)(key, *value); }
     template <class T>
     void operator()(std::string_view key, const T& value) {
       if (is_absent(value)) return;

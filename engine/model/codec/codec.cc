@@ -1,5 +1,6 @@
 #include "model/codec/bulk.h"
 #include "model/codec/values.h"
+#include "model/job.h"
 
 namespace berth::model {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/retained_json.h"
 #include "berth/result.h"
 #include "model/cluster.h"
 
@@ -51,6 +51,7 @@ template <class T>
 // clang-format on
 
 #define BERTH_X(T)                                                                                      \
+  struct T;                                                                                             \
   extern template Result<void> from_json<T>(const json::Value& value, T& out, const ReadOptions& opts); \
   extern template json::Value to_json<T>(const T& value, WriteMode mode, const JobTable* jobs);
 BERTH_MODEL_TYPES(BERTH_X)

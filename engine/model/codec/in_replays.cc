@@ -1,6 +1,7 @@
 // The few JSON types that an ordinary replay reads and writes. The other types are in codec.cc, which is slow to
 // compile.
 #include "model/codec/values.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

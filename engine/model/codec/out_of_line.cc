@@ -2,6 +2,7 @@
 #include "model/codec/out_of_line.h"
 
 #include "model/cluster.h"
+#include "model/job.h"
 
 namespace berth::model {
 

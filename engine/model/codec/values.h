@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/json.h"
 #include "base/json_members.h"
 #include "base/type_kinds.h"
 #include "model/codec/codec.h"
@@ -138,7 +139,7 @@ class Reader {
           others.push_back(member);
       if (!others.empty()) json::merge_members(others, out);
     }
-    void extra(base::Shared<json::Value>& out) {
+    void extra(json::Retained& out) {
       json::Value members;
       extra(members);
       out = std::move(members);
@@ -278,6 +279,7 @@ class Writer {
     void operator()(std::string_view key, const base::Shared<T>& value) {
       (*this)(key, *value);
     }
+    void operator()(std::string_view key, const json::Retained& value) { (*this)(key, *value); }
     template <class T>
     void operator()(std::string_view key, const T& value) {
       json::Value text = writer.write(value);

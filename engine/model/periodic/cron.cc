@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::model {
 

@@ -8,6 +8,7 @@
 #include "base/json_members.h"
 #include "base/time.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 
@@ -111,10 +112,10 @@ std::string merge_sidecar_task(const Value& block, Task& task) {
   if (const std::string& driver = text_at(block, "Driver"); !driver.empty() && driver != task.driver)
     task.driver = driver, task.config = block["Config"];
   else
-    json::merge_members(block["Config"].members(), task.config);
+    json::merge_members(block["Config"].members(), task.config.own());
   if (const std::string& user = text_at(block, "User"); !user.empty()) task.user = user;
   if (const std::string& kill = text_at(block, "KillSignal"); !kill.empty()) task.kill_signal = kill;
-  json::merge_members(block["Env"].members(), task.env);
+  json::merge_members(block["Env"].members(), task.env.own());
   for (const json::Member& entry : block["Meta"].members()) task.meta[entry.key] = entry.value.as_string();
   if (block["Resources"].is_object()) {
     if (!task.resources) task.resources.emplace();

@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/validate_job.h"

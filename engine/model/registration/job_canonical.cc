@@ -1,5 +1,8 @@
 #include "model/registration/job_canonical.h"
 
+#include "base/json.h"
+#include "model/job.h"
+
 namespace berth::model {
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "model/job.h"
 #include "model/quirks.h"
+#include "model/resources.h"
 
 namespace berth::model {
 

@@ -1,5 +1,6 @@
 // Canonical form of the blocks that the model retains as JSON: identities, services, Vault, templates, scaling. They
 // count for "did the specification change" and for the update decision (R-MODEL-242, 276).
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 
@@ -48,7 +49,7 @@ void canonicalize_service(const Job& job, const TaskGroup& group, const std::str
 }
 
 void canonicalize_services(const Job& job, const TaskGroup& group, const std::string& task_name, bool of_group,
-                           json::Value& services) {
+                           json::Retained& services) {
   if (services.size() == 0) services = json::Value();
   if (!services.is_array()) return;
   for (json::Value& service : services.items())
@@ -77,7 +78,7 @@ void canonicalize_identities(Task& task) {
     task.identities = json::Value(std::move(kept));
   }
   if (!task.identity.is_object()) task.identity = json::Value::object();
-  canonicalize_identity(task.identity);
+  canonicalize_identity(task.identity.own());
 }
 
 }  // namespace
@@ -86,8 +87,8 @@ void canonicalize_task_blocks(const Job& job, const TaskGroup& group, Task& task
   canonicalize_identities(task);
   canonicalize_services(job, group, task.name, false, task.services);
   if (task.vault.is_object()) {
-    default_text(task.vault, "ChangeMode", "restart");
-    put_upper_case(task.vault, "ChangeSignal");
+    default_text(task.vault.own(), "ChangeMode", "restart");
+    put_upper_case(task.vault.own(), "ChangeSignal");
   }
   if (task.templates.is_array())
     for (json::Value& entry : task.templates.items())
@@ -97,7 +98,7 @@ void canonicalize_task_blocks(const Job& job, const TaskGroup& group, Task& task
 void canonicalize_group_blocks(const Job& job, TaskGroup& group) {
   canonicalize_services(job, group, "group", true, group.services);
   if (!group.scaling) return;
-  json::Value& scaling = group.scaling->extra;
+  json::Value& scaling = group.scaling->extra.own();
   default_text(scaling, "Type", "horizontal");
   json::Value target = json::Value::object();
   target.set("Namespace", job.namespace_);

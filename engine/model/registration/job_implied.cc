@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 
@@ -107,23 +108,23 @@ void add_networks(const TaskGroup& group, Constraints& constraints) {
     }
 }
 
-void fill_cluster(json::Value& block, std::vector<Constraint>& constraints) {
+void fill_cluster(json::Retained& block, std::vector<Constraint>& constraints) {
   if (!block.is_object()) return;
-  default_text(block, "Cluster", "default");
+  default_text(block.own(), "Cluster", "default");
   const std::string &partition = text_at(block, "Partition"), cluster = text_at(block, "Cluster");
   if (partition.empty()) return;
   const std::string of = is_default_cluster(cluster) ? "" : cluster + ".";
   constraints.push_back({"${attr.consul." + of + "partition}", partition, "="});
 }
 
-void fill_service_clusters(json::Value& services) {
+void fill_service_clusters(json::Retained& services) {
   if (!services.is_array()) return;
   for (json::Value& service : services.items())
     if (is_provider(service, "consul")) default_text(service, "Cluster", "default");
 }
 
 /// Names the identity of a Consul service after the service (R-REG-223).
-void name_service_identities(json::Value& services) {
+void name_service_identities(json::Retained& services) {
   if (!services.is_array()) return;
   for (json::Value& service : services.items()) {
     json::Value* identity = service.find("Identity");
@@ -159,7 +160,7 @@ void fill_clusters(Job& job) {
     fill_cluster(group.consul, group.constraints);
     fill_service_clusters(group.services);
     for (Task& task : group.tasks) {
-      if (task.vault.is_object()) default_text(task.vault, "Cluster", "default");
+      if (task.vault.is_object()) default_text(task.vault.own(), "Cluster", "default");
       fill_cluster(task.consul, task.constraints);
       fill_service_clusters(task.services);
     }

@@ -6,6 +6,7 @@
 #include "model/codec/api_keys.h"
 #include "model/codec/codec.h"
 #include "model/gang.h"
+#include "model/job.h"
 #include "model/predicates.h"
 #include "model/registration/job_canonical.h"
 
@@ -49,7 +50,7 @@ std::string mutate(Job& job, const RegistrationRequest& request) {
     return "error in job mutator expose-check: " + problem;
   add_implied_constraints(job, request.options.quirks);
   if (job.node_pool->empty()) job.node_pool = "default";
-  add_identities(job, request.limits.vault ? request.limits.vault_identity : json::Value());
+  add_identities(job, request.limits.vault ? request.limits.vault_identity : json::Retained());
   return "";
 }
 
@@ -143,7 +144,7 @@ Result<Registration> register_job(const json::Value& input, const RegistrationRe
   job.submit_time = 0;
   job.create_index = job.modify_index = job.job_modify_index = 0;
   for (TaskGroup& group : job.task_groups) {  // IDs and indexes of scaling policies are the server's (R-REG-432, 460)
-    const auto own = [](json::Value& policy) {
+    const auto own = [](auto& policy) {
       for (const char* key : {"ID", "CreateIndex", "ModifyIndex"}) policy.erase(key);
     };
     if (group.scaling) own(group.scaling->extra);

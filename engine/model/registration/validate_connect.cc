@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/job_canonical.h"
 #include "model/registration/validate_job.h"

@@ -1,7 +1,9 @@
 // A task group: its blocks, volumes, scaling, and its tasks (R-MODEL-251, 255, R-REG-320 to 327).
 #include <map>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "model/job.h"
 #include "model/registration/validate_job.h"
 
 namespace berth::model {

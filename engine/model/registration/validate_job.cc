@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "model/job.h"
 #include "model/periodic/cron.h"
 
 namespace berth::model {

@@ -34,7 +34,7 @@ struct RegistrationLimits {
   /// cluster with unknown settings assumes so.
   bool vault = true;
   /// The server's default Vault identity, given to each task with a Vault block; null: none (R-REG-225).
-  json::Value vault_identity;
+  json::Retained vault_identity;
 };
 
 /// Rules that depend only on the job. The region (R-MODEL-222) must be set. `empty` matters only for a job that is not

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/validate_job.h"
 

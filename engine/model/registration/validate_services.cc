@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "model/job.h"
 #include "model/registration/blocks.h"
 #include "model/registration/validate_job.h"
 

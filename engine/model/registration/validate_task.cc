@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "model/job.h"
 #include "model/registration/validate_job.h"
 
 namespace berth::model {

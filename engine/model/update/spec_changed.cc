@@ -2,6 +2,7 @@
 
 #include "base/json_members.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {
@@ -14,12 +15,12 @@ bool is_zero(const json::Value& v) {
 /// The form in which two jobs are compared if they differ at first sight. Driver configuration and environment are the
 /// user's own maps: an empty value is a value there.
 Job without_zeros_in_blocks(Job job) {
-  const auto strip = [](json::Value& block) { block = without_zeros(block); };
+  const auto strip = [](json::Retained& block) { block = without_zeros(block); };
   for (TaskGroup& group : job.task_groups) {
     strip(group.services), strip(group.consul);
     if (group.scaling) strip(group.scaling->extra);  // with the server's ID and indexes (R-REG-432)
     for (Task& task : group.tasks)
-      for (json::Value* block :
+      for (json::Retained* block :
            {&task.services, &task.vault, &task.consul, &task.templates, &task.secrets, &task.dispatch_payload,
             &task.artifacts, &task.volume_mounts, &task.scaling_policies, &task.csi_plugin_config, &task.identity,
             &task.identities, &task.actions, &task.schedule})

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/codec/empty_containers.h"
-#include "model/job.h"
+#include "model/resources.h"
 
 namespace berth::model {
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/json_members.h"
+#include "model/job.h"
 
 namespace berth::model {
 namespace {

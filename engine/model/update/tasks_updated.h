@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "model/job.h"
 #include "model/quirks.h"
+#include "model/resources.h"
 
 namespace berth::model {
 

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "model/job.h"
+#include "tables/state.h"
+
 namespace berth::sched {
 
 using tables::CompiledGroup;

@@ -4,6 +4,7 @@
 
 #include "base/wrap.h"
 #include "rank/components.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,7 @@
 
 #include "feasible/devices.h"
 #include "feasible/drivers.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

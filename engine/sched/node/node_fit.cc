@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "sched/node/resource_table.h"
 #include "sched/node/set_keys.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "model/job.h"
 #include "sched/node/component_table.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "model/job.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

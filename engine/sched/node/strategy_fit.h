@@ -20,7 +20,7 @@
 
 #include "berth/fit.h"
 #include "rank/devices.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::sched {
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include "base/wrap.h"
+#include "model/job.h"
 #include "rank/components.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

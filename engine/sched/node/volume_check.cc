@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "tables/export.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,7 @@
 
 #include "base/wrap.h"
 #include "rank/fit_bound.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

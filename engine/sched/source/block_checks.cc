@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/prefetch.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,7 +4,9 @@
 #include <bit>
 
 #include "base/prefetch.h"
+#include "model/job.h"
 #include "rank/score_fit.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

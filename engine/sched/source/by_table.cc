@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tables/state.h"
+
 namespace berth::sched {
 
 using rank::Known;

@@ -5,6 +5,8 @@
 
 #include "base/prefetch.h"
 #include "feasible/devices.h"
+#include "model/job.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "tables/state.h"
+
 namespace berth::sched {
 
 using rank::Known;

@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "rank/crossings.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::sched {
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "sched/scratch.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

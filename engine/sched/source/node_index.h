@@ -21,7 +21,8 @@
 
 #include "rank/fit_index.h"
 #include "sched/source/node_feed.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
+#include "tables/ready_nodes.h"
 
 namespace berth::sched {
 

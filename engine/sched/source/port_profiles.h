@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::sched {
 

@@ -8,6 +8,9 @@
 #include "sched/failures.h"
 #include "sched/source/ask_table.h"
 
+namespace berth::tables {
+struct ColdState;
+}
 namespace berth::sched {
 
 struct RetryMemo {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "sched/node/resource_kind.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

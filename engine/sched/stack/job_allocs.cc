@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth::sched {

@@ -1,5 +1,6 @@
 #include "sched/stack/plan_effects.h"
 #include "base/wrap.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -9,7 +9,7 @@
 #include "rank/order.h"
 #include "rank/score_fit.h"
 #include "sched/source/sources.h"
-#include "tables/state.h"
+#include "tables/job_table.h"
 
 namespace berth::sched {
 

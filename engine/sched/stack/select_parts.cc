@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "tables/state.h"
+
 namespace berth::sched {
 
 void SelectParts::start(const tables::Snapshot& snapshot, PlanRows& plan, bool system) {

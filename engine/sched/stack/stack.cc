@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sched/node/component_table.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

@@ -1,5 +1,7 @@
 #include "sched/stack/system_stack.h"
 
+#include "tables/state.h"
+
 namespace berth::sched {
 
 using tables::NodeRow;

@@ -15,6 +15,7 @@
 #include "io/snapshot/small_snapshot.h"
 #include "io/snapshot/snapshot_export.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 
 namespace berth::io {
 namespace {

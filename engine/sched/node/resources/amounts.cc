@@ -4,6 +4,7 @@
 
 #include "base/wrap.h"
 #include "model/flatten.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

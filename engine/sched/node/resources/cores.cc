@@ -2,6 +2,7 @@
 
 #include "base/wrap.h"
 #include "model/registration/node_canonical.h"
+#include "tables/state.h"
 
 namespace berth::sched {
 

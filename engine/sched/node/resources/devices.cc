@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "tables/state.h"
+
 namespace berth::sched {
 
 using tables::CompiledGroup;
