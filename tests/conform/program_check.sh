@@ -30,7 +30,7 @@ expect "the JSON report counts too" grep -q '"not_supported": 1' "$work/report.j
 "$berth" conform "$work/no_such_kind.jsonl" --name zzz > "$work/table" 2> "$work/error"
 expect "a name that no vector has exits with 2" [ $? -eq 2 ]
 expect "and says that nothing was compared" grep \
-  -q "hold no vector that --name and --step ask for: nothing was compared" "$work/error"
+  -q "no vector in these paths matches --name and --step: nothing was compared" "$work/error"
 
 for wrong in "conform --seed -1" "conform --seed 1 --lives -1" "conform --seed 1 --lives 0" \
   "conform --seed 1 --steps -5" \
