@@ -1,7 +1,6 @@
 // The node's side of a client: registration, heartbeats, pulls, reports, stop_on_client_after, restart of the process.
 #include "client/clients.h"
 
-
 namespace berth::client {
 
 Clients::Clients(ClientsConfig config)

@@ -6,7 +6,6 @@
 #include <map>
 #include <queue>
 
-
 namespace berth::packing {
 namespace {
 

@@ -5,8 +5,8 @@
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "io/snapshot/small_snapshot.h"
-#include "model/predicates.h"
 #include "model/job.h"
+#include "model/predicates.h"
 #include "tables/check.h"
 
 namespace berth::fuzz {

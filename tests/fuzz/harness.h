@@ -1,6 +1,6 @@
-// A fuzz target is a function for one kind of input from outside. It hands any bytes to the entry that the program uses, and
-// checks what must hold for every input. `libfuzzer.cc` runs one of them on generated inputs, `replay.cc` runs all of
-// them on the recorded ones.
+// A fuzz target is a function for one kind of input from outside. It hands any bytes to the entry that the program
+// uses, and checks what must hold for every input. `libfuzzer.cc` runs one of them on generated inputs, `replay.cc`
+// runs all of them on the recorded ones.
 //
 // It ends normally whether or not the input is accepted, and throws Finding if a check fails.
 #pragma once
