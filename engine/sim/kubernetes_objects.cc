@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "sim/kubernetes_shapes.h"
+#include "sim/yaml_shape.h"
 
 namespace berth::sim {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 constexpr double kMiB = 1 << 20;
 constexpr std::int64_t kUnlimitedMb = 1'000'000'000, kMinMb = 10;
 constexpr double kMaxAmountOfNode = 1e9;
+constexpr std::size_t kMaxTaints = 100;
 
 using Amounts = std::map<std::string, double>;
 
@@ -58,11 +61,16 @@ class PodReader {
 
   PodTemplate read(const std::map<std::string, std::int64_t>& classes) {
     if (file_.root["kind"].text != "Pod") fail(file_.root, "is not a Pod", "name a file with kind: Pod");
+    findings_.check_shape(file_, pod_shape());
+    for (const auto& [key, value] : file_.root["metadata"]["labels"].members) labels_[key] = value.text;
     refuse_unknown_effects();
     out_.space = file_.root["metadata"]["namespace"].text;
     read_priority(classes);
     read_resources();
-    for (const auto& [key, value] : spec_["nodeSelector"].members) require(key, "In", {value.text}, value);
+    for (const auto& [key, value] : spec_["nodeSelector"].members) {
+      if (value.text.empty()) fail(value, "the label's value is empty", "write a value, or use Exists in nodeAffinity");
+      require(key, "In", {value.text}, value);
+    }
     read_tolerations();
     const YamlNode& affinity = spec_["affinity"];
     read_node_affinity(affinity["nodeAffinity"]);
@@ -70,6 +78,10 @@ class PodReader {
     read_pod_anti_affinity(affinity["podAntiAffinity"]);
     for (const YamlNode& spread : spec_["topologySpreadConstraints"].items) read_spread(spread);
     out_.group = spec_["schedulingGroup"]["podGroupName"].text;
+    if (distinct_hosts_) out_.body += "distinct_hosts = true\n";
+    if (!gang_topology_.empty() && !out_.group.empty())
+      fail(spec_["schedulingGroup"], "a member of a pod group that requires pods near it cannot be expressed",
+           "remove the podAffinity; the pod group may have a topology");
     for (const auto& [key, rules] : {std::pair("constraints", &constraints_), std::pair("affinities", &affinities_),
                                      std::pair("spreads", &spreads_), std::pair("devices", &devices_)})
       if (!rules->empty()) out_.body += fmt::format("{} = [{{ {} }}]\n", key, base::join(*rules, " }, { "));
@@ -143,21 +155,27 @@ class PodReader {
   }
 
   void read_tolerations() {
-    std::set<std::string> tolerated;
+    std::set<std::pair<std::string, std::string>> tolerated;  // key and effect, "" stands for all
     for (const YamlNode& toleration : spec_["tolerations"].items) {
-      if (!toleration.has("key")) return;  // tolerates every taint
-      if (toleration.has("value")) findings_.note("tolerations hold for every value of a taint's key");
-      tolerated.insert(toleration["key"].text);
+      const std::string key = toleration["key"].text, op = toleration["operator"].text;
+      if (!op.empty() && op != "Equal" && op != "Exists")
+        fail(toleration, "the toleration's operator cannot be expressed", "use Exists or Equal");
+      if (op != "Exists") findings_.note("tolerations hold for every value of a taint's key");
+      tolerated.emplace(key, toleration["effect"].text);
     }
-    for (const std::string& key : facts_.taints)
-      if (!tolerated.contains(key)) constraints_.push_back(rule("${attr.taint." + key + "}", "is_not_set", ""));
+    for (const auto& [key, effect] : facts_.taints) {
+      const bool may = tolerated.contains({key, effect}) || tolerated.contains({key, ""}) ||
+                       tolerated.contains({"", effect}) || tolerated.contains({"", ""});
+      if (!may) constraints_.push_back(rule(fmt::format("${{attr.taint.{}.{}}}", key, effect), "is_not_set", ""));
+    }
   }
 
   /// The name that the workload gives the node `name`.
   std::string own_name(const std::string& key, const std::string& name) const {
     if (attribute_of(key) != "${node.unique.name}") return name;
-    const auto known = facts_.names.find(name);
-    return known == facts_.names.end() ? name : known->second;
+    const auto& names = key == "metadata.name" ? facts_.names : facts_.hostnames;
+    const auto known = names.find(name);
+    return known == names.end() ? name : known->second;
   }
 
   /// A node selector's requirement as rules; nullopt: it has no equal among constraints.
@@ -220,23 +238,33 @@ class PodReader {
 
   /// Whether the selector selects pods with this pod's own labels.
   bool selects_itself(const YamlNode& selector) const {
-    const YamlNode& labels = file_.root["metadata"]["labels"];
-    for (const auto& [key, value] : selector["matchLabels"].members)
-      if (!labels.has(key) || labels[key].text != value.text) return false;
+    for (const auto& [key, value] : selector["matchLabels"].members) {
+      const auto own = labels_.find(key);
+      if (own == labels_.end() || own->second != value.text) return false;
+    }
     for (const YamlNode& requirement : selector["matchExpressions"].items) {
-      const YamlNode& own = labels[requirement["key"].text];
+      const auto own = labels_.find(requirement["key"].text);
       const auto values = values_of(requirement);
       const std::string op = requirement["operator"].text;
-      const bool present = own.kind != YamlNode::Kind::none;
-      const bool named = present && std::find(values.begin(), values.end(), own.text) != values.end();
+      const bool present = own != labels_.end();
+      const bool named = present && std::find(values.begin(), values.end(), own->second) != values.end();
       const bool holds = op == "In" ? named : op == "NotIn" ? !named : op == "Exists" ? present : !present;
       if (!holds) return false;
     }
     return selector.kind != YamlNode::Kind::none;
   }
 
+  /// Fields that widen or narrow the pods that a term means.
+  void note_reach(const YamlNode& term) {
+    for (const char* field : {"namespaces", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys"})
+      if (term.has(field))
+        findings_.note(
+            fmt::format("the field '{}' of terms is left out: a term means the pods of one createPods", field));
+  }
+
   void read_pod_affinity(const YamlNode& affinity) {
     for (const YamlNode& term : affinity["requiredDuringSchedulingIgnoredDuringExecution"].items) {
+      note_reach(term);
       const std::string key = term["topologyKey"].text;
       if (!selects_itself(term["labelSelector"]) || attribute_of(key) == "${node.unique.name}" || !is_label_key(key) ||
           !gang_topology_.empty()) {
@@ -255,6 +283,7 @@ class PodReader {
 
   void read_pod_anti_affinity(const YamlNode& affinity) {
     for (const YamlNode& term : affinity["requiredDuringSchedulingIgnoredDuringExecution"].items) {
+      note_reach(term);
       const std::string key = term["topologyKey"].text;
       if (!selects_itself(term["labelSelector"]) || !is_label_key(key)) {
         fail(term, "the required anti-affinity to other pods cannot be expressed",
@@ -263,13 +292,14 @@ class PodReader {
       }
       out_.together = true;
       if (attribute_of(key) == "${node.unique.name}")
-        out_.body += "distinct_hosts = true\n";
+        distinct_hosts_ = true;
       else
         constraints_.push_back(rule(attribute_of(key), "distinct_property", "1"));
       findings_.note("pods of one createPods exclude each other, but not those of another one");
     }
     for (const YamlNode& preferred : affinity["preferredDuringSchedulingIgnoredDuringExecution"].items) {
       const YamlNode& term = preferred["podAffinityTerm"];
+      note_reach(term);
       const std::string key = term["topologyKey"].text;
       if (!selects_itself(term["labelSelector"]) || !is_label_key(key)) {
         findings_.note("preferences for nodes away from other pods are left out");
@@ -296,6 +326,8 @@ class PodReader {
       return;
     }
     out_.together = true;
+    for (const char* field : {"matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"})
+      if (spread.has(field)) findings_.note(fmt::format("the field '{}' of spreads is left out", field));
     add_spread(key, required ? 100 : 50);
     if (required) findings_.note("DoNotSchedule is a preference (a spread of weight 100): maxSkew may be exceeded");
   }
@@ -305,20 +337,28 @@ class PodReader {
   Findings& findings_;
   const YamlNode& spec_;
   PodTemplate out_;
+  std::map<std::string, std::string> labels_;
   std::string gang_topology_;
+  bool distinct_hosts_ = false;
   std::vector<std::string> constraints_, affinities_, spreads_, devices_;
 };
 
 void read_taints(const YamlFile& file, NodeTemplate& out, NodeFacts& facts, Findings& findings) {
   for (const YamlNode& taint : file.root["spec"]["taints"].items) {
-    const std::string key = taint["key"].text;
-    if (taint["effect"].text == "PreferNoSchedule") {
+    const std::string key = taint["key"].text, effect = taint["effect"].text;
+    if (effect == "PreferNoSchedule") {
       findings.note("taints with PreferNoSchedule are left out");
       continue;
     }
     if (!is_label_key(key)) findings.fail(file.path, taint.line, "the taint has no 'key'", "write e.g. key: dedicated");
-    out.attributes["taint." + key] = {taint["value"].text};
-    facts.taints.insert(key);
+    if (effect != "NoSchedule" && effect != "NoExecute")
+      findings.fail(file.path, taint.line, "the taint has no such 'effect'",
+                    "write NoSchedule, NoExecute or PreferNoSchedule");
+    out.attributes[fmt::format("taint.{}.{}", key, effect)] = {taint["value"].text};
+    facts.taints.emplace(key, effect);
+    if (facts.taints.size() > kMaxTaints)
+      return findings.fail(file.path, taint.line, fmt::format("the nodes have more than {} taints", kMaxTaints),
+                           "use fewer keys");
   }
 }
 
@@ -326,6 +366,10 @@ void read_taints(const YamlFile& file, NodeTemplate& out, NodeFacts& facts, Find
 
 void Findings::fail(const std::string& path, std::size_t line, std::string problem, std::string remedy) {
   if (!error) error = InputError{path, line == 0 ? "" : std::to_string(line), std::move(problem), std::move(remedy)};
+}
+
+void Findings::check_shape(const YamlFile& file, const YamlNode& shape) {
+  if (!error) error = shape_error(file.root, shape, file.path);
 }
 
 void Findings::note(const std::string& text) {
@@ -361,13 +405,17 @@ NodeTemplate node_template(const YamlFile& file, NodeFacts& facts, Findings& fin
   const YamlNode &meta = file.root["metadata"], &spec = file.root["spec"], &status = file.root["status"];
   if (file.root["kind"].text != "Node")
     findings.fail(file.path, file.root.line, "is not a Node", "name a file with kind: Node");
-  if (spec["unschedulable"].text == "true")
+  findings.check_shape(file, node_shape());
+  if (is_true(spec["unschedulable"]))
     findings.fail(file.path, spec["unschedulable"].line, "the node is unschedulable", "leave such nodes out");
   out.name = meta["name"].text;
   for (const auto& [key, value] : meta["labels"].members) {
     if (!is_label_key(key))
       findings.fail(file.path, value.line, "a label's key has other characters", "use a-z A-Z 0-9 - _ . /");
-    if (key != "kubernetes.io/hostname") out.attributes[key] = {value.text};
+    if (key == "kubernetes.io/hostname")
+      out.hostname = value.text;
+    else
+      out.attributes[key] = {value.text};
   }
   read_taints(file, out, facts, findings);
   Amounts amounts;
@@ -383,9 +431,14 @@ NodeTemplate node_template(const YamlFile& file, NodeFacts& facts, Findings& fin
   out.body += fmt::format("disk_mb = {}\n", disk == 0 ? kUnlimitedMb : static_cast<std::int64_t>(std::min(disk, 1e9)));
   if (amounts.contains("pods")) findings.note("the number of pods per node is not limited");
   std::vector<std::string> devices;
-  for (const auto& [name, amount] : amounts)
-    if (is_extended(name) && amount >= 1 && amount <= 10'000)
+  for (const auto& [name, amount] : amounts) {
+    if (!is_extended(name) || amount < 1) continue;
+    if (amount > 10'000)
+      findings.fail(file.path, status.line, "the node has more than 10,000 of '" + base::shown(name) + "'",
+                    "write at most 10000, and divide what pods request by the same");
+    else
       devices.push_back(fmt::format("name = {}, count = {}", toml_text(name + "/any"), static_cast<int>(amount)));
+  }
   if (!devices.empty()) out.body += fmt::format("devices = [{{ {} }}]\n", base::join(devices, " }, { "));
   return out;
 }

@@ -7,21 +7,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/yaml_tree.h"
 
 namespace berth::sim {
-
-/// The first error, and how the result differs from what was read.
-class Findings {
- public:
-  void fail(const std::string& path, std::size_t line, std::string problem, std::string remedy);
-  void note(const std::string& text);  ///< the same text counts once
-
-  std::optional<InputError> error;
-  std::vector<std::string> notes;
-};
 
 /// A document with the file that it is from.
 struct YamlFile {
@@ -29,15 +20,27 @@ struct YamlFile {
   YamlNode root;
 };
 
+/// The first error, and how the result differs from what was read.
+class Findings {
+ public:
+  void fail(const std::string& path, std::size_t line, std::string problem, std::string remedy);
+  void note(const std::string& text);  ///< the same text counts once
+  void check_shape(const YamlFile& file, const YamlNode& shape);
+
+  std::optional<InputError> error;
+  std::vector<std::string> notes;
+};
+
 /// What the nodes of a cluster have that pods refer to.
 struct NodeFacts {
-  std::map<std::string, std::string> names;  ///< metadata.name -> the name in the workload, node-ROW
-  std::set<std::string> taints;              ///< keys of taints that keep pods away
+  std::map<std::string, std::string> names;              ///< metadata.name -> the name in the workload, node-ROW
+  std::map<std::string, std::string> hostnames;          ///< label kubernetes.io/hostname -> the same
+  std::set<std::pair<std::string, std::string>> taints;  ///< (key, effect) of taints that keep pods away; at most 100
 };
 
 struct NodeTemplate {
-  std::string name;  ///< metadata.name, if it is given
-  std::string body;  ///< lines of [[cluster.shapes]], without name, nodes and attributes
+  std::string name, hostname;  ///< metadata.name and its hostname label, if they are given
+  std::string body;            ///< lines of [[cluster.shapes]], without name, nodes and attributes
   std::map<std::string, std::vector<std::string>> attributes;
 };
 

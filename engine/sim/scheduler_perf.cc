@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "io/files.h"
 #include "sim/kubernetes_objects.h"
+#include "sim/kubernetes_shapes.h"
+#include "sim/yaml_shape.h"
 
 namespace berth::sim {
 namespace {
@@ -19,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxFileBytes = 4 << 20, kMaxExpandedBytes = 256 << 20, kMaxCount = 10'000'000;
 constexpr std::size_t kMaxKinds = 10'000;
+constexpr const char* kTooLarge = "the templates expand to more than 256 MiB";
 
 /// Whether names in workload files may have the character, apart from dots.
 bool is_word(char c) {
@@ -60,6 +63,10 @@ class Expander {
       }
       out += *value;
       at = end + 2;
+      if (out.size() > static_cast<std::size_t>(kMaxFileBytes)) {
+        findings_.fail(path_, 0, "expands to more than 4 MiB", "use shorter values of templateParams");
+        return out;
+      }
     }
   }
 
@@ -109,8 +116,10 @@ class Player {
 
   Result<PerfWorkload> play(const std::string& label) {
     findings_.note("a pod is a batch job with one task, and all pods of one operation are registered at one instant");
+    check_shape(test_, test_case_shape());
+    check_shape(workload_, perf_workload_shape());
     for (const YamlNode& op : test_["workloadTemplate"].items)
-      if (op["opcode"].text == "createNodes") create_nodes(op);
+      if (op["opcode"].text == "createNodes" && is_operation(op)) create_nodes(op);
     for (const YamlNode& op : test_["workloadTemplate"].items) {
       perform(op);
       if (findings_.error) return tl::unexpected(*findings_.error);
@@ -144,8 +153,9 @@ class Player {
   }
 
   std::int64_t count_of(const YamlNode& op) {
+    const bool given = op.has("countParam");  // then it replaces the count
     std::int64_t out = 1;
-    for (const char* key : {"count", "countParam", "countMultiplierParam"}) {
+    for (const char* key : {given ? "countParam" : "count", "countMultiplierParam"}) {
       const YamlNode& node = op[key];
       if (node.kind == YamlNode::Kind::none) continue;
       const auto number = base::parse_int64(value_of(node));
@@ -155,7 +165,7 @@ class Player {
       }
       out *= *number;
     }
-    if (!op.has("count") && !op.has("countParam")) fail(op, "the operation has no 'count'", "add count or countParam");
+    if (!op.has("count") && !given) fail(op, "the operation has no 'count'", "add count or countParam");
     return out;
   }
 
@@ -174,29 +184,52 @@ class Player {
     Expander expander(file, *text, findings_);
     Parameters parameters;
     for (const auto& [name, value] : op["templateParams"].members) parameters[name] = value_of(value);
-    const std::int64_t times = expander.is_constant() ? 1 : count;
-    expanded_bytes_ += times * static_cast<std::int64_t>(text->size());
-    if (expanded_bytes_ > kMaxExpandedBytes)
-      return fail(path, "the templates expand to more than 256 MiB", "lower the count");
+    const bool constant = expander.is_constant();
+    const std::int64_t times = constant ? 1 : count;
+    charge(path, text->size());
+    if (expanded_bytes_ + times * static_cast<std::int64_t>(text->size()) > kMaxExpandedBytes)
+      return fail(path, kTooLarge, "lower the count");
     for (std::int64_t i = 0; i < times && !findings_.error; ++i) {
       parameters["Index"] = std::to_string(i);
-      auto root = parse_yaml(expander.expand(parameters), file);
+      const std::string expanded = expander.expand(parameters);
+      charge(path, expanded.size());
+      if (findings_.error) return;
+      auto root = parse_yaml(expanded, file);
       if (!root) return findings_.fail(file, 0, root.error().place + ": " + root.error().problem, root.error().remedy);
-      use(YamlFile{file, std::move(*root)}, times == 1 ? count : 1);
+      use(YamlFile{file, std::move(*root)}, constant ? count : 1);
     }
+  }
+
+  /// Counts what is read and made of templates, so that time and memory are bounded.
+  void charge(const YamlNode& at, std::size_t bytes) {
+    expanded_bytes_ += static_cast<std::int64_t>(bytes);
+    if (expanded_bytes_ > kMaxExpandedBytes) fail(at, kTooLarge, "lower the count");
   }
 
   void create_nodes(const YamlNode& op) {
     const std::int64_t count = count_of(op);
-    for (const char* key : {"uniqueNodeLabelStrategy", "steadyState"})
-      if (op.has(key)) fail(op[key], fmt::format("'{}' cannot be expressed", key), "remove it");
+    if (op.has("uniqueNodeLabelStrategy"))
+      fail(op["uniqueNodeLabelStrategy"], "'uniqueNodeLabelStrategy' cannot be expressed", "remove it");
+    const YamlNode& strategy = op["labelNodePrepareStrategy"];
+    const YamlNode& values = strategy["labelValues"];
+    const std::string key = strategy["labelKey"].text;
+    if (strategy.kind != YamlNode::Kind::none && (key.empty() || values.items.empty()))
+      return fail(strategy, "the strategy has no labelKey or no labelValues", "add them");
+    const std::size_t before = shapes_.size();
+    std::size_t index = 0;  // of the node in this operation
     const auto add = [&](const YamlFile& file, std::int64_t nodes) {
       NodeTemplate kind = node_template(file, facts_, findings_);
-      if (const YamlNode& labels = op["labelNodePrepareStrategy"]; labels.kind != YamlNode::Kind::none)
-        for (const YamlNode& value : labels["labelValues"].items)
-          kind.attributes[labels["labelKey"].text].push_back(value.text);
-      if (!kind.name.empty()) facts_.names[kind.name] = fmt::format("node-{}", nodes_);
-      add_shape(kind, nodes);
+      if (!values.items.empty()) {
+        std::vector<std::string>& own = kind.attributes[key];
+        own.clear();
+        if (nodes == 1)
+          own.push_back(values.items[index % values.items.size()].text);
+        else
+          for (const YamlNode& value : values.items) own.push_back(value.text);
+      }
+      index += static_cast<std::size_t>(nodes);
+      name_node(file, kind, nodes);
+      add_shape(kind, nodes, before);
     };
     if (op.has("nodeAllocatableStrategy")) findings_.note("limits of volumes per node are left out");
     if (op.has("nodeTemplatePath")) return for_each_object(op["nodeTemplatePath"], op, count, add);
@@ -205,7 +238,19 @@ class Player {
     if (const auto root = parse_yaml(kDefault, path_)) add({path_, *root}, count);
   }
 
-  void add_shape(const NodeTemplate& kind, std::int64_t nodes) {
+  void name_node(const YamlFile& file, const NodeTemplate& kind, std::int64_t nodes) {
+    if (nodes == 0) return;
+    const std::string own = fmt::format("node-{}", nodes_);
+    const std::string& host = kind.hostname.empty() ? kind.name : kind.hostname;
+    for (const auto& [name, names] : {std::pair(&kind.name, &facts_.names), std::pair(&host, &facts_.hostnames)})
+      if (!name->empty() && (nodes > 1 || !names->emplace(*name, own).second))
+        findings_.fail(file.path, file.root["metadata"].line,
+                       "several nodes have the name or hostname '" + base::shown(*name) + "'",
+                       "use generateName, or {{.Index}} in the name");
+  }
+
+  /// `first`: the first kind of nodes of the operation. The values of labels begin again in each.
+  void add_shape(const NodeTemplate& kind, std::int64_t nodes, std::size_t first) {
     std::string text = kind.body;
     std::size_t variants = 1;
     for (const auto& [key, values] : kind.attributes) {
@@ -217,7 +262,7 @@ class Player {
     text += fmt::format("variants = {}\n", variants);
     nodes_ += nodes;
     if (nodes == 0) return;
-    if (!shapes_.empty() && shapes_.back().first == text)
+    if (!shapes_.empty() && shapes_.back().first == text && (variants == 1 || shapes_.size() > first))
       shapes_.back().second += nodes;
     else
       shapes_.emplace_back(text, nodes);
@@ -227,26 +272,43 @@ class Player {
 
   void perform(const YamlNode& op) {
     const std::string code = op["opcode"].text;
+    if (!is_operation(op)) return;
     if (code == "createPods") return create_pods(op, "", op);
     if (code == "createPodSets") return create_pod_sets(op);
     if (code == "createPodGroups") return create_pod_groups(op);
     if (code == "createAny") return create_any(op);
     if (code == "churn") return churns_.push_back(&op);
-    if (code == "createNodes" || code == "createNamespaces" || code == "barrier" || code == "sleep" ||
-        code == "startCollectingMetrics" || code == "stopCollectingMetrics")
-      return;
-    fail(op, "the operation '" + base::shown(code) + "' cannot be expressed", "remove it, or choose another workload");
+  }
+
+  /// Whether the operation has an equal and only fields that it can have.
+  bool is_operation(const YamlNode& op) {
+    const std::string code = op["opcode"].text;
+    const YamlNode* shape = operation_shape(code);
+    if (!shape)
+      fail(op, "the operation '" + base::shown(code) + "' cannot be expressed",
+           "remove it, or choose another workload");
+    else
+      check_shape(op, *shape);
+    return !findings_.error;
+  }
+
+  void check_shape(const YamlNode& node, const YamlNode& shape) {
+    if (!findings_.error) findings_.error = shape_error(node, shape, path_);
   }
 
   void create_pod_sets(const YamlNode& op) {
     const std::int64_t spaces = count_of(op);
+    const YamlNode& inner = op["createPodsOp"];
+    if (inner["opcode"].text != "createPods")
+      return fail(op, "the operation has no createPodsOp with the opcode createPods", "add it");
+    if (!is_operation(inner)) return;
     if (spaces > 1000) return fail(op, "more than 1,000 sets of pods", "lower the count");
     for (std::int64_t i = 0; i < spaces && !findings_.error; ++i)
-      create_pods(op["createPodsOp"], fmt::format("{}-{}", op["namespacePrefix"].text, i), op);
+      create_pods(inner, fmt::format("{}-{}", op["namespacePrefix"].text, i), op);
   }
 
   void create_pods(const YamlNode& op, const std::string& space, const YamlNode& at) {
-    for (const char* key : {"steadyState", "deletePodsPerSecond", "duration", "durationParam"})
+    for (const char* key : {"steadyState", "steadyStateParam", "duration", "durationParam"})
       if (op.has(key)) fail(op[key], fmt::format("'{}' cannot be expressed", key), "remove it");
     if (op.has("persistentVolumeTemplatePath") || op.has("persistentVolumeClaimTemplatePath"))
       findings_.note("volumes of pods are left out");
@@ -254,7 +316,7 @@ class Player {
     for (const std::string& name : {space, op["namespace"].text})
       if (!name.empty() && dotted(name) != name)
         fail(at, "'" + base::shown(name) + "' is no namespace", "use 1 to 100 of a-z A-Z 0-9 - _ .");
-    const bool measured = op["collectMetrics"].text == "true";
+    const bool measured = is_true(op["collectMetrics"]);
     (measured ? measured_ : unmeasured_) += count;
     if (measured) measured_phase_ = phase_;
     const YamlNode& own = op["podTemplatePath"];
@@ -266,11 +328,16 @@ class Player {
     for_each_object(path, op, count, [&](const YamlFile& file, std::int64_t pods) {
       PodTemplate pod = pod_template(file, facts_, classes_, findings_);
       pod.space = !space.empty() ? space : op.has("namespace") ? op["namespace"].text : pod.space;
+      charge(path, pod.body.size());
       if (!pod.group.empty()) {
-        groups.try_emplace(pod.group, pod, 0).first->second.second += pods;
+        auto& [first, members] = groups.try_emplace(pod.group, pod, 0).first->second;
+        members += pods;
+        if (what(first) != what(pod))
+          fail(at, "members of the pod group '" + base::shown(pod.group) + "' differ",
+               "give them the same requests, rules, namespace and priority");
         return;
       }
-      auto& jobs = single[pod.body + pod.space + std::to_string(pod.priority)];
+      auto& jobs = single[what(pod)];
       jobs.pod = std::move(pod);
       jobs.jobs += pods;
     });
@@ -279,7 +346,12 @@ class Player {
       add_jobs(std::move(jobs), measured);
     }
     add_groups(at, groups, measured);
-    if (op["skipWaitToCompletion"].text != "true") ++phase_;
+    if (!is_true(op["skipWaitToCompletion"])) ++phase_;
+  }
+
+  /// What jobs of one kind have in common.
+  static std::string what(const PodTemplate& pod) {
+    return fmt::format("{}{} {} {}", pod.body, pod.space, pod.priority, pod.together);
   }
 
   void add_groups(const YamlNode& at, const std::map<std::string, std::pair<PodTemplate, std::int64_t>>& groups,
@@ -290,10 +362,10 @@ class Player {
       if (group == groups_.end())
         return fail(at, "no pod group '" + base::shown(name) + "' was created before", "add createPodGroups");
       Jobs jobs{"", members.first, 1, members.second};
-      if (group->second.members_min == 0)
-        std::swap(jobs.jobs, jobs.count);
-      else
+      if (group->second.members_min != 0)
         jobs.pod.body += "gang = true\n";
+      else if (!jobs.pod.together)
+        std::swap(jobs.jobs, jobs.count);
       if (group->second.members_min != 0 && group->second.members_min != members.second)
         findings_.note("a gang starts whole, with all its pods, not with minCount of them");
       if (!group->second.topology.empty())
@@ -320,8 +392,12 @@ class Player {
     for_each_object(op["templatePath"], op, count_of(op), [&](const YamlFile& file, std::int64_t) {
       const YamlNode& spec = file.root["spec"];
       PodGroup group;
-      if (spec["schedulingPolicy"].has("gang"))
-        group.members_min = base::parse_int64(spec["schedulingPolicy"]["gang"]["minCount"].text).value_or(1);
+      findings_.check_shape(file, pod_group_shape());
+      if (const YamlNode& gang = spec["schedulingPolicy"]["gang"]; gang.kind != YamlNode::Kind::none) {
+        group.members_min = base::parse_int64(gang["minCount"].text).value_or(0);
+        if (group.members_min < 1 || group.members_min > kMaxCount)
+          findings_.fail(file.path, gang.line, "'minCount' is no number from 1 to 10,000,000", "correct it");
+      }
       const YamlNode& topology = spec["schedulingConstraints"]["topology"];
       if (topology.items.size() > 1 || (!topology.items.empty() && group.members_min == 0) ||
           spec.has("parentCompositePodGroupName"))
@@ -333,11 +409,15 @@ class Player {
   }
 
   void create_any(const YamlNode& op) {
-    for_each_object(op["templatePath"], op, 1, [&](const YamlFile& file, std::int64_t) {
+    const std::int64_t count = op.has("count") || op.has("countParam") ? count_of(op) : 1;
+    for_each_object(op["templatePath"], op, count, [&](const YamlFile& file, std::int64_t) {
       const std::string kind = file.root["kind"].text;
-      if (kind == "PriorityClass")
-        classes_[file.root["metadata"]["name"].text] = base::parse_int64(file.root["value"].text).value_or(0);
-      else if (kind == "Namespace" || kind == "Service" || kind == "Secret" || kind == "ConfigMap")
+      if (kind == "PriorityClass") {
+        findings_.check_shape(file, priority_class_shape());
+        const auto value = base::parse_int64(file.root["value"].text);
+        if (!value) findings_.fail(file.path, file.root.line, "the PriorityClass has no 'value'", "write e.g. 1000");
+        classes_[file.root["metadata"]["name"].text] = value.value_or(0);
+      } else if (kind == "Namespace" || kind == "Service" || kind == "Secret" || kind == "ConfigMap")
         findings_.note("objects without influence on placement are left out: " + kind);
       else
         fail(op, "objects of the kind '" + base::shown(kind) + "' cannot be expressed", "remove the operation");
@@ -349,37 +429,66 @@ class Player {
   void add_churn() {
     const double rate = threshold();
     for (const YamlNode* op : churns_) {
-      const double interval_s = base::parse_double((*op)["intervalMilliseconds"].text).value_or(0) / 1000;
-      if (rate <= 0 || interval_s <= 0) {
+      const std::int64_t times = churn_times(*op, rate);
+      if (findings_.error) return;
+      if (times == 0)
         findings_.note(
-            "churn is left out: how often it happens depends on the scheduler's time, and there is no threshold");
-        continue;
-      }
-      const auto times = static_cast<std::int64_t>(static_cast<double>(measured_) / rate / interval_s);
+            rate <= 0
+                ? "churn is left out: how often it happens depends on the scheduler's time, and there is no threshold"
+            : measured_ == 0 ? "churn is left out: no createPods has collectMetrics"
+                             : "churn is left out: the measured pods are scheduled before its first interval ends");
       for (const YamlNode& path : (*op)["templatePaths"].items)
-        for_each_object(path, *op, 1, [&](const YamlFile& file, std::int64_t) {
-          if (file.root["kind"].text != "Pod") return findings_.note("churn of objects other than pods is left out");
-          Jobs jobs{fmt::format("churn-{}", jobs_.size()),
-                    pod_template(file, facts_, classes_, findings_),
-                    times,
-                    1,
-                    measured_phase_,
-                    true};
-          if (times == 0) return;
-          jobs_.push_back(std::move(jobs));
-          findings_.note(fmt::format(
-              "churn: about {} pods among the measured ones, as in the time that the threshold allows; none is deleted",
-              times));
-          for (Jobs& other : jobs_) other.mixed |= other.phase == measured_phase_ && other.count == 1;
-        });
+        if (times > 0)
+          for_each_object(path, *op, 1, [&](const YamlFile& file, std::int64_t) { add_churn_of(file, *op, times); });
     }
   }
 
+  /// How often each template of the operation is made into an object.
+  std::int64_t churn_times(const YamlNode& op, double rate) {
+    const std::string mode = op["mode"].text;
+    const std::int64_t number = base::parse_int64(op["number"].text).value_or(0);  // 0: no limit
+    std::int64_t interval_ms = base::parse_int64(op["intervalMilliseconds"].text).value_or(0);
+    if (interval_ms == 0) interval_ms = 500;  // scheduler_perf's own
+    if (mode != "create" && mode != "recreate") fail(op, "churn has no such 'mode'", "write create or recreate");
+    if (number < 0 || number > kMaxCount || (number == 0 && mode == "recreate"))
+      fail(op, "churn's 'number' is no number up to 10,000,000, or is 0 with recreate", "correct it");
+    if (interval_ms < 0) fail(op, "'intervalMilliseconds' is negative", "write e.g. 500");
+    if (findings_.error || rate <= 0) return 0;
+    const double ticks = static_cast<double>(measured_) / rate / (static_cast<double>(interval_ms) / 1000);
+    if (ticks > static_cast<double>(kMaxCount)) {
+      fail(op, "churn happens more than 10,000,000 times in the time that the threshold allows", "raise the interval");
+      return 0;
+    }
+    const auto times = static_cast<std::int64_t>(ticks);
+    if (number == 0) return times;
+    if (mode == "create") return std::min(times, number);
+    return times / (2 * number) * number + std::min(times % (2 * number), number);  // N are made, then N deleted
+  }
+
+  void add_churn_of(const YamlFile& file, const YamlNode& op, std::int64_t times) {
+    if (file.root["kind"].text != "Pod") return findings_.note("churn of objects other than pods is left out");
+    Jobs jobs{fmt::format("churn-{}", jobs_.size()),
+              pod_template(file, facts_, classes_, findings_),
+              times,
+              1,
+              measured_phase_,
+              true};
+    if (!jobs.pod.group.empty()) return fail(op, "churn of pods in pod groups cannot be expressed", "remove it");
+    jobs_.push_back(std::move(jobs));
+    if (jobs_.size() > kMaxKinds) return fail(op, "more than 10,000 kinds of pods", "use fewer templatePaths");
+    findings_.note(fmt::format(
+        "churn: about {} pods among the measured ones, as in the time that the threshold allows; none is deleted",
+        times));
+    for (Jobs& other : jobs_) other.mixed |= other.phase == measured_phase_ && other.count == 1;
+  }
+
   /// Pods per second that Kubernetes' CI accepts at least; 0: none.
-  double threshold() const {
+  double threshold() {
     const YamlNode& own = workload_.has("threshold") ? workload_["threshold"] : test_["threshold"];
     if (workload_.has("thresholdMetricSelector") || test_.has("thresholdMetricSelector")) return 0;
     const double rate = base::parse_double(own.text).value_or(0);
+    if (own.kind != YamlNode::Kind::none && !base::parse_double(own.text))
+      fail(own, "'threshold' is no number", "write pods per second");
     return std::isfinite(rate) && rate > 0 && rate <= 1e12 ? rate : 0;
   }
 
@@ -466,10 +575,18 @@ Result<PerfWorkload> workload_of_scheduler_perf(const std::string& path, const s
         InputError{path, "", "is no list of test cases", "name a performance-config.yaml of scheduler_perf"});
   std::vector<std::string> names;
   const YamlNode *test = nullptr, *workload = nullptr;
+  std::size_t found = 0;
   for (const YamlNode& each : root->items)
     for (const YamlNode& own : each["workloads"].items) {
+      if (each["name"].text.size() + own["name"].text.size() > 1000)
+        return tl::unexpected(
+            InputError{path, std::to_string(own.line), "a name has more than 1,000 letters", "shorten it"});
       names.push_back(each["name"].text + "/" + own["name"].text);
-      if (names.back() == label || (label == "full" && names.size() == 1)) test = &each, workload = &own;
+      if (names.back() != label && (label != "full" || names.size() > 1)) continue;
+      test = &each, workload = &own;
+      if (++found > 1)
+        return tl::unexpected(InputError{path, std::to_string(own.line),
+                                         "there are two workloads '" + base::shown(names.back()) + "'", "rename one"});
     }
   if (!test || (label == "full" && names.size() > 1)) {
     const std::string near = base::did_you_mean(label, names);

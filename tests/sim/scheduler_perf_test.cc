@@ -77,7 +77,7 @@ TEST(SchedulerPerf, ConvertsSelectorsTaintsAndSpreads) {
   for (const RuleSpec& rule : w.jobs.kinds[0].constraints)
     rules += rule.attribute + " " + rule.operand + " " + rule.values.at(0) + "; ";
   EXPECT_EQ(rules,
-            "${attr.disk} = ssd; ${attr.taint.gpu} is_not_set ; "
+            "${attr.disk} = ssd; ${attr.taint.gpu.NoSchedule} is_not_set ; "
             "${attr.topology.kubernetes.io/zone} set_contains_any a,c; ${attr.legacy} is_not_set ; ");
   EXPECT_EQ(w.jobs.kinds[0].affinities.at(0).weight, 7);
   EXPECT_EQ(w.jobs.kinds[0].space, "team-0");
@@ -130,6 +130,221 @@ TEST(SchedulerPerf, ExpandsTemplatesAndMakesGangs) {
   EXPECT_EQ(w.jobs.kinds[0].count.min(), 3);
   ASSERT_TRUE(w.jobs.kinds[0].gang);
   EXPECT_EQ(w.jobs.kinds[0].gang->topology, "same:attr.rack");
+}
+
+/// The workload of one test case with the operations, one a line, and the files, by name.
+Result<Workload> workload_with(const std::vector<std::string>& operations,
+                               const std::map<std::string, std::string>& files, const std::string& more = "",
+                               const std::string& label = "full") {
+  const testing::ScratchFolder folder;
+  std::string text = "- name: T\n  threshold: 10\n  workloadTemplate:\n";
+  for (const std::string& operation : operations) text += "  - {opcode: " + operation + "}\n";
+  text += "  workloads:\n  - {name: w, params: {n: 3, two: 2}}\n" + more;
+  EXPECT_TRUE(io::write_output(folder.file("c.yaml"), text));
+  for (const auto& [name, content] : files) EXPECT_TRUE(io::write_output(folder.file(name), content));
+  return read_workload(folder.file("c.yaml"), label);
+}
+
+const std::string kPod = "kind: Pod\nspec: {containers: [{name: c}]}\n";
+const std::string kPods = "createPods, count: 4, podTemplatePath: pod.yaml";
+
+std::vector<std::string> attribute_of_nodes(const Workload& workload, const std::string& key) {
+  const GeneratedCluster cluster = generate_cluster(workload.cluster, workload.seed);
+  std::vector<std::string> out;
+  for (const NodeRecord& node : cluster.nodes) out.push_back(cluster.shapes[node.shape].attributes.at(key));
+  return out;
+}
+
+TEST(SchedulerPerf, LabelValuesReplaceThatOfTheTemplateAndBeginAnewInEachOperation) {
+  const std::string strategy = ", labelNodePrepareStrategy: {labelKey: zone, labelValues: [a, b, c]}";
+  const std::string status = "status: {capacity: {cpu: 4, memory: 8Gi}}\n";
+  const auto templated =
+      workload_with({"createNodes, count: 4, nodeTemplatePath: node.yaml" + strategy, kPods},
+                    {{"node.yaml", "kind: Node\nmetadata: {name: 'n-{{.Index}}', labels: {zone: z}}\n" + status},
+                     {"pod.yaml", kPod}});
+  ASSERT_TRUE(templated) << templated.error().line();
+  EXPECT_EQ(attribute_of_nodes(*templated, "zone"), (std::vector<std::string>{"a", "b", "c", "a"}));
+  const std::string nodes = "createNodes, count: 2, nodeTemplatePath: node.yaml" + strategy;
+  const auto constant =
+      workload_with({nodes, nodes, kPods},
+                    {{"node.yaml", "kind: Node\nmetadata: {labels: {zone: z}}\n" + status}, {"pod.yaml", kPod}});
+  ASSERT_TRUE(constant) << constant.error().line();
+  EXPECT_EQ(attribute_of_nodes(*constant, "zone"), (std::vector<std::string>{"a", "b", "a", "b"}));
+}
+
+TEST(SchedulerPerf, AParameterReplacesTheCountAndAMultiplierMultipliesIt) {
+  const auto w =
+      workload_with({"createNodes, count: 5, countParam: $n",
+                     "createPods, count: 7, countParam: $n, countMultiplierParam: $two, podTemplatePath: pod.yaml"},
+                    {{"pod.yaml", kPod}});
+  ASSERT_TRUE(w) << w.error().line();
+  EXPECT_EQ(w->cluster.nodes, 3);
+  EXPECT_EQ(w->jobs.kinds.at(0).jobs, 6);
+}
+
+TEST(SchedulerPerf, ChurnKeepsToItsNumberAndInterval) {
+  const auto churned = [](const std::string& churn, bool measured = true) {
+    const auto w = workload_with(
+        {"createNodes, count: 3", "churn, templatePaths: [pod.yaml], " + churn,
+         "createPods, count: 100, podTemplatePath: pod.yaml" + std::string(measured ? ", collectMetrics: True" : "")},
+        {{"pod.yaml", kPod}});
+    EXPECT_TRUE(w) << w.error().line();
+    EXPECT_NE(w && says(*w, "churn is left out: no createPods has collectMetrics"), measured);
+    return !w || w->jobs.kinds.size() < 2 ? 0 : static_cast<int>(w->jobs.kinds[1].weight);
+  };
+  // 100 pods at 10/s last 10 s.
+  EXPECT_EQ(churned("mode: create"), 20);  // every 500 ms
+  EXPECT_EQ(churned("mode: create, intervalMilliseconds: 1000"), 10);
+  EXPECT_EQ(churned("mode: create, number: 3"), 3);
+  EXPECT_EQ(churned("mode: recreate, number: 1"), 10);
+  EXPECT_EQ(churned("mode: recreate, number: 15"), 15);
+  EXPECT_EQ(churned("mode: create", false), 0);
+}
+
+TEST(SchedulerPerf, ATolerationHoldsForItsEffect) {
+  const auto kept_away = [](const std::string& toleration) {
+    const auto w = workload_with(
+        {"createNodes, count: 3, nodeTemplatePath: node.yaml", kPods},
+        {{"node.yaml",
+          "kind: Node\nspec: {taints: [{key: k, effect: NoExecute}]}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"},
+         {"pod.yaml",
+          "kind: Pod\nspec: {tolerations: [{operator: Exists, " + toleration + "}], containers: [{name: c}]}\n"}});
+    EXPECT_TRUE(w) << w.error().line();
+    return w ? w->jobs.kinds.at(0).constraints.size() : 9;
+  };
+  EXPECT_EQ(kept_away("key: k, effect: NoSchedule"), 1U);
+  EXPECT_EQ(kept_away("key: k, effect: NoExecute"), 0U);
+  EXPECT_EQ(kept_away("key: k"), 0U);
+  EXPECT_EQ(kept_away("effect: NoExecute"), 0U);
+  EXPECT_EQ(kept_away("effect: NoSchedule"), 1U);
+}
+
+TEST(SchedulerPerf, FindsNodesByNameAndByHostname) {
+  const auto w = workload_with(
+      {"createNodes, count: 3, nodeTemplatePath: node.yaml", "createPods, count: 1, podTemplatePath: name.yaml",
+       "createPods, count: 1, podTemplatePath: pod.yaml"},
+      {{"node.yaml",
+        "kind: Node\nmetadata: {name: 'n-{{.Index}}', labels: {kubernetes.io/hostname: 'h-{{.Index}}'}}\n"
+        "status: {capacity: {cpu: 4, memory: 8Gi}}\n"},
+       {"name.yaml",
+        "kind: Pod\nspec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+        "{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n-1]}]}]}}}}\n"},
+       {"pod.yaml", "kind: Pod\nspec: {nodeSelector: {kubernetes.io/hostname: h-2}}\n"}});
+  ASSERT_TRUE(w) << w.error().line();
+  EXPECT_EQ(w->jobs.kinds.at(0).constraints.at(0).values.at(0), "node-1");
+  EXPECT_EQ(w->jobs.kinds.at(1).constraints.at(0).values.at(0), "node-2");
+}
+
+TEST(SchedulerPerf, TermsOnSeveralNamespacesAreApproximate) {
+  const std::string term = "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {a: b}}, ";
+  const auto w = workload_with({"createNodes, count: 3", kPods},
+                               {{"pod.yaml",
+                                 "kind: Pod\nmetadata: {labels: {a: b}}\nspec: {affinity: {podAntiAffinity: "
+                                 "{requiredDuringSchedulingIgnoredDuringExecution: [" +
+                                     term + "namespaces: [x]}, " + term + "namespaceSelector: {}}]}}}\n"}});
+  ASSERT_TRUE(w) << w.error().line();
+  EXPECT_TRUE(w->jobs.kinds.at(0).distinct_hosts);
+  EXPECT_TRUE(says(*w, "'namespaces' of terms is left out"));
+  EXPECT_TRUE(says(*w, "'namespaceSelector' of terms is left out"));
+}
+
+TEST(SchedulerPerf, WhatKubernetesWouldReadOtherwiseIsRefused) {
+  const std::string nodes = "createNodes, count: 2", any = "createAny, templatePath: any.yaml";
+  const std::string node = "createNodes, count: 2, nodeTemplatePath: any.yaml";
+  const std::string group = "createPodGroups, count: 1, templatePath: any.yaml";
+  const std::string gang = "kind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: 2}}}\n";
+  const std::string near =
+      "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {a: b}}}]}";
+  const auto pod = [](const std::string& field) {
+    return "kind: Pod\nmetadata: {labels: {a: b}}\nspec:\n  " + field + "\n";
+  };
+  const auto capacity = [](const std::string& head, const std::string& more) {
+    return "kind: Node\n" + head + "status: {capacity: {cpu: 4, memory: 8Gi" + more + "}}\n";
+  };
+  struct Case {
+    std::vector<std::string> operations;
+    std::string pod, any, message;
+  };
+  const Case kCases[] = {
+      {{nodes + ", labelNodePrepareStrategy: {labelKey: z, labelValues: []}", kPods},
+       kPod,
+       "",
+       "c.yaml:4: the strategy"},
+      {{nodes, kPods + ", skipWaitToCompletion: 1"}, kPod, "", "c.yaml:5: 'skipWaitToCompletion' is not true or false"},
+      {{nodes, kPods + ", nameSpace: x"}, kPod, "", "c.yaml:5: there is no field 'nameSpace' here"},
+      {{nodes, kPods + ", templateParams: [a]"}, kPod, "", "c.yaml:5: 'templateParams' is not a map"},
+      {{nodes, "createPodSets, count: 1, createPodsOp: {opcode: createPods, cout: 1}"},
+       kPod,
+       "",
+       "no field 'cout' here"},
+      {{nodes, "churn, mode: creat, templatePaths: [pod.yaml]", kPods}, kPod, "", "c.yaml:5: churn has no such 'mode'"},
+      {{nodes, "churn, mode: recreate, templatePaths: [pod.yaml]", kPods}, kPod, "", "c.yaml:5: churn's 'number'"},
+      {{nodes, "churn, mode: create, intervalMilliseconds: -1, templatePaths: [pod.yaml]", kPods},
+       kPod,
+       "",
+       "is negative"},
+      {{nodes, kPods}, pod("nodeSelector: [a]"), "", "pod.yaml:4: 'nodeSelector' is not a map"},
+      {{nodes, kPods}, pod("nodeselector: {a: b}"), "", "pod.yaml:4: there is no field 'nodeselector' here"},
+      {{nodes, kPods}, pod("nodeSelector: {z: ''}"), "", "pod.yaml:4: the label's value is empty"},
+      {{nodes, kPods}, pod("nodeSelector: {z: ~}"), "", "pod.yaml:4: 'z' is not a text or number"},
+      {{nodes, kPods}, pod("tolerations: {}"), "", "pod.yaml:4: 'tolerations' is not a list"},
+      {{nodes, kPods}, pod("tolerations: [~]"), "", "pod.yaml:4: 'tolerations' is not a list without empty items"},
+      {{nodes, kPods}, pod("tolerations: [{key: a, operator: Lt}]"), "", "pod.yaml:4: the toleration's operator"},
+      {{nodes, kPods}, pod("containers: [{resources: 5}]"), "", "pod.yaml:4: 'resources' is not a map"},
+      {{nodes, kPods},
+       pod("affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {topologyKey: z}}}"),
+       "",
+       "pod.yaml:4: 'requiredDuringSchedulingIgnoredDuringExe...' is not a list"},
+      {{nodes, group, "createPods, count: 2, podTemplatePath: pod.yaml"},
+       pod("{schedulingGroup: {podGroupName: g}, priority: {{.Index}}}"),
+       gang,
+       "c.yaml:6: members of the pod group 'g' differ"},
+      {{nodes, group, kPods},
+       pod("{schedulingGroup: {podGroupName: g}, affinity: {podAffinity: " + near + "}}"),
+       gang,
+       "pod.yaml:4: a member of a pod group that requires pods near it"},
+      {{nodes, group, kPods},
+       kPod,
+       "kind: PodGroup\nmetadata: {name: g}\nspec: {schedulingPolicy: {gang: {minCount: -1}}}\n",
+       "any.yaml:3: 'minCount'"},
+      {{nodes, any, kPods},
+       kPod,
+       "kind: PriorityClass\nmetadata: {name: p}\nvalue: high\n",
+       "any.yaml:3: 'value' is not a whole number"},
+      {{nodes, any, kPods},
+       kPod,
+       "kind: PriorityClass\nmetadata: {name: p}\n",
+       "any.yaml:1: the PriorityClass has no 'value'"},
+      {{node, kPods}, kPod, capacity("", ", example.com/x: 10001"), "any.yaml:2: the node has more than 10,000"},
+      {{node, kPods}, kPod, capacity("metadata: {name: n}\n", ""), "any.yaml:2: several nodes have the name"},
+      {{node, kPods},
+       kPod,
+       capacity("spec: {taints: [{key: k, effect: No}]}\n", ""),
+       "any.yaml:2: the taint has no such 'effect'"},
+      {{"createNodes, count: 101, nodeTemplatePath: any.yaml", kPods},
+       kPod,
+       capacity("spec: {taints: [{key: 'k{{.Index}}', effect: NoSchedule}]}\n", ""),
+       "the nodes have more than 100 taints"},
+      {{nodes,
+        "createPods, count: 1, podTemplatePath: pod.yaml, templateParams: {a: " + std::string(50'000, 'x') + "}"},
+       [] {
+         std::string out = kPod + "# ";
+         for (int i = 0; i < 90; ++i) out += "{{.a}}";
+         return out;
+       }(),
+       "",
+       "pod.yaml: expands to more than 4 MiB"},
+  };
+  for (const Case& c : kCases) {
+    const auto workload = workload_with(c.operations, {{"pod.yaml", c.pod}, {"any.yaml", c.any}});
+    ASSERT_FALSE(workload) << c.message;
+    EXPECT_NE(workload.error().line().find(c.message), std::string::npos) << workload.error().line();
+    EXPECT_FALSE(workload.error().remedy.empty()) << workload.error().line();
+  }
+  const auto twice = workload_with({nodes, kPods}, {{"pod.yaml", kPod}}, "  - {name: w}\n", "T/w");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().line().find("c.yaml:8: there are two workloads 'T/w'"), std::string::npos)
+      << twice.error().line();
 }
 
 TEST(SchedulerPerf, ReadsQuantities) {
