@@ -278,9 +278,9 @@ const MetricSet& packing_metrics() {
   return kSet;
 }
 const MetricSet& preemption_metrics() {
-  static const MetricSet kSet =
-      set_of(kPreemption, "no rule is as good in by priority, victims, lost GHz h and p50 and better in one",
-             kPreemptionCurves);
+  static const MetricSet kSet = set_of(
+      kPreemption, "no rule is as good in victims, cpu lost GHz h, p50 ns and 'running, weighted %' and better in one",
+      kPreemptionCurves);
   return kSet;
 }
 const MetricSet& rebalance_metrics() {

@@ -82,8 +82,8 @@ void add_refusals(const json::Value& applier, Section& section) {
   Table table{.title = "Nodes whose part the plan applier would refuse", .head = {"node", "reason"}, .rows = {}};
   for (const json::Value& node : applier["nodes"].items())
     table.rows.push_back(cells({node["name"].as_string(), node["reason"].as_string()}));
-  table.note = fmt::format("rehearsed, the evaluation ends {} after {} plans; {} placed", applier["end"].as_string(),
-                           applier["plans"].as_int(), applier["placed"].as_int());
+  table.note = fmt::format("simulated to the end, the evaluation ends {} after {} plans; {} placed",
+                           applier["end"].as_string(), applier["plans"].as_int(), applier["placed"].as_int());
   section.tables.push_back(std::move(table));
 }
 

@@ -34,9 +34,9 @@ def growth(values):
     """Growth in percent over the second half of `values`, which are evenly spaced in time."""
     half = values[len(values) // 2:]
     n = len(half)
-    mean_x, mean_y = (n - 1) / 2, sum(half) / n
-    if n < 2 or mean_y == 0:
+    if n < 2 or sum(half) == 0:
         return 0.0
+    mean_x, mean_y = (n - 1) / 2, sum(half) / n
     slope = sum((x - mean_x) * (y - mean_y) for x, y in enumerate(half)) / sum((x - mean_x) ** 2 for x in range(n))
     return 100 * slope * (n - 1) / mean_y
 
@@ -286,7 +286,11 @@ def served(options):
         if clients:
             clients.stop()
         server.terminate()
-        code = server.wait(120)
+        try:
+            code = server.wait(120)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            code = server.wait()
     if clients.failures or code != 0:
         print("soak:", "; ".join(clients.failures), f"exit code {code}")
         return False
