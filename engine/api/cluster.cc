@@ -376,10 +376,11 @@ Result<CommitResult, Error> Cluster::commit(const Plan& plan) {
   const tables::Snapshot& state = impl.store().current();
   for (std::size_t i = 0; i < applied.rejected_nodes.size(); ++i) {
     RejectedNode& node = out.rejected.emplace_back();
-    node.node_id = base::to_text(state.nodes.id(applied.rejected_nodes[i]));
-    if (const std::string* name = state.value_text(tables::kNameColumn, applied.rejected_nodes[i]))
-      node.node_name = *name;
     node.reason = applied.reasons[i];
+    const tables::NodeRow row = applied.rejected_nodes[i];
+    if (row == tables::kNoRow) continue;  // of an allocation whose node the cluster does not have
+    node.node_id = base::to_text(state.nodes.id(row));
+    if (const std::string* name = state.value_text(tables::kNameColumn, row)) node.node_name = *name;
   }
   return out;
 }

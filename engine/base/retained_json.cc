@@ -38,7 +38,7 @@ Value& Retained::own() {
   if (!held_)
     held_ = new Held;
   else if (held_->references.load(std::memory_order_acquire) != 1)
-    *this = Retained(held_->value);
+    release(std::exchange(held_, new Held{1, held_->value}));
   return held_->value;
 }
 

@@ -16,6 +16,7 @@ void AgentObserver::attach(Simulation& simulation) {
 }
 
 std::string AgentObserver::node_text(tables::NodeRow node) const {
+  if (node == tables::kNoRow) return "";  // of an allocation whose node the cluster does not have
   return base::to_text(simulation_->state().nodes.id(node));
 }
 

@@ -51,8 +51,10 @@ void PeriodicDispatcher::follow(JobKeyRow key, std::int64_t now) {  // R-CTRL-13
   const auto job = job_of(key);
   if (job && !job->parent_id.empty() && !job->dispatched) {
     const JobKeyRow parent = log_.store().find_job_key(job->namespace_, *job->parent_id);
-    std::vector<JobKeyRow>& known = children_of(parent);
-    if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+    if (parent != kNoRow) {  // else it was purged: its children remain
+      std::vector<JobKeyRow>& known = children_of(parent);
+      if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+    }
   }
   if (!job) last_launch_.erase(key);
   if (!job || !model::is_active_periodic(*job)) return remove(key);

@@ -160,6 +160,7 @@ void Ahead::skip() {
 }
 
 void Ahead::changed(tables::NodeRow row) {
+  if (row == tables::kNoRow) return;  // of an allocation whose node the cluster does not have: no decision read it
   // One number per call is enough: a decision is valid if no row it read has a higher number than the one it read.
   const std::uint64_t change = change_.load(std::memory_order_relaxed) + 1;
   if (row >= last_change_.size()) last_change_.resize(store_.current().nodes.size());

@@ -34,7 +34,8 @@ std::string node_name(const tables::Snapshot& tables, tables::NodeRow row) {
 }
 
 Refusal refusal_of(const tables::Snapshot& state, tables::NodeRow row, const std::string& reason) {
-  return {base::to_text(state.nodes.id(row)), node_name(state, row), reason};
+  // No row: a plan updates an allocation whose node the cluster does not have.
+  return {row == kNoRow ? "" : base::to_text(state.nodes.id(row)), node_name(state, row), reason};
 }
 
 Config config_of(const model::Options& options) {

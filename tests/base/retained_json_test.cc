@@ -32,6 +32,15 @@ TEST(Retained, ReadsAsItsValue) {
   EXPECT_EQ(&read, &*one);
 }
 
+TEST(Retained, ANullThatIsSharedCanBeWrittenTo) {
+  Retained a;
+  (void)a.own();  // holds a null now
+  Retained b = a;
+  b.set("x", 1);
+  EXPECT_TRUE(a.is_null());
+  EXPECT_EQ(b, object("x", 1));
+}
+
 TEST(Retained, CopiesShareUntilOneIsWrittenTo) {
   Retained a = object("a", 1);
   Retained b = a;

@@ -131,11 +131,11 @@ TEST(Benchstat, HasALinePerSuccessfulRun) {
   partial.status = "partial";
   EXPECT_EQ(to_benchstat(std::vector{one, partial, other}),
             "Unit failed better=lower\nUnit throughput/s better=higher\nUnit placement_p50-ns better=lower\n"
-            "Unit memory_at_most-B better=lower\nUnit placed-% better=higher\n"
+            "Unit peak_memory-B better=lower\nUnit placed-% better=higher\n"
             "commit: c1\nbuild: GNU 12.2.0 Release\nmachine: m\n"
             "BenchmarkRun/workload=a_b_c/label=full/workers=2/name=x__y 1 3 failed 1500.5 throughput/s "
             "12000 placement_p50-ns 50 placed-%\n"
-            "BenchmarkRun/workload=a_b_c/label=full/workers=2/name=x__y 1 4096 memory_at_most-B\n");
+            "BenchmarkRun/workload=a_b_c/label=full/workers=2/name=x__y 1 4096 peak_memory-B\n");
   other.commit = "c2";
   const std::string text = to_benchstat(std::vector{one, other});
   EXPECT_NE(text.find("\ncommit: c2\n"), std::string::npos);
