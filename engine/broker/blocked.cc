@@ -178,7 +178,8 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
   const auto job = jobs_.find(blocked.eval.job);
   if (job == jobs_.end()) return false;
   const EvalRow existing = job->second;
-  if (const auto at = captured_.find(existing); at != captured_.end()) {
+  // The entry may name a row that was given to another job's evaluation since: then the job tracks none.
+  if (const auto at = captured_.find(existing); at != captured_.end() && at->second.eval.job == blocked.eval.job) {
     if (latest(at->second) > latest(blocked)) {
       duplicates_.push_back(blocked.eval.row);
       return true;
@@ -186,7 +187,8 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
     forget(at->second, now_ns);
     captured_.erase(at);
     duplicates_.push_back(existing);
-  } else if (const auto escaped = escaped_.find(existing); escaped != escaped_.end()) {
+  } else if (const auto escaped = escaped_.find(existing);
+             escaped != escaped_.end() && escaped->second.eval.job == blocked.eval.job) {
     if (latest(escaped->second) > latest(blocked)) {
       duplicates_.push_back(blocked.eval.row);
       return true;
@@ -259,11 +261,12 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
   }
   const auto tracked = jobs_.find(job);
   if (tracked == jobs_.end()) return;
-  if (const auto at = captured_.find(tracked->second); at != captured_.end()) {
+  if (const auto at = captured_.find(tracked->second); at != captured_.end() && at->second.eval.job == job) {
     forget(at->second, now_ns);
     captured_.erase(at);
     jobs_.erase(tracked);
-  } else if (const auto escaped = escaped_.find(tracked->second); escaped != escaped_.end()) {
+  } else if (const auto escaped = escaped_.find(tracked->second);
+             escaped != escaped_.end() && escaped->second.eval.job == job) {
     forget(escaped->second, now_ns);
     --stats_.escaped;
     escaped_.erase(escaped);

@@ -66,6 +66,35 @@ TEST_F(BlockedTracking, MissedUnblocksReleaseAtOnce) {  // R-CTRL-805, 810, 813
   EXPECT_EQ(released_.size(), 1u);
 }
 
+TEST_F(BlockedTracking, ARowThatAnotherJobTookIsNotTheJobsOwn) {  // R-CTRL-804 keeps the entry of a released evaluation
+  for (const bool escaped : {false, true}) {
+    BlockedTracker tracker(symbols_, model::Quirks());
+    tracker.enable(0);
+    const Symbol small = symbols_.intern("small");
+    BlockedEval first = blocked_of(0, 1);
+    first.classes.push_back({small, false});
+    tracker.block(first, 0, released_);
+    tracker.unblock_class(small, 6, 0, released_);
+    EXPECT_TRUE(released_.empty());
+    tracker.block(blocked_of(1, 1), 0, released_);  // replaces `first`, and is released at once
+    EXPECT_EQ(rows_of(released_), std::vector<std::uint32_t>{1});
+    released_.clear();
+    std::vector<EvalRow> duplicates;
+    tracker.take_duplicates(duplicates);
+    EXPECT_EQ(duplicates, std::vector<EvalRow>{EvalRow{0}});
+    BlockedEval other = blocked_of(0, 2, 7);  // the row is free, and job 2 gets it
+    other.escaped = escaped;
+    tracker.block(other, 0, released_);
+    tracker.untrack(static_cast<JobKeyRow>(1), 0);
+    EXPECT_EQ(tracker.stats().blocked, 1);
+    tracker.block(blocked_of(2, 1, 7), 0, released_);
+    duplicates.clear();
+    tracker.take_duplicates(duplicates);
+    EXPECT_TRUE(duplicates.empty());
+    EXPECT_EQ(tracker.stats().blocked, 2);
+  }
+}
+
 TEST_F(BlockedTracking, OnlyTheNewestOfAJobIsTracked) {  // R-CTRL-803, 804
   tracker_.block(blocked_of(1, 7, 5), 0, released_);
   tracker_.block(blocked_of(0, 7, 4), 0, released_);  // create index 10 < 11: older
