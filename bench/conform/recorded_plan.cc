@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/job.h"
 #include "model/predicates.h"
 
 namespace berth::conform {

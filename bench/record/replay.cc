@@ -9,6 +9,7 @@
 
 #include "advice/plan_text.h"
 #include "dryrun/request.h"
+#include "model/job.h"
 #include "record/outline.h"
 #include "record/past.h"
 #include "run/progress.h"

@@ -9,6 +9,7 @@
 #include "io/files.h"
 #include "io/json_parse.h"
 #include "io/snapshot/snapshot_export.h"
+#include "model/job.h"
 #include "tables/export.h"
 
 namespace berth::http {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "base/json.h"
 #include "berth/result.h"
 #include "fsm/state_log.h"
 #include "model/cluster.h"

@@ -6,6 +6,7 @@
 
 #include "base/stages.h"
 #include "base/text.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "model/predicates.h"
 #include "sched/check_memory.h"

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/job.h"
 
 namespace berth::tables {
 TaskStatus status_of(const model::TaskState& state) {

@@ -10,6 +10,7 @@
 #include "fsm/node_requests.h"
 #include "fsm/requests.h"
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "server/server.h"
 
 namespace berth::conform {

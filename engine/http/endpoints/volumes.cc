@@ -7,6 +7,7 @@
 #include "http/endpoints/acl.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
+#include "model/job.h"
 #include "model/names.h"
 #include "tables/export.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/codec/codec.h"
+#include "model/job.h"
 #include "model/update/diff_annotations.h"
 #include "model/update/diff_objects.h"
 #include "model/update/job_diff_blocks.h"

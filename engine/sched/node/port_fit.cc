@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "model/job.h"
 #include "tables/port_holders.h"
 
 namespace berth::sched {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "model/job.h"
 #include "tables/state.h"
 
 namespace berth::sched {

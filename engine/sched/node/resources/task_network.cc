@@ -1,5 +1,6 @@
 #include "sched/node/resources/task_network.h"
 
+#include "model/job.h"
 #include "sched/node/resources/ports.h"
 
 namespace berth::sched {
