@@ -267,7 +267,6 @@ void Applier::write_placements(Writing& w) {
                         });
     const std::uint32_t given = plan.allocs[i].given;
     BERTH_ASSERT(!plan.allocs[i].shape || plan.allocs[i].shape.get() == plan.allocs[i].held);
-    BERTH_DEBUG_ASSERT(store_.find_alloc(plan.allocs[i].id) == kNoRow);  // an ID names one allocation
     const AllocRow row =
         given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
     if (row != kNoRow) {

@@ -237,8 +237,6 @@ void Commit::write_listed(std::vector<Object> ColdState::*list, const Object* ob
   } else {
     all.insert(std::find_if(all.begin(), all.end(), [&](const Object& known) { return key_of(known) > key; }), *object);
   }
-  BERTH_DEBUG_ASSERT(
-      std::is_sorted(all.begin(), all.end(), [&](const Object& a, const Object& b) { return key_of(a) < key_of(b); }));
   held = cold;
 }
 
