@@ -1,25 +1,18 @@
 // R-HCL-622, 623: reading and writing YAML through libyaml's events.
 #include <re2/re2.h>
-#include <yaml.h>
 
 #include <map>
 #include <set>
 
 #include "base/text.h"
+#include "base/yaml_events.h"
 #include "hcl/function_table.h"
 #include "hcl/unicode.h"
 
 namespace berth::hcl {
 namespace {
 
-/// An event that frees itself.
-struct YamlEvent {
-  YamlEvent() : event() {}
-  ~YamlEvent() { yaml_event_delete(&event); }
-  YamlEvent(const YamlEvent&) = delete;
-  YamlEvent& operator=(const YamlEvent&) = delete;
-  yaml_event_t event;
-};
+using base::YamlEvent;
 
 std::string text_of(const yaml_char_t* text) { return text != nullptr ? reinterpret_cast<const char*>(text) : ""; }
 
@@ -84,14 +77,7 @@ std::optional<Value> resolved(const std::string& text) {
 
 class YamlReader {
  public:
-  explicit YamlReader(std::string_view text) {
-    yaml_parser_initialize(&parser_);
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-  }
-  ~YamlReader() { yaml_parser_delete(&parser_); }
-  YamlReader(const YamlReader&) = delete;
-  YamlReader& operator=(const YamlReader&) = delete;
+  explicit YamlReader(std::string_view text) : events_(text) {}
 
   Outcome read() {
     Value value;
@@ -110,8 +96,8 @@ class YamlReader {
   }
 
   bool next(YamlEvent& event) {
-    if (yaml_parser_parse(&parser_, &event.event) == 1) return true;
-    return fail_at(parser_.problem_mark, text_of(reinterpret_cast<const yaml_char_t*>(parser_.problem)));
+    if (events_.next(event)) return true;
+    return fail_at(events_.mark(), text_of(reinterpret_cast<const yaml_char_t*>(events_.problem())));
   }
 
   bool read_document(Value& value) {
@@ -267,7 +253,7 @@ class YamlReader {
     return true;
   }
 
-  yaml_parser_t parser_{};
+  base::YamlEvents events_;
   std::string problem_;
   std::map<std::string, Value> anchors_;
   std::set<std::string> open_anchors_;  // of nodes that are still being read

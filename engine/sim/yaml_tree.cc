@@ -1,35 +1,20 @@
 #include "sim/yaml_tree.h"
 
-#include <yaml.h>
-
 #include <set>
 
 #include "base/text.h"
+#include "base/yaml_events.h"
 
 namespace berth::sim {
 namespace {
 
 constexpr int kMaxDepth = 60;
 
-/// An event that frees itself.
-struct Event {
-  Event() : event() {}
-  ~Event() { yaml_event_delete(&event); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  yaml_event_t event;
-};
+using Event = base::YamlEvent;
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& path) : path_(path) {
-    yaml_parser_initialize(&parser_);
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-  }
-  ~Parser() { yaml_parser_delete(&parser_); }
-  Parser(const Parser&) = delete;
-  Parser& operator=(const Parser&) = delete;
+  Parser(std::string_view text, const std::string& path) : path_(path), events_(text) {}
 
   Result<YamlNode> document() {
     YamlNode out;
@@ -53,9 +38,9 @@ class Parser {
   }
 
   bool next(Event& event) {
-    if (yaml_parser_parse(&parser_, &event.event) == 1) return true;
-    const char* problem = parser_.problem ? parser_.problem : "unreadable";
-    return fail(parser_.problem_mark.line + 1, std::string("not YAML: ") + problem, "correct the line");
+    if (events_.next(event)) return true;
+    const char* problem = events_.problem() ? events_.problem() : "unreadable";
+    return fail(events_.mark().line + 1, std::string("not YAML: ") + problem, "correct the line");
   }
 
   bool read(YamlNode& out, const yaml_event_t& event, int depth) {
@@ -122,7 +107,7 @@ class Parser {
   }
 
   const std::string& path_;
-  yaml_parser_t parser_{};
+  base::YamlEvents events_;
   InputError error_;
 };
 
