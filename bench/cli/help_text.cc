@@ -55,7 +55,7 @@ class PlainHelp final : public CLI::Formatter {
     std::string out;
     std::stringstream notes(app->get_footer());
     for (std::string line; std::getline(notes, line);)
-      out += line.starts_with("  ") ? line + "\n" : wrapped("", line, 0);  // examples stay as they are
+      out += line.starts_with("  ") ? line + "\n" : wrapped("", line, 0);  // examples are not wrapped
     return out;
   }
 };

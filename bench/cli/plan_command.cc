@@ -471,7 +471,8 @@ void add_plan(CLI::App& app, int& exit_code) {
   command->add_option("--namespace", arguments->name_space, "namespace to register in, whatever the job says")
       ->type_name("NAME");
   command
-      ->add_option("--at", arguments->at, "plan in the workload's cluster as it is after this time, e.g. 500ms or 20s")
+      ->add_option("--at", arguments->at,
+                   "plan in the state of the workload's cluster after this time, e.g. 500ms or 20s")
       ->type_name("TIME");
   command
       ->add_option("--now", arguments->now,

@@ -203,8 +203,8 @@ std::string life_text(const LifeResult& life) {
     out += "\n  events\n";
     double before = -1;
     for (const StoryLine& line : life.story) {
-      out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_text(line.at_s), line.who,
-                         line.who.empty() ? "" : " ", line.what, where_words(line.where));
+      out += fmt::format("  {:>11}  {}{}{}{}\n", line.at_s == before ? "" : clock_text(line.at_s), line.subject,
+                         line.subject.empty() ? "" : " ", line.what, where_words(line.where));
       before = line.at_s;
     }
     if (life.story_cut) out += "               and so on\n";
@@ -312,7 +312,7 @@ json::Value life_json(const LifeResult& life) {
   for (const StoryLine& line : life.story) {
     json::Value one = json::Value::object();
     one.set("at_seconds", line.at_s);
-    one.set("what", (line.who.empty() ? "" : line.who + " ") + line.what + where_words(line.where));
+    one.set("what", (line.subject.empty() ? "" : line.subject + " ") + line.what + where_words(line.where));
     story.push(std::move(one));
   }
   out.set("story", std::move(story));

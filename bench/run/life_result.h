@@ -51,7 +51,7 @@ struct Storm {
 
 struct StoryLine {
   double at_s = 0;
-  std::string who, what;
+  std::string subject, what;
   std::vector<std::string> where;  ///< nodes
 };
 

@@ -450,11 +450,11 @@ std::string LifeWatch::alloc_text(AllocRow row) const {
                        : fmt::format("{}.{}[{}]", job, group, s.allocs.name_index[row]);
 }
 
-void LifeWatch::record_event(const std::string& who, std::string what, const std::string& where) {
+void LifeWatch::record_event(const std::string& subject, std::string what, const std::string& where) {
   const double at = seconds(now());
   if (!result_.story.empty()) {
     StoryLine& last = result_.story.back();
-    if (last.at_s == at && last.who == who && last.what == what) {
+    if (last.at_s == at && last.subject == subject && last.what == what) {
       if (!where.empty()) last.where.push_back(where);
       return;
     }
@@ -463,21 +463,21 @@ void LifeWatch::record_event(const std::string& who, std::string what, const std
     result_.story_cut = true;
     return;
   }
-  result_.story.push_back({at, who, std::move(what), {}});
+  result_.story.push_back({at, subject, std::move(what), {}});
   if (!where.empty()) result_.story.back().where.push_back(where);
 }
 
 void LifeWatch::record_alloc(const living::AllocChange& change) {
   const AllocRow row = change.row;
   const tables::AllocTable& allocs = state().allocs;
-  const std::string who = alloc_text(row), where = node_text(allocs.node[row]);
+  const std::string subject = alloc_text(row), where = node_text(allocs.node[row]);
   const auto& object = allocs.cold[row];
   if (change.is_new) {
     const AllocRow before = previous_of(row);
     const std::string canary = state().is_canary(row) ? " as a canary" : "";
     if (before != kNoRow && allocs.exists(before))
-      return record_event(who, fmt::format("is replaced{}: {} ->", canary, node_text(allocs.node[before])), where);
-    return record_event(who, "is placed" + canary + " on", where);
+      return record_event(subject, fmt::format("is replaced{}: {} ->", canary, node_text(allocs.node[before])), where);
+    return record_event(subject, "is placed" + canary + " on", where);
   }
   if (allocs.desired[row] != change.desired_before) {
     std::string why = object ? object->desired_description : std::string(to_text(allocs.links[row].description));
@@ -489,23 +489,23 @@ void LifeWatch::record_alloc(const living::AllocChange& change) {
     } else {
       why = fmt::format("is to stop{}{}, on", why.empty() ? "" : ": ", why);
     }
-    record_event(who, std::move(why), where);
+    record_event(subject, std::move(why), where);
   }
   if (allocs.client[row] == change.client_before) return;
   switch (allocs.client[row]) {
     case Client::pending:
-      return record_event(who, "waits to start again on", where);
+      return record_event(subject, "waits to start again on", where);
     case Client::running:
-      return record_event(who, change.client_before == Client::unknown ? "is found running again on" : "runs on",
+      return record_event(subject, change.client_before == Client::unknown ? "is found running again on" : "runs on",
                           where);
     case Client::complete:
-      return record_event(who, allocs.desired[row] == Desired::run ? "is done on" : "has stopped on", where);
+      return record_event(subject, allocs.desired[row] == Desired::run ? "is done on" : "has stopped on", where);
     case Client::failed:
-      return record_event(who, "has failed on", where);
+      return record_event(subject, "has failed on", where);
     case Client::lost:
-      return record_event(who, "is lost on", where);
+      return record_event(subject, "is lost on", where);
     case Client::unknown:
-      return record_event(who, "is unknown: its client is disconnected,", where);
+      return record_event(subject, "is unknown: its client is disconnected,", where);
   }
 }
 

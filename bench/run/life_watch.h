@@ -109,7 +109,7 @@ class LifeWatch final : public living::Listener {
   }
   void follow_hit(tables::AllocRow row, bool runs, bool ended);
   [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
-  void record_event(const std::string& who, std::string what, const std::string& where = "");
+  void record_event(const std::string& subject, std::string what, const std::string& where = "");
   [[nodiscard]] std::string alloc_text(tables::AllocRow row) const;
   [[nodiscard]] std::string node_text(tables::NodeRow row) const;
   void record_alloc(const living::AllocChange& change);

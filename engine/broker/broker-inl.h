@@ -247,7 +247,7 @@ void BasicBroker<Atomic>::make_ready(const Eval& eval, Queue queue) {  // R-CTRL
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::push_ready(const Eval& eval, Queue queue) {
   BERTH_ASSERT(index_of(queue) < kQueueCount);
-  // Of the evaluations of a job, its holder alone becomes ready (R-CTRL-319).
+  // One evaluation of a job is ready at a time: the one that jobs_ names (R-CTRL-319).
   BERTH_DEBUG_ASSERT(jobs_[index_of(eval.job)].load(std::memory_order_relaxed) >> 32 == index_of(eval.row) + 1ULL);
   const auto bit = only(queue);
   if (!(queues_used_.load(std::memory_order_relaxed) & bit)) queues_used_.fetch_or(bit, std::memory_order_relaxed);

@@ -87,7 +87,7 @@ struct NamespaceDeleteEntry {
 
 // Garbage collection (R-CTRL-734, 742, 1407 to 1413).
 
-/// Current rows: an entry is applied as soon as it is made.
+/// The rows are those of the current state, as an entry is applied before the state changes.
 struct EvalDeleteEntry {
   std::vector<base::AllocRow> allocs;
   std::vector<base::StoredEvalRow> evals;

@@ -30,9 +30,9 @@ RunResult live_text(const std::string& text) {
 }
 
 /// Time at which the log first contains the text, from `from_s` on; < 0: never.
-double told(const RunResult& result, const std::string& who, const std::string& what, double from_s = 0) {
+double told(const RunResult& result, const std::string& subject, const std::string& what, double from_s = 0) {
   for (const StoryLine& line : result.life->story)
-    if (line.at_s >= from_s && line.who == who && line.what.find(what) != std::string::npos) return line.at_s;
+    if (line.at_s >= from_s && line.subject == subject && line.what.find(what) != std::string::npos) return line.at_s;
   return -1;
 }
 
@@ -82,7 +82,7 @@ TEST(SimulatedScenarios, SystemRollingEndsAsDescribed) {
   // nothing.
   std::vector<double> stops;
   for (const StoryLine& line : result.life->story)
-    if (line.who == "agent" && line.what.find("being updated") != std::string::npos) {
+    if (line.subject == "agent" && line.what.find("being updated") != std::string::npos) {
       EXPECT_EQ(line.where.size(), 1U);
       if (!stops.empty()) {
         EXPECT_GE(line.at_s - stops.back(), 10);
