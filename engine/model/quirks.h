@@ -12,7 +12,7 @@ namespace berth::model {
 /// list. Rows about clients have no field.
 #define BERTH_QUIRKS(X)                                                                                                \
   X(group_inherits_network, "R-FEAS-309",                                                                              \
-    "a group without a network block gets mode and ports of the group placed before it",                               \
+    "a group without a network block gets mode and ports of the last group before it that has one",                    \
     "it gets mode host and no ports")                                                                                  \
   X(limit_stays_raised, "R-FEAS-217, R-RANK-404",                                                                      \
     "a limit of examined nodes that was raised for spreads or affinities stays raised for later groups",               \
@@ -47,7 +47,7 @@ namespace berth::model {
     "the sum of spread weights and the lowest boost carry over to later groups and Selects",                           \
     "the sum is the group's own, and the boost starts at -1 in each Select")                                           \
   X(even_spread_unweighted, "R-RANK-831, R-RANK-835",                                                                  \
-    "even spreads ignore their weight, and a count of zero can be the minimum",                                        \
+    "even spreads ignore their weight, and with counts of zero the minimum depends on the order of values",            \
     "they are weighted, and counts of zero are left out")                                                              \
   X(fit_counts_victims, "R-RANK-532, R-RANK-647, R-PREEMPT-705",                                                       \
     "the fit score after an eviction includes the victims, or counts nothing if the node has too many allocations",    \
@@ -60,7 +60,7 @@ namespace berth::model {
   X(max_parallel_ignored, "R-PREEMPT-414", "preemption ignores migrate.max_parallel of the victims' groups",           \
     "the plan's victims count against their group's migrate.max_parallel")                                             \
   X(port_holders_dropped, "R-PREEMPT-514, R-PREEMPT-516",                                                              \
-    "preemption for ports may not evict the allocation that holds a requested port, or list it twice",                 \
+    "preemption for ports may leave out the allocation that holds a requested port, or list it twice",                 \
     "each holder of a requested port is evicted once")                                                                 \
   X(eviction_forgets_option, "R-PREEMPT-515, R-PREEMPT-608",                                                           \
     "after preemption for ports or devices, those already reserved for the same new allocation are free again",        \
@@ -72,7 +72,7 @@ namespace berth::model {
     "the check whether a system job's allocation can be updated in place assumes evictions that are not made",         \
     "it assumes none")                                                                                                 \
   X(missing_events_ineligible, "R-RECON-62, R-MODEL-347",                                                              \
-    "an allocation whose reschedule tracker has no list of events is never rescheduled",                               \
+    "with limited attempts, an allocation whose reschedule tracker has no list of events is never rescheduled",        \
     "a missing list is treated as an empty one")                                                                       \
   X(followups_lose_cause, "R-RECON-153",                                                                               \
     "follow-up evaluations after the first have another trigger and no description",                                   \
@@ -94,10 +94,10 @@ namespace berth::model {
     "allocations with status unknown are chosen to be stopped, although they do not count as running",                 \
     "they are not chosen")                                                                                             \
   X(duplicate_count_kept, "R-RECON-162, R-SCHED-83",                                                                   \
-    "the count of a duplicate name is not lowered when one of the allocations stops", "it is lowered")                 \
+    "the count of a name of three or more allocations is not lowered when one stops or is renamed", "it is lowered")   \
   X(lost_replaced_in_list_order, "R-RECON-193, R-RECON-194, R-RECON-195",                                              \
-    "while canaries are running, lost allocations are replaced by the first placements of the list, whatever they "    \
-    "are for",                                                                                                         \
+    "while the deployment is paused, failed or has canaries, lost allocations are replaced by the first placements "   \
+    "of the list, whatever they are for",                                                                              \
     "a lost allocation is replaced by its own placement, and a rescheduled one once")                                  \
   X(migrations_cut, "R-RECON-212",                                                                                     \
     "if a group's list of placements is cut to its count, a migration can be cut although its stop stays",             \
@@ -145,7 +145,8 @@ namespace berth::model {
   X(ready_order_skewed, "R-CTRL-311, R-CTRL-314",                                                                      \
     "the order of ready evaluations ignores namespaces, and the last leaf of the heap decides which type comes next",  \
     "namespaces count, and the root decides")                                                                          \
-  X(dropped_eval_fires, "R-CTRL-321", "a delayed evaluation that was withdrawn still runs", "it does not run")         \
+  X(dropped_eval_fires, "R-CTRL-321", "the delayed evaluation that is due next still runs when it is withdrawn",       \
+    "it does not run")                                                                                                 \
   X(cancelled_evals_linger, "R-CTRL-105, R-CTRL-335, R-CTRL-742",                                                      \
     "cancelled evaluations stay known to the broker, job IDs are compared without case, and evaluations of purged "    \
     "jobs stay queued",                                                                                                \
