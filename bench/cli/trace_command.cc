@@ -83,7 +83,7 @@ void add_trace(CLI::App& app, int& exit_code) {
           "file", *path,
           "CSV with a header and one row per job: submit_s, cpu_mhz, memory_mb; optionally run_s (empty: the job "
           "runs until the end), count, disk_mb, type (service or batch), priority, failed (0 or 1), gpus, gpu_model, "
-          "distinct_hosts (0 or 1); plain or gzip")
+          "distinct_hosts (0 or 1), gang (0 or 1), namespace; plain or gzip")
       ->type_name("FILE")
       ->required();
   check->footer(

@@ -8,10 +8,12 @@
 #include <tuple>
 
 #include "base/edit_distance.h"
+#include "model/gang.h"
 #include "model/job.h"
 #include "sim/csv_rows.h"
 #include "sim/job_generator.h"
 #include "sim/quantity.h"
+#include "sim/workload_words.h"
 
 namespace berth::sim {
 namespace {
@@ -22,14 +24,17 @@ static_assert(kMaxAllocs <= INT64_MAX / kMaxAmount);
 
 /// All values of a row except its times.
 struct TraceShape {
-  std::string type;
-  std::int64_t count = 1, cpu_mhz = 0, memory_mb = 0, disk_mb = 300, priority = 50, gpus = 0, distinct_hosts = 0;
+  std::string type, name_space = "default";
+  std::int64_t count = 1, cpu_mhz = 0, memory_mb = 0, disk_mb = 300, priority = 50, gpus = 0, distinct_hosts = 0,
+               gang = 0;
   std::string gpu_model;
   auto operator<=>(const TraceShape&) const = default;
 };
 
 model::Job trace_job(const TraceShape& shape, std::size_t number) {
   model::Job job = registered_job("trace-" + std::to_string(number), shape.type, shape.priority);
+  job.namespace_ = shape.name_space;
+  if (shape.gang != 0) job.meta[model::kGangKey] = "all";
   model::TaskGroup group =
       registered_group(shape.type, "task", shape.count, "exec", shape.cpu_mhz, shape.memory_mb, shape.disk_mb);
   if (shape.distinct_hosts != 0) group.constraints.push_back({"", "true", "distinct_hosts"});
@@ -52,8 +57,9 @@ model::Job trace_job(const TraceShape& shape, std::size_t number) {
 
 /// Error in the header: a name that no column has.
 void check_columns(CsvRows& rows) {
-  const std::vector<std::string> known = {"submit_s", "run_s",    "count",  "cpu_mhz", "memory_mb", "disk_mb",
-                                          "type",     "priority", "failed", "gpus",    "gpu_model", "distinct_hosts"};
+  const std::vector<std::string> known = {"submit_s",  "run_s",          "count",    "cpu_mhz",  "memory_mb",
+                                          "disk_mb",   "type",           "priority", "failed",   "gpus",
+                                          "gpu_model", "distinct_hosts", "gang",     "namespace"};
   for (const std::string& name : rows.header())
     if (std::find(known.begin(), known.end(), name) == known.end())
       rows.fail(name, "is no column of a trace", base::did_you_mean(name, known) + "see `berth trace check --help`");
@@ -68,7 +74,8 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
                     disk = rows.column("disk_mb", false), type = rows.column("type", false),
                     priority = rows.column("priority", false), failed = rows.column("failed", false),
                     gpus = rows.column("gpus", false), gpu_model = rows.column("gpu_model", false),
-                    distinct = rows.column("distinct_hosts", false);
+                    distinct = rows.column("distinct_hosts", false), gang = rows.column("gang", false),
+                    name_space = rows.column("namespace", false);
   check_columns(rows);
   const auto given = [&](std::size_t column) { return rows.has(column) && !rows.empty(column); };
   JobStream out;
@@ -93,6 +100,10 @@ Result<JobStream> parse_trace(std::string_view text, const std::string& path, st
     if (given(gpus)) shape.gpus = rows.integer(gpus, 0, kTraceGpusMost);
     if (given(gpu_model) && shape.gpus > 0) shape.gpu_model = rows.text(gpu_model);
     if (given(distinct)) shape.distinct_hosts = rows.integer(distinct, 0, 1);
+    if (given(gang)) shape.gang = rows.integer(gang, 0, 1);
+    if (given(name_space)) shape.name_space = rows.text(name_space);
+    if (!is_name(shape.name_space))
+      rows.fail("namespace", "'" + base::shown(shape.name_space) + "' is not a name", kNameRule);
     if (given(failed)) arrival.fails = rows.integer(failed, 0, 1) == 1;
     if (arrival.fails && arrival.run_time_ns == kNeverEnds)
       rows.fail("failed", "is 1 in a row without a run time", "give the row its run_s");

@@ -13,6 +13,8 @@
 //   gpus        -      no       devices of type gpu, of each allocation; 0
 //   gpu_model   -      no       accepted models of these, joined by |; any
 //   distinct_hosts  -  no       1: its allocations are on different nodes; 0
+//   gang        -      no       1: its allocations start together, or none does; 0
+//   namespace   -      no       default
 // Equal rows, apart from their times, share a template.
 #pragma once
 

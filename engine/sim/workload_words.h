@@ -32,12 +32,17 @@ std::vector<std::pair<const char*, E>> list_of(const std::pair<const char*, E> (
 }
 
 /// Names become parts of job and node IDs: letters, digits and -_. only (R-MODEL-250 refuses spaces and NUL).
-inline void check_name(TomlSection& in, std::string_view key, const std::string& name) {
-  const bool fine = !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+inline constexpr const char* kNameRule = "use 1 to 100 of a-z A-Z 0-9 - _ .";
+
+[[nodiscard]] inline bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
            c == '.';
   });
-  if (!fine) in.fail(key, fmt::format("'{}' is not a name", key), "use 1 to 100 of a-z A-Z 0-9 - _ .");
+}
+
+inline void check_name(TomlSection& in, std::string_view key, std::string_view name) {
+  if (!is_name(name)) in.fail(key, fmt::format("'{}' is not a name", key), kNameRule);
 }
 
 inline std::int64_t amount(TomlSection& in, const char* key, std::int64_t fallback, std::int64_t min = 0) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/gang.h"
 #include "model/job.h"
 #include "sim/node_list.h"
 #include "sim/workload.h"
@@ -47,6 +48,15 @@ TEST(TraceFile, HasAJobPerRow) {
   EXPECT_EQ(jobs->job(jobs->arrivals[2])->id, "trace-1-2");
 }
 
+TEST(TraceFile, RowsHaveNamespacesAndGangs) {
+  const auto jobs = parse_trace("submit_s,cpu_mhz,memory_mb,namespace,gang\n0,1,1,,\n0,1,1,team-a,1\n", "t.csv");
+  ASSERT_TRUE(jobs) << jobs.error().line();
+  EXPECT_EQ(jobs->templates[0]->namespace_, "default");
+  EXPECT_FALSE(jobs->templates[0]->meta.contains(model::kGangKey));
+  EXPECT_EQ(jobs->templates[1]->namespace_, "team-a");
+  EXPECT_EQ(jobs->templates[1]->meta.at(model::kGangKey), "all");
+}
+
 TEST(TraceFile, OrderOfColumnsAndRowsIsFree) {
   const auto jobs = parse_trace("memory_mb,submit_s,cpu_mhz\n10,7,100\n10,3,100\n", "t.csv", 1);
   ASSERT_TRUE(jobs) << jobs.error().line();
@@ -77,6 +87,8 @@ TEST(TraceFile, ErrorsNameLineAndColumn) {
   EXPECT_EQ(line(""), "t.csv: is empty; write the trace again");
   EXPECT_EQ(line("submit_s,memory_mb\n"),
             "t.csv:1: has no column 'cpu_mhz'; is it the right file? write the trace again");
+  EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,namespace\n0,1,1,a/b\n"),
+            "t.csv:2:namespace: 'a/b' is not a name; use 1 to 100 of a-z A-Z 0-9 - _ .");
   EXPECT_EQ(line("submit_s,cpu_mhz,memory_mb,memroy\n").rfind("t.csv:1:memroy: is no column of a trace; ", 0), 0u);
   EXPECT_EQ(line(head), "t.csv:1: holds no jobs; write one row per job below the header");
   EXPECT_EQ(line(head + "1,2,3,4\n0,1,5\n"),
