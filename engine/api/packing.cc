@@ -43,6 +43,14 @@ Result<PackingResult> PackingTrial::pack(const strategy::StrategySpec& strategy,
   out.fragmentation_percent = run->quality.fragmentation_percent;
   out.gpu_fragment_percent = run->quality.gpu_fragment_percent;
   out.nodes_used_percent = run->quality.nodes_used_percent, out.balance_points = run->quality.balance;
+  out.empty_nodes_percent = run->over_time.empty_nodes;
+  out.cpu_without_memory_percent = run->over_time.cpu_without_memory;
+  out.memory_without_cpu_percent = run->over_time.memory_without_cpu;
+  if (const packing::Regret& regret = run->regret; regret.decisions > 0) {
+    out.regret_mean = regret.sum / static_cast<double>(regret.decisions);
+    out.regret_p99 = static_cast<double>(regret.billionths.percentile(99)) / 1e9;
+    out.not_best_percent = 100 * static_cast<double>(regret.not_best) / static_cast<double>(regret.decisions);
+  }
   out.decisions_per_s = run->decide_s == 0 ? 0 : static_cast<double>(run->latency.count()) / run->decide_s;
   out.latency_p50_ns = run->latency.percentile(50), out.latency_p99_ns = run->latency.percentile(99);
   out.latency_p999_ns = run->latency.percentile(99.9);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/assert.h"
 #include "base/random.h"
+#include "packing/fleet_over_time.h"
 
 namespace berth::packing {
 
@@ -23,8 +25,10 @@ bool PackingEpisode::next_arrival(strategy::Fleet& fleet) {
     const End end = ends_.front();
     std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
     ends_.pop_back();
+    if (measures_) measures_->advance(fleet, end.at_ns);
     fleet.remove(first_row_ + end.row, end.task, end.devices);
   }
+  if (measures_) measures_->advance(fleet, now.due_ns);
   if (now.distinct_hosts && hosts_job_ != now.job) {
     hosts_.resize((order_->size() + 63) / 64);
     for (const strategy::Row row : hosts_used_) hosts_[row / 64] = 0;
@@ -58,6 +62,7 @@ void PackingEpisode::placed(const strategy::Choice& choice) {
 }
 
 void PackingEpisode::restart(strategy::Fleet& fleet) {
+  BERTH_ASSERT(!measures_);
   for (std::vector<End>* const running : {&ends_, &stays_}) {
     for (const End& end : *running) fleet.remove(first_row_ + end.row, end.task, end.devices);
     running->clear();

@@ -18,11 +18,16 @@
 
 namespace berth::packing {
 
+class FleetOverTime;
+
 class PackingEpisode {
  public:
   /// Problem and order must outlive it.
   PackingEpisode(const sim::PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
                  strategy::Row first_row = 0);
+
+  /// Before the first arrival: measures the fleet until the last one. It must outlive the episode.
+  void measure(FleetOverTime& measures) { measures_ = &measures; }
 
   /// Moves on to the next arrival and removes the tasks that end before it; false after the last arrival.
   bool next_arrival(strategy::Fleet& fleet);
@@ -72,6 +77,7 @@ class PackingEpisode {
   std::uint32_t hosts_job_ = UINT32_MAX;
   std::uint64_t asked_ = 0, placed_ = 0, digest_;
   double priority_asked_ = 0, priority_placed_ = 0;
+  FleetOverTime* measures_ = nullptr;
 };
 
 }  // namespace berth::packing

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "base/go_rand.h"
 #include "packing/episode.h"
@@ -27,6 +28,15 @@ void add_to_mean(PackingQuality& mean, const PackingQuality& one, double weight)
 }
 
 }  // namespace
+
+void Regret::record(std::span<const double> scores, strategy::Exclusion without, strategy::Row chosen) {
+  double best = scores[chosen];
+  for (strategy::Row row = 0; row < scores.size(); ++row)
+    if (scores[row] > best && !strategy::excluded(without, row)) best = scores[row];
+  const double lost = best - scores[chosen];
+  ++decisions, not_best += lost > 0, sum += lost;
+  billionths.record(static_cast<std::int64_t>(std::min(lost * 1e9, 9e18)));
+}
 
 PackingQuality measure_quality(const strategy::Fleet& fleet, const strategy::Context& context) {
   PackingQuality out;
@@ -83,12 +93,15 @@ strategy::Context with_draws(strategy::Context context, std::int64_t seed) {
 Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const strategy::Context& context,
                                   const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                   const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
-  const bool departures = options.departures;
+  const bool departures = options.departures, measures = (departures || options.moments) && !options.stop_at_miss;
   auto made = strategies.make(spec, with_draws(context, options.seed));
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;
   strategy::Fleet fleet = sim::fleet_of(problem, order, options.with_load);
   PackingEpisode episode(problem, order, departures);
+  std::optional<FleetOverTime> over_time;
+  if (measures) over_time.emplace(fleet, problem);
+  if (measures && departures) episode.measure(*over_time);
   PackingRun out;
   std::uint64_t moments = 0;
   std::int64_t decide_ns = 0;
@@ -107,14 +120,15 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
         episode.missed();
         continue;
       }
+      if (const auto scores = ranker.scores_of_all(); measures && !scores.empty())
+        out.regret.record(scores, episode.exclusion(), choice->row);
       ++out.placed;
       episode.placed(*choice);
       if (options.placed)
         options.placed->push_back({choice->row, arrival.task, choice->devices, arrival.job, arrival.distinct_hosts});
     }
     // Evenly spaced over the arrivals, the last one included.
-    if (const std::uint64_t now = episode.arrived() * kMoments / problem.arrivals.size();
-        now > moments && (departures || options.moments) && !options.stop_at_miss) {
+    if (const std::uint64_t now = episode.arrived() * kMoments / problem.arrivals.size(); now > moments && measures) {
       const PackingQuality quality = measure_quality(fleet, context);
       if (departures) add_to_mean(out.quality, quality, static_cast<double>(now - moments) / kMoments);
       if (options.moments)
@@ -123,6 +137,7 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
     }
   }
   if (options.stop_at_miss) return out;
+  if (over_time) out.over_time = over_time->means(fleet);
   if (!departures || problem.arrivals.empty()) out.quality = measure_quality(fleet, context);
   out.priority_placed_percent = episode.priority_placed_percent();
   out.decide_s = static_cast<double>(decide_ns) * 1e-9;

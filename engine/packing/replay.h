@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "packing/fleet_over_time.h"
 #include "sim/histogram.h"
 #include "sim/packing_problem.h"
 
@@ -33,6 +34,16 @@ struct PackingMoment {
   PackingQuality quality;
 };
 
+/// What a strategy that compares some nodes only loses against the same scores over all nodes, per decision: best score
+/// of all feasible nodes less the chosen node's. In the units of the inner strategy's score.
+struct Regret {
+  std::uint64_t decisions = 0;  ///< 0: the strategy compares all nodes
+  std::uint64_t not_best = 0;   ///< of these, with regret
+  double sum = 0;
+  sim::Histogram billionths;  ///< of the score's unit
+  void record(std::span<const double> scores, strategy::Exclusion without, strategy::Row chosen);
+};
+
 struct PackingRun {
   std::uint64_t asked = 0, placed = 0;
   double priority_placed_percent = 0;  ///< placed share, each task weighted by its priority
@@ -41,6 +52,9 @@ struct PackingRun {
   double decide_s = 0;
   sim::Histogram latency;              ///< ns per decision
   std::vector<PackingMoment> moments;  ///< at most kMoments
+  FleetMeans
+      over_time;  ///< with departures; else after the last arrival. 0 if the fleet is not measured during the run
+  Regret regret;
   [[nodiscard]] double placed_percent() const {
     return asked == 0 ? 100 : 100 * static_cast<double>(placed) / static_cast<double>(asked);
   }

@@ -157,14 +157,15 @@ class Sampled : public Ranker {
  public:
   explicit Sampled(std::unique_ptr<Ranker> inner) : inner_(std::move(inner)) {}
   std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
-    const std::span<const double> scores = inner_->scores(fleet, id);
-    const auto row = pick(fleet.size(), [&](Row r) { return excluded(without, r) ? kNoScore : scores[r]; });
+    scores_ = inner_->scores(fleet, id);
+    const auto row = pick(fleet.size(), [&](Row r) { return excluded(without, r) ? kNoScore : scores_[r]; });
     if (!row) return std::nullopt;
     // The inner strategy also chooses the devices.
     alone_.assign((fleet.size() + 63) / 64, ~std::uint64_t{0});
     alone_[*row / 64] &= ~(std::uint64_t{1} << (*row % 64));
     return inner_->choose(fleet, id, alone_);
   }
+  std::span<const double> scores_of_all() const override { return scores_; }
 
  protected:
   using ScoreOf = std::function<double(Row)>;
@@ -172,6 +173,7 @@ class Sampled : public Ranker {
 
  private:
   std::unique_ptr<Ranker> inner_;
+  std::span<const double> scores_;  // of inner_
   std::vector<std::uint64_t> alone_;
 };
 

@@ -84,6 +84,9 @@ class Ranker {
   /// draws, sums rescaled over all nodes). The function refers to this object, only reads it, and may be called from
   /// several threads.
   [[nodiscard]] virtual FitFunction fit() const { return {}; }
+  /// If the last choose() compared some nodes only: the scores of all rows in it, for the regret. Valid until the next
+  /// call. Empty: it compared all, or the strategy has no scores.
+  [[nodiscard]] virtual std::span<const double> scores_of_all() const { return {}; }
 };
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 

@@ -194,6 +194,11 @@ py::tuple result_of(const PackingResult& run) {
   metrics["stranded_cpu_percent"] = run.stranded_percent[kCpu];
   metrics["stranded_memory_percent"] = run.stranded_percent[kMemory];
   metrics["nodes_used_percent"] = run.nodes_used_percent, metrics["balance_points"] = run.balance_points;
+  metrics["empty_nodes_percent"] = run.empty_nodes_percent;
+  metrics["cpu_without_memory_percent"] = run.cpu_without_memory_percent;
+  metrics["memory_without_cpu_percent"] = run.memory_without_cpu_percent;
+  metrics["regret_mean"] = run.regret_mean, metrics["regret_p99"] = run.regret_p99;
+  metrics["not_best_percent"] = run.not_best_percent;
   metrics["decisions_per_s"] = run.decisions_per_s;
   metrics["latency_p50_ns"] = run.latency_p50_ns, metrics["latency_p99_ns"] = run.latency_p99_ns;
   metrics["latency_p999_ns"] = run.latency_p999_ns;
