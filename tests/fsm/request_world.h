@@ -33,6 +33,7 @@ class RequestWorld {
   Requests& requests() { return requests_; }
   [[nodiscard]] StateLog& log() { return log_; }
   [[nodiscard]] const StateLog& log() const { return log_; }
+  [[nodiscard]] const tables::StateStore& store() const { return store_; }
 
  private:
   model::ClusterState state_;

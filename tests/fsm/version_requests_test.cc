@@ -119,6 +119,11 @@ TEST(VersionRequests, StabilityMakesAVersionTheCurrentOne) {  // R-API-265, R-RE
   ASSERT_EQ(versions.size(), 2u);
   const auto current = [&] { return world.log().job("default", "j"); };
   EXPECT_EQ(current()->version, 0u);
+  const auto scheduled = [&] {  // the version that schedulers place
+    const tables::Snapshot& state = world.store().current();
+    return state.jobs.versions[state.jobs.keys[world.store().find_job_key("default", "j")].current]->spec->version;
+  };
+  EXPECT_EQ(scheduled(), 0u);
   EXPECT_EQ(current()->job_modify_index, 90u);
   EXPECT_FALSE(versions[1]->stable);
   EXPECT_EQ(versions[1]->modify_index, old.index);
@@ -126,6 +131,7 @@ TEST(VersionRequests, StabilityMakesAVersionTheCurrentOne) {  // R-API-265, R-RE
   EXPECT_EQ(current()->modify_index, old.index) << "it is so already";
   ASSERT_EQ(world.requests().set_stable("default", "j", 1, false).error, "");
   EXPECT_EQ(current()->version, 1u);
+  EXPECT_EQ(scheduled(), 1u);
   EXPECT_FALSE(current()->stable);
   // A registration compares with the current row and gets the next number, even if higher ones exist (R-REG-438).
   ASSERT_EQ(world.requests().set_stable("default", "j", 0, true).error, "");

@@ -36,7 +36,9 @@ def measure(build, folders):
         for name, command in overlay.steps_of(folder, build.work):
             if name not in done:
                 code, seconds = overlay.run(command, {}, 1200, 3600)
-                say(f"{name}: exit code {code}, {seconds:.0f} s")
+                if code != 0:
+                    raise SystemExit(f"{name} fails: exit code {code}")
+                say(f"{name}: {seconds:.0f} s")
                 done.add(name)
     report = os.path.join(build.work, "coverage.json")
     subprocess.run(["gcovr", "--root", ROOT, "--object-directory", build.work, "--json", report, build.work,

@@ -115,10 +115,11 @@ TEST(ExactNumbers, ArraysHaveTheScalarBitsOnEveryInstructionSet) {
     for (const auto& [low, high] : {std::pair{0.0, 1.0}, {-1.0, 1.0}, {-760.0, 720.0}}) {
       const std::vector<double> x = arguments(12, low, high);
       for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{64}, x.size()}) {
-        const std::span<const double> in(x.data() + (x.size() - n), n);
-        std::vector<double> e(n), p(n);
-        exact_exp(in, e);
-        exact_pow10(in, p);
+        std::vector<double> in(x.end() - static_cast<std::ptrdiff_t>(n), x.end()), e(n + 1, 7), p(n + 1, 7);
+        in.push_back(1e300);  // past the end
+        exact_exp(std::span(in).first(n), std::span(e).first(n));
+        exact_pow10(std::span(in).first(n), std::span(p).first(n));
+        EXPECT_TRUE(e[n] == 7 && p[n] == 7) << "written past the end of " << n;
         for (std::size_t i = 0; i < n; ++i) {
           ASSERT_EQ(bits_of(e[i]), bits_of(exact_exp(in[i]))) << in[i];
           ASSERT_EQ(bits_of(p[i]), bits_of(exact_pow10(in[i]))) << in[i];

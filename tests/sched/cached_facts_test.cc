@@ -16,7 +16,9 @@ struct Lived {
 
   explicit Lived(const SmallWorld& world) { store.load(world.state); }
   /// The nodes on which the newest version of a job is placed, by name, one per allocation.
-  std::vector<std::string> place(const std::string& job) {
+  std::vector<std::string> place(const std::string& job) { return place(job, scheduler); }
+  /// The same by another scheduler of the worker, as a worker has one for services and one for system jobs.
+  std::vector<std::string> place(const std::string& job, GenericScheduler& by) {
     const tables::SnapshotRef state = store.snapshot();
     EvalFacts facts;
     facts.id_text = "00000000-0000-0000-0000-000000000001";
@@ -26,7 +28,7 @@ struct Lived {
     facts.now_ns = SmallWorld::kNow;
     EvalResult result;
     IdStream ids(1);
-    scheduler.process(*state, facts, rank::OrderProvider::identity, ids, result);
+    by.process(*state, facts, rank::OrderProvider::identity, ids, result);
     std::vector<std::string> out;
     for (const PlannedAlloc& alloc : result.plan.allocs) out.push_back(state->nodes.spec(alloc.node).node.name);
     std::sort(out.begin(), out.end());
@@ -68,6 +70,43 @@ TEST(CachedFacts, SpreadsOverNodesAndPoolsAreDistinguished) {  // R-RANK-813
     Lived anew(w);
     EXPECT_EQ(lived.place("by-pool"), anew.place("by-pool"));
   }
+}
+
+TEST(CachedFacts, StaticPortsOfSeveralGroupsAreDistinguished) {  // R-RANK-613 to 616
+  SmallWorld w;
+  w.add_node().reserved_resources.emplace().networks.reserved_host_ports = "80";
+  w.state.nodes[0].node_resources->memory.memory_mb = 1024;  // the fullest node, which gets what its ports allow
+  w.add_node();
+  for (model::Node& node : w.state.nodes) {
+    model::NetworkResource& network = node.node_resources->networks[0];
+    network.ip = "10.0.0.1", network.cidr = "10.0.0.1/32", network.mbits = 1000;
+    model::NodeNetworkResource& addresses = node.node_resources->node_networks.emplace().emplace_back();
+    addresses.mode = "host", addresses.device = "eth0";
+    addresses.addresses.emplace_back().family = "ipv4";
+    addresses.addresses[0].alias = "default", addresses.addresses[0].address = "10.0.0.1";
+  }
+  const auto with_ports = [](const std::string& id, std::vector<std::vector<std::int64_t>> groups) {
+    auto out = named_job(id, 1);
+    const model::TaskGroup plain = out->task_groups[0];
+    out->task_groups.clear();
+    for (const auto& ports : groups) {
+      model::TaskGroup& group = out->task_groups.emplace_back();
+      group = plain;
+      group.name = "g" + std::to_string(out->task_groups.size());
+      model::NetworkResource& network = group.networks.emplace_back();
+      network.mode = "host";
+      for (const std::int64_t port : ports) {
+        model::Port& asked = network.reserved_ports.emplace_back();
+        asked.label = "p" + std::to_string(port), asked.value = port, asked.host_network = "default";
+      }
+    }
+    return out;
+  };
+  w.store(with_ports("one-each", {{80}, {443}})), w.store(with_ports("both", {{80, 443}}));
+  Lived lived(w);
+  EXPECT_EQ(lived.place("one-each"), (Names{"n0", "n1"}));
+  GenericScheduler other(lived.scratch);  // has no ports from before
+  EXPECT_EQ(lived.place("both", other), (Names{"n1"}));
 }
 
 TEST(CachedFacts, AMirrorKeepsItsTexts) {

@@ -86,6 +86,8 @@ struct Planted {
     }
     model::Spread& over = spread->spreads.emplace_back();
     over.attribute = "${node.class}", over.weight = 50;
+    model::Spread& by_node = spread->spreads.emplace_back();
+    by_node.attribute = "${node.unique.id}", by_node.weight = 50;
     for (const auto& one : {placed, full, ports, large, volume, spread}) world.store(one);
     store.load(world.state);
     for (int round = 0; round < 3; ++round)

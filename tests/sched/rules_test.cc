@@ -1,6 +1,9 @@
 // Rules of part 06 that no recorded decision covers: each case fails if its rule is inverted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "model/job.h"
 #include "sched/small_world.h"
 #include "tables/commit.h"
@@ -8,6 +11,7 @@
 namespace berth::sched {
 namespace {
 
+using tables::NodeRow;
 using Counts = std::map<std::string, std::int64_t>;
 
 /// The entry of a list for an allocation, or null.
@@ -69,6 +73,74 @@ TEST(SchedulerRules, ThePlanOfAPurgedJobNamesTheJobOfItsFirstStop) {  // R-SCHED
     w.store(SmallWorld::job(type, 0, 5));  // a stored job stays the plan's
     w.run();
     EXPECT_EQ(w.plans[0].job->version, 5U);
+  }
+}
+
+TEST(SchedulerRules, TheLatestDeploymentHasTheLargestCreateIndex) {  // R-SCHED-38; of equal ones the smallest ID
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> deployments = {{5, 3}, {7, 2}, {7, 4}, {6, 9}};  // index, ID
+  std::sort(deployments.begin(), deployments.end());
+  do {
+    SmallWorld w;
+    const auto job = SmallWorld::job("service", 1);
+    w.store(job);
+    for (const auto& [index, number] : deployments) {
+      model::Deployment& d = w.add_deployment(job, "successful");
+      d.create_index = index, d.id = SmallWorld::id(3, number);
+    }
+    tables::StateStore store;
+    store.load(w.state);
+    const auto latest = latest_deployment(store.current(), store.job_key("default", "j"));
+    ASSERT_TRUE(latest);
+    EXPECT_EQ(latest->id, SmallWorld::id(3, 2));
+  } while (std::next_permutation(deployments.begin(), deployments.end()));
+}
+
+TEST(SchedulerRules, ASystemJobVisitsNodesInTheGivenOrder) {  // R-SCHED-204
+  std::set<std::vector<NodeRow>> orders;
+  for (std::uint64_t order = 0; order <= 20; ++order) {
+    SmallWorld w;
+    w.node_order = order;
+    std::vector<std::pair<std::uint64_t, NodeRow>> wanted;  // the order's number of each node
+    IdStream numbers(order);
+    for (NodeRow row = 0; row < 6; ++row) w.add_node(), wanted.emplace_back(order != 0 ? numbers.next().hi : 0, row);
+    std::sort(wanted.begin(), wanted.end());
+    w.store(SmallWorld::job("system", 1));
+    w.run();
+    std::vector<NodeRow> visited, expected;
+    for (const PlannedAlloc& alloc : w.result.plan.allocs) visited.push_back(alloc.node);
+    for (const auto& [number, row] : wanted) expected.push_back(row);
+    EXPECT_EQ(visited, expected) << "order " << order;
+    orders.insert(visited);
+  }
+  EXPECT_GT(orders.size(), 15U);
+}
+
+TEST(SchedulerRules, TaskPortsOfALeavingAllocationAreSpared) {  // option spare_leaving_ports, R-MODEL-495
+  for (const bool spare : {false, true}) {
+    SmallWorld w;
+    w.options.spare_leaving_ports = spare;
+    model::NetworkResource& network = w.add_node().node_resources->networks[0];
+    network.ip = "10.0.0.1", network.cidr = "10.0.0.1/32", network.mbits = 1000;
+    const auto version = [](std::uint64_t number) {
+      auto out = SmallWorld::job("service", 1, number);
+      model::Task& task = out->task_groups[0].tasks[0];
+      task.user = "user" + std::to_string(number);
+      model::NetworkResource& asked = task.resources->networks.emplace_back();
+      asked.mbits = 10, asked.dynamic_ports.emplace_back().label = "http";
+      return out;
+    };
+    const auto before = version(0);
+    model::Allocation& alloc = w.add(before, 0, 0);
+    model::NetworkResource& held = alloc.allocated_resources->tasks["t"].networks.emplace_back(network);
+    held.mbits = 10;
+    model::Port& port = held.dynamic_ports.emplace_back();
+    port.label = "http", port.value = 20'000;
+    w.store(before), w.store(version(1));
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    ASSERT_EQ(w.placed().size(), 1U);
+    const model::AllocatedResources& got = *w.placed()[0].allocated_resources;
+    EXPECT_EQ(got.tasks.at("t").networks.at(0).dynamic_ports.at(0).value, spare ? 20'001 : 20'000);
   }
 }
 

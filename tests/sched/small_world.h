@@ -23,6 +23,7 @@ struct SmallWorld {
   model::Options options;
   rank::OrderProvider order = rank::OrderProvider::identity;
   EnabledSources sources;
+  std::uint64_t node_order = 0;  ///< EvalFacts::node_order
   bool exhaustive = false, defer_metrics = false;
   strategy::FitFunction fit;  ///< replaces the fit component
   std::vector<std::string> fit_models;
@@ -164,6 +165,7 @@ struct SmallWorld {
     facts.annotate = eval.annotate_plan;
     facts.wait_until = eval.wait_until;
     facts.now_ns = kNow;
+    facts.node_order = node_order;
     snapshot_ = store_->snapshot();
     scratch_ = std::make_unique<Scratch>();
     scratch_->options = options;

@@ -15,7 +15,6 @@ using tables::NodeRow;
 void Candidates::start(Scratch& scratch) {
   nodes = nullptr;
   size = offset = frontier = asked = 0;
-  limit = list_limit = 2;
   positions = scratch.arena.take<Position>(1);
   for (GroupView& v : views) v.group = nullptr;
 }
