@@ -95,7 +95,7 @@ struct PackingWorlds::Impl {
       const strategy::DeviceMask devices =
           strategy::choose_devices(fleet.node(at), fleet.task_class(id), strategy::DeviceRule::best);
       fleet.place(at, id, devices);
-      episode.placed({static_cast<Row>(row), devices, 0});
+      episode.placed({static_cast<Row>(row), devices, 0}, fleet);
     } else {
       episode.missed(), missed = 1;
     }

@@ -17,18 +17,34 @@ PackingEpisode::PackingEpisode(const sim::PackingProblem& problem, const std::ve
 
 void PackingEpisode::note(std::uint64_t value) { digest_ = base::mix64(digest_ ^ value); }
 
+void PackingEpisode::predict(strategy::Fleet& fleet, strategy::Prediction prediction) {
+  fleet.predict_run_times();
+  prediction_ = prediction;
+}
+
+void PackingEpisode::end(strategy::Fleet& fleet, const End& task) const {
+  fleet.remove(first_row_ + task.row, task.task, task.devices);
+  if (strategy::Lifetimes* const lifetimes = fleet.lifetimes()) lifetimes->remove(task.slot);
+}
+
 bool PackingEpisode::next_arrival(strategy::Fleet& fleet) {
   if (arrived_ == problem_->arrivals.size()) return false;
   ++arrived_;
   const sim::PackingArrival& now = arrival();
   while (!ends_.empty() && ends_.front().at_ns <= now.due_ns) {
-    const End end = ends_.front();
+    const End next = ends_.front();
     std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
     ends_.pop_back();
-    if (measures_) measures_->advance(fleet, end.at_ns);
-    fleet.remove(first_row_ + end.row, end.task, end.devices);
+    if (measures_) measures_->advance(fleet, next.at_ns);
+    end(fleet, next);
   }
   if (measures_) measures_->advance(fleet, now.due_ns);
+  if (prediction_) {
+    const bool ends = departures_ && now.run_time_ns != sim::kNeverEnds;
+    fleet.arrive(
+        now.task, now.due_ns,
+        ends ? std::max<std::int64_t>(1, prediction_->whole(now.run_time_ns, now.job)) : strategy::Lifetimes::kNever);
+  }
   if (now.distinct_hosts && hosts_job_ != now.job) {
     hosts_.resize((order_->size() + 63) / 64);
     for (const strategy::Row row : hosts_used_) hosts_[row / 64] = 0;
@@ -45,7 +61,7 @@ void PackingEpisode::missed() {
   note(~std::uint64_t{0});
 }
 
-void PackingEpisode::placed(const strategy::Choice& choice) {
+void PackingEpisode::placed(const strategy::Choice& choice, strategy::Fleet& fleet) {
   count();
   ++placed_, priority_placed_ += problem_->classes[arrival().task].priority;
   note((*order_)[choice.row]), note(choice.devices);
@@ -56,15 +72,16 @@ void PackingEpisode::placed(const strategy::Choice& choice) {
   }
   const bool ends = departures_ && now.run_time_ns != sim::kNeverEnds;
   std::vector<End>& running = ends ? ends_ : stays_;
-  running.push_back(
-      {ends ? now.due_ns + now.run_time_ns : sim::kNeverEnds, asked_, choice.row, now.task, choice.devices});
+  strategy::Lifetimes* const lifetimes = fleet.lifetimes();
+  running.push_back({ends ? now.due_ns + now.run_time_ns : sim::kNeverEnds, asked_, choice.row, now.task,
+                     choice.devices, lifetimes ? lifetimes->place(choice.row) : 0});
   if (ends) std::push_heap(ends_.begin(), ends_.end(), std::greater<>());
 }
 
 void PackingEpisode::restart(strategy::Fleet& fleet) {
-  BERTH_ASSERT(!measures_);
+  BERTH_ASSERT(!prediction_ && !measures_);
   for (std::vector<End>* const running : {&ends_, &stays_}) {
-    for (const End& end : *running) fleet.remove(first_row_ + end.row, end.task, end.devices);
+    for (const End& task : *running) end(fleet, task);
     running->clear();
   }
   for (const strategy::Row row : hosts_used_) hosts_[row / 64] = 0;

@@ -9,12 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "sim/packing_problem.h"
+#include "strategy/prediction.h"
 
 namespace berth::packing {
 
@@ -26,6 +28,8 @@ class PackingEpisode {
   PackingEpisode(const sim::PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
                  strategy::Row first_row = 0);
 
+  /// Before the first arrival: the fleet is to predict run times. Not for worlds that restart.
+  void predict(strategy::Fleet& fleet, strategy::Prediction prediction);
   /// Before the first arrival: measures the fleet until the last one. It must outlive the episode.
   void measure(FleetOverTime& measures) { measures_ = &measures; }
 
@@ -42,7 +46,7 @@ class PackingEpisode {
   void restart(strategy::Fleet& fleet);
 
   /// A task of the current arrival was placed in the fleet, or fits nowhere.
-  void placed(const strategy::Choice& choice);
+  void placed(const strategy::Choice& choice, strategy::Fleet& fleet);
   void missed();
 
   [[nodiscard]] std::uint64_t asked_count() const { return asked_; }
@@ -60,8 +64,10 @@ class PackingEpisode {
     strategy::Row row;
     strategy::ClassId task;
     strategy::DeviceMask devices;
+    strategy::Lifetimes::Slot slot;  // if run times are predicted
     bool operator>(const End& other) const { return std::tie(at_ns, number) > std::tie(other.at_ns, other.number); }
   };
+  void end(strategy::Fleet& fleet, const End& task) const;
   void note(std::uint64_t value);
   void count();
 
@@ -77,6 +83,7 @@ class PackingEpisode {
   std::uint32_t hosts_job_ = UINT32_MAX;
   std::uint64_t asked_ = 0, placed_ = 0, digest_;
   double priority_asked_ = 0, priority_placed_ = 0;
+  std::optional<strategy::Prediction> prediction_;
   FleetOverTime* measures_ = nullptr;
 };
 

@@ -29,20 +29,22 @@ std::size_t rounded_up(const std::vector<std::int32_t>& sizes, std::int32_t amou
 }  // namespace
 
 FleetOverTime::FleetOverTime(const strategy::Fleet& fleet, const sim::PackingProblem& problem) {
+  std::vector<std::uint64_t> asked(problem.classes.size(), 0);
+  for (const sim::PackingArrival& a : problem.arrivals) asked[a.task] += a.count;
   std::vector<std::int32_t> cpus, memories;
-  for (const sim::PackingArrival& a : problem.arrivals) {
-    cpus.push_back(problem.classes[a.task].ask[kCpu]);
-    memories.push_back(problem.classes[a.task].ask[kMemory]);
-  }
+  for (std::size_t task = 0; task < asked.size(); ++task)
+    if (asked[task] > 0) {
+      cpus.push_back(problem.classes[task].ask[kCpu]);
+      memories.push_back(problem.classes[task].ask[kMemory]);
+    }
   cpus_ = sizes_of(std::move(cpus), kSizesMax), memories_ = sizes_of(std::move(memories), kSizesMax);
   const std::size_t width = memories_.size() + 1;
   table_.assign((cpus_.size() + 1) * width, 0);
-  const auto asked = static_cast<double>(problem.asked());
-  for (const sim::PackingArrival& a : problem.arrivals) {
-    const strategy::Amounts& ask = problem.classes[a.task].ask;
-    if (a.count > 0)
-      table_[rounded_up(cpus_, ask[kCpu]) * width + rounded_up(memories_, ask[kMemory])] += a.count / asked;
-  }
+  const auto all = static_cast<double>(problem.asked());
+  for (std::size_t task = 0; task < asked.size(); ++task)
+    if (const strategy::Amounts& ask = problem.classes[task].ask; asked[task] > 0)
+      table_[rounded_up(cpus_, ask[kCpu]) * width + rounded_up(memories_, ask[kMemory])] +=
+          static_cast<double>(asked[task]) / all;
   for (std::size_t i = 1; i <= cpus_.size(); ++i)
     for (std::size_t j = 1; j < width; ++j)
       table_[i * width + j] += at_most(i - 1, j) + at_most(i, j - 1) - at_most(i - 1, j - 1);

@@ -94,11 +94,15 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
                                   const std::vector<std::uint32_t>& order, const ReplayOptions& options,
                                   const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
   const bool departures = options.departures, measures = (departures || options.moments) && !options.stop_at_miss;
-  auto made = strategies.make(spec, with_draws(context, options.seed));
+  strategy::Context own = with_draws(context, options.seed);
+  own.run_times = true;
+  auto made = strategies.make(spec, own);
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;
   strategy::Fleet fleet = sim::fleet_of(problem, order, options.with_load);
   PackingEpisode episode(problem, order, departures);
+  if (const auto error = ranker.prediction_error())
+    episode.predict(fleet, {.error = *error, .seed = static_cast<std::uint64_t>(options.seed)});
   std::optional<FleetOverTime> over_time;
   if (measures) over_time.emplace(fleet, problem);
   if (measures && departures) episode.measure(*over_time);
@@ -123,7 +127,7 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
       if (const auto scores = ranker.scores_of_all(); measures && !scores.empty())
         out.regret.record(scores, episode.exclusion(), choice->row);
       ++out.placed;
-      episode.placed(*choice);
+      episode.placed(*choice, fleet);
       if (options.placed)
         options.placed->push_back({choice->row, arrival.task, choice->devices, arrival.job, arrival.distinct_hosts});
     }

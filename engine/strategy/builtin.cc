@@ -5,6 +5,8 @@
 #include "strategy/classic.h"
 #include "strategy/expression.h"
 #include "strategy/gpu_policies.h"
+#include "strategy/lifetime_strategies.h"
+#include "strategy/prediction.h"
 #include "strategy/sampling.h"
 
 namespace berth::strategy {
@@ -315,6 +317,46 @@ void add_sampling(Registry& into) {
       }});
 }
 
+NilasOptions nilas_options(const Parameters& p) { return {.error = p.number("error"), .step_s = p.number("step")}; }
+std::vector<ParameterInfo> lifetime_parameters() {
+  return {error_parameter(),
+          {"step", "900", "seconds that a task may outlast its node at cost 1; then 2, 4, 8 ... times", {}, 0.001, 1e9},
+          {"inner", "best-fit", "the strategy among nodes of equal cost", kInner}};
+}
+
+void add_lifetime_strategies(Registry& into) {
+  const char* const kLing = "Ling et al., LAVA, MLSys 2025";
+  const auto add = [&](const char* name, const char* formula, std::vector<ParameterInfo> parameters, auto make) {
+    into.add(
+        StrategyInfo{.name = name,
+                     .formula = formula,
+                     .source = kLing,
+                     .cost = "inner, plus a pass over all nodes",
+                     .parameters = std::move(parameters),
+                     .make = [name, make](const Context& context, const Parameters& p, const Registry& all) -> Made {
+                       if (!context.run_times)
+                         return tl::unexpected(InputError{fmt::format("strategy '{}'", name), "",
+                                                          "reads run times, which are not predicted here",
+                                                          "use it in berth compare --strategies"});
+                       auto inner = all.make({p.word("inner"), {}}, context);
+                       if (!inner) return inner;
+                       return make(p, std::move(*inner));
+                     }});
+  };
+  add("nilas", "least time by which the task outlasts the node's other tasks, in steps; then the inner strategy",
+      lifetime_parameters(), [](const Parameters& p, std::unique_ptr<Ranker> inner) {
+        return make_nilas(nilas_options(p), std::move(inner));
+      });
+  std::vector<ParameterInfo> parameters = lifetime_parameters();
+  parameters.push_back(
+      {"hour", "3600", "seconds; run times are of four classes: below 1, 10 and 100 hours, and above", {}, 0.001, 1e9});
+  parameters.push_back({"full", "0.9", "share of a node in use from which it takes shorter classes", {}, 0, 1});
+  add("lava", "nodes once full with a longer class, then open ones of the task's class, others, empty; then as nilas",
+      std::move(parameters), [](const Parameters& p, std::unique_ptr<Ranker> inner) {
+        return make_lava({nilas_options(p), p.number("hour"), p.number("full")}, std::move(inner));
+      });
+}
+
 void add_expression(Registry& into) {
   StrategyInfo info{.name = "expr",
                     .formula = "a formula over columns, e.g. expr:-(left_cpu/total_cpu+left_memory/total_memory)",
@@ -324,15 +366,16 @@ void add_expression(Registry& into) {
                              .fallback = "",
                              .meaning = "the score, greater is better",
                              .check = [](const std::string& text) -> Result<void> {
-                               if (auto compiled = Expression::compile(text, {}); !compiled)
+                               if (auto compiled = Expression::compile(text, {.run_times = true}); !compiled)
                                  return tl::unexpected(compiled.error());
                                return {};
                              },
                              .first = true});
   info.parameters.push_back(device_parameter());
+  info.parameters.push_back(error_parameter());
   info.make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
     const DeviceRule rule = device_rule(p);
-    auto compiled = Expression::compile(p.word("formula"), context, rule);
+    auto compiled = Expression::compile(p.word("formula"), context, rule, p.number("error"));
     if (!compiled) return tl::unexpected(compiled.error());
     return make_ranker(std::move(*compiled), rule);
   };
@@ -370,6 +413,7 @@ void add_builtin(Registry& into) {
   add_kubernetes<KubernetesDefault>(into, "kubernetes-default", "least-allocated + balanced-allocation");
   add_expression(into);
   add_sampling(into);
+  add_lifetime_strategies(into);
 }
 
 }  // namespace berth::strategy

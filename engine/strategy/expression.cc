@@ -40,6 +40,8 @@ constexpr NamedColumn kSingleColumns[] = {
     {"ask_devices", kAskDevicesColumn, "GPUs that the task requests"},
     {"ask_device", kAskDeviceColumn, "thousandths that it requests of each"},
     {"priority", kPriorityColumn, "the task's priority, 0 to 100"},
+    {"run_time", kRunTimeColumn, "the task's predicted run time; s, infinite if it does not end"},
+    {"node_exit", kNodeExitColumn, "predicted time until the last task of the node ends; s, 0 on an empty node"},
 };
 constexpr std::pair<const char*, const char*> kConstants[] = {
     {"max", "largest capacity of any node"},
@@ -288,7 +290,11 @@ class Compiler {
 
   std::optional<Id> column(std::size_t begin, std::size_t end, std::string_view name) {
     for (const NamedColumn& c : kSingleColumns)
-      if (name == c.name) return number({.code = Code::column, .column = c.column});
+      if (name == c.name) {
+        if (c.column >= kRunTimeColumn && !context_.run_times)
+          return fail(begin, end, "run times are not predicted here", "use the formula in berth compare --strategies");
+        return number({.code = Code::column, .column = c.column});
+      }
     const std::size_t line = name.find('_');
     for (std::size_t d = 0; line != std::string_view::npos && d < kDimensions; ++d) {
       if (name.substr(line + 1) != kDimensionNames[d]) continue;
@@ -300,10 +306,12 @@ class Compiler {
     }
     std::vector<std::string> names;
     for (const ExpressionName& known : expression_columns()) names.push_back(known.name);
-    return fail(begin, end, "there is no such column",
-                base::did_you_mean(name, names) +
-                    "columns: free_, total_, used_, left_, ask_, max_ or mean_ with cpu, memory, disk or gpu; tasks, "
-                    "gpu_tasks, same_tasks, devices, unused_devices, device_free, ask_devices, ask_device, priority");
+    return fail(
+        begin, end, "there is no such column",
+        base::did_you_mean(name, names) +
+            "columns: free_, total_, used_, left_, ask_, max_ or mean_ with cpu, memory, disk or gpu; tasks, "
+            "gpu_tasks, same_tasks, devices, unused_devices, device_free, ask_devices, ask_device, priority, run_time, "
+            "node_exit");
   }
 
   std::optional<Id> call(std::size_t begin, std::size_t end, std::string_view name) {
@@ -381,7 +389,13 @@ std::vector<Expression::Operation> with_registers(const std::vector<Value>& valu
 
 }  // namespace
 
-Result<Expression> Expression::compile(std::string_view text, const Context& context, DeviceRule rule) {
+Expression::Expression(std::vector<Operation> operations, DeviceRule rule, double error)
+    : operations_(std::move(operations)), rule_(rule) {
+  for (const Operation& op : operations_)
+    if (op.code == Code::column && op.a >= kRunTimeColumn) error_ = error;
+}
+
+Result<Expression> Expression::compile(std::string_view text, const Context& context, DeviceRule rule, double error) {
   Compiler compiler(text, context);
   const auto root = compiler.whole();
   if (!root) return tl::unexpected(compiler.error());
@@ -391,7 +405,7 @@ Result<Expression> Expression::compile(std::string_view text, const Context& con
                   "shorten it, or use the parts of a long sum where they are computed");
     return tl::unexpected(compiler.error());
   }
-  return Expression(std::move(operations), rule);
+  return Expression(std::move(operations), rule, error);
 }
 
 std::vector<ExpressionName> expression_columns() {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,15 +82,18 @@ enum ExpressionColumn : std::uint8_t {
   kAskDevicesColumn,
   kAskDeviceColumn,
   kPriorityColumn,
+  kRunTimeColumn,
+  kNodeExitColumn,
 };
 
 class Expression {
  public:
   static constexpr std::size_t kDepthMax = 64, kValuesMax = 256, kRegistersMax = 64;
 
-  /// `context` has the constants of the fleet (max_cpu, mean_cpu). Errors mark the place in the formula by braces.
+  /// `context` has the constants of the fleet (max_cpu, mean_cpu). `error`: of predicted run times, if the formula has
+  /// them. Errors mark the place in the formula by braces.
   [[nodiscard]] static Result<Expression> compile(std::string_view text, const Context& context,
-                                                  DeviceRule rule = DeviceRule::best);
+                                                  DeviceRule rule = DeviceRule::best, double error = 0);
 
   /// out[i] = score of nodes[i]; any number of nodes. Cost: one pass over at most kExpressionBlock doubles per
   /// operation and block.
@@ -98,6 +102,9 @@ class Expression {
   [[nodiscard]] DeviceMask devices(const Node& node, const TaskClass& task) const {
     return choose_devices(node, task, rule_);
   }
+
+  /// nullopt if the formula has no run times.
+  [[nodiscard]] std::optional<double> prediction_error() const { return error_; }
 
   [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }
 
@@ -109,9 +116,10 @@ class Expression {
   };
 
  private:
-  Expression(std::vector<Operation> operations, DeviceRule rule) : operations_(std::move(operations)), rule_(rule) {}
+  Expression(std::vector<Operation> operations, DeviceRule rule, double error);
   std::vector<Operation> operations_;  ///< the last one's result is the score
   DeviceRule rule_;
+  std::optional<double> error_;
 };
 
 /// A name that a formula may contain, with its meaning.

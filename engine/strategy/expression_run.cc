@@ -82,8 +82,8 @@ std::int32_t device_free(const Node& node, const TaskClass& task, DeviceRule rul
 
 void read_column(std::uint8_t column, std::span<const Node> nodes, const TaskClass& task, DeviceRule rule,
                  Register& out) {
-  const auto fill = [&](std::int32_t value) {
-    std::fill_n(out.begin(), (nodes.size() + kLanes - 1) / kLanes * kLanes, static_cast<double>(value));
+  const auto fill = [&](double value) {
+    std::fill_n(out.begin(), (nodes.size() + kLanes - 1) / kLanes * kLanes, value);
   };
   const std::size_t d = column % kDimensions;
   if (column < kTotalColumn) return read_each(nodes, out, [d](const Node& n) { return n.state.free[d]; });
@@ -114,6 +114,10 @@ void read_column(std::uint8_t column, std::span<const Node> nodes, const TaskCla
       return fill(task.gpus);
     case kAskDeviceColumn:
       return fill(task.gpu_milli);
+    case kRunTimeColumn:
+      return fill(task.run_time_s);
+    case kNodeExitColumn:
+      return read_each(nodes, out, [](const Node& n) { return n.exit_s; });
     default:
       return fill(task.priority);
   }

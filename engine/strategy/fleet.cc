@@ -56,6 +56,17 @@ void Fleet::change(Row row, ClassId id, DeviceMask devices, std::int32_t sign) {
 void Fleet::place(Row row, ClassId id, DeviceMask devices) { change(row, id, devices, 1); }
 void Fleet::remove(Row row, ClassId id, DeviceMask devices) { change(row, id, devices, -1); }
 
+void Fleet::predict_run_times() {
+  lifetimes_.emplace(size());
+  for (Row row = 0; row < size(); ++row)
+    if (states_[row].tasks > 0) lifetimes_->place(row);
+}
+
+void Fleet::arrive(ClassId id, std::int64_t now_ns, std::int64_t run_ns) {
+  lifetimes_->arrive(now_ns, run_ns);
+  classes_[id].run_time_s = lifetime_seconds(run_ns);
+}
+
 std::array<std::int64_t, kDimensions> Fleet::capacity_total() const {
   std::array<std::int64_t, kDimensions> sum{};
   for (const NodeState& state : states_)

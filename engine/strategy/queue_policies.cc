@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
-#include "base/random.h"
 #include "base/text.h"
 #include "berth/queue.h"
 #include "strategy/parsing.h"
+#include "strategy/prediction.h"
 
 namespace berth::strategy {
 namespace {
@@ -20,27 +19,10 @@ struct Fifo {
   [[nodiscard]] double key(const WaitingJob&) const { return 0; }  // equal keys: the order of arrival
 };
 
-/// Run times that are off by a factor e^(error z), z normal.
-struct Prediction {
-  double error;
-  std::uint64_t seed;
-  /// Of a job with a run time.
-  [[nodiscard]] double of(const WaitingJob& job) const {
-    const auto run_time = static_cast<double>(job.run_time_ns);
-    return error == 0 ? run_time : run_time * std::exp(error * normal(job.number));
-  }
-  /// A draw from the standard normal distribution for a job, the same at each of its evaluations (Box and Muller).
-  [[nodiscard]] double normal(std::uint64_t number) const {
-    base::Random random(base::mix64(seed) ^ number, "run time prediction");
-    const double radius = std::sqrt(random.exponential(2));
-    return radius * std::cos(2 * std::numbers::pi * random.unit());
-  }
-};
-
 struct Shortest {
   Prediction prediction;
   [[nodiscard]] double key(const WaitingJob& job) const {
-    return job.run_time_ns < 0 ? std::numeric_limits<double>::infinity() : prediction.of(job);
+    return job.run_time_ns < 0 ? std::numeric_limits<double>::infinity() : prediction.of(job.run_time_ns, job.number);
   }
 };
 
@@ -49,8 +31,7 @@ struct Backfill {
   Prediction prediction;
   [[nodiscard]] double key(const WaitingJob&) const { return 0; }  // the order of arrival
   [[nodiscard]] std::int64_t predicted_ns(const WaitingJob& job) const {
-    constexpr double kMost = 9e18;  // below 2^63
-    return job.run_time_ns < 0 ? -1 : static_cast<std::int64_t>(std::min(prediction.of(job), kMost));
+    return job.run_time_ns < 0 ? -1 : prediction.whole(job.run_time_ns, job.number);
   }
 };
 
@@ -85,12 +66,6 @@ std::unique_ptr<QueuePolicy> policy_of(P policy) {
   return std::make_unique<QueuePolicyOf<P>>(std::move(policy));
 }
 
-ParameterInfo error_parameter() {
-  return {.name = "error",
-          .fallback = "0",
-          .meaning = "standard deviation of the logarithm of predicted over true run time",
-          .max = 10};
-}
 Prediction prediction_of(const QueueSettings& with) { return {with.parameters.number("error"), with.seed}; }
 
 std::optional<std::uint32_t> count_of(const std::string& text) {

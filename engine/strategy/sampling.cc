@@ -315,6 +315,12 @@ class Sum final : public Ranker {
     return chosen(fleet, id, static_cast<Row>(best), rule_, totals[best]);
   }
 
+  std::optional<double> prediction_error() const override {
+    for (const SumComponent& component : components_)
+      if (const auto error = component.ranker->prediction_error()) return error;
+    return std::nullopt;
+  }
+
   FitFunction fit() const override {
     const bool by_node = !rescale_ && std::all_of(components_.begin(), components_.end(), [](const SumComponent& c) {
       return static_cast<bool>(c.ranker->fit());

@@ -4,6 +4,7 @@
 //   devices       n x device_stride int16: free thousandths per device; 1000 = unused
 //   tag_tasks     n x tag_stride uint32: tasks with GPUs per affinity tag (R-STRAT-312)
 //   changes       rows in the order in which placements and removals changed them; score caches read its tail
+//   lifetimes     when tasks are predicted to end, if a strategy reads it (lifetimes.h)
 //
 // Nodes are records, not columns, because a ranking re-evaluates only the nodes that changed since its last query of a
 // class (strategy.h): a few dozen records at random places, each one or two cache lines, not a pass over all nodes.
@@ -14,9 +15,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "berth/lifetimes.h"
 
 namespace berth::strategy {
 
@@ -40,6 +45,8 @@ struct TaskClass {
   std::int32_t gpus = 0;       ///< requested devices; 0 = none
   std::int32_t gpu_milli = 0;  ///< requested thousandths of each device; 1000 = whole devices
   std::int32_t priority = 50;
+  /// Predicted, of the tasks that arrive at the moment; infinite: they do not end, or no run times are predicted.
+  double run_time_s = std::numeric_limits<double>::infinity();
   /// Bit r: row r passes all checks other than amounts (constraints, GPU model). Empty: all rows do.
   std::vector<std::uint64_t> eligible;
 
@@ -66,6 +73,7 @@ struct Node {
   const NodeState& state;
   std::span<const std::int16_t> devices;     ///< free thousandths per device
   std::span<const std::uint32_t> tag_tasks;  ///< tasks with GPUs per tag
+  double exit_s = 0;                         ///< predicted seconds until it is empty; 0 if no run times are predicted
 
   [[nodiscard]] std::int32_t free(Dimension d) const noexcept { return state.free[d]; }
   [[nodiscard]] std::int32_t capacity(Dimension d) const noexcept { return state.capacity[d]; }
@@ -92,7 +100,8 @@ class Fleet {
   [[nodiscard]] Node node(Row row) const noexcept {
     return {states_[row],
             {devices_.data() + row * device_stride_, states_[row].device_count},
-            {tag_tasks_.data() + row * tag_stride_, tag_stride_}};
+            {tag_tasks_.data() + row * tag_stride_, tag_stride_},
+            lifetimes_ ? lifetimes_->exit_s(row) : 0};
   }
 
   /// R-STRAT-106: checks amounts, number of tasks and, for a task with GPUs, enough devices with enough free. Ignores
@@ -124,6 +133,14 @@ class Fleet {
   [[nodiscard]] std::array<std::int64_t, kDimensions> free_total() const;
   [[nodiscard]] std::int32_t tasks_max() const noexcept { return tasks_max_; }
 
+  /// From now on run times are predicted. The tasks that the nodes have are taken as one per node that never ends.
+  void predict_run_times();
+  /// nullptr if no run times are predicted.
+  [[nodiscard]] Lifetimes* lifetimes() noexcept { return lifetimes_ ? &*lifetimes_ : nullptr; }
+  [[nodiscard]] const Lifetimes* lifetimes() const noexcept { return lifetimes_ ? &*lifetimes_ : nullptr; }
+  /// Lifetimes::arrive, for tasks of a class.
+  void arrive(ClassId id, std::int64_t now_ns, std::int64_t run_ns);
+
  private:
   void change(Row row, ClassId id, DeviceMask devices, std::int32_t sign);
 
@@ -132,6 +149,7 @@ class Fleet {
   std::vector<std::uint32_t> tag_tasks_;
   std::vector<TaskClass> classes_;
   std::vector<Row> changes_;
+  std::optional<Lifetimes> lifetimes_;
   std::size_t device_stride_ = 0, tag_stride_ = 0;
   std::int32_t tasks_max_ = INT32_MAX;
 };

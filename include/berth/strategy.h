@@ -26,6 +26,12 @@
 //
 //     double component(double score) const { return 1 + score; }  // a cost of 0..1, negated
 //
+// A strategy that reads predicted run times (Node::exit_s, TaskClass::run_time_s, Fleet::lifetimes) says so, and how
+// wrong the predictions are to be (0: exact); nullopt: it reads none. Its scores are not cached, since time changes
+// them:
+//
+//     std::optional<double> prediction_error() const { return 0.0; }
+//
 // registry() selects strategies by name and parameters at run time. Registry::add() adds a user's strategy, which is
 // then selected like berth's own.
 #pragma once
@@ -84,6 +90,9 @@ class Ranker {
   /// draws, sums rescaled over all nodes). The function refers to this object, only reads it, and may be called from
   /// several threads.
   [[nodiscard]] virtual FitFunction fit() const { return {}; }
+  /// If the strategy reads predicted run times: the standard deviation of the logarithm of predicted over true run
+  /// time.
+  [[nodiscard]] virtual std::optional<double> prediction_error() const { return std::nullopt; }
   /// If the last choose() compared some nodes only: the scores of all rows in it, for the regret. Valid until the next
   /// call. Empty: it compared all, or the strategy has no scores.
   [[nodiscard]] virtual std::span<const double> scores_of_all() const { return {}; }
@@ -153,6 +162,16 @@ concept SaysItsComponent = requires(const S& strategy) {
     strategy.component(strategy.score(std::declval<const Node&>(), std::declval<const TaskClass&>()))
     } -> std::same_as<double>;
 };
+/// A strategy that may read predicted run times.
+template <class S>
+concept ReadsRunTimes = requires(const S& strategy) {
+  { strategy.prediction_error() } -> std::same_as<std::optional<double>>;
+};
+template <class S>
+[[nodiscard]] std::optional<double> prediction_error_of(const S& strategy) {
+  if constexpr (ReadsRunTimes<S>) return strategy.prediction_error();
+  return std::nullopt;
+}
 /// R-STRAT-007: the score of a node as a fit component, 0..1.
 template <RankingByNode S>
 [[nodiscard]] double fit_component(const S& strategy, const Node& node, const TaskClass& task) {
@@ -189,7 +208,7 @@ class ScoreColumns {
 
   const Column& refresh(const Fleet& fleet, const S& strategy, ClassId id) {
     if (id >= columns_.size()) columns_.resize(fleet.class_count());
-    if (!columns_[id]) return fill(fleet, strategy, id);
+    if (!columns_[id] || prediction_error_of(strategy)) return fill(fleet, strategy, id);
     Column& column = *columns_[id];
     column.used = ++ticks_;
     const std::vector<Row>& changes = fleet.changes();
@@ -272,13 +291,13 @@ class ScoreColumns {
     const std::size_t n = fleet.size(), blocks = (n + kBlock - 1) / kBlock;
     stamps_.resize(n), dirty_.resize((blocks + 63) / 64);
     const std::size_t kept_max = std::max<std::size_t>(2, kBytesMax / std::max<std::size_t>(1, n * sizeof(Score)));
-    if (kept_ >= kept_max) {
+    if (!columns_[id] && kept_ >= kept_max) {
       auto oldest = columns_.end();
       for (auto column = columns_.begin(); column != columns_.end(); ++column)
         if (*column && (oldest == columns_.end() || (*column)->used < (*oldest)->used)) oldest = column;
       oldest->reset(), --kept_;
     }
-    columns_[id] = std::make_unique<Column>(), ++kept_;
+    if (!columns_[id]) columns_[id] = std::make_unique<Column>(), ++kept_;
     Column& column = *columns_[id];
     column.scores.resize(n), column.block_best.resize(blocks);
     const TaskClass& task = fleet.task_class(id);
@@ -336,7 +355,10 @@ class ScanRanker final : public Ranker {
     }
   }
 
-  FitFunction fit() const override { return {&ScanRanker::components, &strategy_}; }
+  FitFunction fit() const override {
+    return prediction_error() ? FitFunction{} : FitFunction{&ScanRanker::components, &strategy_};
+  }
+  std::optional<double> prediction_error() const override { return prediction_error_of(strategy_); }
 
  private:
   static void components(const void* strategy, std::span<const Node> nodes, const TaskClass& task,
@@ -369,6 +391,7 @@ struct Context {
   std::array<double, kDimensions> demand_mean{};     ///< mean request of the workload
   std::shared_ptr<const FragmentTables> fragments;   ///< needed by fgd
   std::function<std::uint32_t(std::uint32_t)> draw;  ///< uniform in [0, bound): needed by strategies that sample
+  bool run_times = false;  ///< the fleet predicts them: needed by strategies with a prediction_error()
 };
 
 /// Parameters as written, e.g. {"k", "2"}, in that order. A parameter written first and without its name has the key

@@ -32,6 +32,7 @@ expect 2 "character 5: there is no such column: min\({fre_cpu},1\); did you mean
   --strategies 'expr:min(fre_cpu,1)'
 expect 2 "'\)' is wanted here" "$small" --strategies 'expr:(free_cpu'
 expect 2 'has no formula' "$small" --strategies expr
+expect 2 'reads run times, which are not predicted here' "$small" --capacity --strategies nilas
 expect 2 "has no scores to add" "$small" --strategies sum:random=1
 expect 2 "names no seeds" "$small" --seeds 0
 expect 2 'no-such: there is no such file' no-such

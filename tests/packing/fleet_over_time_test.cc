@@ -176,5 +176,24 @@ TEST(Regret, IsTheBestScoreLessTheChosenOne) {
   }
 }
 
+TEST(LifetimeStrategies, DecideAsTheirFormulas) {
+  const sim::PackingProblem problem = random_problem(4, 40, 800, 12);
+  const auto order = order_of(problem);
+  const auto digest = [&](const std::string& text) {
+    const auto run = replay_packing(problem, problem.context(), order, {.departures = true}, strategy::registry(),
+                                    *strategy::registry().parse(text));
+    EXPECT_TRUE(run) << text;
+    return run->digest;
+  };
+  // By how much the task outlasts the node, in steps of 4 s; inf - inf, if both stay, counts as 0.
+  const std::string steps = "max(0,if(node_exit>1e12,0,run_time-node_exit))/4";
+  const std::string formula = "expr:-if(" + steps + "==0,0,if(" + steps + "<1,1,2+floor(log2(" + steps + "))))";
+  for (const std::string error : {"", ":error=0.8"}) {
+    EXPECT_EQ(digest("nilas:step=4:inner=first-fit" + error), digest(formula + error)) << error;
+    EXPECT_NE(digest("nilas:step=4" + error), digest("best-fit")) << error;
+  }
+  EXPECT_NE(digest("nilas:step=4:error=0.8"), digest("nilas:step=4"));
+}
+
 }  // namespace
 }  // namespace berth::packing

@@ -86,6 +86,7 @@ inline Context context_of(const Fleet& fleet, std::uint64_t seed = 1) {
   out.fragments = example_tables();
   auto random = std::make_shared<std::mt19937_64>(seed);
   out.draw = [random](std::uint32_t bound) { return static_cast<std::uint32_t>((*random)() % bound); };
+  out.run_times = true;
   return out;
 }
 

@@ -27,6 +27,7 @@ enum class Order : std::uint8_t {
   all_seen,  ///< the same where the search sees all nodes (`all` makes it)
   drawn,     ///< every feasible node is chosen by equally many sequences of draws
   rule,      ///< the strategy is a rule about the order
+  times,     ///< predicted run times come first: lifetimes_test.cc
 };
 /// On nodes that fill up equally in all amounts the score ...
 enum class Slope : std::uint8_t { rises, falls, stays, none };
@@ -51,6 +52,7 @@ struct Entry {
 //   .03) / 2 cosine            (2, 1) against (6, 4), (4, 5), (4, 3): .992, .908, .984 dominating-share  200 / 800 on
 //   every node nomad             10^.4 + 10^.3 = 4.5, 10^.2 + 10^.4 = 4.1, 2 * 10^.2 = 3.2: least packs, most spreads
 //   Kubernetes        least 35, 30, 20; most 65, 70, 80; balance 94 or 95, 90, 100; default 129 or 130, 120, 120
+//   nilas, lava       no task ends: the nodes in use cost the same, row 1 is full without a prediction; then best-fit
 //   sum               best-fit + cosine: .642, .608, .784
 // gpu:
 //   dot-product       d = .0609, .0222, .0120: 96, 98, 99          gpu-best-fit r = .84, .30, .147: 15, 69, 85
@@ -86,6 +88,8 @@ const std::vector<Entry>& catalogue() {
       {"power-of-k", plain, {1, 1}, 0, {0, 0, 0, 3, 1, 0}, Order::all_seen, Slope::none, ":k=1000000"},
       {"nomad-limit", plain, {1, 2}, 0, {0, 0, 0, 3, 1, 0}, Order::all_seen, Slope::none, ":limit=1000000"},
       {"kubernetes-sampling", plain, {1, 0}, 0, {}, Order::all_seen, Slope::none, ":percent=100"},
+      {"nilas", plain, {1, 2}, 0, {}, Order::times, Slope::none},
+      {"lava", plain, {1, 2}, 0, {}, Order::times, Slope::none},
       {"random", gpu, {1}, 0b01, {1, 0, 1}, Order::drawn, Slope::none},
       {"dot-product", gpu, {2}, 0b10, {}, Order::free, Slope::rises},
       {"gpu-clustering", gpu, {2}, 0b10, {}, Order::free, Slope::rises},
@@ -130,6 +134,7 @@ TEST(Catalogue, DecidesLikeValuesComputedByHand) {
       tasks = {fleet.add_class(task_of(4'000, 1, 300))};
     else
       tasks = {fleet.add_class(task_of(600, 0, 0, 500)), fleet.add_class(task_of(200, 0, 0, 100))};
+    fleet.predict_run_times();
     Context context = context_of(fleet);
     std::deque<std::uint32_t> draws(row.draws.begin(), row.draws.end());
     context.draw = [&](std::uint32_t bound) {

@@ -90,6 +90,8 @@ double column_value(const std::string& name, const Node& node, const TaskClass& 
   if (name == "ask_devices") return task.gpus;
   if (name == "ask_device") return task.gpu_milli;
   if (name == "priority") return task.priority;
+  if (name == "run_time") return task.run_time_s;
+  if (name == "node_exit") return node.exit_s;
   return std::stod(name);
 }
 
@@ -127,11 +129,15 @@ struct Used {
   explicit Used(std::uint64_t seed, std::size_t nodes)
       : fleet(random_fleet(seed, nodes, 12)), context(context_of(fleet)) {
     std::mt19937_64 random(seed);
+    fleet.predict_run_times();
     for (std::size_t i = 0; i < 3 * nodes; ++i) {
       const auto row = static_cast<Row>(random() % nodes);
       const auto id = static_cast<ClassId>(random() % fleet.class_count());
-      if (fleet.feasible(row, fleet.task_class(id)))
-        fleet.place(row, id, choose_devices(fleet.node(row), fleet.task_class(id), DeviceRule::best));
+      fleet.arrive(id, static_cast<std::int64_t>(i) * 1'000'000'000,
+                   1 + static_cast<std::int64_t>(random() % 1'000'000'000'000));
+      if (!fleet.feasible(row, fleet.task_class(id))) continue;
+      fleet.lifetimes()->place(row);
+      fleet.place(row, id, choose_devices(fleet.node(row), fleet.task_class(id), DeviceRule::best));
     }
     for (Row row = 0; row < fleet.size(); ++row) all.push_back(fleet.node(row));
   }

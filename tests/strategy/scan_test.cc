@@ -113,6 +113,7 @@ TEST(Strategies, ChooseFeasibleNodesOnly) {
                                         : info->name == "expr" ? Arguments{{"formula", "left_cpu-left_gpu"}}
                                                                : Arguments{}};
     Fleet fleet = random_fleet(3, 70, 10);
+    fleet.predict_run_times();
     auto ranker = registry().make(spec, context_of(fleet));
     ASSERT_TRUE(ranker) << info->name << ": " << ranker.error().line();
     std::mt19937_64 random(5);
