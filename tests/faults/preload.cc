@@ -3,9 +3,17 @@
 //   BERTH_FAULT_SHORT=K        read() and write() on files transfer at most K bytes, as a slow disk or a pipe may do
 //   BERTH_FAULT_PART=N[:E]     the N-th operation on the temporary file of an output (.part) fails with error number E;
 //                              without E the process is killed there, in the middle of a write
+//   BERTH_FAULT_CLOCK=S        at each SIGUSR2 the clocks jump by S seconds: of S below 0 only the clock of the date,
+//                              since the kernel's monotonic one never goes back
+//   BERTH_FAULT_STALL=SEED     threads stall at random where they lock, wait, wake another thread or yield: one time of
+//                              16, for up to 2 ms
+//   BERTH_FAULT_THREAD=N       the N-th thread of the program cannot be started
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +23,7 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace {
 
@@ -78,9 +87,85 @@ int open_part(const char* path, int flags, mode_t mode, const char* function) {
   return fd;
 }
 
+// ---------------------------------------------------------------- clocks and threads
+
+std::atomic<std::int64_t> date_jump_s{0}, monotonic_jump_s{0};
+
+std::int64_t jump_of(clockid_t clock) {
+  if (clock == CLOCK_REALTIME) return date_jump_s.load();
+  return clock == CLOCK_MONOTONIC ? monotonic_jump_s.load() : 0;
+}
+
+/// Sets the handler of SIGUSR2 before main().
+[[maybe_unused]] const bool clock_is_set = [] {
+  if (std::getenv("BERTH_FAULT_CLOCK") == nullptr) return false;
+  static const std::int64_t step = std::strtoll(std::getenv("BERTH_FAULT_CLOCK"), nullptr, 10);
+  return std::signal(SIGUSR2, [](int) {
+           date_jump_s.fetch_add(step);
+           monotonic_jump_s.fetch_add(step > 0 ? step : 0);
+         }) != SIG_ERR;
+}();
+
+/// A point where another thread may run.
+void stall() {
+  static const unsigned long seed = number_of("BERTH_FAULT_STALL");
+  if (seed == 0) return;
+  static std::atomic<unsigned long> threads{0};
+  thread_local unsigned long state = seed + (threads.fetch_add(1) << 32);
+  state = state * 6364136223846793005UL + 1442695040888963407UL;  // Knuth's linear congruential generator
+  if (state >> 60 != 0) return;
+  const int error = errno;
+  usleep(static_cast<useconds_t>(state >> 33 & 2047));
+  errno = error;
+}
+
+std::atomic<unsigned long> started_threads{0};
+
 }  // namespace
 
 extern "C" {
+
+int clock_gettime(clockid_t clock, timespec* out) noexcept {
+  static auto* const real = original<int(clockid_t, timespec*)>("clock_gettime");
+  const int result = real(clock, out);
+  if (result == 0) out->tv_sec += jump_of(clock);
+  return result;
+}
+/// The kernel's clock did not jump.
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  static auto* const real =
+      original<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)>("pthread_cond_clockwait");
+  const timespec without_jump{until->tv_sec - jump_of(clock), until->tv_nsec};
+  return real(condition, mutex, clock, &without_jump);
+}
+int sched_yield() noexcept {
+  stall();
+  return original<int()>("sched_yield")();
+}
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  static auto* const real = original<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  stall();
+  return real(mutex);
+}
+/// std::atomic's wait() and notify_one() are SYS_futex.
+long syscall(long number, ...) noexcept {
+  static auto* const real = original<long(long, ...)>("syscall");
+  va_list more;
+  va_start(more, number);
+  long words[6];
+  for (long& word : words) word = va_arg(more, long);
+  va_end(more);
+  if (number == SYS_futex) stall();
+  const long result = real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+  if (number == SYS_futex) stall();
+  return result;
+}
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) noexcept {
+  static const unsigned long fails = number_of("BERTH_FAULT_THREAD");
+  if (started_threads.fetch_add(1) + 1 == fails) return EAGAIN;
+  return original<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create")(thread, attributes,
+                                                                                                     run, argument);
+}
 
 void* mi_malloc(std::size_t bytes) noexcept {
   static auto* const real = original<void*(std::size_t)>("mi_malloc");

@@ -18,16 +18,19 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 ALLOCATIONS = 10_000
+STALLS = 100  # seeds of `stall` with --all
 NO_MEMORY = "berth: out of memory; give it more, or a smaller input\n"
 ERRORS = {"openat": ["EIO", "EMFILE", "ENOSPC"], "read": ["EIO"], "pread64": ["EIO"],
           "write": ["EIO", "ENOSPC", "EINTR"], "pwrite64": ["EIO", "ENOSPC"], "fsync": ["EIO", "ENOSPC"],
@@ -92,6 +95,9 @@ def make_fixtures(folder, berth):
     with open(os.path.join(folder, "small.toml"), "w", encoding="utf-8") as file:
         file.write('name = "small"\n[cluster]\nnodes = 20\n[[cluster.shapes]]\nname = "std"\n[jobs]\ncount = 5\n'
                    '[[jobs.mix]]\nname = "web"\ncount = 2\n')
+    with open(os.path.join(folder, "full.toml"), "w", encoding="utf-8") as file:
+        file.write('name = "full"\n[cluster]\nnodes = 12\n[[cluster.shapes]]\nname = "std"\n[jobs]\ncount = 120\n'
+                   '[[jobs.mix]]\nname = "web"\ncount = 20\n')
     for words in (["import", "cluster.json", "-o", "imported.json"],
                   ["run", "small.toml", "--quiet", "--json", "run.json"],
                   ["run", "small.toml", "--quiet", "--results", "old.db"]):
@@ -243,15 +249,93 @@ class Faults:
         again.end()
         return None if restored == 200 else where + ": the file cannot be restored"
 
+    # ------------------------------------------------------------ clocks and threads
+
+    def clocks(self):
+        for seconds in (30, 7200, -7200):
+            yield lambda s=seconds: self.clock(s)
+
+    def clock(self, seconds):
+        """Ten jobs, and a jump of the clocks after each."""
+        folder = tempfile.mkdtemp(dir=self.work)
+        server = Server(self.berth, folder, {"LD_PRELOAD": self.preload, "BERTH_FAULT_CLOCK": str(seconds)}, "600")
+        try:
+            every_minute = job(0, 1)
+            every_minute["Job"].update(Type="batch", Periodic={"Enabled": True, "Spec": "* * * * *"})
+            statuses = [server.put("/v1/jobs", every_minute)]
+            for number in range(1, 11):
+                statuses.append(server.put("/v1/jobs", job(number)))
+                server.process.send_signal(signal.SIGUSR2)
+            wrong = after_jumps(server, statuses)
+            return wrong and "clock %d: %s" % (seconds, wrong)
+        except (OSError, http.client.HTTPException) as error:
+            return "clock %d: the server does not answer: %r" % (seconds, error)
+        finally:
+            server.end()
+
+    def stalls(self, every):
+        expected = self.decisions("deterministic", 1, {})
+        for seed in range(1, STALLS + 1, every):
+            for order in ("deterministic", "free"):
+                yield lambda s=seed, o=order: self.stall(s, o, expected)
+
+    def stall(self, seed, order, expected):
+        found = self.decisions(order, 4, {"LD_PRELOAD": self.preload, "BERTH_FAULT_STALL": str(seed)})
+        if order == "free":  # the order of commits differs from run to run
+            found["digest"] = expected["digest"]
+        return None if found == expected else "stall %d, order %s: %s instead of %s" % (seed, order, found, expected)
+
+    def decisions(self, order, workers, environment):
+        """A run of a cluster that becomes full. Every evaluation is decided a second time without caches."""
+        with tempfile.TemporaryDirectory(dir=self.work) as folder:
+            words = [self.berth, "run", os.path.join(self.fixtures, "full.toml"), "--workers", str(workers), "--order",
+                     order, "--quiet", "--json", "out", "--shadow", "1"]
+            done = subprocess.run(words, cwd=folder, capture_output=True, timeout=60, check=False,
+                                  env=dict(os.environ, **environment))
+            with open(os.path.join(folder, "out"), encoding="utf-8") as file:
+                report = json.load(file)
+        return {"exit code": done.returncode, "evaluations": report["evaluations"], "placed": report["placed"],
+                "digest": report["decisions_digest"]}
+
+    def threads(self):
+        for order in ("deterministic", "free"):
+            for number in range(1, 4):
+                yield lambda o=order, n=number: self.thread(o, n)
+
+    def thread(self, order, number):
+        command = Command(["run", os.path.join(self.fixtures, "small.toml"), "--quiet", "--workers", "4", "--order",
+                           order, "--json", "out"], "out", is_run)
+        problem, code = self.once(command, "thread %d" % number,
+                                  environment={"LD_PRELOAD": self.preload, "BERTH_FAULT_THREAD": str(number)})
+        if not problem and code != 1:
+            problem = "thread %d: the run ends with code %d: it did not fail" % (number, code)
+        return problem
+
     def kills(self):
         for command in commands(self.fixtures):
             for call, number, stream in self.calls(command):
                 yield lambda c=command, k=call, n=number, s=stream: self.injected(c, k, n, "signal=KILL", s)
 
 
+def after_jumps(server, statuses):
+    """What is wrong after the clocks jumped; None if all is well within a minute."""
+    if statuses != [200] * len(statuses):
+        return "answers %s" % statuses
+    launches, until = set(), time.monotonic() + 60
+    while time.monotonic() < until:
+        launches.add(len([one for one in server.get("/v1/jobs") if one["ParentID"] == "job-0"]))
+        nodes = {one["Status"] for one in server.get("/v1/nodes")}
+        running = [len([one for one in server.get("/v1/job/job-%d/allocations" % number)
+                        if one["ClientStatus"] == "running"]) for number in range(1, len(statuses))]
+        if nodes == {"ready"} and running == [5] * len(running) and len(launches) > 2:
+            return None
+        time.sleep(0.05)
+    return "nodes %s, running allocations %s, launches of the periodic job %s" % (nodes, running, sorted(launches))
+
+
 class Server:
-    def __init__(self, berth, folder, environment):
-        words = ["serve", "--nodes", "50", "--speed", "step", "--listen", "127.0.0.1:0", "--snapshots", folder]
+    def __init__(self, berth, folder, environment, speed="step"):
+        words = ["serve", "--nodes", "50", "--speed", speed, "--listen", "127.0.0.1:0", "--snapshots", folder]
         self.process = subprocess.Popen([berth, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                         env=dict(os.environ, **environment))
         self.address = re.search(r"http://\S+", self.process.stdout.readline()).group(0)
@@ -267,14 +351,19 @@ class Server:
         except (OSError, http.client.HTTPException):
             return None
 
+    def get(self, path):
+        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
+            return json.load(answer)
+
     def end(self):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
 
 
-def job(number):
-    task = {"Name": "t", "Driver": "mock_driver", "Resources": {"CPU": 100, "MemoryMB": 64}}
+def job(number, seconds=10**8):
+    task = {"Name": "t", "Driver": "mock_driver", "Config": {"run_for": "%ds" % seconds},
+            "Resources": {"CPU": 100, "MemoryMB": 64}}
     return {"Job": {"ID": "job-%d" % number, "Name": "job-%d" % number, "Type": "service", "Datacenters": ["*"],
                     "TaskGroups": [{"Name": "g", "Count": 5, "Tasks": [task]}]}}
 
@@ -294,7 +383,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="berth-faults-") as work:
         faults = Faults(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), work)
         kinds = [("allocation", lambda: faults.allocations(1 if everything else 50)), ("short", faults.shorts),
-                 ("serve", faults.serve)]
+                 ("serve", faults.serve), ("clock", faults.clocks),
+                 ("stall", lambda: faults.stalls(1 if everything else STALLS // 2)), ("thread", faults.threads)]
         traced = strace_works(work)
         if traced:
             kinds += [("error", faults.errors), ("kill", faults.kills)]
