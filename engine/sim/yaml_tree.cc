@@ -101,8 +101,8 @@ class Parser {
         return fail(line, "'" + base::shown(key.text.substr(0, 60)) + "' is there twice", "keep one");
       Event value_event;
       if (!next(value_event)) return false;
-      auto& member = out.members.emplace_back(key.text, YamlNode());
-      if (!read(member.second, value_event.event, depth + 1)) return false;
+      auto& member = out.members.emplace_back(YamlMember{key.text, {}});
+      if (!read(member.value, value_event.event, depth + 1)) return false;
     }
   }
 

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "berth/result.h"
 
 namespace berth::sim {
+
+struct YamlMember;
 
 struct YamlNode {
   enum class Kind { none, text, list, map };
@@ -17,11 +18,16 @@ struct YamlNode {
   std::size_t line = 0;
   std::string text;  ///< of a scalar, as it is written
   std::vector<YamlNode> items;
-  std::vector<std::pair<std::string, YamlNode>> members;  ///< in the order of the file
+  std::vector<YamlMember> members;  ///< in the order of the file
 
   /// The member `key`; a node of kind none, with this node's line, if there is none.
   [[nodiscard]] const YamlNode& operator[](std::string_view key) const;
   [[nodiscard]] bool has(std::string_view key) const { return (*this)[key].kind != Kind::none; }
+};
+
+struct YamlMember {
+  std::string key;
+  YamlNode value;
 };
 
 /// The only document of `text`. Errors name `path` and the line. Anchors, aliases and tags are refused, so that the
