@@ -31,6 +31,24 @@ TEST(HostVolumes, StaticVolumesCompareReadOnlyAndAreNeverSticky) {  // R-FEAS-11
   EXPECT_FALSE(passes(world, request_of("host", false, true), node_with("n", "")));
 }
 
+TEST(HostVolumes, AccessModesFitTheRequest) {  // R-FEAS-1108
+  struct Case {
+    const char* mode;
+    bool reads, writes;  // passes a request that is read-only, or is not
+  };
+  for (const Case& c : {Case{"single-node-reader-only", true, false},
+                        {"single-node-writer", false, true},
+                        {"single-node-multi-writer", true, true}}) {
+    World world;
+    world.host_volumes = {volume_of("v", "n", c.mode)};
+    for (const bool read_only : {true, false}) {
+      model::VolumeRequest request = request_of("host", read_only);
+      request.access_mode = c.mode;
+      EXPECT_EQ(passes(world, request, node_with("n", "v")), read_only ? c.reads : c.writes) << c.mode << read_only;
+    }
+  }
+}
+
 TEST(HostVolumes, PerAllocSourcesTakeTheIndex) {  // R-FEAS-1101
   const World world;
   model::VolumeRequest request = request_of("host", false);

@@ -115,32 +115,44 @@ TEST(SchedulerRules, ASystemJobVisitsNodesInTheGivenOrder) {  // R-SCHED-204
   EXPECT_GT(orders.size(), 15U);
 }
 
-TEST(SchedulerRules, TaskPortsOfALeavingAllocationAreSpared) {  // option spare_leaving_ports, R-MODEL-495
-  for (const bool spare : {false, true}) {
+TEST(SchedulerRules, PortsOfALeavingAllocationAreSpared) {  // option spare_leaving_ports, R-MODEL-490, 495
+  for (const auto& [spare, of_task] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
+    SCOPED_TRACE(of_task ? "network of a task" : "network of a group");
     SmallWorld w;
     w.options.spare_leaving_ports = spare;
-    model::NetworkResource& network = w.add_node().node_resources->networks[0];
+    model::NodeResources& host = *w.add_node().node_resources;
+    model::NetworkResource& network = host.networks[0];
     network.ip = "10.0.0.1", network.cidr = "10.0.0.1/32", network.mbits = 1000;
-    const auto version = [](std::uint64_t number) {
+    model::NodeNetworkResource& addresses = host.node_networks.emplace().emplace_back();
+    addresses.mode = "host", addresses.device = "eth0", addresses.addresses.emplace_back().family = "ipv4";
+    addresses.addresses[0].alias = "default", addresses.addresses[0].address = "10.0.0.1";
+    const auto version = [&](std::uint64_t number) {
       auto out = SmallWorld::job("service", 1, number);
-      model::Task& task = out->task_groups[0].tasks[0];
-      task.user = "user" + std::to_string(number);
-      model::NetworkResource& asked = task.resources->networks.emplace_back();
-      asked.mbits = 10, asked.dynamic_ports.emplace_back().label = "http";
+      model::TaskGroup& group = out->task_groups[0];
+      group.tasks[0].user = "user" + std::to_string(number);
+      model::NetworkResource& asked =
+          of_task ? group.tasks[0].resources->networks.emplace_back() : group.networks.emplace_back();
+      asked.mode = "host", asked.mbits = of_task ? 10 : 0;
+      asked.dynamic_ports.emplace_back().label = "http", asked.dynamic_ports[0].host_network = "default";
       return out;
     };
     const auto before = version(0);
-    model::Allocation& alloc = w.add(before, 0, 0);
-    model::NetworkResource& held = alloc.allocated_resources->tasks["t"].networks.emplace_back(network);
-    held.mbits = 10;
-    model::Port& port = held.dynamic_ports.emplace_back();
-    port.label = "http", port.value = 20'000;
+    model::AllocatedResources& held = *w.add(before, 0, 0).allocated_resources;
+    if (of_task) {
+      model::Port& port = held.tasks["t"].networks.emplace_back(network).dynamic_ports.emplace_back();
+      port.label = "http", port.value = 20'000;
+    } else {
+      model::AllocatedPort& port = held.shared.ports.emplace_back();
+      port.label = "http", port.value = 20'000, port.host_ip = "10.0.0.1";
+    }
     w.store(before), w.store(version(1));
     w.run();
     ASSERT_EQ(w.plans.size(), 1U);
     ASSERT_EQ(w.placed().size(), 1U);
-    const model::AllocatedResources& got = *w.placed()[0].allocated_resources;
-    EXPECT_EQ(got.tasks.at("t").networks.at(0).dynamic_ports.at(0).value, spare ? 20'001 : 20'000);
+    const model::AllocatedResources got = *w.placed()[0].allocated_resources;
+    const std::int64_t port = of_task ? got.tasks.at("t").networks.at(0).dynamic_ports.at(0).value
+                                      : static_cast<std::int64_t>(got.shared.ports.at(0).value);
+    EXPECT_EQ(port, spare ? 20'001 : 20'000);
   }
 }
 
@@ -328,6 +340,23 @@ TEST(SchedulerRules, ADowngradeToTheCurrentVersionCarriesItsJob) {  // R-SCHED-6
   EXPECT_EQ(w.placed_as("web"), "v3 d-");
   for (const model::Allocation& alloc : w.placed())
     EXPECT_EQ(alloc.job != nullptr, alloc.task_group == "web") << alloc.name;
+}
+
+TEST(SchedulerRules, ADowngradeReloadsNodesIfItsDatacentersDiffer) {  // R-SCHED-70: up to ten compare in one direction
+  for (const std::size_t length : {2U, 10U, 11U}) {
+    CanaryWorld w(1);
+    w.older(1, true);
+    w.add_node("dc2").node_resources->memory.memory_mb = 1024;  // the fullest node, which is taken if it may be
+    w.versions[1]->datacenters = std::vector<std::string>(length, "dc1");  // each of them is among those of version 3
+    w.versions[3]->datacenters = {"dc1"};
+    for (std::size_t i = 2; i <= length; ++i) w.versions[3]->datacenters.push_back("dc" + std::to_string(i));
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v1 d1");
+    for (const model::Allocation& alloc : w.placed())
+      if (alloc.task_group == "web" && alloc.client_status == "pending") {
+        EXPECT_EQ(alloc.node_name, length > 10 ? "n0" : "n2") << length;
+      }
+  }
 }
 
 TEST(SchedulerRules, TheDeploymentOfADowngradeLeaks) {  // R-SCHED-72
