@@ -283,7 +283,8 @@ void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) 
 }
 
 void BlockedTracker::release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released) {
-  BERTH_ASSERT(node_class == tables::kEmptySymbol || unblocks_.contains(node_class));  // noted, for those still decided
+  // note() must come first: evaluations that are being decided now find the unblock when they block.
+  BERTH_ASSERT(node_class == tables::kEmptySymbol || unblocks_.contains(node_class));
   const std::size_t from = released.size();
   if (node_class != tables::kEmptySymbol)
     release_if(escaped_, now_ns, released, [](const BlockedEval&) { return true; });

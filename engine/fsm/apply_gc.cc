@@ -23,7 +23,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::silent};
   std::vector<JobKeyRow> jobs;
-  // Before their evaluations: an allocation that outlives its evaluation becomes an object.
+  // Allocations first: removing an evaluation makes an API object of each allocation that still refers to it.
   constexpr std::size_t kAhead = 6;
   const std::size_t count = entry.allocs.size();
   for (std::size_t i = 0; i < count; ++i) {

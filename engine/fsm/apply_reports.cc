@@ -194,7 +194,7 @@ void StateLog::cancel_followups(Change& change) {
   for (const std::string& id : cancelled_) {
     const StoredEvalRow row = store_.find_eval(id);
     if (row == kNoRow) continue;
-    // Even one that is over becomes canceled: R-CTRL-766 does not look at its status.
+    // A finished evaluation becomes canceled as well: R-CTRL-766 does not test its status.
     if (store_.history()->evals[row].open) dropped_.push_back(row);
     close_eval(change, row, tables::kEvalCanceled, "allocs reconnected");
     change.commit.set_eval_modified(row, std::nullopt);

@@ -377,8 +377,8 @@ void Applier::link_previous(Writing& w) {
   written_.clear();
 }
 
-/// Entries are made from the stored allocation, so the last of several wins: updates in plan order, then stops
-/// (R-CTRL-704).
+/// True if a later entry of the plan replaces this update: updates in plan order, then stops (R-CTRL-704). Each entry
+/// is made from the stored allocation, so the last one wins.
 bool Applier::overwritten(const PlanRows& plan, std::uint32_t update) const {
   const AllocRow row = plan.updates[update].alloc;
   if (std::binary_search(stopped_.begin(), stopped_.end(), row)) return true;

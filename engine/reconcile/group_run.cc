@@ -217,7 +217,8 @@ void GroupRun::take_canaries() {  // 6.4
   });
 }
 
-/// RF(set, disconnecting) of R-RECON-112. Kept allocations become kUntainted if `keeps`.
+/// The reschedule filter of R-RECON-112. Adds to kNow the allocations of `set` that are replaced now, and to later_
+/// those that are replaced later. With `keeps`, those that stay become kUntainted and no others.
 void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
   const ClusterInput& input = run_.input;
   const RescheduleContext context{

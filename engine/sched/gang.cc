@@ -1,7 +1,7 @@
 // Gangs (model/gang.h): attempts that place all allocations or none, within few values of a topology's target.
 //
-// Sets of values are tried one after the other, each as an attempt of its own on the same state, with the same IDs:
-// what it plans is what the job would get with the constraint that nodes have one of these values.
+// Sets of values are tried one after the other, each as an attempt of its own on the same state, with the same IDs. An
+// attempt plans what the job would get if a constraint allowed only nodes with these values.
 //
 //   1  the values that the job's allocations use now; a new gang uses none
 //   2  those of the allocations that stay, neither stopped nor replaced, and one more, for each value, in the order of
@@ -11,9 +11,9 @@
 // The first set in which all allocations find a node is taken. If the job may preempt, all sets are tried without
 // eviction first. If there is none, the plan keeps only what no placement needs, such as the stops of lost allocations.
 //
-// For a group alone a set is found if there is one: what fits in a set is at most the sum of what fits in each value,
-// and that is how step 3 chooses. With several groups, allocations are placed group by group, as ever, and step 3 does
-// not try all sets: a set that would do may be missed.
+// A gang of one group finds a set if there is one: a set holds at most the sum of what its values hold, and step 3
+// chooses by these numbers. With several groups a set that fits may be missed: allocations are placed group by group,
+// and step 3 does not try all sets.
 //
 // Cost: an attempt per value, of 1000 at most, and per step of 3, each until its first failed placement; for the order,
 // one pass over the ready nodes.
@@ -52,7 +52,7 @@ std::uint32_t value_of(const tables::NodeTable& nodes, const CompiledGang& gang,
 
 }  // namespace
 
-/// Begins the attempt again, as attempt() does.
+/// Clears the attempt's plan and result, as attempt() does at its beginning, so that another set can be tried.
 void GenericScheduler::begin_again() {
   EvalResult& result = *given_.result;
   const tables::VersionRow version = result.plan.job;
@@ -141,8 +141,8 @@ bool GenericScheduler::place_gang(bool is_new) {
   return true;
 }
 
-/// Leaves in the plan what it would be if no placement had found a node: allocations to be replaced run on, those that
-/// are lost, that migrate or of which there are too many are stopped.
+/// Reduces the plan to what it would be if no placement had found a node. Allocations to be replaced keep running;
+/// lost, migrating and surplus ones are stopped.
 void GenericScheduler::drop_placements() {
   PlanRows& plan = given_.result->plan;
   std::vector<tables::AllocRow> kept;

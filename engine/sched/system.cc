@@ -132,7 +132,7 @@ void SystemScheduler::choose_deployment() {
     if (diff_->deployment)
       deploying_.current = *diff_->deployment;
     else if (deploying_.stored && (quirks().set_aside_deployment_named ||
-                                   diff_->old_deployment.empty()))  // as in R-SCHED-49: not a set-aside one
+                                   diff_->old_deployment.empty()))  // without the quirk, unless set aside (R-SCHED-49)
       deploying_.current = *deploying_.stored;
   }
   deploying_.id = deploying_.current ? base::parse_uuid(deploying_.current->id).value_or(base::Uuid{}) : base::Uuid{};

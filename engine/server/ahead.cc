@@ -132,7 +132,8 @@ bool Ahead::valid(const Slot& slot, std::uint64_t order_index, const Circumstanc
   return true;
 }
 
-/// False if no thread has started on the oldest evaluation, and none will. Waits for a thread that has.
+/// True if a thread took the oldest posted evaluation; waits until it has decided. False: no thread took it, and none
+/// will.
 bool Ahead::begun(Slot& slot) {
   std::uint64_t n = taken_;
   if (claimed_.compare_exchange_strong(n, taken_ + 1, std::memory_order_acq_rel)) return false;

@@ -145,8 +145,9 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   facts.node_order = 0;
 }
 
-/// R-CTRL-402, 407. On the only writing thread this is the current state itself: only this evaluation changes it, and
-/// before its plan it changes only the job's status, see commit().
+/// R-CTRL-402, 407. On the only writing thread this is the current state itself, which only this evaluation changes:
+/// before its plan, by the evaluations that it creates. They raise the state's index, and may change the job's status
+/// (see commit()).
 const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;
@@ -248,9 +249,9 @@ void Server::serve(const broker::Delivery& delivery, Lane& lane) {
 
 // ---------------------------------------------------------------- decided ahead of its turn
 
-/// For drivers that do not announce evaluations: `next` has its turn, and threads may decide its successors meanwhile.
-/// Most evaluations make two log entries: their plan and their status. A predicted evaluation that did not come is
-/// dropped together with all after it, because those assumed another index.
+/// For drivers that do not announce evaluations: `next` has its turn, and threads may decide the evaluations predicted
+/// after it. The prediction assumes two log entries per evaluation, plan and status. If another evaluation comes, the
+/// predicted ones before it are dropped.
 void Server::foresee(broker::EvalRow next) {
   while (!expected_.empty() && expected_.front() != next) expected_.pop_front(), ahead_->skip();
   if (!ahead_->wants_more()) return;
@@ -285,8 +286,8 @@ void Server::decide_ahead(const tables::Snapshot& state, std::uint64_t order_ind
   reads.all = !lane.scheduler.rows_read(reads.rows);
 }
 
-/// True if the decision made ahead, in ahead_->next(), is valid and its plan committed as a whole. Otherwise the
-/// evaluation is decided there again, in its turn.
+/// Uses the decision made ahead, in ahead_->next(). True if it is still valid and its plan was committed as a whole.
+/// False: the caller decides the evaluation again, in the same lane.
 bool Server::take_decision(const broker::Delivery& delivery) {
   expected_.pop_front();
   Lane& lane = ahead_->next();
@@ -298,9 +299,9 @@ bool Server::take_decision(const broker::Delivery& delivery) {
     valid = ahead_->take(delivery.row, store_.index(), circumstances()) &&
             lane.result.status != sched::EvalStatus::error && !is_terminal(book_[delivery.row].status);
   }
-  // Evaluations created before the plan would be written first; but only a plan that fits as a whole is taken.
+  // An evaluation created before the plan must be written before it, but whether the plan fits is only known later.
   if (lane.created_first) valid = false;
-  // Otherwise it would refer to memory that the next decision overwrites.
+  // Eligibility from another place would be overwritten by the next decision.
   for (const sched::CreatedEval& eval : lane.created) valid = valid && eval.eligibility == &lane.result.eligibility;
   if (valid) {
     const std::vector<sched::CreatedEval> created = std::move(lane.created);
@@ -390,8 +391,8 @@ bool Server::check_and_commit(Lane& lane, bool only_whole) {
 
 // ---------------------------------------------------------------- end
 
-/// Why the evaluation is no longer the lane's, "" while it is: a free worker may be slower than the nack timer, and
-/// another one has it then, or its row of the book is another evaluation's. Restarts the timer (R-CTRL-234, 331).
+/// Why the lane no longer holds the evaluation; "" while it does. If a free worker is slower than the nack timer, the
+/// evaluation is delivered again, or its row of the book is given to another one. Restarts the timer (R-CTRL-234, 331).
 /// Needs the Turn.
 std::string Server::taken_away(const Lane& lane) {
   if (!team_) return "";  // timers fire between two evaluations
@@ -473,7 +474,7 @@ void Server::give_up(const broker::Delivery& delivery) {
   }
   if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
   const Turn turn(*this);
-  if (!tracks(book_[delivery.row])) forget(delivery.row);  // a system job's still waits for its node
+  if (!tracks(book_[delivery.row])) forget(delivery.row);  // one of a system job may still be tracked by node
 }
 
 /// Ends evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker keeps their entries, so

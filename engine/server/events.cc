@@ -150,8 +150,8 @@ void Server::expect(const NewEval& eval) {
 
 // ---------------------------------------------------------------- allocations and nodes
 
-/// The state records an end at once, the tracker with the batch (R-CTRL-749, 826): an evaluation that comes in between
-/// can use the room.
+/// The state records an end at once, so that an evaluation can use the room. The tracker is notified when the batch
+/// ends (R-CTRL-749, 826).
 std::uint32_t Server::end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status) {
   const std::uint64_t index = next_index();
   const tables::Snapshot& state = store_.current();

@@ -1,5 +1,5 @@
-// Evaluations as rows of the state: each is written through the log and returns as the hooks of its entry. The book
-// holds what broker, tracker and scheduler need of it. Writing one creates no API object.
+// Evaluations as rows of the state. Each is written as a log entry, without an API object; the entry's hooks then put
+// it into the broker or the tracker. The book has the numbers that broker, tracker and scheduler read.
 #include <algorithm>
 
 #include "model/job.h"
@@ -110,9 +110,9 @@ EvalRecord& Server::know(tables::StoredEvalRow row, broker::EvalRow known) {
   return book_[known];
 }
 
-/// The book's record of a stored evaluation; a new record unless the evaluation is under way already. Null: the book is
-/// full. A record that was delivered to a free worker belongs to that worker. `from` created the evaluation; null: none
-/// did.
+/// The book's record of a stored evaluation, filled from its row; a new record unless the evaluation is under way.
+/// Null: the book is full. A record that a free worker holds is returned unchanged. `from`: the evaluation that created
+/// this one; null: none did.
 EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from) {
   EvalRecord* record = known_record(row);
   if (!record) {

@@ -91,7 +91,7 @@ void Server::end_blocked_of(tables::JobKeyRow job) {
   for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
 }
 
-/// The job's gang was given up: cancels the blocked evaluation, for the same reason.
+/// Cancels the blocked evaluation of a gang whose time is over. `why`: the reason why the gang failed.
 void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
   const auto at = tracker_.jobs().find(broker::JobKeyRow{job});
   if (at == tracker_.jobs().end()) return;

@@ -193,8 +193,8 @@ void Server::tick() {
   cancel_superfluous();
 }
 
-/// Number of evaluations left to serve; 1 if that is not certain. The broker's numbers are exact while no worker has an
-/// evaluation: none had one before they were read, and none was delivered meanwhile.
+/// Number of evaluations left to serve; 1 if it is not certain. The broker's numbers are exact if no worker had an
+/// evaluation before they were read, and none was delivered until afterwards.
 std::int64_t Server::left_of(bool waits) {
   constexpr std::int64_t kUnknown = 1;
   const std::uint64_t before = deliveries_.load(std::memory_order_seq_cst);

@@ -94,8 +94,8 @@ StateStore::AllocRefs StateStore::refs_of(AllocRow row) const {
   return out;
 }
 
-/// The row referred to `before`; from now on it refers to what its columns name, to `eval` and to `deployment`. New
-/// references are added first, so that objects that stay are not released in between.
+/// Moves the row's counted references from `before` to what its columns name now, and to `eval` and `deployment`. New
+/// references are added first, so that an object that stays referenced is not released in between.
 void StateStore::move_refs(AllocRow row, const AllocRefs& before, StoredEvalRow eval, DeploymentRow deployment) {
   if (!history_) return;
   History& h = *history_;

@@ -25,7 +25,7 @@ bool holds_any(const ResourceShape& shape, const HeldPorts&) { return shape.port
 bool holds_any(const ResourceShape& shape, const HeldCores&) { return !shape.cores.empty(); }
 bool holds_any(const ResourceShape& shape, const HeldDevices&) { return shape.devices; }
 
-/// What the others on the node of `row` hold, as far as it can be listed.
+/// What the other allocations on the node of `row` hold; `unlisted` if it cannot express that.
 template <class Held, class... Of>
 Held held_by_others(const Snapshot& state, AllocRow row, const Of&... of) {
   Held out;
@@ -204,9 +204,9 @@ void StateStore::add_priority(NodeUse& use, std::int32_t priority) {
   if (priority == use.least_priority) ++use.least_count;
 }
 
-/// Counts the allocation among the `holders` on its node, and in `column`, which has what they hold. Where `column`
-/// could not hold it all, as while an evicted allocation still holds what its successor has, those that stay are listed
-/// again: O(allocations there).
+/// Adds or removes the allocation in `holders`, their number on its node, and in `column`, the set of what they hold. A
+/// set that could not express all of them (`unlisted`, for example while an evicted allocation and its successor hold
+/// the same) is built again when one leaves: O(allocations of the node).
 template <class Held, class... Of>
 void StateStore::count_held(CowVector<Held, kWideChunk>& column, std::uint32_t& holders, AllocRow row, int sign,
                             const Of&... of) {
@@ -510,7 +510,7 @@ std::shared_ptr<const ColdState> cold_state_of(const model::ClusterState& state)
   return cold;
 }
 
-/// Allocations stored as rows, of which some replaced others.
+/// Rows of allocations that replace others or are replaced, with their API objects.
 using Related = std::vector<std::pair<AllocRow, const model::Allocation*>>;
 
 /// Sets their relations. One that is related to an allocation that is not stored keeps its API object instead.

@@ -10,7 +10,7 @@
 namespace berth::tables {
 namespace {
 
-/// Copying a row alone costs about three times as much as within a column.
+/// Copying a single row costs about three times as much as its share of copying whole columns.
 constexpr std::size_t kRowsOfAll = 3;
 /// Rows are prefetched this far ahead: other threads wrote them, and the view has not read most of its own columns.
 constexpr std::size_t kRowsAhead = 2;

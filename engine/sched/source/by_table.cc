@@ -33,7 +33,7 @@ AskKey ByTable::key_of(const GroupView& v, bool evicts) const {
 }
 
 void ByTable::drop(AskTable& table) {
-  attempt_.error.clear();  // as in look()
+  attempt_.error.clear();  // the source that visits all nodes next meets it again
   if (last_ == &table) last_ = nullptr;
   table.unlist();
 }
