@@ -229,8 +229,8 @@ void LifeWatch::alloc_changed(const living::AllocChange& change) {
         const double lost = old.runs() ? static_cast<double>(now() - old.run) / 1e9 : old.lost_s();
         result_.repeated_s += lost;
       }
-      if (const auto hit = hits_.find(before); hit != hits_.end()) {
-        Hit moved = hit->second;
+      if (const Hit* const hit = hit_of(before)) {
+        Hit moved = *hit;
         moved.harmed = true, moved.name = name_of(row);
         hits_.erase(before);
         hits_[row] = moved;
@@ -282,7 +282,7 @@ void LifeWatch::hit(NodeRow node, const sim::Happening& happening) {
       set_running(alloc, job, false);
       reckon(job);
     }
-    if (job.per_node || hits_.find(row) != hits_.end()) return;
+    if (job.per_node || hit_of(row)) return;
     hits_[row] = {happening.fault, now(), happening.machine_lost, name_of(row)};
     hit_names_[name_of(row)] = row;
     ++fault.hit;
@@ -291,24 +291,38 @@ void LifeWatch::hit(NodeRow node, const sim::Happening& happening) {
   });
 }
 
-void LifeWatch::follow_hit(AllocRow row, bool runs, bool ended) {
+LifeWatch::Hit* LifeWatch::hit_of(AllocRow row) {
   const auto found = hits_.find(row);
-  if (found == hits_.end()) return;
+  if (found == hits_.end()) return nullptr;
   FaultResult& fault = result_.faults[found->second.fault];
+  if (found->second.harmed || fault.until_s < 0 || seconds(now()) <= fault.until_s + kAftermathS) return &found.value();
+  ++fault.unharmed;
+  forget_hit(row);
+  return nullptr;
+}
+
+void LifeWatch::forget_hit(AllocRow row) {
+  hits_.erase(row);
+  if (hits_.empty()) hit_names_.clear();
+}
+
+void LifeWatch::follow_hit(AllocRow row, bool runs, bool ended) {
+  Hit* const hit = hit_of(row);
+  if (!hit) return;
+  FaultResult& fault = result_.faults[hit->fault];
   if (ended) {
     ++fault.ended;
   } else if (!runs) {
-    found.value().harmed = true;
+    hit->harmed = true;
     return;
-  } else if (found->second.harmed) {
+  } else if (hit->harmed) {
     ++fault.recovered;
-    fault.recovery_ns.push_back(now() - found->second.at_ns);
-    result_.recovery_ns.record(now() - found->second.at_ns);
+    fault.recovery_ns.push_back(now() - hit->at_ns);
+    result_.recovery_ns.record(now() - hit->at_ns);
   } else {
     return;
   }
-  hits_.erase(row);
-  if (hits_.empty()) hit_names_.clear();
+  forget_hit(row);
 }
 
 /// Advances to the next bucket. Tasks that returned before the servers noticed run again without a change of status.

@@ -3,7 +3,8 @@
 //
 // A running allocation counts as in the servers' state, except that allocations on a lost machine stop counting at that
 // moment. A fault's hits are the allocations of service and batch jobs that run on its nodes when it begins. Each is
-// recovered when it, or its replacement, runs again. Hits that never stopped are unharmed.
+// recovered when it, or its replacement, runs again. Hits that run until kAftermathS after the end of their fault are
+// unharmed, and a later fault may hit them.
 //
 //   Seen      16 bytes per allocation row    its last seen state
 //   JobRow    96 bytes per job row           wanted, running, integrals
@@ -83,6 +84,8 @@ class LifeWatch final : public living::Listener {
     std::int64_t since_ns = 0;
     double missing_ns = 0, wanted_ns = 0;
   };
+  /// Servers notice a client's absence by its next heartbeat, which 20,000 nodes send every 400 s.
+  static constexpr double kAftermathS = 600;
   struct Hit {
     std::uint32_t fault = 0;
     std::int64_t at_ns = 0;
@@ -107,6 +110,9 @@ class LifeWatch final : public living::Listener {
   [[nodiscard]] std::uint64_t name_of(tables::AllocRow row) const {
     return static_cast<std::uint64_t>(state().allocs.job_key[row]) << 32 | state().allocs.name_index[row];
   }
+  /// None if the allocation is no hit, or its fault has been over for so long that it is unharmed.
+  Hit* hit_of(tables::AllocRow row);
+  void forget_hit(tables::AllocRow row);
   void follow_hit(tables::AllocRow row, bool runs, bool ended);
   [[nodiscard]] tables::AllocRow previous_of(tables::AllocRow row) const;
   void record_event(const std::string& subject, std::string what, const std::string& where = "");

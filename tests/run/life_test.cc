@@ -179,6 +179,42 @@ TEST(SimulatedRun, DigestDependsOnTheSeed) {
   EXPECT_NE(live(*workload).decisions_digest, one.decisions_digest);
 }
 
+TEST(SimulatedRun, WhatHappensLongAfterAFaultIsNotCountedAsItsHarm) {
+  const RunResult result = live_text(R"(
+name = "later"
+life = { duration_s = 3000 }
+cluster = { nodes = 2, shapes = [{ name = "std" }] }
+[[jobs.mix]]
+name = "web"
+named = true
+count = 4
+[[events]]
+at_s = 1500
+do = "update"
+job = "web"
+[[faults]]
+at_s = [100, 2500]
+do = "partition"
+node_of = "web"
+index = 0
+for_s = 5
+[[faults]]
+at_s = 2000
+do = "loss"
+node_of = "web"
+index = 0
+)");
+  ASSERT_EQ(result.life->faults.size(), 3U);
+  const FaultResult &brief = result.life->faults[0], &loss = result.life->faults[1], &last = result.life->faults[2];
+  EXPECT_EQ(brief.hit, 2U);
+  EXPECT_EQ(brief.unharmed, 2U);  // the update of 1500 s replaces them, and is no recovery
+  EXPECT_EQ(loss.hit, 2U);
+  EXPECT_EQ(loss.recovered, 2U);
+  EXPECT_LT(loss.recovery().max() / 1'000'000'000, 60);
+  EXPECT_EQ(last.hit, 4U);  // the other node is lost
+  EXPECT_EQ(last.unharmed, 4U);
+}
+
 TEST(SimulatedRun, FaultsCountUnharmedRecoveredEndedAndMissingAllocations) {
   const RunResult result = live_text(kSmallLife + R"([[faults]]
 at_s = [100, 200, 300]
