@@ -59,6 +59,62 @@ TEST(Entries, RecountedSummariesFollowAllocationsAndChildren) {  // R-API-502, R
   EXPECT_EQ(summary.children_dead, 2);
 }
 
+/// Applies the entry at the next index, which it returns.
+template <class Entry>
+std::uint64_t write(RequestWorld& world, const Entry& entry) {
+  Hooks hooks;
+  const std::uint64_t index = world.log().next_index();
+  EXPECT_EQ(world.log().apply(index, entry, hooks), "");
+  return index;
+}
+
+TEST(Entries, NodePoolsKeepTheirCreateIndex) {  // R-API-461 to 463
+  RequestWorld world(kAsItIs);
+  model::NodePool pool;
+  pool.name = "gpu", pool.description = "first";
+  const std::uint64_t made = write(world, NodePoolUpsertEntry{{pool}});
+  pool.description = "second";
+  const std::uint64_t changed = write(world, NodePoolUpsertEntry{{pool}});
+  const auto pools = [&] {
+    std::vector<model::NodePool> out;
+    for (const model::NodePool& one : world.store().current().cold->node_pools)
+      if (one.name == "gpu") out.push_back(one);
+    return out;
+  };
+  ASSERT_EQ(pools().size(), 1u);
+  EXPECT_EQ(pools()[0].description, "second");
+  EXPECT_EQ(pools()[0].create_index, made);
+  EXPECT_EQ(pools()[0].modify_index, changed);
+  EXPECT_EQ(world.log().table_index(Table::node_pools), changed);
+  Hooks hooks;
+  EXPECT_EQ(world.log().apply(changed + 1, NodePoolDeleteEntry{{"gpu", "none"}}, hooks), "node pool none not found");
+  EXPECT_EQ(pools().size(), 1u) << "an entry that fails changes nothing";
+  write(world, NodePoolDeleteEntry{{"gpu"}});
+  EXPECT_TRUE(pools().empty());
+}
+
+TEST(Entries, NamespacesKeepTheirCreateIndex) {  // R-API-464, 465, R-STORE-500
+  RequestWorld world(kAsItIs);
+  model::Namespace one, standard;
+  one.name = "team", standard.name = "default";
+  const std::uint64_t made = write(world, NamespaceUpsertEntry{{one, standard}});
+  const std::uint64_t changed = write(world, NamespaceUpsertEntry{{one}});
+  const auto find = [&](const std::string& name) -> const model::Namespace* {
+    for (const model::Namespace& stored : world.store().current().cold->namespaces)
+      if (stored.name == name) return &stored;
+    return nullptr;
+  };
+  ASSERT_TRUE(find("team") && find("default"));
+  EXPECT_EQ(find("team")->extra["CreateIndex"].as_uint(), made);
+  EXPECT_EQ(find("team")->extra["ModifyIndex"].as_uint(), changed);
+  EXPECT_EQ(find("default")->extra["CreateIndex"].as_uint(), 1u) << "it exists from the start";
+  Hooks hooks;
+  EXPECT_EQ(world.log().apply(changed + 1, NamespaceDeleteEntry{{"team", "none"}}, hooks), "namespace not found");
+  EXPECT_TRUE(find("team"));
+  write(world, NamespaceDeleteEntry{{"team"}});
+  EXPECT_FALSE(find("team"));
+}
+
 TEST(NodeRequests, DeregisteredNodesHaveNoTimers) {  // R-CTRL-963
   RequestWorld world(kAsItIs);
   NodeRequests requests(world.log(), [number = std::uint64_t{0}]() mutable { return request_id(7, ++number); });
