@@ -44,7 +44,6 @@ void PlanQueue::disable() {
     enabled_ = false;
     flushed.swap(heap_);
   }
-  changed_.notify_all();
   std::sort(flushed.begin(), flushed.end(),
             [](const Submission* a, const Submission* b) { return a->sequence_ < b->sequence_; });
   for (Submission* plan : flushed) {
@@ -54,30 +53,20 @@ void PlanQueue::disable() {
 }
 
 bool PlanQueue::enqueue(Submission& plan) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!enabled_) {
-      plan.error = kQueueDisabled;
-      return false;
-    }
-    BERTH_ASSERT(plan.answered_.load(std::memory_order_relaxed) == 0);  // after reset(): wait() would not wait
-    plan.sequence_ = ++sequence_;
-    base::heap_push(heap_, &plan, before);
+  const std::lock_guard lock(mutex_);
+  if (!enabled_) {
+    plan.error = kQueueDisabled;
+    return false;
   }
-  changed_.notify_one();
+  BERTH_ASSERT(plan.answered_.load(std::memory_order_relaxed) == 0);  // after reset(): wait() would not wait
+  plan.sequence_ = ++sequence_;
+  base::heap_push(heap_, &plan, before);
   return true;
 }
 
 PlanQueue::Dequeued PlanQueue::dequeue() {
   const std::lock_guard lock(mutex_);
   if (!enabled_ || heap_.empty()) return {nullptr, enabled_};
-  return {base::heap_pop(heap_, before), true};
-}
-
-PlanQueue::Dequeued PlanQueue::wait_dequeue() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !enabled_ || !heap_.empty(); });
-  if (!enabled_) return {nullptr, false};
   return {base::heap_pop(heap_, before), true};
 }
 

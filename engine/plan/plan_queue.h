@@ -8,7 +8,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -41,8 +40,7 @@ struct Submission {
 class PlanQueue {
  public:
   void enable();
-  /// Answers every waiting plan with `plan queue flushed`, in submission order, and wakes the threads in
-  /// wait_dequeue().
+  /// Answers every waiting plan with `plan queue flushed`, in submission order.
   void disable();
   /// False if the queue is disabled; the plan's error is then `plan queue is disabled`.
   [[nodiscard]] bool enqueue(Submission& plan);
@@ -52,15 +50,12 @@ class PlanQueue {
   };
   /// Does not wait.
   [[nodiscard]] Dequeued dequeue();
-  /// Waits until a plan comes or the queue is disabled.
-  [[nodiscard]] Dequeued wait_dequeue();
   [[nodiscard]] std::size_t depth() const;
 
  private:
   static bool before(const Submission* a, const Submission* b);
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   bool enabled_ = false;
   std::uint64_t sequence_ = 0;
   std::vector<Submission*> heap_;
