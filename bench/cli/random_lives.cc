@@ -18,6 +18,8 @@ namespace berth::cli {
 
 namespace {
 
+constexpr double kDay = 24.0 * 3600 * 1e9;  // ns
+
 /// An error if a number is not below `count`.
 Result<void> check_part(const char* option, const std::optional<std::vector<int>>& numbers, std::uint64_t count,
                         const char* what) {
@@ -62,11 +64,12 @@ class Lives {
   }
   void print() const {
     cli::print(
-        "{}: {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} preemptions, {} "
+        "{}: {:.1f} days, {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} "
+        "preemptions, {} "
         "deployments, {} jobs at rest, {} evaluations made again on freshly loaded tables\n{} clusters kept every "
         "invariant{}, {} broke one\n",
-        about_, sum_.evaluations, sum_.plans, sum_.refused_plans, sum_.allocations, sum_.updates, sum_.stops,
-        sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
+        about_, static_cast<double>(sum_.simulated_ns) / kDay, sum_.evaluations, sum_.plans, sum_.refused_plans,
+        sum_.allocations, sum_.updates, sum_.stops, sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
         cut_ == 0 ? "" : fmt::format(" ({} ended after {} evaluations)", cut_, conform::LifeOptions{}.max_evaluations),
         broken_);
   }
@@ -78,7 +81,7 @@ class Lives {
     sum_.evaluations += life.evaluations, sum_.plans += life.plans, sum_.refused_plans += life.refused_plans;
     sum_.allocations += life.allocations, sum_.updates += life.updates, sum_.stops += life.stops;
     sum_.preemptions += life.preemptions, sum_.deployments += life.deployments, sum_.at_rest += life.at_rest;
-    sum_.twice += life.twice;
+    sum_.twice += life.twice, sum_.simulated_ns += life.simulated_ns;
     cut_ += life.cut;
     ++(life.problems.empty() ? held_ : broken_);
   }

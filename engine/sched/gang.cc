@@ -275,7 +275,7 @@ bool GenericScheduler::limit_gang(Planner& planner) {
   gang_.limit.priority = given_.eval->priority;
   gang_.limit.type = job_->spec->type;
   gang_.limit.triggered_by = "queued-allocs";
-  gang_.limit.job_modify_index = job_->spec->modify_index;
+  gang_.limit.job_modify_index = given_.state->jobs.objects[given_.eval->job]->modify_index;  // as R-RECON-152
   gang_.limit.status = "pending";
   gang_.limit.status_description = "created to end the wait of a gang";
   gang_.limit.wait_until = base::Time{job_->gang->limit_ns};

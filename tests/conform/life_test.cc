@@ -237,6 +237,8 @@ TEST(RandomClusters, FormerlyFailingSeedsHoldTheInvariants) {
   EXPECT_EQ(run_cluster_life({.seed = 10001668}).problems, std::vector<std::string>());
   // A queued evaluation of a purged system job placed the batch job that was registered under its ID (R-CTRL-742).
   EXPECT_EQ(run_life({.seed = 8001209}).problems, std::vector<std::string>());
+  // The evaluation that ends a gang's wait had the ModifyIndex that the job's version once had, not the job's.
+  EXPECT_EQ(run_cluster_life({.seed = 800170}).problems, std::vector<std::string>());
 }
 
 TEST(SimulatedClusters, EndEarlyWhenAJobIsReplacedEndlessly) {  // a system job whose tasks fail at once

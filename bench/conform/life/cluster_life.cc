@@ -80,6 +80,7 @@ class ClusterLife final : public living::Listener {
     report_.digest = cluster_.digest();
     report_.heartbeats = cluster_.counts().heartbeats, report_.reports = cluster_.counts().reports;
     report_.twice = ways_.twice();
+    report_.simulated_ns = cluster_.now() - start_;
     report_.state = cluster_.server().log().state();
     return std::move(report_);
   }

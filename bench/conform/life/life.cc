@@ -43,6 +43,7 @@ class Life final : public LifeWatch {
       if (!has_problems()) report_.at_rest += check_rest(server_, ledger_, events_.any_job(), *this);
     }
     report_.twice = ways_.twice();
+    report_.simulated_ns = server_.now() - start_;
     return std::move(report_);
   }
 
@@ -91,6 +92,7 @@ class Life final : public LifeWatch {
   model::Plan plan_;
   Draw draw_;
   LifeServer server_;
+  std::int64_t start_ = server_.now();
   LifeEvents events_;
   LifeWays ways_;
 };

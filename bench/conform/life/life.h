@@ -61,6 +61,7 @@ struct LifeOptions {
 struct LifeReport {
   std::uint64_t evaluations = 0, plans = 0, refused_plans = 0, allocations = 0, updates = 0, stops = 0, preemptions = 0,
                 deployments = 0;
+  std::int64_t simulated_ns = 0;      ///< on the cluster's clock
   std::uint64_t at_rest = 0;          ///< jobs found at rest with complete counts
   std::uint64_t twice = 0;            ///< evaluations also decided on freshly loaded tables
   std::uint64_t steps = 0;            ///< begun

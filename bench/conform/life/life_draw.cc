@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "model/computed_class.h"
+#include "model/gang.h"
 #include "model/job.h"
 
 namespace berth::conform {
@@ -139,6 +140,14 @@ void draw_task(Draw& draw, model::TaskGroup& group) {
   }
 }
 
+void draw_gang(Draw& draw, model::Job& job) {
+  job.meta[model::kGangKey] = "all";
+  if (draw.chance(50)) job.meta[model::kGangTimeoutKey] = "2m";
+  if (draw.chance(50))
+    job.meta[model::kGangTopologyKey] = draw.one_of<const char*>(
+        {"same:meta.rack", "same:meta.rack:spread", "at-most:2:meta.rack", "at-most:2:node.class:spread"});
+}
+
 }  // namespace
 
 std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, const std::string& id, bool large) {
@@ -193,6 +202,7 @@ std::shared_ptr<model::Job> draw_job(Draw& draw, const std::string& name_space, 
     }
     draw_task(draw, group);
   }
+  if (draw.has_gangs() && (service || batch) && draw.chance(30)) draw_gang(draw, *job);
   return job;
 }
 

@@ -13,7 +13,9 @@ namespace berth::conform {
 /// One stream of draws.
 class Draw {
  public:
-  Draw(std::uint64_t seed, std::string_view stream) : random_(seed, stream) {}
+  Draw(std::uint64_t seed, std::string_view stream) : random_(seed, stream), has_gangs_(seed % 4 == 2) {}
+  /// Every fourth seed has jobs that are gangs (model/gang.h); the others draw what they drew before there were gangs.
+  [[nodiscard]] bool has_gangs() const { return has_gangs_; }
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
   [[nodiscard]] bool chance(unsigned percent) { return random_.below(100) < percent; }
   template <class T>
@@ -24,6 +26,7 @@ class Draw {
 
  private:
   base::Random random_;
+  bool has_gangs_;
 };
 
 /// A cluster of a few nodes (some dozens in every tenth simulation) without jobs, with a drawn configuration.

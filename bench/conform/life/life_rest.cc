@@ -117,7 +117,7 @@ std::uint64_t check_settled(server::Server& server, const LifeLedger& ledger, Pr
         server.log().job(state->text(state->jobs.keys[key].job_namespace), state->text(state->jobs.keys[key].job_id));
     if (!job || again.contains(key) || ledger.refused.contains(key) || never_rests(*state, *job, key)) continue;
     const sched::EvalResult& result = decide_again(server, *state, key, server.draw_id());
-    if (result.attempts > 0 || result.any_failed() || waits(server, key)) continue;
+    if (result.attempts > 0 || result.any_failed() || result.gang_over || waits(server, key)) continue;
     count += check_resting(ledger, *state, key, *job, problems);
   }
   return count;
@@ -149,7 +149,7 @@ bool check_rest(LifeServer& server, const LifeLedger& ledger, const std::shared_
     const base::Uuid id = server.server().draw_id();
     const tables::SnapshotRef snapshot = server.store().snapshot();
     const sched::EvalResult& result = decide_again(server.server(), *snapshot, key, id);
-    if (result.attempts == 0 && !result.any_failed() && !waits(server.server(), key))
+    if (result.attempts == 0 && !result.any_failed() && !result.gang_over && !waits(server.server(), key))
       rests |= check_resting(ledger, *snapshot, key, *job, problems);
     if (report() || result.attempts == 0 || result.any_failed() || only_repeats(server, result.plan)) return rests;
     if (round == rounds) {
