@@ -220,11 +220,14 @@ Kind rebalance_kind(const GridOptions& options) {
           }};
 }
 Kind packing_kind(const sim::Workload& workload) {
-  return {&packing_metrics(), "", [](const NamedStrategy& one) { return one.spec.text(); },
-          [&workload](const SeedInputs& in, const NamedStrategy& one) {
-            return measured_or_error(packing::replay_packing(
+  const unsigned given = given_by(workload);
+  return {&packing_metrics(given), "", [](const NamedStrategy& one) { return one.spec.text(); },
+          [&workload, given](const SeedInputs& in, const NamedStrategy& one) -> Result<Measured> {
+            const auto run = packing::replay_packing(
                 in.problem, in.context, in.order, {.seed = in.seed, .departures = workload.departures, .moments = true},
-                strategy::registry(), one.spec));
+                strategy::registry(), one.spec);
+            if (!run) return tl::unexpected(run.error());
+            return measured(*run, given);
           }};
 }
 /// Complete replays: how long jobs wait under each queue policy.

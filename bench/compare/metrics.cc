@@ -1,5 +1,6 @@
 #include "compare/metrics.h"
 
+#include <array>
 #include <limits>
 
 namespace berth::compare {
@@ -20,11 +21,13 @@ struct MetricOf {
   Metric metric;
   unsigned uses;
   double (*of)(const Run&);
+  unsigned needs = 0;  ///< bits of Given
 };
 template <class Run, class Moment>
 struct CurveOf {
   Curve curve;
   double (*of)(const Moment&);
+  unsigned needs = 0;
 };
 
 double ratio_of(double part, double whole, double otherwise = 0) { return whole == 0 ? otherwise : part / whole; }
@@ -75,6 +78,13 @@ constexpr MetricOf<PackingRun> kPacking[] = {
     {{"not_best_percent", "not the best %", -1, false, 2},
      kShown,
      [](auto& r) { return 100 * ratio_of(double(r.regret.not_best), double(r.regret.decisions)); }},
+    {{"power_mean_kw", "power kW", -1, false, 2},
+     kShown | kTested,
+     [](auto& r) { return r.power.power_mean_kw; },
+     kPower},
+    {{"energy_kwh", "energy kWh", -1, false, 1}, kShown, [](auto& r) { return r.power.energy_kwh; }, kPower},
+    {{"carbon_kg", "CO2 kg", -1, false, 1}, kShown | kTested, [](auto& r) { return r.power.carbon_kg; }, kCarbon},
+    {{"price", "price", -1, false, 2}, kShown | kTested, [](auto& r) { return r.power.price; }, kPrice},
     {{"decisions_per_s", "decisions/s", 1, true, 0},
      kShown | kTested | kFront,
      [](auto& r) { return ratio_of(static_cast<double>(r.latency.count()), r.decide_s); }},
@@ -89,7 +99,8 @@ constexpr CurveOf<PackingRun, packing::PackingMoment> kPackingCurves[] = {
     {{"gpu_percent", "GPUs in use", "%"}, [](auto& m) { return m.quality.used_percent[kGpu]; }},
     {{"fragmentation_percent", "Fragmented", "%"}, [](auto& m) { return m.quality.fragmentation_percent; }},
     {{"gpu_fragment_percent", "GPU fragments", "%"}, [](auto& m) { return m.quality.gpu_fragment_percent; }},
-    {{"nodes_used_percent", "Nodes used", "%"}, [](auto& m) { return m.quality.nodes_used_percent; }}};
+    {{"nodes_used_percent", "Nodes used", "%"}, [](auto& m) { return m.quality.nodes_used_percent; }},
+    {{"power_kw", "Power", "kW"}, [](auto& m) { return m.power_kw; }, kPower}};
 
 constexpr MetricOf<PreemptionRun> kPreemption[] = {
     {{"running_percent", "running %", 1, false, 2}, 0, [](auto& r) { return percent_of(r.running, r.asked); }},
@@ -246,10 +257,17 @@ constexpr MetricOf<RunResult> kQueue[] = {
     {{"evaluations", "evaluations", -1, false, 0}, 0, [](auto& r) { return double(r.evaluations); }},
     {{"cpu_seconds", "cpu s", -1, true, 3}, 0, [](auto& r) { return r.cpu_s; }}};
 
+/// True if everything that the row needs is given.
+template <class Row>
+bool applies(const Row& row, unsigned given) {
+  return (row.needs & ~given) == 0;
+}
+
 template <class Table>
-MetricSet set_of(const Table& table, const char* front_words) {
+MetricSet set_of(const Table& table, const char* front_words, unsigned given = 0) {
   MetricSet out{.front_words = front_words};
   for (const auto& row : table) {
+    if (!applies(row, given)) continue;
     const std::size_t i = out.all.size();
     out.all.push_back(row.metric);
     if (row.uses & kShown) out.shown.push_back(i);
@@ -259,16 +277,18 @@ MetricSet set_of(const Table& table, const char* front_words) {
   return out;
 }
 template <class Table, class Curves>
-MetricSet set_of(const Table& table, const char* front_words, const Curves& curves) {
-  MetricSet out = set_of(table, front_words);
-  for (const auto& row : curves) out.curves.push_back(row.curve);
+MetricSet set_of(const Table& table, const char* front_words, const Curves& curves, unsigned given = 0) {
+  MetricSet out = set_of(table, front_words, given);
+  for (const auto& row : curves)
+    if (applies(row, given)) out.curves.push_back(row.curve);
   return out;
 }
 
 template <class Run, class Table>
-Measured values_of(const Run& run, const Table& table) {
+Measured values_of(const Run& run, const Table& table, unsigned given = 0) {
   Measured out;
-  for (const auto& row : table) out.values.push_back(row.of(run));
+  for (const auto& row : table)
+    if (applies(row, given)) out.values.push_back(row.of(run));
   if constexpr (requires { run.digest; })
     out.digest = run.digest;
   else
@@ -276,10 +296,11 @@ Measured values_of(const Run& run, const Table& table) {
   return out;
 }
 template <class Run, class Table, class Curves>
-Measured values_of(const Run& run, const Table& table, const Curves& curves) {
-  Measured out = values_of(run, table);
+Measured values_of(const Run& run, const Table& table, const Curves& curves, unsigned given = 0) {
+  Measured out = values_of(run, table, given);
   for (const auto& moment : run.moments) out.arrived_percent.push_back(moment.arrived_percent);
   for (const auto& row : curves) {
+    if (!applies(row, given)) continue;
     auto& curve = out.curves.emplace_back();
     for (const auto& moment : run.moments) curve.push_back(row.of(moment));
   }
@@ -288,10 +309,23 @@ Measured values_of(const Run& run, const Table& table, const Curves& curves) {
 
 }  // namespace
 
-const MetricSet& packing_metrics() {
-  static const MetricSet kSet = set_of(
-      kPacking, "no strategy is as good in placed, fragmented and decisions/s and better in one", kPackingCurves);
-  return kSet;
+unsigned given_by(const sim::Workload& workload) {
+  unsigned out = 0;
+  if (sim::gives_power(workload)) out |= kPower;
+  if (workload.carbon) out |= kCarbon;
+  if (sim::gives_price(workload)) out |= kPrice;
+  return out;
+}
+
+const MetricSet& packing_metrics(unsigned given) {
+  static const auto kSets = [] {
+    std::array<MetricSet, kAllGiven + 1> sets;
+    for (unsigned set = 0; set < sets.size(); ++set)
+      sets[set] = set_of(kPacking, "no strategy is as good in placed, fragmented and decisions/s and better in one",
+                         kPackingCurves, set);
+    return sets;
+  }();
+  return kSets[given & kAllGiven];
 }
 const MetricSet& preemption_metrics() {
   static const MetricSet kSet = set_of(
@@ -317,7 +351,7 @@ const MetricSet& queue_metrics() {
   return kSet;
 }
 
-Measured measured(const PackingRun& run) { return values_of(run, kPacking, kPackingCurves); }
+Measured measured(const PackingRun& run, unsigned given) { return values_of(run, kPacking, kPackingCurves, given); }
 Measured measured(const PreemptionRun& run) { return values_of(run, kPreemption, kPreemptionCurves); }
 Measured measured(const RebalanceRun& run) { return values_of(run, kRebalance); }
 Measured measured(const RunResult& run) { return values_of(run, kLife); }

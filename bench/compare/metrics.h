@@ -33,7 +33,11 @@ struct MetricSet {
   const char* front_words = "";
   std::vector<Curve> curves{};
 };
-[[nodiscard]] const MetricSet& packing_metrics();
+/// Measures of packing that depend on what the workload gives; bits.
+enum Given : unsigned { kPower = 1, kCarbon = 2, kPrice = 4, kAllGiven = 7 };
+[[nodiscard]] unsigned given_by(const sim::Workload& workload);
+/// The set with the measures of `given`.
+[[nodiscard]] const MetricSet& packing_metrics(unsigned given = 0);
 [[nodiscard]] const MetricSet& preemption_metrics();
 [[nodiscard]] const MetricSet& rebalance_metrics();
 [[nodiscard]] const MetricSet& life_metrics();
@@ -46,7 +50,7 @@ struct Measured {
   std::vector<std::vector<double>> curves;  ///< one per curve, as long as arrived_percent
   std::string digest;
 };
-[[nodiscard]] Measured measured(const packing::PackingRun& run);
+[[nodiscard]] Measured measured(const packing::PackingRun& run, unsigned given = 0);
 [[nodiscard]] Measured measured(const packing::PreemptionRun& run);
 [[nodiscard]] Measured measured(const packing::RebalanceRun& run);
 [[nodiscard]] Measured measured(const run::RunResult& run);        ///< of a workload with [life]

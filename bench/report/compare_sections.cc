@@ -17,7 +17,7 @@ const compare::MetricSet& set_of(const json::Value& summary) {
     return std::count_if(set->all.begin(), set->all.end(),
                          [&](const compare::Metric& metric) { return summary.has(metric.name); });
   };
-  const compare::MetricSet* best = &compare::packing_metrics();
+  const compare::MetricSet* best = &compare::packing_metrics(compare::kAllGiven);
   for (const auto* set : {&compare::preemption_metrics(), &compare::rebalance_metrics()})
     if (known(set) > known(best)) best = set;
   return *best;

@@ -11,7 +11,7 @@ std::span<const run::Measure> measures() {
   static const std::vector<run::Measure> kAll = [] {
     std::vector<run::Measure> out(run::measures().begin(), run::measures().end());
     for (const compare::MetricSet* set :
-         {&compare::packing_metrics(), &compare::preemption_metrics(), &compare::rebalance_metrics()})
+         {&compare::packing_metrics(compare::kAllGiven), &compare::preemption_metrics(), &compare::rebalance_metrics()})
       for (std::size_t m = 0; m < set->all.size(); ++m) {
         const compare::Metric& metric = set->all[m];
         const bool tested = std::find(set->tested.begin(), set->tested.end(), m) != set->tested.end();

@@ -54,6 +54,10 @@ Result<PackingResult> PackingTrial::pack(const strategy::StrategySpec& strategy,
   out.decisions_per_s = run->decide_s == 0 ? 0 : static_cast<double>(run->latency.count()) / run->decide_s;
   out.latency_p50_ns = run->latency.percentile(50), out.latency_p99_ns = run->latency.percentile(99);
   out.latency_p999_ns = run->latency.percentile(99.9);
+  if (sim::gives_power(of.workload))
+    out.power_mean_kw = run->power.power_mean_kw, out.energy_kwh = run->power.energy_kwh;
+  if (of.workload.carbon) out.carbon_kg = run->power.carbon_kg;
+  if (sim::gives_price(of.workload)) out.price = run->power.price;
   out.digest = run->digest;
   return out;
 }

@@ -7,7 +7,6 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "packing/fleet_over_time.h"
 
 namespace berth::packing {
 
@@ -35,10 +34,10 @@ bool PackingEpisode::next_arrival(strategy::Fleet& fleet) {
     const End next = ends_.front();
     std::pop_heap(ends_.begin(), ends_.end(), std::greater<>());
     ends_.pop_back();
-    if (measures_) measures_->advance(fleet, next.at_ns);
+    if (before_) before_(next.at_ns);
     end(fleet, next);
   }
-  if (measures_) measures_->advance(fleet, now.due_ns);
+  if (before_) before_(now.due_ns);
   if (prediction_) {
     const bool ends = departures_ && now.run_time_ns != sim::kNeverEnds;
     fleet.arrive(
@@ -79,7 +78,7 @@ void PackingEpisode::placed(const strategy::Choice& choice, strategy::Fleet& fle
 }
 
 void PackingEpisode::restart(strategy::Fleet& fleet) {
-  BERTH_ASSERT(!prediction_ && !measures_);
+  BERTH_ASSERT(!prediction_ && !before_);
   for (std::vector<End>* const running : {&ends_, &stays_}) {
     for (const End& task : *running) end(fleet, task);
     running->clear();

@@ -9,18 +9,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/packing_problem.h"
 #include "strategy/prediction.h"
 
 namespace berth::packing {
-
-class FleetOverTime;
 
 class PackingEpisode {
  public:
@@ -30,8 +30,9 @@ class PackingEpisode {
 
   /// Before the first arrival: the fleet is to predict run times. Not for worlds that restart.
   void predict(strategy::Fleet& fleet, strategy::Prediction prediction);
-  /// Before the first arrival: measures the fleet until the last one. It must outlive the episode.
-  void measure(FleetOverTime& measures) { measures_ = &measures; }
+  /// To be set before the first arrival. Called with the time of each end and each arrival, before the fleet changes.
+  using BeforeChanges = std::function<void(std::int64_t now_ns)>;
+  void measure(BeforeChanges before) { before_ = std::move(before); }
 
   /// Moves on to the next arrival and removes the tasks that end before it; false after the last arrival.
   bool next_arrival(strategy::Fleet& fleet);
@@ -84,7 +85,7 @@ class PackingEpisode {
   std::uint64_t asked_ = 0, placed_ = 0, digest_;
   double priority_asked_ = 0, priority_placed_ = 0;
   std::optional<strategy::Prediction> prediction_;
-  FleetOverTime* measures_ = nullptr;
+  BeforeChanges before_;
 };
 
 }  // namespace berth::packing

@@ -27,6 +27,32 @@ void add_to_mean(PackingQuality& mean, const PackingQuality& one, double weight)
   mean.balance += weight * one.balance;
 }
 
+/// The measures of a fleet over time.
+class OverTime {
+ public:
+  /// All must outlive the episode.
+  OverTime(const strategy::Fleet& fleet, const sim::PackingProblem& problem, PackingEpisode& episode, bool departures)
+      : means_(fleet, problem) {
+    if (problem.rates) power_.emplace(fleet, *problem.rates, problem.carbon);
+    episode.measure([this, &fleet, departures](std::int64_t now_ns) {
+      if (departures) means_.advance(fleet, now_ns);
+      if (power_) power_->advance(fleet, now_ns);
+    });
+  }
+  OverTime(const OverTime&) = delete;
+  OverTime& operator=(const OverTime&) = delete;
+
+  [[nodiscard]] double power_kw(const strategy::Fleet& fleet) { return power_ ? power_->power_kw(fleet) : 0; }
+  void finish(const strategy::Fleet& fleet, PackingRun& out) {
+    out.over_time = means_.means(fleet);
+    if (power_) out.power = power_->use(fleet);
+  }
+
+ private:
+  FleetOverTime means_;
+  std::optional<PowerMeter> power_;
+};
+
 }  // namespace
 
 void Regret::record(std::span<const double> scores, strategy::Exclusion without, strategy::Row chosen) {
@@ -103,9 +129,8 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
   PackingEpisode episode(problem, order, departures);
   if (const auto error = ranker.prediction_error())
     episode.predict(fleet, {.error = *error, .seed = static_cast<std::uint64_t>(options.seed)});
-  std::optional<FleetOverTime> over_time;
-  if (measures) over_time.emplace(fleet, problem);
-  if (measures && departures) episode.measure(*over_time);
+  std::optional<OverTime> over_time;
+  if (measures) over_time.emplace(fleet, problem, episode, departures);
   PackingRun out;
   std::uint64_t moments = 0;
   std::int64_t decide_ns = 0;
@@ -136,12 +161,13 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
       const PackingQuality quality = measure_quality(fleet, context);
       if (departures) add_to_mean(out.quality, quality, static_cast<double>(now - moments) / kMoments);
       if (options.moments)
-        out.moments.push_back({100.0 * static_cast<double>(now) / kMoments, out.placed_percent(), quality});
+        out.moments.push_back(
+            {100.0 * static_cast<double>(now) / kMoments, out.placed_percent(), quality, over_time->power_kw(fleet)});
       moments = now;
     }
   }
   if (options.stop_at_miss) return out;
-  if (over_time) out.over_time = over_time->means(fleet);
+  if (over_time) over_time->finish(fleet, out);
   if (!departures || problem.arrivals.empty()) out.quality = measure_quality(fleet, context);
   out.priority_placed_percent = episode.priority_placed_percent();
   out.decide_s = static_cast<double>(decide_ns) * 1e-9;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packing/fleet_over_time.h"
+#include "packing/power.h"
 #include "sim/histogram.h"
 #include "sim/packing_problem.h"
 
@@ -32,6 +33,7 @@ struct PackingMoment {
   double arrived_percent = 0;
   double placed_percent = 0;  ///< of the tasks that arrived
   PackingQuality quality;
+  double power_kw = 0;
 };
 
 /// What a strategy that compares some nodes only loses against the same scores over all nodes, per decision: best score
@@ -48,6 +50,7 @@ struct PackingRun {
   std::uint64_t asked = 0, placed = 0;
   double priority_placed_percent = 0;  ///< placed share, each task weighted by its priority
   PackingQuality quality;              ///< after the last arrival; with departures the mean of all moments
+  PowerUse power;                      ///< 0 if the problem has no rates
   std::string digest;                  ///< of all placements, 16 hex digits
   double decide_s = 0;
   sim::Histogram latency;              ///< ns per decision

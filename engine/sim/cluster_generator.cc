@@ -152,6 +152,7 @@ GeneratedCluster generate_cluster(const ClusterSpec& spec, std::uint64_t seed) {
     weights.push_back(shape.weight);
     for (std::int64_t variant = 0; variant < shape.variants; ++variant)
       out.shapes.push_back(node_of(shape, static_cast<std::size_t>(variant)));
+    if (shape.has_power || shape.has_price) out.rates.resize(out.shapes.size(), shape.rates);
     if (shape.pool != "default" && pools.insert(shape.pool).second) out.pools.push_back({.name = shape.pool});
   }
   const Quantity pick = Quantity::choices(spec_index, weights);

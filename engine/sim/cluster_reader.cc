@@ -1,3 +1,4 @@
+#include <cmath>
 #include <set>
 
 #include "model/port_ranges.h"
@@ -22,6 +23,36 @@ DeviceSpec read_device(TomlReader& reader, const toml::table* table, const std::
   for (const auto& [key, values] : in.text_map("attributes")) out.attributes[key] = values.empty() ? "" : values[0];
   in.finish();
   return out;
+}
+
+std::int32_t milliwatts(TomlSection& in, std::string_view key) {
+  return static_cast<std::int32_t>(std::lround(in.number(key, 0, 0, 1e6) * 1000));
+}
+
+void read_power(TomlReader& reader, const toml::table* table, ShapeSpec& out) {
+  TomlSection in(reader, table, "[[cluster.shapes]] power", 0);
+  const std::int64_t cores = in.integer("package_cores", out.cores, 1, 4096);
+  out.rates.package_cpu = static_cast<std::int32_t>(cores * out.mhz_per_core);
+  out.rates.package_idle_mw = milliwatts(in, "package_idle_w");
+  out.rates.package_max_mw = milliwatts(in, "package_max_w");
+  out.rates.device_idle_mw = milliwatts(in, "device_idle_w");
+  out.rates.device_max_mw = milliwatts(in, "device_max_w");
+  if (!in.has("package_max_w"))
+    in.fail("", "'power' has no 'package_max_w'", "write e.g. power = { package_idle_w = 20, package_max_w = 165 }");
+  else if (out.rates.package_idle_mw > out.rates.package_max_mw)
+    in.fail("package_idle_w", "an idle package draws more than a busy one", "lower it");
+  if (out.rates.device_idle_mw > out.rates.device_max_mw)
+    in.fail("device_idle_w", "an idle device draws more than a busy one", "lower it");
+  in.finish();
+}
+
+/// Power and price: of all shapes or of none, because sums over some of the nodes would mislead.
+void check_rates(TomlSection& in, const std::vector<ShapeSpec>& shapes) {
+  for (const auto& [key, has] : {std::pair{"power", &ShapeSpec::has_power}, {"price_per_hour", &ShapeSpec::has_price}})
+    for (const ShapeSpec& shape : shapes)
+      if (shape.*has != shapes.front().*has)
+        in.fail("shapes", fmt::format("'{}' is given for some shapes only", key),
+                fmt::format("write it in '{}' too, or in none", (shape.*has ? shapes.front() : shape).name));
 }
 
 ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
@@ -66,6 +97,9 @@ ShapeSpec read_shape(TomlReader& reader, const toml::table* table) {
   for (const std::string& volume : out.host_volumes) check_name(in, "host_volumes", volume);
   for (const toml::table* device : in.tables("devices"))
     out.devices.push_back(read_device(reader, device, name + " devices"));
+  out.has_power = in.has("power"), out.has_price = in.has("price_per_hour");
+  if (const toml::table* power = in.table("power")) read_power(reader, power, out);
+  out.rates.price_micro = std::llround(in.number("price_per_hour", 0, 0, 1e9) * 1e6);
   in.finish();
   return out;
 }
@@ -137,6 +171,7 @@ ClusterSpec read_cluster(TomlReader& reader, const toml::table* table, std::size
     for (const ShapeSpec& shape : out.shapes)
       if (!names.insert(shape.name).second)
         in.fail("shapes", "two shapes are called '" + shape.name + "'", "rename one");
+    check_rates(in, out.shapes);
     for (const std::string& datacenter : out.datacenters) check_name(in, "datacenters", datacenter);
     if (out.datacenters.empty()) out.datacenters = {"dc1"};
   }

@@ -74,6 +74,13 @@ class CsvRows {
     }
     return *value;
   }
+  double number(std::size_t column, double min, double max) {
+    const auto value = base::parse_double(fields_[column]);
+    if (value && *value >= min && *value <= max) return *value;
+    fail(header_[column], "'" + base::shown(fields_[column]) + "' is no number in range",
+         fmt::format("use {} to {}", min, max));
+    return min;
+  }
   /// Seconds as a decimal number, in ns.
   std::int64_t seconds(std::size_t column) {
     const auto value = base::parse_double(fields_[column]);

@@ -125,6 +125,7 @@ std::vector<std::string> files_of(const Workload& workload) {
     out.push_back((folder / workload.cluster.nodes_file).string());
   out.insert(out.end(), workload.templates.begin(), workload.templates.end());
   if (!workload.jobs.file.empty()) out.push_back((folder / workload.jobs.file).string());
+  if (workload.carbon && !workload.carbon->file.empty()) out.push_back((folder / workload.carbon->file).string());
   return out;
 }
 

@@ -4,6 +4,7 @@
 //   shapes       one model::Node per shape: everything that its nodes share. ID, Name, Datacenter, Meta["rack"] and the
 //                attribute `unique.advertise.address` are not set: they follow from the record
 //   nodes        per node: ID, shape, datacenter, rack (32 bytes)
+//   rates        per shape: power and price, if the workload gives them
 //   load_jobs    jobs of the allocations that exist before the run starts; one group, one task
 //   load         per such allocation: node, job, name index (12 bytes)
 //
@@ -18,6 +19,7 @@
 
 #include "base/random.h"
 #include "base/uuid.h"
+#include "berth/power.h"
 #include "model/cluster.h"
 
 namespace berth::sim {
@@ -51,6 +53,7 @@ struct RunningEnd {
 
 struct GeneratedCluster {
   std::vector<model::Node> shapes;
+  std::vector<strategy::NodeRates> rates;  ///< one per shape; fewer: the cluster has none
   std::vector<std::string> datacenters, racks;
   std::string name_prefix = "node-";  ///< node i is named "<prefix>i"
   std::vector<NodeRecord> nodes;

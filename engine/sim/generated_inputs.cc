@@ -6,7 +6,8 @@
 namespace berth::sim {
 
 Inputs generate_inputs(const Workload& workload) {
-  Inputs out{generate_cluster(workload.cluster, workload.seed), generate_jobs(workload.jobs, workload.seed), {}};
+  Inputs out{
+      generate_cluster(workload.cluster, workload.seed), generate_jobs(workload.jobs, workload.seed), {}, {}, {}};
   set_due_times(out.jobs, workload.arrivals, workload.seed);
   order_arrivals(out.jobs);
   return out;

@@ -5,6 +5,7 @@
 
 #include "io/files.h"
 #include "sim/arrivals.h"
+#include "sim/carbon.h"
 #include "sim/cluster_generator.h"
 #include "sim/datasets.h"
 #include "sim/imported.h"
@@ -35,6 +36,11 @@ class InputReader {
     auto jobs = read_jobs();
     if (!jobs) return tl::unexpected(jobs.error());
     out_.jobs = std::move(*jobs);
+    if (workload_.carbon) {
+      auto carbon = read_carbon(*workload_.carbon);
+      if (!carbon) return tl::unexpected(carbon.error());
+      out_.carbon = std::move(*carbon);
+    }
     return std::move(out_);
   }
 
@@ -110,6 +116,14 @@ class InputReader {
         break;
     }
     return JobStream{};
+  }
+
+  Result<std::vector<double>> read_carbon(const CarbonSpec& carbon) {
+    if (carbon.file.empty()) return carbon.grams_per_kwh;
+    out_.data_files.push_back(beside(carbon.file));
+    const auto text = io::read_file(out_.data_files.back());
+    if (!text) return tl::unexpected(text.error());
+    return parse_carbon(*text, out_.data_files.back());
   }
 
   /// Text and path of a file of the openb data.

@@ -14,6 +14,7 @@ namespace berth::sim {
 struct Inputs {
   GeneratedCluster cluster;
   JobStream jobs;
+  std::vector<double> carbon;           ///< g per kWh by hour of the day: 24, or none
   std::vector<std::string> data_files;  ///< files read for the inputs, in this order
   std::vector<std::string>
       estimates;  ///< how arrivals and run times of an imported cluster were estimated, one per line

@@ -75,7 +75,9 @@ Result<FitStrategy> fit_strategy(const Workload& workload, const GeneratedCluste
   if (!spec) return tl::unexpected(spec.error());
   auto problem = packing_problem(cluster, jobs, workload.cluster.gpu_shares, workload.path);
   if (!problem) return tl::unexpected(problem.error());
-  auto ranker = strategy::registry().make_fit(*spec, problem->context());
+  strategy::Context context = problem->context();
+  context.rates = nullptr;  // the nodes of a snapshot have no kind (sched/node/strategy_fit.h)
+  auto ranker = strategy::registry().make_fit(*spec, context);
   if (!ranker) return tl::unexpected(ranker.error());
   return FitStrategy{std::move(*ranker), std::move(problem->models), workload.cluster.gpu_shares};
 }

@@ -27,6 +27,29 @@ const char* gpu_contradiction(std::int64_t gpus, std::int64_t gpu_milli) {
   return nullptr;
 }
 
+/// Idle and full power in W of a device and of a processor package, which has `cores` cores of two vCPUs.
+struct OpenbPower {
+  const char* model;
+  std::int32_t device_idle_w, device_max_w, cores, package_idle_w, package_max_w;
+};
+constexpr OpenbPower kOpenbPower[] = {
+    {"", 0, 0, 16, 15, 120},            // Xeon E5-2682 v4
+    {"P100", 25, 250, 16, 15, 120},     // Xeon E5-2682 v4
+    {"T4", 10, 70, 24, 20, 165},        // Xeon Platinum 8163
+    {"V100M16", 30, 300, 16, 20, 185},  // Xeon Gold 6326
+    {"V100M32", 30, 300, 16, 20, 185},  // Xeon Gold 6326
+    {"A10", 30, 150, 32, 20, 270},      // Xeon Platinum 8369B
+    {"A100", 50, 400, 32, 20, 270},     // Xeon Platinum 8369B
+    {"G2", 25, 250, 32, 20, 270},       // Xeon Platinum 8369B
+    {"G3", 25, 250, 32, 20, 270},       // Xeon Platinum 8369B
+};
+
+/// Adds the rates of the last shape. Fewer rates than shapes: the cluster has none, as a model is unknown.
+void add_rates(GeneratedCluster& out, const OpenbNode& shape) {
+  const auto rates = openb_rates(shape);
+  if (rates && out.rates.size() + 1 == out.shapes.size()) out.rates.push_back(*rates);
+}
+
 model::Node node_of(const OpenbNode& from, std::int64_t gpu_shares) {
   model::Node node =
       ready_node(std::max<std::int64_t>(1, from.cpu_milli / 1000), 1000, from.memory_mib, kDiskMb, 10'000);
@@ -94,6 +117,19 @@ struct ShapeLess {
 };
 
 }  // namespace
+
+std::optional<strategy::NodeRates> openb_rates(const OpenbNode& node) {
+  constexpr std::int32_t kVcpusOfCore = 2, kMilli = 1000;
+  for (const OpenbPower& power : kOpenbPower)
+    if (node.model == power.model)
+      return strategy::NodeRates{.price_micro = 0,
+                                 .package_cpu = power.cores * kVcpusOfCore * kMilli,
+                                 .package_idle_mw = power.package_idle_w * kMilli,
+                                 .package_max_mw = power.package_max_w * kMilli,
+                                 .device_idle_mw = power.device_idle_w * kMilli,
+                                 .device_max_mw = power.device_max_w * kMilli};
+  return std::nullopt;
+}
 
 Result<std::vector<OpenbNode>> parse_openb_nodes(std::string_view text, const std::string& path) {
   CsvRows rows(text, path, "fetch the file again");
@@ -170,7 +206,7 @@ GeneratedCluster openb_cluster(const std::vector<OpenbNode>& nodes, std::int64_t
   const std::uint64_t salt = base::mix64(seed ^ 0x6f70656e62ULL);
   for (const OpenbNode& node : nodes) {
     const auto [known, fresh] = shapes.emplace(node, static_cast<std::uint32_t>(out.shapes.size()));
-    if (fresh) out.shapes.push_back(node_of(node, gpu_shares));
+    if (fresh) out.shapes.push_back(node_of(node, gpu_shares)), add_rates(out, node);
     out.names.push_back(node.name);
     out.nodes.push_back(
         {.id = base::generated_id(1, static_cast<std::uint32_t>(out.nodes.size()), salt), .shape = known->second});
@@ -312,6 +348,7 @@ GeneratedCluster openb_like_cluster(const OpenbSummary& summary, std::int64_t no
     index.push_back(static_cast<std::int64_t>(index.size()));
     weights.push_back(static_cast<double>(shape.count));
     out.shapes.push_back(node_of(shape.node, gpu_shares));
+    add_rates(out, shape.node);
   }
   const Quantity pick = Quantity::choices(index, weights);
   base::Random random(seed, "nodes");

@@ -33,6 +33,10 @@ struct OpenbTask {
 [[nodiscard]] Result<std::vector<OpenbTask>> parse_openb_tasks(std::string_view text, const std::string& path,
                                                                bool times = true);
 
+/// Power of the node, from the table of Lettich et al., CCGrid 2025 (arXiv 2412.17484), by GPU model: the data do not
+/// name processors, so the study assigns each GPU model the processor that Alibaba Cloud offers with it. The
+/// undisclosed models G2 and G3 have the powers that the authors' code assumes. nullopt: the model is not in the table.
+[[nodiscard]] std::optional<strategy::NodeRates> openb_rates(const OpenbNode& node);
 [[nodiscard]] GeneratedCluster openb_cluster(const std::vector<OpenbNode>& nodes, std::int64_t gpu_shares,
                                              std::uint64_t seed);
 /// One batch job of one task per row, due at creation_time, with the run time deletion - scheduled. QoS determines the

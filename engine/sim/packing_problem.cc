@@ -120,6 +120,23 @@ strategy::TaskClass ask_of(const model::Job& job, const model::TaskGroup& group,
   return out;
 }
 
+/// Equal rates are one kind. Null if the cluster has none. Sets the kind of each of `shapes`.
+Result<std::shared_ptr<const strategy::RateTable>> rate_table(const GeneratedCluster& cluster, const std::string& path,
+                                                              std::vector<strategy::Fleet::NodeSpec>& shapes) {
+  if (cluster.rates.empty() || cluster.rates.size() != cluster.shapes.size()) return nullptr;
+  auto out = std::make_shared<strategy::RateTable>();
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+    const strategy::NodeRates& rates = cluster.rates[shape];
+    auto kind = std::find(out->kinds.begin(), out->kinds.end(), rates);
+    if (kind == out->kinds.end()) kind = out->kinds.insert(kind, rates);
+    shapes[shape].kind = static_cast<std::uint16_t>(kind - out->kinds.begin());
+    out->power |= rates.package_cpu > 0, out->price |= rates.price_micro > 0;
+  }
+  if (out->kinds.size() > UINT16_MAX)
+    return tl::unexpected(InputError{path, "", "has more than 65,535 kinds of nodes by power and price", "use fewer"});
+  return out;
+}
+
 }  // namespace
 
 std::array<double, strategy::kDimensions> PackingProblem::demand_mean() const {
@@ -143,6 +160,7 @@ strategy::Context PackingProblem::context() const {
     out.capacity_max[kGpu] = std::max(out.capacity_max[kGpu], node.devices * 1000);
   }
   out.demand_mean = demand_mean();
+  out.rates = rates;
   std::vector<strategy::ShapeCount> shapes;
   for (const PackingArrival& a : arrivals) {
     const strategy::TaskClass& task = classes[a.task];
@@ -197,6 +215,9 @@ Result<PackingProblem> packing_problem(const GeneratedCluster& cluster, const Jo
     }
     shape_specs.push_back(spec);
   }
+  auto rates = rate_table(cluster, path, shape_specs);
+  if (!rates) return tl::unexpected(rates.error());
+  out.rates = std::move(*rates);
   for (std::uint32_t node = 0; node < cluster.nodes.size(); ++node) {
     const NodeRecord& record = cluster.nodes[node];
     out.nodes.push_back(shape_specs[record.shape]);
@@ -307,7 +328,9 @@ Result<PackingProblem> packing_problem(Workload workload, std::int64_t seed) {
   workload.seed = static_cast<std::uint64_t>(seed);
   const auto inputs = make_inputs(workload);
   if (!inputs) return tl::unexpected(inputs.error());
-  return packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
+  auto out = packing_problem(inputs->cluster, inputs->jobs, workload.cluster.gpu_shares, workload.path);
+  if (out) out->carbon = inputs->carbon;
+  return out;
 }
 
 std::vector<std::uint32_t> visiting_order(std::size_t n, std::int64_t seed) {

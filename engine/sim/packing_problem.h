@@ -43,8 +43,10 @@ struct PackingProblem {
   };
   std::vector<Load> load;
   std::vector<PackingArrival> arrivals;
-  std::vector<std::string> models;  ///< of device groups, indexed by NodeSpec::model; 0 = none
-  std::set<std::string> left_out;   ///< requests of the workload that feasibility ignores
+  std::vector<std::string> models;                   ///< of device groups, indexed by NodeSpec::model; 0 = none
+  std::shared_ptr<const strategy::RateTable> rates;  ///< of Fleet::NodeSpec::kind; null: no power or price is known
+  std::vector<double> carbon;                        ///< g per kWh by hour of the day: 24, or none
+  std::set<std::string> left_out;                    ///< requests of the workload that feasibility ignores
   std::uint32_t jobs = 0;
 
   [[nodiscard]] std::uint64_t asked() const {

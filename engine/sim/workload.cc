@@ -165,8 +165,26 @@ std::optional<PeerFigure> read_peer(TomlReader& reader, const toml::table* table
   return in.has("value") ? std::optional(std::move(out)) : std::nullopt;
 }
 
+std::optional<CarbonSpec> read_carbon(TomlReader& reader, const toml::table* table, std::size_t line) {
+  if (!table) return std::nullopt;
+  TomlSection in(reader, table, "[carbon]", line);
+  CarbonSpec out;
+  out.grams_per_kwh = in.numbers("grams_per_kwh", 0, 1e6);
+  if (out.grams_per_kwh.size() == 1) out.grams_per_kwh.assign(kHoursOfDay, out.grams_per_kwh.front());
+  out.file = in.text("file", "");
+  if (in.has("grams_per_kwh") == in.has("file"))
+    in.fail_at(line, "[carbon] needs one of 'grams_per_kwh' and 'file'", "write e.g. grams_per_kwh = 350");
+  else if (out.file.empty() && out.grams_per_kwh.size() != kHoursOfDay)
+    in.fail("grams_per_kwh", fmt::format("'grams_per_kwh' has {} values", out.grams_per_kwh.size()),
+            "write one number, or 24: one per hour of the day");
+  in.finish();
+  return out;
+}
+
 /// Reports settings that contradict each other.
 void check_together(TomlSection& in, const Workload& out) {
+  if (out.carbon && !gives_power(out))
+    in.fail("carbon", "[carbon] needs the power of the nodes", "write 'power' in [[cluster.shapes]], or remove it");
   if (out.peer && (out.limits.placements > 0 || out.limits.seconds > 0))
     in.fail("limits", "[limits] next to [peer]", "remove one: a published value is of a whole run");
   const bool grid_cluster = out.cluster.source == Source::nomad_grid, grid_jobs = out.jobs.source == Source::nomad_grid;
@@ -216,6 +234,16 @@ void check_together(TomlSection& in, const Workload& out) {
 }
 
 }  // namespace
+
+bool gives_power(const Workload& workload) {
+  const ClusterSpec& cluster = workload.cluster;
+  if (cluster.source == Source::openb || cluster.source == Source::openb_like) return true;
+  return cluster.source == Source::mix && !cluster.shapes.empty() && cluster.shapes.front().has_power;
+}
+bool gives_price(const Workload& workload) {
+  return workload.cluster.source == Source::mix && !workload.cluster.shapes.empty() &&
+         workload.cluster.shapes.front().has_price;
+}
 
 const char* to_text(Mode v) { return word_of(kModes, v); }
 const char* to_text(Algorithm v) { return word_of(kAlgorithms, v); }
@@ -298,6 +326,7 @@ Result<Workload> parse_workload(std::string_view text, const std::string& path, 
     part.finish();
   }
   out.peer = read_peer(reader, in.table("peer"), in.line("peer"));
+  out.carbon = read_carbon(reader, in.table("carbon"), in.line("carbon"));
   if (lives) out.life = read_life(reader, in);
   for (const char* key : {"events", "faults", "tasks"})
     if (!lives && in.has(key)) in.fail(key, fmt::format("[[{}]] need a [life]", key), "write [life] duration_s = ...");

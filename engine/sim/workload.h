@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/power.h"
 #include "berth/result.h"
 #include "model/options.h"
 #include "sched/source/sources.h"
@@ -55,6 +56,8 @@ struct ShapeSpec {
   std::map<std::string, std::vector<std::string>> attributes, meta;
   std::vector<std::string> drivers, host_volumes;
   std::vector<DeviceSpec> devices;
+  bool has_power = false, has_price = false;
+  strategy::NodeRates rates;
 };
 
 /// Allocations that exist before the run starts.
@@ -173,6 +176,14 @@ struct PeerFigure {
   bool is_rate = false;  ///< placements per second; else seconds for the whole run
 };
 
+inline constexpr std::size_t kHoursOfDay = 24;
+
+/// Carbon intensity of the electricity, by hour of the day; time 0 of the workload is midnight.
+struct CarbonSpec {
+  std::vector<double> grams_per_kwh;  ///< 24, unless they are in `file`
+  std::string file;                   ///< a CSV file, from the workload's folder
+};
+
 struct Preemption {
   bool system = true, sysbatch = false, batch = false, service = false;  ///< Nomad's defaults (R-PREEMPT-101)
 };
@@ -205,8 +216,13 @@ struct Workload {
   LimitSpec limits;
   GridSpec grid;
   std::optional<PeerFigure> peer;
+  std::optional<CarbonSpec> carbon;
   std::optional<LifeSpec> life;  ///< [life]: a simulation with clients, faults and time instead of a replay
 };
+
+/// True if the power of all nodes is known, or the price of all shapes.
+[[nodiscard]] bool gives_power(const Workload& workload);
+[[nodiscard]] bool gives_price(const Workload& workload);
 
 [[nodiscard]] const char* to_text(Mode);
 [[nodiscard]] const char* to_text(Algorithm);

@@ -20,7 +20,8 @@ Fleet::Fleet(std::span<const NodeSpec> nodes, std::int32_t tasks_max) : tasks_ma
                     .tasks = 0,
                     .gpu_tasks = 0,
                     .model = from.model,
-                    .device_count = from.devices};
+                    .device_count = from.devices,
+                    .kind = from.kind};
     state.free[kGpu] = state.capacity[kGpu] = kWholeDevice * from.devices;
     states_.push_back(state);
     std::fill_n(devices_.begin() + static_cast<std::ptrdiff_t>(row * device_stride_), from.devices, kWholeDevice);

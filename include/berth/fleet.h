@@ -1,6 +1,6 @@
 // Fleet: the input of ranking strategies. Nodes with free amounts and devices, and classes of equal tasks.
 //
-//   NodeState     one record of 44 bytes per node, in visiting order: row 0 is visited first and wins ties
+//   NodeState     one record of 48 bytes per node, in visiting order: row 0 is visited first and wins ties
 //   devices       n x device_stride int16: free thousandths per device; 1000 = unused
 //   tag_tasks     n x tag_stride uint32: tasks with GPUs per affinity tag (R-STRAT-312)
 //   changes       rows in the order in which placements and removals changed them; score caches read its tail
@@ -65,8 +65,9 @@ struct NodeState {
   std::int32_t gpu_tasks = 0;  ///< of these, with GPUs
   std::uint16_t model = 0;     ///< GPU model or kind of node: an index defined by the caller
   std::uint16_t device_count = 0;
+  std::uint16_t kind = 0;  ///< kind of node by power and price (power.h)
 };
-static_assert(sizeof(NodeState) == 44);
+static_assert(sizeof(NodeState) == 48);
 
 /// A node before a placement, as passed to a strategy. Valid until the fleet changes.
 struct Node {
@@ -86,6 +87,7 @@ class Fleet {
     Amounts capacity{};  ///< [kGpu] is ignored: it is always 1000 * devices
     std::uint16_t model = 0;
     std::uint16_t devices = 0;  ///< at most kDevicesMax
+    std::uint16_t kind = 0;
   };
 
   /// `nodes` in visiting order. `tasks_max`: maximum number of tasks per node.

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -43,7 +44,9 @@ struct PackingResult {
   double not_best_percent = 0;  ///< decisions with regret
   double decisions_per_s = 0;
   std::int64_t latency_p50_ns = 0, latency_p99_ns = 0, latency_p999_ns = 0;  ///< of a decision
-  std::string digest;                                                        ///< of all placements
+  /// From the first arrival to the last. Empty if the workload does not give power, carbon intensity or prices.
+  std::optional<double> power_mean_kw, energy_kwh, carbon_kg, price;
+  std::string digest;  ///< of all placements
 };
 
 /// A workload with one seed, read and generated, to be packed by any number of strategies. Copies share it. Threads:

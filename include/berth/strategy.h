@@ -57,6 +57,7 @@
 #include "berth/catalogue.h"
 #include "berth/fit.h"
 #include "berth/fleet.h"
+#include "berth/power.h"
 #include "berth/result.h"
 
 namespace berth::strategy {
@@ -390,6 +391,7 @@ struct Context {
   Amounts reference{128'000, 0, 0, 8'000};           ///< R-STRAT-301; 0 = the largest of any node
   std::array<double, kDimensions> demand_mean{};     ///< mean request of the workload
   std::shared_ptr<const FragmentTables> fragments;   ///< needed by fgd
+  std::shared_ptr<const RateTable> rates;            ///< needed by pwr; null if no power or price is known
   std::function<std::uint32_t(std::uint32_t)> draw;  ///< uniform in [0, bound): needed by strategies that sample
   bool run_times = false;  ///< the fleet predicts them: needed by strategies with a prediction_error()
 };

@@ -41,7 +41,7 @@ def main():
     for name in sorted(os.listdir(folder)):
         # The C interface has an example of its own; strategies are compiled by tests/install/consumer.
         if not name.endswith(".h") or name in ("berth.h", "strategy.h", "preemption.h", "fleet.h", "fit.h",
-                                               "lifetimes.h", "catalogue.h"):
+                                               "lifetimes.h", "power.h", "catalogue.h"):
             continue
         headers.append('#include "berth/%s"\n' % name)
         for number, block in enumerate(examples(os.path.join(folder, name)), 1):

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "io/files.h"
+#include "sim/carbon.h"
 
 namespace berth::sim {
 namespace {
@@ -176,6 +177,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadWorkload{"PeerOfAnotherUnit", "[limits]",
                     "[peer]\nsystem = \"x\"\nvalue = 1\nsource = \"y\"\nunit = \"ms\"\n[limits]",
                     "unit =", "'unit' is 'ms'"},
+        BadWorkload{"PowerKey", "cores = 8", "power = { max_w = 5, package_max_w = 100 }", "power =", "'max_w'"},
+        BadWorkload{"PowerOfIdle", "cores = 8", "power = { package_idle_w = 101, package_max_w = 100 }",
+                    "power =", "an idle package draws more"},
+        BadWorkload{"PowerWithoutMaximum", "cores = 8", "power = { package_idle_w = 1 }",
+                    "power =", "has no 'package_max_w'"},
+        BadWorkload{"PowerOfSomeShapes", "cores = 8",
+                    "power = { package_max_w = 100 }\n[[cluster.shapes]]\nname = \"other\"", nullptr,
+                    "'power' is given for some shapes only"},
+        BadWorkload{"PriceBelow0", "cores = 8", "price_per_hour = -1", "price_per_hour", "'price_per_hour' is -1"},
+        BadWorkload{"CarbonWithoutPower", "[limits]", "[carbon]\ngrams_per_kwh = 400\n[limits]", "[carbon]",
+                    "needs the power of the nodes"},
+        BadWorkload{"CarbonOfFewHours", "[limits]", "[carbon]\ngrams_per_kwh = [1, 2]\n[limits]", "grams_per_kwh",
+                    "has 2 values"},
+        BadWorkload{"CarbonOfNothing", "[limits]", "[carbon]\n[limits]", "[carbon]", "needs one of"},
         BadWorkload{"UnknownTopKey", "workers = 2", "worker = 2", "worker = 2", "unknown key 'worker'"},
         BadWorkload{"UnknownClusterKey", "racks = 10", "rack = 10", "rack = 10", "unknown key 'rack' in [cluster]"},
         BadWorkload{"UnknownShapeKey", "cores = 8", "core = 8", "core = 8", "unknown key 'core' in [[cluster.shapes]]"},
@@ -274,6 +289,23 @@ TEST(Workload, MissingFilesAreRefused) {
     const auto workload = read_workload(path);
     ASSERT_FALSE(workload) << path;
     EXPECT_EQ(workload.error().line().rfind(path, 0), 0U) << workload.error().line();
+  }
+}
+
+TEST(CarbonFile, HasTheHoursOfADay) {
+  std::string text = "hour,grams_per_kwh\n";
+  for (int hour = 0; hour < 24; ++hour) text += std::to_string(hour) + "," + std::to_string(hour) + ".5\n";
+  const auto read = parse_carbon(text, "c.csv");
+  ASSERT_TRUE(read) << read.error().line();
+  ASSERT_EQ(read->size(), 24U);
+  EXPECT_EQ(read->at(23), 23.5);
+  for (const auto& [wrong, problem] : {std::pair{"hour,grams\n0,1\n", "has no column 'grams_per_kwh'"},
+                                       {"hour,grams_per_kwh\n0,1\n", "has 1 hours"},
+                                       {"hour,grams_per_kwh\n1,1\n", "is out of order"},
+                                       {"hour,grams_per_kwh\n0,-1\n", "is no number in range"}}) {
+    const auto refused = parse_carbon(wrong, "c.csv");
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().line().find(problem), std::string::npos) << refused.error().line();
   }
 }
 

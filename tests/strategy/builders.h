@@ -48,7 +48,8 @@ inline Fleet random_fleet(std::uint64_t seed, std::size_t nodes, std::size_t cla
     const std::uint16_t devices[] = {0, 0, 2, 4, 8};
     specs.push_back({{8'000 * (1 + below(16)), 16'384 * (1 + below(16)), 100'000, 0},
                      static_cast<std::uint16_t>(below(3)),
-                     devices[below(5)]});
+                     devices[below(5)],
+                     static_cast<std::uint16_t>(i % 2)});
   }
   Fleet fleet(specs);
   for (std::size_t i = 0; i < classes; ++i) {
@@ -77,6 +78,24 @@ inline std::shared_ptr<const FragmentTables> example_tables() {
                                           std::vector<std::string>{"T4", "G2", "P100"});
 }
 
+/// Power and price of two kinds of nodes.
+inline std::shared_ptr<const RateTable> example_rates() {
+  return std::make_shared<RateTable>(RateTable{{{.price_micro = 2'500'000,
+                                                 .package_cpu = 48'000,
+                                                 .package_idle_mw = 20'000,
+                                                 .package_max_mw = 165'000,
+                                                 .device_idle_mw = 10'000,
+                                                 .device_max_mw = 70'000},
+                                                {.price_micro = 7'000'000,
+                                                 .package_cpu = 32'000,
+                                                 .package_idle_mw = 15'500,
+                                                 .package_max_mw = 120'000,
+                                                 .device_idle_mw = 25'000,
+                                                 .device_max_mw = 250'000}},
+                                               true,
+                                               true});
+}
+
 inline Context context_of(const Fleet& fleet, std::uint64_t seed = 1) {
   Context out;
   for (Row row = 0; row < fleet.size(); ++row)
@@ -84,6 +103,7 @@ inline Context context_of(const Fleet& fleet, std::uint64_t seed = 1) {
       out.capacity_max[d] = std::max(out.capacity_max[d], fleet.node(row).state.capacity[d]);
   out.demand_mean = {4000, 8192, 100, 500};
   out.fragments = example_tables();
+  out.rates = example_rates();
   auto random = std::make_shared<std::mt19937_64>(seed);
   out.draw = [random](std::uint32_t bound) { return static_cast<std::uint32_t>((*random)() % bound); };
   out.run_times = true;

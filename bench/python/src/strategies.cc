@@ -202,6 +202,11 @@ py::tuple result_of(const PackingResult& run) {
   metrics["decisions_per_s"] = run.decisions_per_s;
   metrics["latency_p50_ns"] = run.latency_p50_ns, metrics["latency_p99_ns"] = run.latency_p99_ns;
   metrics["latency_p999_ns"] = run.latency_p999_ns;
+  for (const auto& [name, value] : {std::pair{"power_mean_kw", run.power_mean_kw},
+                                    {"energy_kwh", run.energy_kwh},
+                                    {"carbon_kg", run.carbon_kg},
+                                    {"price", run.price}})
+    if (value) metrics[name] = *value;
   return py::make_tuple(metrics, run.digest);
 }
 
