@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "strategy/classic.h"
 #include "strategy/expression.h"
 #include "strategy/gpu_policies.h"
 #include "strategy/lifetime_strategies.h"
 #include "strategy/prediction.h"
+#include "strategy/pwr.h"
 #include "strategy/sampling.h"
 
 namespace berth::strategy {
@@ -84,6 +87,30 @@ Result<Draw> draw_of(const Context& context, const char* name) {
                                    "set Context::draw"});
 }
 
+/// Error unless the workload gives the power of its nodes.
+Result<void> need_power(const Context& context, const char* name) {
+  if (context.rates && context.rates->power) return {};
+  return tl::unexpected(InputError{fmt::format("strategy '{}'", name), "", "the power of the nodes is not known",
+                                   "write 'power' in [[cluster.shapes]]; only `berth compare` and packing use it"});
+}
+
+void add_pwr(Registry& into) {
+  into.add(StrategyInfo{
+      .name = "pwr",
+      .formula = "min of the watts added, truncated; with fgd=W: (1 - W) times that, scaled to 0..100, + W times fgd",
+      .source = "Lettich et al., CCGrid 2025, arXiv 2412.17484",
+      .cost = "O(devices) per changed node; with fgd also O(nodes)",
+      .parameters = {{"fgd", "0", "weight of fgd in the sum, in thousandths; fgd then chooses the GPU", {}, 0, 1}},
+      .make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
+        if (auto known = need_power(context, "pwr"); !known) return tl::unexpected(known.error());
+        const auto weight = static_cast<std::int32_t>(std::lround(p.number("fgd") * 1000));
+        if (weight == 0) return make_ranker(Pwr(context.rates));
+        if (!context.fragments)
+          return tl::unexpected(InputError{"strategy 'pwr'", "", "has no typical workload", "set Context::fragments"});
+        return make_pwr_with_fgd(Pwr(context.rates), Fgd(context.fragments), weight);
+      }});
+}
+
 void add_gpu_policies(Registry& into) {
   into.add(StrategyInfo{.name = "random",
                         .formula = "a feasible node uniformly, then a fitting device uniformly",
@@ -132,6 +159,7 @@ void add_gpu_policies(Registry& into) {
           return tl::unexpected(InputError{"strategy 'fgd'", "", "has no typical workload", "set Context::fragments"});
         return make_ranker(Fgd(context.fragments));
       }});
+  add_pwr(into);
 }
 
 void add_classic(Registry& into) {
@@ -247,7 +275,8 @@ const std::vector<std::string> kInner = {"best-fit",
                                          "gpu-packing",
                                          "gpu-clustering",
                                          "dot-product",
-                                         "fgd"};
+                                         "fgd",
+                                         "pwr"};
 
 void add_sampling(Registry& into) {
   into.add(StrategyInfo{.name = "power-of-k",
@@ -377,6 +406,8 @@ void add_expression(Registry& into) {
     const DeviceRule rule = device_rule(p);
     auto compiled = Expression::compile(p.word("formula"), context, rule, p.number("error"));
     if (!compiled) return tl::unexpected(compiled.error());
+    if (compiled->reads_power())
+      if (auto known = need_power(context, "expr"); !known) return tl::unexpected(known.error());
     return make_ranker(std::move(*compiled), rule);
   };
   into.add(std::move(info));

@@ -42,6 +42,8 @@ constexpr NamedColumn kSingleColumns[] = {
     {"priority", kPriorityColumn, "the task's priority, 0 to 100"},
     {"run_time", kRunTimeColumn, "the task's predicted run time; s, infinite if it does not end"},
     {"node_exit", kNodeExitColumn, "predicted time until the last task of the node ends; s, 0 on an empty node"},
+    {"node_power", kNodePowerColumn, "watts of the node before the placement; needs a workload that gives power"},
+    {"power_added", kPowerAddedColumn, "watts that the placement adds"},
 };
 constexpr std::pair<const char*, const char*> kConstants[] = {
     {"max", "largest capacity of any node"},
@@ -311,7 +313,7 @@ class Compiler {
         base::did_you_mean(name, names) +
             "columns: free_, total_, used_, left_, ask_, max_ or mean_ with cpu, memory, disk or gpu; tasks, "
             "gpu_tasks, same_tasks, devices, unused_devices, device_free, ask_devices, ask_device, priority, run_time, "
-            "node_exit");
+            "node_exit, node_power, power_added");
   }
 
   std::optional<Id> call(std::size_t begin, std::size_t end, std::string_view name) {
@@ -389,8 +391,9 @@ std::vector<Expression::Operation> with_registers(const std::vector<Value>& valu
 
 }  // namespace
 
-Expression::Expression(std::vector<Operation> operations, DeviceRule rule, double error)
-    : operations_(std::move(operations)), rule_(rule) {
+Expression::Expression(std::vector<Operation> operations, DeviceRule rule, double error,
+                       std::shared_ptr<const RateTable> rates)
+    : operations_(std::move(operations)), rule_(rule), rates_(std::move(rates)) {
   for (const Operation& op : operations_)
     if (op.code == Code::column && op.a >= kRunTimeColumn) error_ = error;
 }
@@ -405,7 +408,13 @@ Result<Expression> Expression::compile(std::string_view text, const Context& con
                   "shorten it, or use the parts of a long sum where they are computed");
     return tl::unexpected(compiler.error());
   }
-  return Expression(std::move(operations), rule, error);
+  return Expression(std::move(operations), rule, error, context.rates);
+}
+
+bool Expression::reads_power() const noexcept {
+  return std::any_of(operations_.begin(), operations_.end(), [](const Operation& op) {
+    return op.code == ExpressionCode::column && (op.a == kNodePowerColumn || op.a == kPowerAddedColumn);
+  });
 }
 
 std::vector<ExpressionName> expression_columns() {

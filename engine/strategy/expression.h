@@ -19,7 +19,9 @@
 // Bounds: kExpressionBytesMax characters, kDepthMax levels, kValuesMax values, kRegistersMax of them at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,6 +84,8 @@ enum ExpressionColumn : std::uint8_t {
   kAskDevicesColumn,
   kAskDeviceColumn,
   kPriorityColumn,
+  kNodePowerColumn,
+  kPowerAddedColumn,
   kRunTimeColumn,
   kNodeExitColumn,
 };
@@ -107,6 +111,8 @@ class Expression {
   [[nodiscard]] std::optional<double> prediction_error() const { return error_; }
 
   [[nodiscard]] std::size_t operations() const noexcept { return operations_.size(); }
+  /// True if a column needs the power of nodes. Without Context::rates it is 0.
+  [[nodiscard]] bool reads_power() const noexcept;
 
   /// result = code(a, b, c), all of them registers. A constant has `number`, a column has its index in `a`.
   struct Operation {
@@ -116,10 +122,14 @@ class Expression {
   };
 
  private:
-  Expression(std::vector<Operation> operations, DeviceRule rule, double error);
+  Expression(std::vector<Operation> operations, DeviceRule rule, double error, std::shared_ptr<const RateTable> rates);
+  void read_column(std::uint8_t column, std::span<const Node> nodes, const TaskClass& task,
+                   std::array<double, kExpressionBlock>& out) const;
+
   std::vector<Operation> operations_;  ///< the last one's result is the score
   DeviceRule rule_;
   std::optional<double> error_;
+  std::shared_ptr<const RateTable> rates_;
 };
 
 /// A name that a formula may contain, with its meaning.

@@ -80,49 +80,6 @@ std::int32_t device_free(const Node& node, const TaskClass& task, DeviceRule rul
   return device == 0 ? 0 : node.devices[static_cast<std::size_t>(std::countr_zero(device))];
 }
 
-void read_column(std::uint8_t column, std::span<const Node> nodes, const TaskClass& task, DeviceRule rule,
-                 Register& out) {
-  const auto fill = [&](double value) {
-    std::fill_n(out.begin(), (nodes.size() + kLanes - 1) / kLanes * kLanes, value);
-  };
-  const std::size_t d = column % kDimensions;
-  if (column < kTotalColumn) return read_each(nodes, out, [d](const Node& n) { return n.state.free[d]; });
-  if (column < kUsedColumn) return read_each(nodes, out, [d](const Node& n) { return n.state.capacity[d]; });
-  if (column < kLeftColumn)
-    return read_each(nodes, out, [d](const Node& n) { return std::int64_t{n.state.capacity[d]} - n.state.free[d]; });
-  if (column < kAskColumn)
-    return read_each(nodes, out, [d, ask = std::int64_t{task.ask[d]}](const Node& n) { return n.state.free[d] - ask; });
-  if (column < kTasksColumn) return fill(task.ask[d]);
-  switch (column) {
-    case kTasksColumn:
-      return read_each(nodes, out, [](const Node& n) { return n.state.tasks; });
-    case kGpuTasksColumn:
-      return read_each(nodes, out, [](const Node& n) { return n.state.gpu_tasks; });
-    case kSameTasksColumn:
-      return read_each(nodes, out, [tag = task.tag()](const Node& n) {
-        return tag == 0 || tag >= n.tag_tasks.size() ? 0 : n.tag_tasks[tag];
-      });
-    case kDevicesColumn:
-      return read_each(nodes, out, [](const Node& n) { return n.devices.size(); });
-    case kUnusedDevicesColumn:
-      return read_each(nodes, out, [](const Node& n) {
-        return std::count(n.devices.begin(), n.devices.end(), static_cast<std::int16_t>(kWholeDevice));
-      });
-    case kDeviceFreeColumn:
-      return read_each(nodes, out, [&](const Node& n) { return device_free(n, task, rule); });
-    case kAskDevicesColumn:
-      return fill(task.gpus);
-    case kAskDeviceColumn:
-      return fill(task.gpu_milli);
-    case kRunTimeColumn:
-      return fill(task.run_time_s);
-    case kNodeExitColumn:
-      return read_each(nodes, out, [](const Node& n) { return n.exit_s; });
-    default:
-      return fill(task.priority);
-  }
-}
-
 }  // namespace
 
 double expression_exp2(double x) noexcept {
@@ -166,6 +123,58 @@ double expression_apply(Code code, double a, double b, double c) noexcept {
   return out;
 }
 
+void Expression::read_column(std::uint8_t column, std::span<const Node> nodes, const TaskClass& task,
+                             Register& out) const {
+  const auto fill = [&](double value) {
+    std::fill_n(out.begin(), (nodes.size() + kLanes - 1) / kLanes * kLanes, value);
+  };
+  const auto watts = [](std::int64_t mw) { return static_cast<double>(mw) / 1000; };
+  const std::size_t d = column % kDimensions;
+  if (column < kTotalColumn) return read_each(nodes, out, [d](const Node& n) { return n.state.free[d]; });
+  if (column < kUsedColumn) return read_each(nodes, out, [d](const Node& n) { return n.state.capacity[d]; });
+  if (column < kLeftColumn)
+    return read_each(nodes, out, [d](const Node& n) { return std::int64_t{n.state.capacity[d]} - n.state.free[d]; });
+  if (column < kAskColumn)
+    return read_each(nodes, out, [d, ask = std::int64_t{task.ask[d]}](const Node& n) { return n.state.free[d] - ask; });
+  if (column < kTasksColumn) return fill(task.ask[d]);
+  switch (column) {
+    case kTasksColumn:
+      return read_each(nodes, out, [](const Node& n) { return n.state.tasks; });
+    case kGpuTasksColumn:
+      return read_each(nodes, out, [](const Node& n) { return n.state.gpu_tasks; });
+    case kSameTasksColumn:
+      return read_each(nodes, out, [tag = task.tag()](const Node& n) {
+        return tag == 0 || tag >= n.tag_tasks.size() ? 0 : n.tag_tasks[tag];
+      });
+    case kDevicesColumn:
+      return read_each(nodes, out, [](const Node& n) { return n.devices.size(); });
+    case kUnusedDevicesColumn:
+      return read_each(nodes, out, [](const Node& n) {
+        return std::count(n.devices.begin(), n.devices.end(), static_cast<std::int16_t>(kWholeDevice));
+      });
+    case kDeviceFreeColumn:
+      return read_each(nodes, out, [&](const Node& n) { return device_free(n, task, rule_); });
+    case kAskDevicesColumn:
+      return fill(task.gpus);
+    case kAskDeviceColumn:
+      return fill(task.gpu_milli);
+    case kRunTimeColumn:
+      return fill(task.run_time_s);
+    case kNodeExitColumn:
+      return read_each(nodes, out, [](const Node& n) { return n.exit_s; });
+    case kNodePowerColumn:
+      if (!rates_) return fill(0);
+      return read_each(nodes, out, [&](const Node& n) { return watts(node_power_mw(*rates_, n)); });
+    case kPowerAddedColumn:
+      if (!rates_) return fill(0);
+      return read_each(nodes, out, [&](const Node& n) {
+        return watts(added_power_mw(*rates_, n, task, choose_devices(n, task, rule_)));
+      });
+    default:
+      return fill(task.priority);
+  }
+}
+
 void Expression::scores(std::span<const Node> nodes, const TaskClass& task, std::span<double> out) const {
   alignas(64) std::array<Register, kRegistersMax> registers;
   for (std::size_t first = 0; first < nodes.size(); first += kExpressionBlock) {
@@ -176,7 +185,7 @@ void Expression::scores(std::span<const Node> nodes, const TaskClass& task, std:
       if (op.code == Code::constant) {
         std::fill_n(result.begin(), lanes, op.number);
       } else if (op.code == Code::column) {
-        read_column(op.a, block, task, rule_, result);
+        read_column(op.a, block, task, result);
       } else {
         const double *const a = registers[op.a].data(), *const b = registers[op.b].data(),
                             *const c = registers[op.c].data();

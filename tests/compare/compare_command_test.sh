@@ -34,6 +34,8 @@ expect 2 "'\)' is wanted here" "$small" --strategies 'expr:(free_cpu'
 expect 2 'has no formula' "$small" --strategies expr
 expect 2 'reads run times, which are not predicted here' "$small" --capacity --strategies nilas
 expect 2 "has no scores to add" "$small" --strategies sum:random=1
+expect 2 "'pwr': the power of the nodes is not known" "$small" --strategies pwr
+expect 2 "'expr': the power of the nodes is not known" "$small" --strategies 'expr:-power_added'
 expect 2 "names no seeds" "$small" --seeds 0
 expect 2 'no-such: there is no such file' no-such
 expect 2 'its folder does not exist' "$small" --json "$scratch/none/a.json"
@@ -41,6 +43,17 @@ sed 's/^mine = .*/mine = 3/' "$small" > "$scratch/flat.toml"
 expect 2 'is not a table of weights|no number' "$scratch/flat.toml"
 expect 2 'nomad-grid' nomad-grid
 expect 2 'names a workload and an experiment' "$small" --experiment openb-atc23
+sed 's/^name = "std"/&\nprice_per_hour = 2.5/' "$small" > "$scratch/priced.toml"
+printf '[carbon]\nfile = "hours.csv"\n' >> "$scratch/priced.toml"
+expect 2 '\[carbon\] needs the power of the nodes' "$scratch/priced.toml"
+sed -i 's/^price_per_hour/power = { package_max_w = 150 }\n&/' "$scratch/priced.toml"
+expect 2 'hours.csv' "$scratch/priced.toml" --seeds 1
+{ echo hour,grams_per_kwh; seq -f '%g,400' 0 23; } > "$scratch/hours.csv"
+"$berth" compare "$scratch/priced.toml" --quiet --seeds 1 --strategies pwr,first-fit --csv "$scratch/priced.csv" \
+  > "$scratch/priced.txt" || broken 'compare of a workload with power, prices and carbon fails'
+grep -q 'power kW' "$scratch/priced.txt" || broken "no power in $(cat "$scratch/priced.txt")"
+grep -q 'power_mean_kw,energy_kwh,carbon_kg,price,' "$scratch/priced.csv" ||
+  broken 'no power, carbon and price in the CSV'
 echo 'a text' > "$scratch/file"
 expect 2 'file is not a database' "$small" --resume "$scratch/file"
 expect 2 'is a folder, and runs are stored in a file' "$small" --resume "$scratch"

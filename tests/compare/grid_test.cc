@@ -267,6 +267,37 @@ TEST(StrategyGrid, CurvesEndWhereTheRunEnds) {
   }
 }
 
+TEST(StrategyGrid, HasPowerCarbonAndPriceOnlyIfTheWorkloadGivesThem) {
+  const auto workload = workload_of(kWorkload);
+  const auto none = run_grid(workload, kWorkload, options_of(workload, {"best-fit"}));
+  ASSERT_TRUE(none);
+  EXPECT_EQ(grid_csv(*none).find("power"), std::string::npos);
+  EXPECT_FALSE(grid_json(*none)["strategies"].items()[0]["summary"].has("energy_kwh"));
+
+  std::string text = kWorkload;
+  for (const char* name : {"name = \"std\"", "name = \"gpu\""})
+    text.insert(text.find(name), "power = { package_idle_w = 10, package_max_w = 100 }\n");
+  const auto powered =
+      workload_of(text + "[carbon]\ngrams_per_kwh = 400\n[arrivals]\nprocess = \"fixed\"\nrate_per_s = 0.1\n");
+  const auto with = run_grid(powered, text, options_of(powered, {"best-fit", "worst-fit", "pwr"}));
+  ASSERT_TRUE(with) << with.error().line();
+  EXPECT_EQ(with->set, &packing_metrics(kPower | kCarbon));
+  const json::Value report = grid_json(*with);
+  for (const json::Value& one : report["strategies"].items()) {
+    const double energy = one["summary"]["energy_kwh"]["mean"].as_double();
+    EXPECT_NEAR(one["summary"]["carbon_kg"]["mean"].as_double(), 0.4 * energy, 1e-9);
+    EXPECT_NEAR(energy, one["summary"]["power_mean_kw"]["mean"].as_double() * 290 / 3600, 1e-9);  // 30 jobs in 290 s
+    EXPECT_FALSE(one["summary"].has("price"));
+  }
+  const auto mean = [&](std::size_t s) {
+    return report["strategies"].items()[s]["summary"]["power_mean_kw"]["mean"].as_double();
+  };
+  EXPECT_LT(mean(2), mean(0));
+  EXPECT_LT(mean(2), mean(1));
+  // The same placements, with or without measuring.
+  EXPECT_EQ(with->run(0, 0).measured.digest, none->run(0, 0).measured.digest);
+}
+
 TEST(StrategyGrid, ReportsWhenNoDifferenceIsShown) {
   const auto workload = workload_of(kWorkload);
   const auto result = run_grid(workload, kWorkload, options_of(workload, {"best-fit", "best-fit:device=worst"}));
@@ -318,6 +349,7 @@ TEST(StrategyGrid, EmptyWorkloadsAndNodesWithoutAmountsAreDefined) {
   for (const std::size_t nodes : {0U, 2U}) {
     problem.nodes.assign(nodes, {});
     problem.node_classes.assign(nodes, "nothing");
+    problem.rates = std::make_shared<strategy::RateTable>(strategy::RateTable{{{.package_cpu = 1}}, true, false});
     problem.classes = {strategy::TaskClass{}};
     for (const strategy::StrategyInfo* info : strategy::registry().all()) {
       if (info->name == "sum" || info->name == "expr") continue;  // they need parts

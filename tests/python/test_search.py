@@ -38,6 +38,15 @@ def test_runs_and_scores():
     assert (digest, metrics["placed_percent"]) == (one.runs[3]["digest"], one.runs[3]["placed_percent"])
 
 
+def test_power_is_a_metric_where_the_workload_gives_it():
+    saving = berth.evaluate("expr:-power_added", score="-power_mean_kw", **SMALL)
+    assert saving.digest == berth.evaluate("expr:-power_added*2", **SMALL).digest
+    assert saving.score > berth.evaluate("worst-fit", score="-power_mean_kw", **SMALL).score
+    assert all(run["energy_kwh"] > 0 for run in saving.runs)
+    with pytest.raises(ValueError, match="no metric 'energy_kwh'"):
+        berth.evaluate(TIGHT, "quickstart", seeds=1, label="smoke", score="energy_kwh")
+
+
 def test_the_test_split_tells_one_number(monkeypatch):
     trained = berth.evaluate(TIGHT, **SMALL)
     hidden = berth.evaluate(TIGHT, split="test", **SMALL)

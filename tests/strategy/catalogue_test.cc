@@ -60,6 +60,7 @@ struct Entry {
 //   gpu-clustering    0 + 25; 20 + 75; 22 + 75: parts of devices everywhere but on row 0
 //   fgd (workload of R-STRAT-217) row 0: F 1600 -> 1750, 46; row 1: 700 -> 400 on device 0, 57, -> 750 on device 1; row
 //                     2: 550 -> 600, 48
+//   pwr               205 W: a package and a device are started; 145 W and 145 W: a package
 // Draws: random takes one of three, then keeps device c whenever draw(c) is 0; random-fit keeps node c in the same way;
 // power-of-k and nomad-limit draw without replacement: 0, 0, 0 for the first task: rows 0, 1, 2, 3; then row 3 (too
 // full), 2 and 1. Of equals, least-max prefers the earlier, nomad-binpack the fuller.
@@ -96,6 +97,7 @@ const std::vector<Entry>& catalogue() {
       {"gpu-packing", gpu, {1}, 0b01, {}, Order::free, Slope::rises},
       {"gpu-best-fit", gpu, {2}, 0b10, {}, Order::free, Slope::rises},
       {"fgd", gpu, {1}, 0b01, {}, Order::free, Slope::none},  // a fuller device may be worth less or more
+      {"pwr", gpu, {1}, 0b01, {}, Order::free, Slope::none},  // 0 until a package or device is started
   };
   return kRows;
 }
@@ -168,7 +170,7 @@ Fleet reordered(const Fleet& fleet, const std::vector<Placement>& placed, const 
   std::vector<Row> now(order.size());
   for (Row row = 0; row < order.size(); ++row) {
     const NodeState& state = fleet.node(order[row]).state;
-    specs.push_back({state.capacity, state.model, state.device_count});
+    specs.push_back({state.capacity, state.model, state.device_count, state.kind});
     now[order[row]] = row;
   }
   Fleet out(specs);

@@ -56,6 +56,26 @@ std::string text_of(const Tree& tree) {
   return out + ")";
 }
 
+/// Power from scratch: all packages, of which those that the used cpu reaches into are busy, and all devices.
+double slow_watts(const NodeState& state, std::span<const std::int16_t> devices, const RateTable& rates) {
+  const NodeRates& r = rates.kinds[state.kind];
+  std::int64_t mw = 0;
+  for (std::int64_t begin = 0; begin < state.capacity[kCpu]; begin += r.package_cpu) mw += r.package_idle_mw;
+  for (std::int64_t begin = 0; begin < state.capacity[kCpu] - state.free[kCpu]; begin += r.package_cpu)
+    mw += r.package_max_mw - r.package_idle_mw;  // also where the task does not fit
+  for (const std::int16_t free : devices) mw += free < 1000 ? r.device_max_mw : r.device_idle_mw;
+  return static_cast<double>(mw) / 1000;
+}
+/// The same with the task on the device that the default rule takes.
+double watts_after(const Node& node, const TaskClass& task, const RateTable& rates) {
+  NodeState state = node.state;
+  std::vector<std::int16_t> devices(node.devices.begin(), node.devices.end());
+  state.free[kCpu] -= task.ask[kCpu];
+  for (DeviceMask rest = choose_devices(node, task, DeviceRule::best); rest != 0; rest &= rest - 1)
+    devices[static_cast<std::size_t>(std::countr_zero(rest))] -= static_cast<std::int16_t>(task.gpu_milli);
+  return slow_watts(state, devices, rates);
+}
+
 double column_value(const std::string& name, const Node& node, const TaskClass& task, const Context& context) {
   static const char* const kNames[] = {"cpu", "memory", "disk", "gpu"};
   for (std::size_t d = 0; d < kDimensions; ++d) {
@@ -92,6 +112,9 @@ double column_value(const std::string& name, const Node& node, const TaskClass& 
   if (name == "priority") return task.priority;
   if (name == "run_time") return task.run_time_s;
   if (name == "node_exit") return node.exit_s;
+  if (name == "node_power") return slow_watts(node.state, node.devices, *context.rates);
+  if (name == "power_added")
+    return watts_after(node, task, *context.rates) - column_value("node_power", node, task, context);
   return std::stod(name);
 }
 
