@@ -266,13 +266,14 @@ std::string cell_of(const ExperimentResult& result, std::size_t strategy, std::s
 
 std::string experiment_table(const ExperimentResult& result, std::size_t width) {
   using Series = packing::OpenbSeries;
-  TableRows rows = {{"strategy", "allocated 100", "allocated end", "fragments 50", "fragments 100", "decisions/s",
-                     "p50 us", "p99 us"}};
+  TableRows rows = {{"strategy", "allocated 100", "allocated end", "fragments 50", "fragments 100", "kW 50",
+                     "decisions/s", "p50 us", "p99 us"}};
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     const sim::Histogram latency = latency_of(result, s);
     rows.push_back({result.strategies[s], cell_of(result, s, 100, &Series::allocation),
                     cell_of(result, s, 130, &Series::allocation), cell_of(result, s, 50, &Series::fragment_ratio),
-                    cell_of(result, s, 100, &Series::fragment_amount), fmt::format("{:.0f}", rate_of(result, s)),
+                    cell_of(result, s, 100, &Series::fragment_amount), cell_of(result, s, 50, &Series::power_kw),
+                    fmt::format("{:.0f}", rate_of(result, s)),
                     fmt::format("{:.2f}", static_cast<double>(latency.percentile(50)) / 1e3),
                     fmt::format("{:.2f}", static_cast<double>(latency.percentile(99)) / 1e3)});
   }
@@ -282,7 +283,9 @@ std::string experiment_table(const ExperimentResult& result, std::size_t width) 
          text_table(rows, width) +
          "  allocated: % of all GPUs when 100 % (and at the end 130 %) of them were requested; fragments 50: % of the "
          "idle\n"
-         "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs\n" +
+         "  GPU that a typical task cannot use at 50 %; fragments 100: the same at 100 % in % of all GPUs; kW 50: "
+         "power\n"
+         "  of all nodes at 50 %\n" +
          fmt::format("  {} runs in {:.2f} s\n", result.runs.size(), result.elapsed_s);
 }
 
@@ -345,6 +348,7 @@ json::Value experiment_json(const ExperimentResult& result) {
     one.set("allocation_percent", curve_json(run.series.allocation));
     one.set("fragment_amount_percent", curve_json(run.series.fragment_amount));
     one.set("fragment_ratio_percent", curve_json(run.series.fragment_ratio));
+    one.set("power_kw", curve_json(run.series.power_kw));
     runs.push(std::move(one));
   }
   out.set("runs", std::move(runs));
@@ -353,13 +357,14 @@ json::Value experiment_json(const ExperimentResult& result) {
 
 std::string curves_csv(const ExperimentResult& result) {
   std::string out =
-      "list,strategy,seed,arrived_percent,allocation_percent,fragment_amount_percent,fragment_ratio_percent\n";
+      "list,strategy,seed,arrived_percent,allocation_percent,fragment_amount_percent,fragment_ratio_percent,"
+      "power_kw\n";
   const auto cell = [](double value) { return std::isnan(value) ? std::string() : fmt::format("{}", value); };
   for (const packing::OpenbRun& run : result.runs)
     for (std::size_t percent = 0; percent < run.series.allocation.size(); ++percent)
-      out += fmt::format("{},{},{},{},{},{},{}\n", result.list, csv_cell(run.strategy), run.seed, percent,
+      out += fmt::format("{},{},{},{},{},{},{},{}\n", result.list, csv_cell(run.strategy), run.seed, percent,
                          cell(run.series.allocation[percent]), cell(run.series.fragment_amount[percent]),
-                         cell(run.series.fragment_ratio[percent]));
+                         cell(run.series.fragment_ratio[percent]), cell(run.series.power_kw[percent]));
   return out;
 }
 

@@ -9,10 +9,12 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
 #include "base/sha256.h"
+#include "packing/power.h"
 
 namespace berth::packing {
 namespace {
@@ -69,11 +71,28 @@ class BlockedSum {
 /// One row per arrival, rounded as the reference printed them; `percent` never decreases.
 struct Rows {
   std::vector<std::int32_t> percent;
-  std::vector<double> allocation, fragment, ratio;
+  std::vector<double> allocation, fragment, ratio, power_kw;
 };
 
 double mean_of(const std::vector<double>& values, std::size_t begin, std::size_t end) {
   return pairwise_sum(std::span(values).subspan(begin, end - begin)) / static_cast<double>(end - begin);
+}
+
+/// Gives each node its kind by power; none if the power of a model is unknown.
+void add_rates(OpenbInput& out) {
+  auto rates = std::make_shared<strategy::RateTable>();
+  rates->power = true;
+  for (const sim::OpenbNode& node : out.nodes) {
+    const auto of_node = sim::openb_rates(node);
+    if (!of_node) {
+      out.node_kind.clear();
+      return;
+    }
+    auto kind = std::find(rates->kinds.begin(), rates->kinds.end(), *of_node);
+    if (kind == rates->kinds.end()) kind = rates->kinds.insert(kind, *of_node);
+    out.node_kind.push_back(static_cast<std::uint16_t>(kind - rates->kinds.begin()));
+  }
+  out.context.rates = std::move(rates);
 }
 
 double half_even_cents(double value) { return std::nearbyint(value * 100) / 100; }
@@ -90,11 +109,13 @@ OpenbSeries series_of(const Rows& rows, std::int64_t percent_max, double gpus) {
     if (begin == end) {
       const double none = std::numeric_limits<double>::quiet_NaN();
       out.allocation.push_back(none), out.fragment_amount.push_back(none), out.fragment_ratio.push_back(none);
+      out.power_kw.push_back(none);
       continue;
     }
     out.allocation.push_back(half_even_cents(mean_of(rows.allocation, begin, end)));
     out.fragment_amount.push_back(half_even_cents(100 * mean_of(rows.fragment, begin, end) / 1000 / gpus));
     out.fragment_ratio.push_back(mean_of(rows.ratio, begin, end));
+    out.power_kw.push_back(mean_of(rows.power_kw, begin, end));
   }
   return out;
 }
@@ -150,6 +171,7 @@ Result<OpenbInput> openb_input(std::vector<sim::OpenbNode> nodes, const std::str
     most[kMemory] = std::max(most[kMemory], static_cast<std::int32_t>(node.memory_mib));
     most[kGpu] = std::max(most[kGpu], static_cast<std::int32_t>(node.gpus * 1000));
   }
+  add_rates(out);
   if (out.gpus == 0)
     return tl::unexpected(InputError{nodes_path, "", "has no GPU", "the experiment measures GPUs: name another list"});
 
@@ -233,6 +255,7 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
     specs[row].capacity = {static_cast<std::int32_t>(node.cpu_milli), static_cast<std::int32_t>(node.memory_mib), 0, 0};
     specs[row].model = input.node_model[node_at[row]];
     specs[row].devices = static_cast<std::uint16_t>(node.gpus);
+    if (!input.node_kind.empty()) specs[row].kind = input.node_kind[node_at[row]];
   }
   strategy::Fleet fleet(specs, kTasksMax);
   for (const std::uint32_t example : input.classes) {
@@ -264,9 +287,12 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
     fragments.set(row, input.fragments->exact(node.state.model, node.free(kCpu), node.devices));
   };
   for (std::size_t row = 0; row < n; ++row) measure(row);
+  std::optional<PowerMeter> meter;
+  if (context.rates) meter.emplace(fleet, *context.rates, std::vector<double>{});
   const auto gpus = static_cast<double>(input.gpus);
   Rows rows;
-  for (auto* column : {&rows.allocation, &rows.fragment, &rows.ratio}) column->reserve(order.arrivals.size());
+  for (auto* column : {&rows.allocation, &rows.fragment, &rows.ratio, &rows.power_kw})
+    column->reserve(order.arrivals.size());
   rows.percent.reserve(order.arrivals.size());
   base::Sha256 digest;
   std::string line;
@@ -309,6 +335,7 @@ Result<OpenbRun> openb_run(const OpenbInput& input, const OpenbOrder& order, std
         static_cast<std::int32_t>(std::nearbyint(static_cast<double>(out.arrived_milli) / gpus / 10)));
     rows.allocation.push_back(rounded_to_cents(static_cast<double>(out.allocated_milli) / gpus / 10));
     rows.fragment.push_back(rounded_to_cents(fragment));
+    rows.power_kw.push_back(meter ? meter->power_kw(fleet) : std::numeric_limits<double>::quiet_NaN());
     rows.ratio.push_back(idle == 0 ? 0 : rounded_to_cents(100 * fragment / static_cast<double>(idle)));
   }
   out.idle_milli = input.capacity_milli() - out.allocated_milli;

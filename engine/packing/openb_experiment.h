@@ -28,6 +28,7 @@ struct OpenbInput {
   std::vector<sim::OpenbTask> tasks;  ///< by name, bytewise
   std::vector<std::string> models;
   std::vector<std::uint16_t> node_model;  ///< per node, into models
+  std::vector<std::uint16_t> node_kind;   ///< per node, into context.rates; empty if the power of a model is unknown
   std::vector<std::uint32_t> task_class;  ///< per task, into classes
   std::vector<std::uint32_t> classes;     ///< a task of each class: equal cpu, memory, GPUs, spec
   std::int64_t gpus = 0;
@@ -59,6 +60,7 @@ struct OpenbSeries {
   std::vector<double> allocation;       ///< % of the GPU capacity, 2 decimals
   std::vector<double> fragment_amount;  ///< % of the GPU capacity, 2 decimals
   std::vector<double> fragment_ratio;   ///< % of the unallocated GPUs
+  std::vector<double> power_kw;         ///< of all nodes; NaN everywhere if the power of a model is unknown
 };
 
 struct OpenbRun {

@@ -61,6 +61,26 @@ TEST(OpenbExperiment, InflationStopsBeforeTheTarget) {  // R-STRAT-407
   EXPECT_EQ(run->series.allocation.size(), 131U);
 }
 
+TEST(OpenbExperiment, PowerFollowsTheAllocation) {
+  const OpenbInput input = tiny("x,1000,1,1,500\n");
+  const auto order = openb_order(input, 42);
+  ASSERT_TRUE(order);
+  const auto run = openb_run(input, *order, 42, strategy::registry(), {"pwr", {}});
+  ASSERT_TRUE(run);
+  // Idle, 20 + 2 x 10 W with T4s and 20 + 25 W with a G2. The first task starts a package and a device of the T4 node,
+  // which adds 145 + 60 W, not 250 + 225 W. At 116.7 % all are in use: 165 + 2 x 70 + 270 + 250 W.
+  EXPECT_DOUBLE_EQ(run->series.power_kw[17], 0.085 + 0.205);
+  EXPECT_DOUBLE_EQ(run->series.power_kw[117], 0.825);
+
+  const auto unknown = openb_input(
+      *sim::parse_openb_nodes("sn,cpu_milli,memory_mib,gpu,model\na,4000,1000,1,other\n", "n"), "n", input.tasks);
+  ASSERT_TRUE(unknown);
+  EXPECT_FALSE(openb_run(*unknown, *openb_order(*unknown, 42), 42, strategy::registry(), {"pwr", {}}));
+  const auto without = openb_run(*unknown, *openb_order(*unknown, 42), 42, strategy::registry(), {"fgd", {}});
+  ASSERT_TRUE(without);
+  EXPECT_TRUE(std::isnan(without->series.power_kw[100]));
+}
+
 TEST(OpenbExperiment, PruningRemovesUntilTheTarget) {  // R-STRAT-408
   std::string text;
   for (int i = 0; i < 20; ++i) text += fmt::format("t{},1000,1,1,1000\n", i);
