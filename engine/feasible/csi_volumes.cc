@@ -1,5 +1,7 @@
 #include "feasible/csi_volumes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -47,6 +49,10 @@ bool is_reachable(const model::CsiVolume& volume, const model::CsiInfo& plugin) 
 
 }  // namespace
 
+std::string csi_resource(std::string_view name_space, std::string_view volume) {
+  return fmt::format("csi-volume:{}:{}", name_space, volume);
+}
+
 CsiVolumeCheck::CsiVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                                const VolumeState& state)
     : job_(job), state_(state) {
@@ -55,7 +61,7 @@ CsiVolumeCheck::CsiVolumeCheck(const model::Job& job, const model::TaskGroup& gr
     if (!volume) {
       missing_reason_ += missing_reason_.empty() ? "missing CSI volume(s) " : ", ";
       missing_reason_ += wanted.source;
-      missing_resources_.push_back("csi-volume:" + job.namespace_ + ":" + wanted.source);
+      missing_resources_.push_back(csi_resource(job.namespace_, wanted.source));
     }
     requests_.push_back({std::move(wanted.source), wanted.request, volume, false, std::nullopt});
   }

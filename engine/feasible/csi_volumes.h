@@ -10,6 +10,9 @@
 
 namespace berth::feasible {
 
+/// The volume as a resource that evaluations miss: `csi-volume:<namespace>:<id>` (R-CTRL-817).
+[[nodiscard]] std::string csi_resource(std::string_view name_space, std::string_view volume);
+
 /// The check of one Select; a pure function of the node.
 class CsiVolumeCheck {
  public:
@@ -17,7 +20,7 @@ class CsiVolumeCheck {
   CsiVolumeCheck(const model::Job& job, const model::TaskGroup& group, std::string_view alloc_name,
                  const VolumeState& state);
 
-  /// `csi-volume:<namespace>:<id>` for each volume that does not exist. They are added to the evaluation's missing
+  /// csi_resource() of each volume that does not exist. They are added to the evaluation's missing
   /// resources when a node reaches the check, not before (R-FEAS-1202, 1203).
   [[nodiscard]] const std::vector<std::string>& missing_resources() const { return missing_resources_; }
 

@@ -154,12 +154,12 @@ void StateLog::write_report(Change& change, AllocRow row, model::Allocation&& re
   if (!followup.empty()) {
     alloc.followup_eval_id.clear();
     bool shared = false;
-    if (const JobKeyRow key = store_.find_job_key(report.namespace_, alloc.job_id); key != kNoRow)
-      for (const AllocRow other : allocs_of(key)) {
-        if (other == row || store_.current().allocs.terminal(other)) continue;
-        const auto& cold = store_.current().allocs.cold[other];
-        shared |= cold && cold->followup_eval_id == followup;
-      }
+    const tables::AllocTable& allocs = store_.current().allocs;
+    const JobKeyRow key = store_.find_job_key(report.namespace_, alloc.job_id);
+    AllocRow other = key == kNoRow ? kNoRow : store_.current().jobs.keys[key].alloc_head;
+    for (; other != kNoRow && !shared; other = allocs.next_of_job[other])
+      shared = other != row && !allocs.terminal(other) && allocs.cold[other] &&
+               allocs.cold[other]->followup_eval_id == followup;
     if (!shared) cancelled_.push_back(followup);
   }
   alloc.client_status = report.client_status;  // R-CTRL-767

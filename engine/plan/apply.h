@@ -148,7 +148,8 @@ class Applier {
   void write_update(Writing& w, const PlannedUpdate& update);
   void keep_unknown(Writing& w, const PlannedUpdate& update);
   void write_placements(Writing& w);
-  tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts);
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::uint32_t>> victims_of(std::uint32_t position) const;
+  tables::AllocRow write_alloc(Writing& w, const PlannedAlloc& planned);
   tables::AllocRow write_given(Writing& w, const model::Allocation& given, tables::AllocRow row);
   /// Records the live allocations that the plan stops or updates, for the volume claims of its placements.
   void note_live_claimants(Writing& w);
@@ -188,9 +189,11 @@ class Applier {
   std::vector<tables::AllocRow> stopped_;         // rows with a stop, ascending; only for plans that update as well
   /// Updated rows with the positions of their updates, ascending.
   std::vector<std::pair<tables::AllocRow, std::uint32_t>> rows_updated_;
-  std::vector<std::uint32_t> evictions_;            // positions of the stops that evict
-  std::vector<model::Allocation> twice_;            // as before the plan: allocations that it evicts and also changes
-  std::vector<tables::AllocRow> inserted_;          // by planned allocation; only for plans that evict
+  std::vector<std::uint32_t> evictions_;    // positions of the stops that evict
+  std::vector<model::Allocation> twice_;    // as before the plan: allocations that it evicts and also changes
+  std::vector<tables::AllocRow> inserted_;  // by planned allocation; only for plans that evict
+  /// Planned allocations with the stops that evict for them, ascending: as the scheduler chose, even if they stay.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> victims_;
   std::vector<tables::DeploymentRow> deployments_;  // rows, by position in PlanRows::deployment_ids
   struct Placed {
     tables::DeploymentRow deployment;

@@ -256,19 +256,19 @@ void Applier::write_placements(Writing& w) {
   const bool any_evicts =
       std::any_of(plan.stops.begin(), plan.stops.end(), [](const PlannedStop& stop) { return stop.evict; });
   if (any_evicts) inserted_.assign(plan.allocs.size(), kNoRow);
+  victims_.clear();
+  for (std::uint32_t i = 0; any_evicts && i < plan.stops.size(); ++i)
+    if (const PlannedStop& stop = plan.stops[i]; stop.evict && !stop.dropped) victims_.emplace_back(stop.by, i);
+  std::sort(victims_.begin(), victims_.end());
   for (std::uint32_t i = 0; i < plan.allocs.size(); ++i) {
     prefetch(i + kAhead);
     if (refuses(plan.allocs[i])) {
       ++w.result.refused;
       continue;
     }
-    const bool evicts = any_evicts && std::any_of(plan.stops.begin(), plan.stops.end(), [&](const PlannedStop& stop) {
-                          return stop.evict && !stop.dropped && stop.by == i;
-                        });
     const std::uint32_t given = plan.allocs[i].given;
     BERTH_ASSERT(!plan.allocs[i].shape || plan.allocs[i].shape.get() == plan.allocs[i].held);
-    const AllocRow row =
-        given == kNoRow ? write_alloc(w, plan.allocs[i], evicts) : write_given(w, *plan.given[given], kNoRow);
+    const AllocRow row = given == kNoRow ? write_alloc(w, plan.allocs[i]) : write_given(w, *plan.given[given], kNoRow);
     if (row != kNoRow) {
       BERTH_ASSERT(w.state.allocs.exists(row) && (given != kNoRow || w.state.allocs.node[row] == plan.allocs[i].node));
       note_change({row, tables::Client::pending, true, true});

@@ -1,5 +1,6 @@
 // The allocations of a plan: stopped, updated, placed, evicted (R-CTRL-626, 701 to 714, 728, 729).
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/assert.h"
@@ -192,8 +193,14 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   });
 }
 
+std::span<const std::pair<std::uint32_t, std::uint32_t>> Applier::victims_of(std::uint32_t position) const {
+  const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  const auto range = std::equal_range(victims_.begin(), victims_.end(), std::pair(position, 0u), less);
+  return {range.first, range.second};
+}
+
 /// Row of the new allocation; kNoRow if its job is gone or stopped (R-CTRL-712).
-AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evicts) {
+AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned) {
   const Snapshot& state = w.state;
   const VersionRow version = planned.job == kNoRow ? w.plan.job : planned.job;
   BERTH_ASSERT(version != kNoRow);
@@ -235,7 +242,9 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
   const CompiledJob& now = *state.jobs.versions[moves ? current : version];
   const bool same_names = !moves || (group_of(now, group) && now.name_base() == job.name_base());
   if (moves && same_names) w.commit.update_in_place(row, current, nullptr);
-  if (evicts || planned.tracker != kNoRow || planned.task_states != kNoRow || !odd_name.empty() || !same_names)
+  const auto victims = victims_of(static_cast<std::uint32_t>(&planned - w.plan.allocs.data()));
+  if (!victims.empty() || planned.tracker != kNoRow || planned.task_states != kNoRow || !odd_name.empty() ||
+      !same_names)
     edit_object(w.commit, row, w.facts, [&](model::Allocation& object) {
       object.job = now.spec;
       if (!odd_name.empty()) object.name = odd_name;
@@ -244,10 +253,8 @@ AllocRow Applier::write_alloc(Writing& w, const PlannedAlloc& planned, bool evic
       if (object.deployment_status) object.deployment_status->modify_index = w.facts.index;
       if (planned.tracker != kNoRow) object.reschedule_tracker = w.plan.trackers[planned.tracker];
       if (planned.task_states != kNoRow) object.task_states = w.plan.task_states[planned.task_states];  // R-SEED-18
-      const auto position = static_cast<std::uint32_t>(&planned - w.plan.allocs.data());
-      for (const PlannedStop& stop : w.plan.stops)  // as chosen by the scheduler, even if not evicted in the end
-        if (stop.evict && !stop.dropped && stop.by == position)
-          object.preempted_allocations.push_back(base::to_text(state.allocs.id[stop.alloc]));
+      for (const auto& [by, stop] : victims)
+        object.preempted_allocations.push_back(base::to_text(state.allocs.id[w.plan.stops[stop].alloc]));
     });
   if (alloc.links.deployment != kNoRow) count_placed(alloc.links.deployment, group, planned.canary ? row : kNoRow);
   if (const CompiledGroup& own = job.groups[planned.group]; own.has_host_volumes) claim_volumes(w, row, *own.spec);

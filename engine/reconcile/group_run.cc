@@ -259,8 +259,11 @@ std::vector<std::uint32_t> GroupRun::replacements(std::uint32_t position) {  // 
 
 void GroupRun::reconnect() {  // 6.7
   const model::Job& job = *run_.input.job;
-  for (std::uint32_t position = 0; position < size(); ++position)  // a chain ends at server-stopped ones
-    if (!quirks_.replacement_chain_breaks || in(position, kAll)) by_id_.emplace(facts(position).alloc->id, position);
+  bool any_replaced = false;
+  each(kReconnecting, [&](std::uint32_t at) { any_replaced |= !facts(at).alloc->next_allocation.empty(); });
+  for (std::uint32_t position = 0; any_replaced && position < size(); ++position)
+    if (!quirks_.replacement_chain_breaks || in(position, kAll))  // a chain ends at server-stopped ones
+      by_id_.emplace(facts(position).alloc->id, position);
   const std::string strategy = task_group_->disconnect ? task_group_->disconnect->reconcile : std::string();
   each(kReconnecting, [&](std::uint32_t position) {
     const AllocFacts& r = facts(position);

@@ -204,7 +204,7 @@ class GroupRun {
   DeploymentState* dst_ = nullptr;
   bool canarying1_ = false, canarying2_ = false, needs_canaries_ = false, clients_stop_later_ = false;
   std::vector<Timed> later_;
-  std::unordered_map<std::string_view, std::uint32_t> by_id_;  // set ALL; filled only if an allocation reconnects
+  std::unordered_map<std::string_view, std::uint32_t> by_id_;  // set ALL; filled if one that reconnects was replaced
   std::size_t place_begin_ = 0, disconnect_begin_ = 0;
   std::int64_t place_limit_ = 0;  // LIM
 };

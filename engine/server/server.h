@@ -136,6 +136,8 @@ class Server {
   /// only those count.
   std::uint32_t end_allocs(tables::AllocRow first, std::uint32_t count, tables::Client status);
   void node_ready(tables::NodeRow node);
+  /// What evaluations missed besides nodes is there since log entry `index`, such as a volume (R-CTRL-817).
+  void unblock_resource(std::string_view resource, std::uint64_t index);
 
   // --- events, as API objects (stored_evals.cc) ---
   /// Writes an entry to the log and applies its hooks. Returns the error, or "".

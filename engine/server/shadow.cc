@@ -176,7 +176,8 @@ void Shadow::decided(Lane& lane) {
   const auto words_of = [&](const Snapshot& on, const sched::EvalFacts& facts, Second& by) {
     by.scratch.strategy_fit.use_as(lane.scratch.strategy_fit);
     by.scratch.passed_over = lane.scratch.passed_over;
-    by.scheduler.generic.set_order_index(lane.order_index);
+    // Evaluations that this one created may have raised the state's index since.
+    by.scheduler.generic.set_order_index(lane.order_index != 0 ? lane.order_index : lane.state_index);
     Words words(by.scratch, eval, facts.now_ns, false, !deferred);
     FirstPlan planner(words);
     sched::IdStream ids(lane.ids_seed);

@@ -57,6 +57,12 @@ void Server::unblock_node(tables::NodeRow node) {
   release(Cause::node);
 }
 
+void Server::unblock_resource(std::string_view resource, std::uint64_t index) {
+  const tables::Symbol symbol = store_.symbols().intern(resource);
+  tracker_.unblock_resources({&symbol, 1}, index, clock_.now_ns(), released_);
+  release(Cause::volume);
+}
+
 /// Puts the evaluations that the tracker released into the broker, ascending (create index, ID) (R-CTRL-320, 818).
 void Server::release(Cause cause) {
   if (released_.empty()) return;

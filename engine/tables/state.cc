@@ -81,6 +81,7 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
     if (history_) history_->jobs.emplace_back();
   }
   JobKey key{ns, id, kNoRow, kNoRow, kNoRow, row};
+  key.changes = current_.jobs.keys[row].changes;  // also counts those of the row's former job
   if (const auto same = same_id_.find(id); same != same_id_.end()) {
     JobKey& other = edit_key(same->second);
     key.next_same_id = other.next_same_id;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "io/json_parse.h"
 #include "serve/client.h"
@@ -16,6 +17,7 @@ class VolumesTest : public ::testing::Test {
     folder_ = std::filesystem::temp_directory_path() / ("berth-volumes-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
     serve::ServiceOptions options;
+    options.start.source = source();
     options.start.nodes = 2;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
@@ -28,6 +30,7 @@ class VolumesTest : public ::testing::Test {
     client_ = std::make_unique<Client>(service_->address());
     advance(30);
   }
+  virtual std::string source() { return ""; }
   void TearDown() override {
     client_.reset(), service_.reset();
     std::filesystem::remove_all(folder_);
@@ -45,6 +48,10 @@ class VolumesTest : public ::testing::Test {
     const Answer answer = ask("GET", target);
     EXPECT_EQ(answer.status, 200) << target << ": " << answer.body;
     return read(answer);
+  }
+  static std::string csi_volume(const std::string& id) {
+    return R"({"Volumes": [{"ID": ")" + id + R"(", "Name": "v", "ExternalID": "x", "PluginID": "p",
+                 "RequestedCapabilities": [{"AccessMode": "single-node-writer", "AttachmentMode": "file-system"}]}]})";
   }
   void advance(int seconds) {
     EXPECT_EQ(ask("POST", "/v1/berth/advance", R"({"Seconds": )" + std::to_string(seconds) + "}").status, 200);
@@ -245,6 +252,32 @@ TEST_F(VolumesTest, SnapshotsAndEventsContainThem) {  // R-STORE-211, 217
   EXPECT_NE(text.find(R"("Type":"NodeRegistration")"), std::string::npos) << text;  // it is ready
   ASSERT_EQ(ask("PUT", "/v1/berth/restore", R"({"Name": "s"})").status, 200);
   EXPECT_EQ(get("/v1/volume/host/" + id), before);
+}
+
+/// A cluster with the plugin `p`, which none of its nodes has.
+class CsiVolumesTest : public VolumesTest {
+  std::string source() override {
+    std::ofstream(folder_ / "csi.json") << R"({"Nodes": [], "CSIPlugins": [{"ID": "p", "NodesHealthy": 1}]})";
+    return (folder_ / "csi.json").string();
+  }
+};
+
+TEST_F(CsiVolumesTest, RegisteringACsiVolumeUnblocksTheJobsThatMissIt) {  // R-CTRL-817, 827
+  const Answer job = ask("PUT", "/v1/jobs",
+                         R"({"Job": {"ID": "j", "Name": "j", "Type": "service", "Datacenters": ["dc1"], "TaskGroups":
+                             [{"Name": "g", "Volumes": {"v": {"Name": "v", "Type": "csi", "Source": "data",
+                               "AccessMode": "single-node-writer", "AttachmentMode": "file-system"}},
+                               "Tasks": [{"Name": "t", "Driver": "exec", "Config": {"command": "x"}}]}]}})");
+  ASSERT_EQ(job.status, 200) << job.body;
+  advance(5);
+  const auto decided_again = [&] { return get("/v1/berth/run")["Evaluations"]["Retried"].as_int(); };
+  const Answer other = ask("PUT", "/v1/volume/csi/other", csi_volume("other"));
+  ASSERT_EQ(other.status, 200) << other.body;
+  advance(5);
+  EXPECT_EQ(decided_again(), 0);
+  ASSERT_EQ(ask("PUT", "/v1/volume/csi/data", csi_volume("data")).status, 200);
+  advance(5);
+  EXPECT_EQ(decided_again(), 1);  // and blocked again: no node has the plugin
 }
 
 }  // namespace

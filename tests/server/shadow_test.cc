@@ -74,6 +74,24 @@ TEST(Shadow, FindsNothingWhereNothingIsStale) {
   }
 }
 
+TEST(Shadow, VisitsNodesInTheOrderOfTheStateThatWasDecidedOn) {
+  Config config;
+  config.retain = true;  // the blocked evaluation of the group that does not fit raises the state's index
+  Shadowed world(1, config);
+  for (int i = 0; i < 8; ++i) {
+    const tables::JobKeyRow key = world.server->register_job(
+        testing::make_job({.id = "job" + std::to_string(i),
+                           .groups = {{.name = "fits", .count = 2, .memory_mb = 10},
+                                      {.name = "huge", .count = 1, .memory_mb = 1'000'000}}}));
+    world.server->store().set_index(world.server->store().index() + 1);
+    ASSERT_TRUE(world.server->evaluate({.id = {++world.evals, 2}, .job = key, .tag = world.evals}));
+    while (world.server->step()) {
+    }
+  }
+  EXPECT_EQ(world.shadow->checked(), 8U);
+  EXPECT_EQ(world.problem(), "");
+}
+
 TEST(Shadow, DecidesEveryNthEvaluationAgain) {
   Shadowed world(4);
   for (int i = 0; i < 8; ++i) world.place("job" + std::to_string(i), 1);

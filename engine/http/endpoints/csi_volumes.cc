@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "feasible/csi_volumes.h"
 #include "http/endpoints/acl.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
@@ -255,6 +256,7 @@ void store_csi(Simulation& simulation, CsiVolume volume, const CsiVolume* before
     tables::Commit commit = simulation.store().begin_commit(index);
     commit.upsert_csi_volume(volume);
   }
+  simulation.server().unblock_resource(feasible::csi_resource(volume.namespace_, volume.id), index);  // R-CTRL-827
   json::Value payload = json::Value::object();
   payload.set("Volume", csi_json(simulation, volume));
   acl_written(
