@@ -236,16 +236,16 @@ void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector
 }
 
 /// Takes out all evaluations of the job that are tracked by node.
-void BlockedTracker::untrack_nodes(JobKeyRow job, std::int64_t now_ns) {
+void BlockedTracker::untrack_nodes(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken) {
   const auto nodes = system_by_job_.find(job);
   if (nodes == system_by_job_.end()) return;
   const std::map<Symbol, EvalRow> rows = nodes->second;
-  for (const auto& [node, row] : rows) take(row, now_ns);
+  for (const auto& [node, row] : rows) take(row, now_ns), taken.push_back(row);
 }
 
-void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-820
+void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken) {  // R-CTRL-820
   if (!enabled_) return;
-  if (!quirks_.one_blocked_per_group) untrack_nodes(job, now_ns);
+  if (!quirks_.one_blocked_per_group) untrack_nodes(job, now_ns, taken);
   if (const auto seen = system_by_job_.find(job); seen != system_by_job_.end()) {
     for (const auto& [node, row] : seen->second) {
       const auto at = system_by_node_.find(node);
@@ -253,6 +253,7 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
       if (const auto held = at->second.find(row); held != at->second.end()) {
         forget(held->second, now_ns);
         at->second.erase(held);
+        taken.push_back(row);
       }
       if (at->second.empty()) system_by_node_.erase(at);
     }
@@ -261,17 +262,19 @@ void BlockedTracker::untrack(JobKeyRow job, std::int64_t now_ns) {  // R-CTRL-82
   }
   const auto tracked = jobs_.find(job);
   if (tracked == jobs_.end()) return;
-  if (const auto at = captured_.find(tracked->second); at != captured_.end() && at->second.eval.job == job) {
+  const EvalRow row = tracked->second;
+  if (const auto at = captured_.find(row); at != captured_.end() && at->second.eval.job == job) {
     forget(at->second, now_ns);
     captured_.erase(at);
-    jobs_.erase(tracked);
-  } else if (const auto escaped = escaped_.find(tracked->second);
-             escaped != escaped_.end() && escaped->second.eval.job == job) {
+  } else if (const auto escaped = escaped_.find(row); escaped != escaped_.end() && escaped->second.eval.job == job) {
     forget(escaped->second, now_ns);
     --stats_.escaped;
     escaped_.erase(escaped);
-    jobs_.erase(tracked);
+  } else {
+    return;  // released since, or another job's evaluation has the row
   }
+  jobs_.erase(tracked);
+  taken.push_back(row);
 }
 
 void BlockedTracker::note(Symbol key, std::uint64_t index, std::int64_t now_ns) {

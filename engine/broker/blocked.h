@@ -69,8 +69,8 @@ class BlockedTracker {
   /// Tracks an evaluation, or releases it at once if an unblock since its snapshot may help it (R-CTRL-803 to 811).
   /// This and the next functions append releases to `released`, ascending by (create index, row).
   void block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
-  /// Call when an evaluation of the job placed everything (R-CTRL-820).
-  void untrack(JobKeyRow job, std::int64_t now_ns);
+  /// Call when an evaluation of the job placed everything (R-CTRL-820). Appends the evaluations that it took out.
+  void untrack(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_quota(Symbol quota, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
   void unblock_class_and_quota(Symbol node_class, Symbol quota, std::uint64_t index, std::int64_t now_ns,
@@ -135,7 +135,7 @@ class BlockedTracker {
   BlockedEval take(EvalRow row, std::int64_t now_ns);
   template <class Wanted>
   void release_if(Tracked& set, std::int64_t now_ns, std::vector<Eval>& released, Wanted wanted);
-  void untrack_nodes(JobKeyRow job, std::int64_t now_ns);
+  void untrack_nodes(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken);
   bool replace_duplicate(const BlockedEval& blocked, std::int64_t now_ns);
   void note(Symbol key, std::uint64_t index, std::int64_t now_ns);
   void release(Symbol node_class, Symbol quota, std::int64_t now_ns, std::vector<Eval>& released);

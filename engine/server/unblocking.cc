@@ -87,24 +87,19 @@ void Server::release(Cause cause) {
 
 /// An evaluation of the job placed everything: ends the job's blocked evaluations (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
-  const broker::JobKeyRow key{job};
   rows_scratch_.clear();
-  if (const auto at = tracker_.jobs().find(key); at != tracker_.jobs().end()) rows_scratch_.push_back(at->second);
-  if (const auto at = tracker_.system_by_job().find(key); at != tracker_.system_by_job().end())
-    for (const auto& [node, row] : at->second) rows_scratch_.push_back(row);
-  if (rows_scratch_.empty()) return;
-  tracker_.untrack(key, clock_.now_ns());
+  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows_scratch_);
   for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
 }
 
 /// Cancels the blocked evaluation of a gang whose time is over. `why`: the reason why the gang failed.
 void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
-  const auto at = tracker_.jobs().find(broker::JobKeyRow{job});
-  if (at == tracker_.jobs().end()) return;
-  EvalRecord& record = book_[at->second];
-  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns());
-  write_cancelled(record, why);
-  drop(record);
+  rows_scratch_.clear();
+  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows_scratch_);
+  for (const broker::EvalRow row : rows_scratch_) {
+    write_cancelled(book_[row], why);
+    drop(book_[row]);
+  }
 }
 
 void Server::cancel_duplicates() {  // R-CTRL-807

@@ -85,7 +85,9 @@ TEST_F(BlockedTracking, ARowThatAnotherJobTookIsNotTheJobsOwn) {  // R-CTRL-804 
     BlockedEval other = blocked_of(0, 2, 7);  // the row is free, and job 2 gets it
     other.escaped = escaped;
     tracker.block(other, 0, released_);
-    tracker.untrack(static_cast<JobKeyRow>(1), 0);
+    std::vector<EvalRow> taken;
+    tracker.untrack(static_cast<JobKeyRow>(1), 0, taken);
+    EXPECT_TRUE(taken.empty());
     EXPECT_EQ(tracker.stats().blocked, 1);
     tracker.block(blocked_of(2, 1, 7), 0, released_);
     duplicates.clear();
@@ -103,7 +105,9 @@ TEST_F(BlockedTracking, OnlyTheNewestOfAJobIsTracked) {  // R-CTRL-803, 804
   tracker_.take_duplicates(duplicates);
   EXPECT_EQ(duplicates, (std::vector<EvalRow>{EvalRow{0}, EvalRow{1}}));
   EXPECT_EQ(tracker_.captured().size(), 1u);
-  tracker_.untrack(static_cast<JobKeyRow>(7), 0);
+  std::vector<EvalRow> taken;
+  tracker_.untrack(static_cast<JobKeyRow>(7), 0, taken);
+  EXPECT_EQ(taken, std::vector<EvalRow>{EvalRow{2}});
   EXPECT_EQ(tracker_.stats().blocked, 0);
 }
 

@@ -131,7 +131,9 @@ QUIRK_TEST(one_blocked_per_group, NodesAreTrackedSeparately) {  // R-CTRL-803, 8
   ASSERT_EQ(t.released.size(), 1U);
   EXPECT_EQ(t.released[0].row, EvalRow{2});
   EXPECT_EQ(t.tracker.captured().contains(EvalRow{2}), !off);  // Nomad releases it a second time
-  t.tracker.untrack(JobKeyRow{0}, 0);
+  std::vector<EvalRow> taken;
+  t.tracker.untrack(JobKeyRow{0}, 0, taken);
+  EXPECT_EQ(taken.size(), 1U);
   EXPECT_EQ(t.tracker.captured().size(), off ? 0U : 1U);
   EXPECT_EQ(t.tracker.stats().blocked, off ? 0 : -1);  // R-CTRL-831
 }

@@ -31,7 +31,8 @@ class BlockedScript {
       blocked.eval.token = names_.token(step["token"].as_string());
       tracker_.block(blocked, now_, released);
     } else if (op == "untrack") {
-      tracker_.untrack(names_.job_row(step["namespace"].as_string() + "/" + step["job"].as_string()), now_);
+      std::vector<EvalRow> taken;
+      tracker_.untrack(names_.job_row(step["namespace"].as_string() + "/" + step["job"].as_string()), now_, taken);
     } else if (op == "unblock") {
       tracker_.unblock_class(symbol("class"), index, now_, released);
     } else if (op == "unblock_quota") {
