@@ -421,6 +421,7 @@ void Server::settle(Lane& lane) {
     broker::BlockedEval blocked = blocked_by(result.eligibility);
     blocked.eval.token = lane.token;
     block(record, std::move(blocked));
+    cancel_duplicates();
   } else {
     record.status = result.status == sched::EvalStatus::complete ? EvalState::complete : EvalState::failed;
     if (listener_) listener_->settled(lane);
@@ -482,14 +483,11 @@ void Server::give_up(const broker::Delivery& delivery) {
 void Server::cancel_superfluous() {
   rows_scratch_.clear();
   broker_.take_cancelable(1U << 16, rows_scratch_);
-  for (const broker::EvalRow row : rows_scratch_) {
-    EvalRecord& record = book_[row];
-    record.queued = false;
-    ++stats_.cancelled;
-    if (is_terminal(record.status)) continue;
-    record.status = EvalState::canceled;
-    write_cancelled(record, "canceled after more recent eval was processed");
-  }
+  stats_.cancelled += rows_scratch_.size();
+  for (const broker::EvalRow row : rows_scratch_) book_[row].queued = false;
+  std::erase_if(rows_scratch_, [&](broker::EvalRow row) { return is_terminal(book_[row].status); });
+  for (const broker::EvalRow row : rows_scratch_) book_[row].status = EvalState::canceled;
+  write_cancelled(rows_scratch_, [](const EvalRecord&) { return "canceled after more recent eval was processed"; });
 }
 
 /// Releases the evaluation's row in book_. Needs the Turn.

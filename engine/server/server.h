@@ -34,8 +34,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "broker/blocked.h"
@@ -263,7 +265,7 @@ class Server {
   static void write_failures(const Lane& lane, tables::PackedEval& packed, tables::EvalMore& more);
   static void write_contents(const Lane& lane, tables::EvalContents& contents);
   void write_status(Lane& lane);
-  void write_cancelled(const EvalRecord& record, std::string why);
+  void write_cancelled(std::span<const broker::EvalRow> rows, const std::function<std::string(const EvalRecord&)>& why);
   void write_failed(const EvalRecord& record, const std::optional<NewEval>& later);
   void commit(Lane& lane, plan::CommitFacts& facts);
   // workers.cc

@@ -58,6 +58,8 @@ class MoreEdit {
   std::shared_ptr<tables::EvalMore> edited_;
 };
 
+constexpr std::size_t kCancelledPerEntry = 728;  // R-CTRL-336
+
 constexpr const char* kTooMany = "the server knows as many evaluations as it can";
 
 // Evaluation types and broker queues have the same numbers.
@@ -131,7 +133,9 @@ EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from)
 void Server::refuse(tables::StoredEvalRow row) {
   EvalRecord record;
   fill(record, row);
-  write_cancelled(record, kTooMany);
+  tables::EvalWrite eval = ended(record, tables::kEvalCanceled, kTooMany);
+  fsm::Hooks hooks;
+  take(put({&eval, 1}, hooks));
 }
 
 void Server::disable_queues() {
@@ -219,6 +223,7 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
         break;
     }
   }
+  cancel_duplicates();
 }
 
 /// Writes evaluations as one log entry. `hooks` receives the entry's hooks.
@@ -378,11 +383,20 @@ tables::EvalWrite Server::ended(const EvalRecord& record, std::uint8_t status, s
   return eval;
 }
 
-void Server::write_cancelled(const EvalRecord& record, std::string why) {
-  if (!store_.current().evals.exists(record.stored)) return;
-  tables::EvalWrite eval = ended(record, tables::kEvalCanceled, std::move(why));
+/// Writes evaluations of the book `canceled`, up to 728 in one entry (R-CTRL-336).
+void Server::write_cancelled(std::span<const broker::EvalRow> rows,
+                             const std::function<std::string(const EvalRecord&)>& why) {
+  std::vector<tables::EvalWrite> evals;
   fsm::Hooks hooks;
-  take(put({&eval, 1}, hooks));
+  while (!rows.empty()) {
+    const auto entry = rows.first(std::min(rows.size(), kCancelledPerEntry));
+    rows = rows.subspan(entry.size());
+    evals.clear();
+    for (const broker::EvalRow row : entry)
+      if (store_.current().evals.exists(book_[row].stored))
+        evals.push_back(ended(book_[row], tables::kEvalCanceled, why(book_[row])));
+    if (!evals.empty()) take(put(evals, hooks));
+  }
 }
 
 /// R-SCHED-21: writes the failed evaluation and its follow-up.

@@ -43,7 +43,6 @@ void Server::block(EvalRecord& record, broker::BlockedEval blocked) {
   if (blocked.max_plan_attempts) refused_blocked_ = true;
   tracker_.block(std::move(blocked), clock_.now_ns(), released_);
   release(Cause::missed);
-  cancel_duplicates();
 }
 
 void Server::unblock_class(tables::Symbol node_class, std::uint64_t index) {
@@ -96,23 +95,21 @@ void Server::end_blocked_of(tables::JobKeyRow job) {
 void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
   rows_scratch_.clear();
   tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows_scratch_);
-  for (const broker::EvalRow row : rows_scratch_) {
-    write_cancelled(book_[row], why);
-    drop(book_[row]);
-  }
+  write_cancelled(rows_scratch_, [&](const EvalRecord&) { return why; });
+  for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
 }
 
-void Server::cancel_duplicates() {  // R-CTRL-807
-  rows_scratch_.clear();
-  tracker_.take_duplicates(rows_scratch_);
-  for (const broker::EvalRow row : rows_scratch_) {
-    EvalRecord& record = book_[row];
-    ++stats_.duplicates;
-    const tables::Snapshot& state = store_.current();
-    write_cancelled(record, "existing blocked evaluation exists for job \"" +
-                                state.text(state.jobs.keys[record.job].job_id) + "\"");
-    drop(record);
-  }
+/// Call after evaluations were blocked: cancels those that they replaced (R-CTRL-807).
+void Server::cancel_duplicates() {
+  std::vector<broker::EvalRow> rows;
+  tracker_.take_duplicates(rows);
+  if (rows.empty()) return;
+  stats_.duplicates += rows.size();
+  const tables::Snapshot& state = store_.current();
+  write_cancelled(rows, [&](const EvalRecord& record) {
+    return "existing blocked evaluation exists for job \"" + state.text(state.jobs.keys[record.job].job_id) + "\"";
+  });
+  for (const broker::EvalRow row : rows) drop(book_[row]);
 }
 
 /// Cancels a blocked evaluation. Its row is free unless the broker or the tracker still refers to it.

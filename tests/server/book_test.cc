@@ -71,5 +71,47 @@ TEST(Book, TheSuccessOfAJobEndsItsOwnBlockedEvaluationsOnly) {  // R-CTRL-820
   EXPECT_EQ(allocs_of(c, "b"), 1U);
 }
 
+TEST(Book, SuperfluousEvaluationsShareEntries) {  // R-CTRL-336
+  Control c(2, retaining(), kRows);
+  const tables::JobKeyRow job = c.server().register_job(c.job("a", "service", 1));
+  constexpr std::uint64_t kEvals = 1000;
+  for (std::uint64_t i = 1; i <= kEvals; ++i) ASSERT_TRUE(c.server().evaluate({.id = {i, 2}, .job = job}));
+  c.run();
+  std::map<std::uint64_t, std::size_t> entries;
+  for (std::uint64_t i = 1; i <= kEvals; ++i)
+    if (const auto eval = stored(c, {i, 2}); eval->status == "canceled") {
+      EXPECT_EQ(eval->status_description, "canceled after more recent eval was processed");
+      ++entries[eval->modify_index];
+    }
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries.begin()->second, 728U);
+  EXPECT_EQ(entries.rbegin()->second, kEvals - 2 - 728);
+}
+
+TEST(Book, DuplicatesOfAnEntryShareOne) {  // R-CTRL-807
+  Control c(1, retaining());
+  Server& server = c.server();
+  server.register_job(c.job("a", "service", 1));
+  std::vector<model::Evaluation> evals(4);
+  for (std::size_t i = 0; i < evals.size(); ++i) {
+    evals[i].id = base::to_text(base::Uuid{i + 1, 2});
+    evals[i].namespace_ = "default", evals[i].job_id = "a", evals[i].type = "service";
+    evals[i].triggered_by = "queued-allocs", evals[i].status = "blocked", evals[i].priority = 50;
+  }
+  fsm::Hooks hooks;
+  ASSERT_EQ(server.log().apply(server.store().index() + 1, evals, hooks), "");
+  server.take(hooks);
+  EXPECT_EQ(server.stats().duplicates, 3U);
+  EXPECT_EQ(server.blocked_count(), 1U);
+  std::set<std::uint64_t> entries;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    const auto eval = stored(c, {i, 2});
+    EXPECT_EQ(eval->status_description, "existing blocked evaluation exists for job \"a\"");
+    entries.insert(eval->modify_index);
+  }
+  EXPECT_EQ(entries.size(), 1U);
+  EXPECT_EQ(stored(c, {4, 2})->status, "blocked");
+}
+
 }  // namespace
 }  // namespace berth::server
