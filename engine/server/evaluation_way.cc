@@ -121,6 +121,7 @@ bool Server::step() {
 
 void Server::begin(const broker::Delivery& delivery, Lane& lane) {
   lane.record = &book_[delivery.row];
+  lane.record->wait_ns = delivery.wait_ns;
   lane.token = delivery.token;
   lane.attempts = lane.plans = lane.placed = lane.refused = 0;
   lane.commit_index = 0;
@@ -456,6 +457,7 @@ void Server::give_up(const broker::Delivery& delivery) {
   {
     const Turn turn(*this);
     EvalRecord& record = book_[delivery.row];
+    record.wait_ns = delivery.wait_ns;
     record.status = EvalState::failed;
     record.queued = false;
     ++stats_.failed;

@@ -58,6 +58,13 @@ class MoreEdit {
   std::shared_ptr<tables::EvalMore> edited_;
 };
 
+/// The delay that a nack caused becomes the evaluation's Wait (R-CTRL-339).
+void store_wait(const EvalRecord& record, tables::EvalContents& contents) {
+  if ((contents.more ? contents.more->wait_ns : 0) == record.wait_ns) return;
+  MoreEdit more(contents.more);
+  more.set(&tables::EvalMore::wait_ns, record.wait_ns);
+}
+
 constexpr std::size_t kCancelledPerEntry = 728;  // R-CTRL-336
 
 constexpr const char* kTooMany = "the server knows as many evaluations as it can";
@@ -330,6 +337,7 @@ void Server::write_status(Lane& lane) {
   packed.modify_time = std::max(clock_.now_ns(), packed.create_time + 1);  // R-CTRL-205
   packed.snapshot_index = lane.record->snapshot_index;
   packed.failed_groups = result.any_failed();
+  store_wait(*lane.record, eval.contents);
   if (config_.retain) write_contents(lane, eval.contents);
   take(put({&eval, 1}, hooks_), lane.record);
 }
@@ -375,6 +383,7 @@ tables::EvalWrite Server::ended(const EvalRecord& record, std::uint8_t status, s
   tables::EvalWrite eval = stored(record);
   eval.status = status;
   eval.contents.packed.modify_time = std::max(clock_.now_ns(), eval.contents.packed.create_time + 1);
+  store_wait(record, eval.contents);
   {
     MoreEdit more(eval.contents.more);
     more.forget_text(&model::Evaluation::status);

@@ -113,5 +113,29 @@ TEST(Book, DuplicatesOfAnEntryShareOne) {  // R-CTRL-807
   EXPECT_EQ(stored(c, {4, 2})->status, "blocked");
 }
 
+/// Throws in the first `failures` deliveries of the evaluation and serves it to its end.
+std::shared_ptr<const model::Evaluation> nacked(Control& c, const char* job, std::uint64_t number, int failures) {
+  c.hooks.on_attempt = [&failures, job](Lane&) {
+    if (failures-- > 0) throw std::runtime_error(job);
+  };
+  const tables::JobKeyRow key = c.server().register_job(c.job(job, "service", 1));
+  EXPECT_TRUE(c.server().evaluate({.id = {number, 2}, .job = key}));
+  c.run();
+  while (stored(c, {number, 2})->status == "pending" && c.fire()) c.run();
+  c.hooks.on_attempt = nullptr;
+  return stored(c, {number, 2});
+}
+
+TEST(Book, ANackDelayIsTheEvaluationsWait) {  // R-CTRL-338, 339
+  Control c(2, retaining());
+  EXPECT_EQ(nacked(c, "a", 1, 0)->wait, 0);
+  const auto once = nacked(c, "b", 2, 1);
+  EXPECT_EQ(once->status, "complete");
+  EXPECT_EQ(once->wait, 1 * kSecond);
+  const auto failed = nacked(c, "c", 3, 3);
+  EXPECT_EQ(failed->status, "failed");
+  EXPECT_EQ(failed->wait, 20 * kSecond);
+}
+
 }  // namespace
 }  // namespace berth::server
