@@ -30,6 +30,7 @@
 
 #include "base/assert.h"
 #include "base/heap.h"
+#include "base/later.h"
 #include "broker/broker.h"
 
 namespace berth::broker {
@@ -195,7 +196,7 @@ void BasicBroker<Atomic>::drop_requeue(Token token) {
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::admit(const Eval& eval, std::int64_t now_ns) {  // R-CTRL-317
   if (eval.wait_ns > 0)
-    wait(eval, now_ns + eval.wait_ns, false);
+    wait(eval, base::later(now_ns, eval.wait_ns), false);
   else if (eval.wait_until_ns != 0)
     wait(eval, eval.wait_until_ns, true);
   else
@@ -368,7 +369,7 @@ tl::expected<std::optional<Delivery>, Fault> BasicBroker<Atomic>::dequeue(QueueS
   // Quirks of the exact order hand out evaluations that were forgotten.
   BERTH_ASSERT(exact_ || (before & (state::kKnown | state::kOutstanding | state::kAcking)) == state::kKnown);
   const std::uint32_t serial = state::serial(before) + 1;
-  const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
+  const std::int64_t deadline = base::later(now_ns, config_.nack_timeout_ns);
   nack_deadlines_[index_of(eval)].store(deadline, std::memory_order_relaxed);  // published by the state
   for (std::uint32_t used = rows_used_.load(std::memory_order_relaxed); used <= index_of(eval);)
     rows_used_.compare_exchange_weak(used, index_of(eval) + 1, std::memory_order_seq_cst);
@@ -488,7 +489,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::nack(EvalRow eval, Token token, s
                   : deliveries == 1 ? config_.initial_nack_delay_ns
                                     : static_cast<std::int64_t>(deliveries - 1) * config_.subsequent_nack_delay_ns;
   if (again.wait_ns > 0)
-    wait(again, now_ns + again.wait_ns, false);
+    wait(again, base::later(now_ns, again.wait_ns), false);
   else
     make_ready(again, again.type);
   return {};
@@ -502,7 +503,7 @@ tl::expected<void, Fault> BasicBroker<Atomic>::change_timer(EvalRow eval, Token 
                                                             bool must_run) {
   if (index_of(eval) >= config_.evals) return fault(Fault::not_outstanding);
   Row& row = row_of(eval);
-  const std::int64_t deadline = now_ns + config_.nack_timeout_ns;
+  const std::int64_t deadline = base::later(now_ns, config_.nack_timeout_ns);
   std::uint64_t word = row.state.load(std::memory_order_acquire);
   do {
     if (!(word & state::kOutstanding)) return fault(Fault::not_outstanding);

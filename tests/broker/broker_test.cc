@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <random>
 
@@ -215,6 +216,19 @@ TEST(Broker, TimersFireInTheOrderOfTheirDeadlines) {  // R-CTRL-337, 338
   broker.advance(config.nack_timeout_ns + 10);
   EXPECT_EQ((*broker.dequeue(kSchedulers, 2 * config.nack_timeout_ns))->row, EvalRow{5});
   EXPECT_EQ((*broker.dequeue(kSchedulers, 2 * config.nack_timeout_ns))->row, EvalRow{0});
+}
+
+TEST(Broker, AWaitBeyondTheLastInstantNeverEnds) {
+  Broker broker(small());
+  broker.enable();
+  Eval e = eval(0, 0);
+  e.wait_ns = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kNow = 1'700'000'000 * kSecond;
+  static_cast<void>(broker.enqueue({&e, 1}, kNow));
+  broker.advance(kNow);
+  EXPECT_FALSE(*broker.dequeue(kSchedulers, kNow));
+  EXPECT_FALSE(broker.next_deadline());
+  EXPECT_EQ(broker.stats().waiting, 1);
 }
 
 TEST(Broker, DisablingForgetsArrivalsThatWait) {  // R-CTRL-344
