@@ -203,12 +203,12 @@ bool BlockedTracker::replace_duplicate(const BlockedEval& blocked, std::int64_t 
   return false;  // a replaced one's entry stays if the new one is released at once (R-CTRL-804)
 }
 
-void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released) {
-  if (!enabled_) return;
-  if (replace_duplicate(blocked, now_ns)) return;
+std::optional<EvalRow> BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released) {
+  if (!enabled_) return std::nullopt;
+  if (replace_duplicate(blocked, now_ns)) return std::nullopt;
   if (missed_unblock(blocked)) {  // R-CTRL-805
     released.push_back(blocked.eval);
-    return;
+    return std::nullopt;
   }
   const EvalRow row = blocked.eval.row;
   BERTH_ASSERT(!(blocked.escaped ? captured_ : escaped_).contains(row));  // it is in one of both
@@ -220,19 +220,21 @@ void BlockedTracker::block(BlockedEval blocked, std::int64_t now_ns, std::vector
   if (blocked.escaped) {
     escaped_.insert_or_assign(row, std::move(blocked));
     ++stats_.escaped;
-    return;
+    return std::nullopt;
   }
+  std::optional<EvalRow> replaced;
   if (has_place_of_its_own(blocked)) {
     system_by_node_[blocked.node].insert_or_assign(row, blocked);
   } else if (quirks_.one_blocked_per_group && blocked.eval.type == Queue::system) {
     const auto [at, added] = system_by_job_[blocked.eval.job].try_emplace(blocked.node, row);
-    if (!added) {
-      system_by_node_[blocked.node].erase(at->second);
-      at->second = row;
+    if (!added && at->second != row) {
+      replaced = std::exchange(at->second, row);
+      system_by_node_[blocked.node].erase(*replaced);
     }
     system_by_node_[blocked.node].insert_or_assign(row, blocked);
   }
   captured_.insert_or_assign(row, std::move(blocked));
+  return replaced;
 }
 
 /// Takes out all evaluations of the job that are tracked by node.

@@ -67,8 +67,9 @@ class BlockedTracker {
   [[nodiscard]] bool enabled() const { return enabled_; }
 
   /// Tracks an evaluation, or releases it at once if an unblock since its snapshot may help it (R-CTRL-803 to 811).
-  /// This and the next functions append releases to `released`, ascending by (create index, row).
-  void block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
+  /// This and the next functions append releases to `released`, ascending by (create index, row). Returns the
+  /// evaluation of the same job and node that it replaced in system_by_node() (R-CTRL-806).
+  std::optional<EvalRow> block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
   /// Call when an evaluation of the job placed everything (R-CTRL-820). Appends the evaluations that it took out.
   void untrack(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);

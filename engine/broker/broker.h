@@ -199,6 +199,8 @@ class BasicBroker {
 
   /// Appends up to `max` cancelable evaluations to `out`; the caller writes them `canceled` (R-CTRL-336).
   void take_cancelable(std::uint32_t max, std::vector<EvalRow>& out);
+  /// Appends the evaluations that were dropped since the last call and to which the broker no longer refers.
+  void take_dropped(std::vector<EvalRow>& out);
   /// Removes a delayed evaluation (R-CTRL-321).
   void drop_waiting(EvalRow row);
   /// Stops delivering an evaluation because its job was purged (Nomad leaves it queued, R-CTRL-742). A waiting
@@ -299,6 +301,7 @@ class BasicBroker {
   PolicyQueue by_policy_;                                                    // exact, with a queue policy
   NodePool<Node, Atomic> nodes_;
   BasicFifo<Atomic> cancelable_;
+  BasicFifo<Atomic> dropped_;  // for take_dropped()
   std::unique_ptr<Stripe[]> stripes_;
   Atomic<std::uint64_t> faults_[kFaultCount];
   Atomic<std::uint8_t> queues_used_{0};
@@ -311,6 +314,7 @@ class BasicBroker {
   std::vector<Waiting> time_wait_;     // heap by (due, sequence)
   std::vector<Waiting> delayed_;       // heap of R-CTRL-313
   std::optional<Waiting> delay_root_;  // the entry the delay timer was set for (R-CTRL-321)
+  bool root_dropped_ = false;          // that entry was dropped, and fires all the same
   std::vector<Fired> fired_;
   std::uint64_t sequence_ = 0;
   std::uint64_t random_state_ = 0;

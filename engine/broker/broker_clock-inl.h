@@ -2,6 +2,8 @@
 // broker-inl.h.
 #pragma once
 
+#include <utility>
+
 #include "broker/broker-inl.h"
 
 namespace berth::broker {
@@ -48,6 +50,7 @@ void BasicBroker<Atomic>::take_arrivals() {
 
 template <template <class> class Atomic>
 void BasicBroker<Atomic>::look_at_delay_root() {
+  if (std::exchange(root_dropped_, false)) dropped_.push(index_of(delay_root_->eval.row));
   delay_root_.reset();
   if (!delayed_.empty()) delay_root_ = delayed_.front();
 }
@@ -79,9 +82,15 @@ void BasicBroker<Atomic>::drop_waiting(EvalRow eval) {  // R-CTRL-321
   if (index_of(eval) >= config_.evals) return;
   Row& row = row_of(eval);
   if (!(row.state.load(std::memory_order_relaxed) & state::kKnown)) return;
-  if (!remove_delayed(eval) && !(exact_ && config_.quirks.queue_counts_drift)) return;
+  const bool was_delayed = remove_delayed(eval);
+  if (!was_delayed && !(exact_ && config_.quirks.queue_counts_drift)) return;
   if (!(exact_ && config_.quirks.dropped_eval_fires)) look_at_delay_root();
   forget_waiting(row);
+  if (!was_delayed) return;  // it stays in a queue
+  if (delay_root_ && delay_root_->eval.row == eval)
+    root_dropped_ = true;
+  else
+    dropped_.push(index_of(eval));
 }
 
 template <template <class> class Atomic>
@@ -91,14 +100,16 @@ void BasicBroker<Atomic>::drop(EvalRow eval) {
   Row& row = row_of(eval);
   if (remove_delayed(eval)) {
     look_at_delay_root();
-    return forget_waiting(row);
+    forget_waiting(row);
+    return dropped_.push(index_of(eval));
   }
   const auto of_eval = [&](const Waiting& w) { return w.eval.row == eval; };
   if (const auto at = std::find_if(time_wait_.begin(), time_wait_.end(), of_eval); at != time_wait_.end()) {
     // A nacked evaluation still holds its job; it is removed when its turn comes.
     if (state::deliveries(row.state.load(std::memory_order_relaxed)) == 0) {
       base::heap_remove(time_wait_, static_cast<std::size_t>(at - time_wait_.begin()), waiting_order::Due());
-      return forget_waiting(row);
+      forget_waiting(row);
+      return dropped_.push(index_of(eval));
     }
   }
   // A worker that takes it at this moment may overwrite the bit. It then processes an evaluation without a job.
@@ -119,7 +130,13 @@ bool BasicBroker<Atomic>::is_dropped(EvalRow eval, Queue queue) {
   stripe().totals[kDropped].fetch_add(1, std::memory_order_relaxed);
   release_job(row.facts.job);
   row.state.exchange(word & state::kSerial, std::memory_order_seq_cst);
+  dropped_.push(index_of(eval));
   return true;
+}
+
+template <template <class> class Atomic>
+void BasicBroker<Atomic>::take_dropped(std::vector<EvalRow>& out) {
+  for (std::uint32_t row; dropped_.pop(row);) out.push_back(static_cast<EvalRow>(row));
 }
 
 template <template <class> class Atomic>
@@ -163,6 +180,7 @@ void BasicBroker<Atomic>::advance(std::int64_t now_ns) {
       BERTH_ASSERT(delay_root_ && delay_root_->due_ns <= now_ns);
       const Waiting waiting = *delay_root_;
       remove_delayed(waiting.eval.row);
+      root_dropped_ = false;
       look_at_delay_root();
       stripe().waiting.fetch_sub(1, std::memory_order_relaxed);
       make_ready(waiting.eval, waiting.eval.type);

@@ -14,7 +14,7 @@ template <template <class> class Atomic>
 void BasicBroker<Atomic>::disable() {  // R-CTRL-344
   enabled_.store(false, std::memory_order_release);
   take_arrivals();
-  time_wait_.clear(), delayed_.clear(), delay_root_.reset();
+  time_wait_.clear(), delayed_.clear(), delay_root_.reset(), root_dropped_ = false;
   std::uint64_t flushed = 0;
   for (std::uint32_t i = 0; i < config_.evals; ++i) {
     Row& row = rows_[i];
@@ -41,7 +41,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
     }
   for (auto& items : heaps_) items.clear();
   by_policy_.clear();
-  while (cancelable_.pop(row)) {
+  while (cancelable_.pop(row) || dropped_.pop(row)) {
   }
   BERTH_ASSERT(arrivals_.load(std::memory_order_relaxed) == 0);  // no other call runs
   for (std::uint32_t i = 0; i < kStripes; ++i) {

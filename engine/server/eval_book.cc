@@ -33,4 +33,9 @@ void EvalBook::release(broker::EvalRow row) {
   free_.push_back(row);
 }
 
+std::size_t EvalBook::in_use() {
+  const std::lock_guard lock(mutex_);
+  return used_ - free_.size();
+}
+
 }  // namespace berth::server

@@ -71,6 +71,7 @@ class EvalBook {
   [[nodiscard]] std::optional<broker::EvalRow> add();
   [[nodiscard]] bool full();
   void release(broker::EvalRow row);
+  [[nodiscard]] std::size_t in_use();
   [[nodiscard]] EvalRecord& operator[](broker::EvalRow row) {
     const auto at = static_cast<std::uint32_t>(row);
     return chunks_[at / kChunk][at % kChunk];

@@ -121,7 +121,7 @@ bool Server::step() {
 
 void Server::begin(const broker::Delivery& delivery, Lane& lane) {
   lane.record = &book_[delivery.row];
-  lane.record->wait_ns = delivery.wait_ns;
+  if (lane.record->wait_ns != delivery.wait_ns) lane.record->wait_ns = delivery.wait_ns;  // R-CTRL-339
   lane.token = delivery.token;
   lane.attempts = lane.plans = lane.placed = lane.refused = 0;
   lane.commit_index = 0;
@@ -434,10 +434,9 @@ void Server::settle(Lane& lane) {
 
 /// Needs the Turn (config.h).
 void Server::end(Lane& lane) {
-  const EvalRecord& record = *lane.record;
-  const bool over = is_terminal(record.status) && !tracks(record);
+  EvalRecord& record = *lane.record;
   // An error means that its nack timer fired first: it is being redelivered.
-  if (broker_.ack(record.row, lane.token, clock_.now_ns()) && over) forget(record.row);
+  if (broker_.ack(record.row, lane.token, clock_.now_ns())) release_if_unused(record);
 }
 
 /// A processing error: the evaluation is redelivered, in the end through the failed queue (R-SCHED-5, R-CTRL-337).
@@ -461,8 +460,8 @@ void Server::give_up(const broker::Delivery& delivery) {
     record.status = EvalState::failed;
     record.queued = false;
     ++stats_.failed;
-    const std::string why = std::move(errors_[delivery.row]);
-    errors_.erase(delivery.row);
+    const auto error = errors_.find(delivery.row);
+    const std::string why = error == errors_.end() ? std::string() : error->second;
     if (listener_) listener_->failed(record, why);
     const tables::Snapshot& state = store_.current();
     std::optional<NewEval> later;
@@ -477,28 +476,37 @@ void Server::give_up(const broker::Delivery& delivery) {
   }
   if (!broker_.ack(delivery.row, delivery.token, clock_.now_ns())) return;
   const Turn turn(*this);
-  if (!tracks(book_[delivery.row])) forget(delivery.row);  // one of a system job may still be tracked by node
+  release_if_unused(book_[delivery.row]);  // one of a system job may still be tracked by node
 }
 
-/// Ends evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker keeps their entries, so
-/// their rows are not reused (R-CTRL-335).
+/// Ends evaluations that a newer one of their job made superfluous (R-CTRL-336). Nomad's broker keeps their IDs
+/// (R-CTRL-335).
 void Server::cancel_superfluous() {
-  rows_scratch_.clear();
-  broker_.take_cancelable(1U << 16, rows_scratch_);
-  stats_.cancelled += rows_scratch_.size();
-  for (const broker::EvalRow row : rows_scratch_) book_[row].queued = false;
-  std::erase_if(rows_scratch_, [&](broker::EvalRow row) { return is_terminal(book_[row].status); });
-  for (const broker::EvalRow row : rows_scratch_) book_[row].status = EvalState::canceled;
-  write_cancelled(rows_scratch_, [](const EvalRecord&) { return "canceled after more recent eval was processed"; });
+  free_dropped();
+  std::vector<broker::EvalRow> all, written;
+  broker_.take_cancelable(1U << 16, all);
+  stats_.cancelled += all.size();
+  for (const broker::EvalRow row : all) {
+    EvalRecord& record = book_[row];
+    record.queued = false;
+    if (config_.options.quirks.cancelled_evals_linger) kept_.cancelled.insert(record.id);
+    if (is_terminal(record.status)) continue;
+    record.status = EvalState::canceled;
+    written.push_back(row);
+  }
+  write_cancelled(written, [](const EvalRecord&) { return "canceled after more recent eval was processed"; });
+  for (const broker::EvalRow row : all) release_if_unused(book_[row]);
 }
 
 /// Releases the evaluation's row in book_. Needs the Turn.
 void Server::forget(broker::EvalRow row) {
-  const EvalRecord& record = book_[row];
+  EvalRecord& record = book_[row];
+  errors_.erase(row);
   if (record.stored != kNoRow) {
     log_.hold(record.stored, record.job, false);
     rows_[record.stored] = kNoBookRow;
     if (!config_.retain && is_terminal(record.status)) store_.begin_commit().remove_eval(record.stored);
+    record.stored = kNoRow;
   }
   book_.release(row);
 }

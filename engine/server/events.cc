@@ -18,6 +18,7 @@ broker::Config broker_config(const Config& config) {
   broker::Config out = config.broker;
   out.order = config.execution == Execution::free ? broker::ReadyOrder::concurrent : broker::ReadyOrder::exact;
   out.quirks = config.options.quirks;
+  out.quirks.cancelled_evals_linger = false;  // the server keeps their IDs instead, so that their rows are reused
   if (config.queue) out.queue = config.queue.get();
   return out;
 }

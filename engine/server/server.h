@@ -38,6 +38,9 @@
 #include <map>
 #include <mutex>
 #include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "broker/blocked.h"
@@ -249,6 +252,8 @@ class Server {
   void cancel_blocked_of(tables::JobKeyRow job, const std::string& why);
   void cancel_duplicates();
   void drop(EvalRecord& record);
+  void release_if_unused(EvalRecord& record);
+  void free_dropped();
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
   // stored_evals.cc
   void fill(EvalRecord& record, tables::StoredEvalRow row);
@@ -309,7 +314,6 @@ class Server {
   std::atomic<bool> timers_{false};           // the broker may hold delayed evaluations
   std::vector<broker::Eval> released_;
   fsm::Hooks hooks_;  // of evaluate() and write_status(), which take() does not call
-  std::vector<broker::EvalRow> rows_scratch_;
   std::vector<tables::Symbol> classes_scratch_;
 
   Stats stats_;  // written in turn
@@ -320,6 +324,11 @@ class Server {
   std::vector<broker::EvalRow> peeked_;            // scratch of foresee()
   std::uint64_t inside_ = 0;                       // log entries that evaluations wrote in step()
   std::map<broker::EvalRow, std::string> errors_;  // why evaluations to be redelivered were nacked
+  std::vector<broker::EvalRow> replaced_;          // system jobs' evaluations that the tracker replaced
+  /// What Nomad keeps until the queues are disabled.
+  struct Kept {
+    std::unordered_set<base::Uuid, base::UuidHash> cancelled;  // superfluous evaluations (R-CTRL-335)
+  } kept_;
 
   // Free workers.
   std::unique_ptr<Workers> team_;

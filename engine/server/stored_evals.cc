@@ -138,6 +138,7 @@ EvalRecord* Server::record_of(tables::StoredEvalRow row, const EvalRecord* from)
 
 /// Cancels a stored evaluation that the book or the broker has no room for (Config::broker).
 void Server::refuse(tables::StoredEvalRow row) {
+  if (!store_.current().evals.exists(row)) return;
   EvalRecord record;
   fill(record, row);
   tables::EvalWrite eval = ended(record, tables::kEvalCanceled, kTooMany);
@@ -154,6 +155,7 @@ void Server::disable_queues() {
     if (row != kNoBookRow) forget(row);
   rows_.clear();
   errors_.clear();
+  kept_ = {};
   refused_blocked_ = timers_ = false;
 }
 
@@ -182,9 +184,11 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
   if (!broker_.enabled()) return;
   const auto symbol = [&](const std::string& text) { return store_.symbols().intern(text); };
   for (const fsm::Hook& hook : hooks) {
+    if (hook.kind != fsm::HookKind::block) cancel_duplicates();
     if (hook.eval != kNoRow && !store_.current().evals.exists(hook.eval)) continue;  // removed since
     switch (hook.kind) {
       case fsm::HookKind::enqueue: {
+        if (kept_.cancelled.contains(store_.current().evals.id[hook.eval])) break;  // R-CTRL-335
         EvalRecord* record = record_of(hook.eval, from);
         if (record) record->status = EvalState::pending;
         if (!record || !enqueue(*record)) refuse(hook.eval);
@@ -231,6 +235,7 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
     }
   }
   cancel_duplicates();
+  free_dropped();
 }
 
 /// Writes evaluations as one log entry. `hooks` receives the entry's hooks.

@@ -41,7 +41,8 @@ void Server::block(EvalRecord& record, broker::BlockedEval blocked) {
   blocked.max_plan_attempts = store_.symbols().text(record.trigger) == "max-plan-attempts";
   if (record.node != kNoRow) blocked.node = node_key(record.node);
   if (blocked.max_plan_attempts) refused_blocked_ = true;
-  tracker_.block(std::move(blocked), clock_.now_ns(), released_);
+  if (const auto replaced = tracker_.block(std::move(blocked), clock_.now_ns(), released_))
+    replaced_.push_back(*replaced);
   release(Cause::missed);
 }
 
@@ -64,13 +65,22 @@ void Server::unblock_resource(std::string_view resource, std::uint64_t index) {
 
 /// Puts the evaluations that the tracker released into the broker, ascending (create index, ID) (R-CTRL-320, 818).
 void Server::release(Cause cause) {
+  std::erase_if(released_, [&](const broker::Eval& eval) {  // R-CTRL-335: enqueuing it would have no effect
+    EvalRecord& record = book_[eval.row];
+    const bool lingers = kept_.cancelled.contains(record.id);
+    if (lingers) release_if_unused(record);
+    return lingers;
+  });
   if (released_.empty()) return;
   std::sort(released_.begin(), released_.end(), [&](const broker::Eval& a, const broker::Eval& b) {
     return a.create_index != b.create_index ? a.create_index < b.create_index : book_[a.row].id < book_[b.row].id;
   });
   for (const broker::Eval& eval : released_) {
     EvalRecord& record = book_[eval.row];
-    record.status = EvalState::blocked;  // including one that was cancelled as a duplicate (R-CTRL-808)
+    // Including one that was cancelled as a duplicate (R-CTRL-808).
+    std::atomic_ref(record.status).store(EvalState::blocked, std::memory_order_release);
+    // R-CTRL-816 keeps a released evaluation tracked: the broker has it already, or a worker that reads the record.
+    if (record.queued) continue;
     record.was_blocked = true;
     record.cause = cause;
     record.queued = true;
@@ -86,46 +96,69 @@ void Server::release(Cause cause) {
 
 /// An evaluation of the job placed everything: ends the job's blocked evaluations (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
-  rows_scratch_.clear();
-  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows_scratch_);
-  for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
+  std::vector<broker::EvalRow> rows;
+  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows);
+  for (const broker::EvalRow row : rows) drop(book_[row]);
 }
 
 /// Cancels the blocked evaluation of a gang whose time is over. `why`: the reason why the gang failed.
 void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
-  rows_scratch_.clear();
-  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows_scratch_);
-  write_cancelled(rows_scratch_, [&](const EvalRecord&) { return why; });
-  for (const broker::EvalRow row : rows_scratch_) drop(book_[row]);
+  std::vector<broker::EvalRow> rows;
+  tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows);
+  write_cancelled(rows, [&](const EvalRecord&) { return why; });
+  for (const broker::EvalRow row : rows) drop(book_[row]);
 }
 
 /// Call after evaluations were blocked: cancels those that they replaced (R-CTRL-807).
 void Server::cancel_duplicates() {
   std::vector<broker::EvalRow> rows;
   tracker_.take_duplicates(rows);
-  if (rows.empty()) return;
+  if (rows.empty() && replaced_.empty()) return;
+  const std::vector<broker::EvalRow> replaced = std::exchange(replaced_, {});
   stats_.duplicates += rows.size();
   const tables::Snapshot& state = store_.current();
   write_cancelled(rows, [&](const EvalRecord& record) {
     return "existing blocked evaluation exists for job \"" + state.text(state.jobs.keys[record.job].job_id) + "\"";
   });
   for (const broker::EvalRow row : rows) drop(book_[row]);
+  for (const broker::EvalRow row : replaced) release_if_unused(book_[row]);
 }
 
-/// Cancels a blocked evaluation. Its row is free unless the broker or the tracker still refers to it.
+/// Cancels a blocked evaluation that the tracker has taken out.
 void Server::drop(EvalRecord& record) {
-  if (record.status != EvalState::blocked) return;
   // Pairs with status_now() of a worker that received it just now; one that read the status before decides it anyway.
-  std::atomic_ref(record.status).store(EvalState::canceled, std::memory_order_release);
-  const bool outstanding = broker_.outstanding(record.row).has_value();
-  if (!record.queued && !outstanding && !tracks(record)) forget(record.row);
+  if (record.status == EvalState::blocked)
+    std::atomic_ref(record.status).store(EvalState::canceled, std::memory_order_release);
+  release_if_unused(record);
+}
+
+/// Frees the row of an evaluation that is over, once neither broker nor tracker refers to it.
+void Server::release_if_unused(EvalRecord& record) {
+  if (record.stored == kNoRow || !is_terminal(record.status) || record.queued) return;
+  if (!broker_.outstanding(record.row) && !tracks(record)) forget(record.row);
+}
+
+/// Frees the rows of evaluations that the broker dropped.
+void Server::free_dropped() {
+  std::vector<broker::EvalRow> rows;
+  broker_.take_dropped(rows);
+  for (const broker::EvalRow row : rows) {
+    book_[row].queued = false;
+    release_if_unused(book_[row]);
+  }
 }
 
 bool Server::tracks(const EvalRecord& record) const {
   if (tracker_.captured().contains(record.row) || tracker_.escaped().contains(record.row)) return true;
-  if (record.node == kNoRow) return false;
-  const auto at = tracker_.system_by_node().find(node_key(record.node));
-  return at != tracker_.system_by_node().end() && at->second.contains(record.row);
+  if (record.node != kNoRow) {
+    const auto at = tracker_.system_by_node().find(node_key(record.node));
+    return at != tracker_.system_by_node().end() && at->second.contains(record.row);
+  }
+  // Its node may have been removed since.
+  const auto at = tracker_.system_by_job().find(broker::JobKeyRow{record.job});
+  return at != tracker_.system_by_job().end() &&
+         std::any_of(at->second.begin(), at->second.end(),
+                     [&](const auto& of_node) { return of_node.second == record.row; });
 }
 
 }  // namespace berth::server

@@ -137,5 +137,135 @@ TEST(Book, ANackDelayIsTheEvaluationsWait) {  // R-CTRL-338, 339
   EXPECT_EQ(failed->wait, 20 * kSecond);
 }
 
+TEST(Book, AReasonIsOfTheEvaluationThatFailed) {
+  Control c(2, retaining(), 1);
+  EXPECT_EQ(nacked(c, "a", 1, 1)->status, "complete");
+  const tables::JobKeyRow key = c.server().register_job(c.job("b", "service", 1));
+  ASSERT_TRUE(c.server().evaluate({.id = {2, 2}, .job = key}));  // in the same row
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(*c.server().broker().dequeue(broker::kSchedulers, c.clock.now_ns()));
+    c.clock.set(c.clock.now_ns() + 100 * kSecond);  // the delivery times out, and its nack delay ends
+    c.server().advance();
+    c.clock.set(c.clock.now_ns() + 100 * kSecond);
+    c.server().advance();
+  }
+  c.run();
+  EXPECT_EQ(c.hooks.reasons, std::vector<std::string>{""});
+}
+
+/// Rows in use when nothing is under way or blocked, after `rounds` times `round`.
+template <class Round>
+std::vector<std::size_t> rows_in_use(Control& c, int rounds, Round round) {
+  std::vector<std::size_t> out;
+  for (int i = 0; i < rounds; ++i) {
+    round();
+    c.run();
+    out.push_back(c.server().book().in_use());
+  }
+  return out;
+}
+
+Config with_quirks(bool on) {
+  Config config = retaining();
+  if (!on) config.options.quirks = model::Quirks::none();
+  return config;
+}
+
+class BookQuirks : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Compat, BookQuirks, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "exact" : "fixed"; });
+
+TEST_P(BookQuirks, ASystemJobThatWaitsOnTwoNodesUsesTwoRows) {  // R-CTRL-806, 808
+  Control c(2, with_quirks(GetParam()), 64);
+  const auto job = c.job("sys", "system", 1, 5000);
+  job->task_groups.push_back(job->task_groups[0]);
+  for (std::size_t g = 0; g < 2; ++g) {
+    job->task_groups[g].name = g == 0 ? "one" : "two";
+    auto& constraint = job->task_groups[g].constraints.emplace_back();
+    constraint.ltarget = "${node.unique.name}", constraint.operand = "=";
+    constraint.rtarget = g == 0 ? "node-1" : "node-2";
+  }
+  const tables::JobKeyRow key = c.server().register_job(job);
+  std::uint64_t evals = 0;
+  const auto rows = rows_in_use(c, 40, [&] { EXPECT_TRUE(c.server().evaluate({.id = {++evals, 2}, .job = key})); });
+  EXPECT_EQ(rows, std::vector<std::size_t>(40, 2));
+}
+
+TEST_P(BookQuirks, CancelledEvaluationsUseNoRow) {  // R-CTRL-335, 336
+  Control c(2, with_quirks(GetParam()), 64);
+  const tables::JobKeyRow key = c.server().register_job(c.job("a", "service", 1));
+  std::uint64_t evals = 0;
+  const auto rows = rows_in_use(c, 40, [&] {
+    for (int k = 0; k < 4; ++k) EXPECT_TRUE(c.server().evaluate({.id = {++evals, 2}, .job = key}));
+  });
+  EXPECT_EQ(rows, std::vector<std::size_t>(40, 0));
+  EXPECT_EQ(c.stats().cancelled, 80U);
+}
+
+TEST(Book, ACancelledEvaluationIsNotServedAgain) {  // R-CTRL-335
+  for (const bool exact : {true, false}) {
+    Control c(2, with_quirks(exact));
+    const tables::JobKeyRow key = c.server().register_job(c.job("a", "service", 1));
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(c.server().evaluate({.id = {i, 2}, .job = key}));
+    c.run();
+    std::uint64_t cancelled = 1;
+    while (stored(c, {cancelled, 2})->status != "canceled") ++cancelled;
+    std::vector<model::Evaluation> again{*stored(c, {cancelled, 2})};
+    again[0].status = "pending";
+    fsm::Hooks hooks;
+    ASSERT_EQ(c.server().log().apply(c.server().store().index() + 1, again, hooks), "");
+    c.server().take(hooks);
+    c.run();
+    EXPECT_EQ(stored(c, {cancelled, 2})->status, exact ? "pending" : "complete");
+  }
+}
+
+TEST_P(BookQuirks, DroppedEvaluationsUseNoRow) {  // R-CTRL-321
+  Control c(2, with_quirks(GetParam()), 64);
+  Server& server = c.server();
+  const tables::JobKeyRow key = server.register_job(c.job("a", "service", 1));
+  const auto cancel = [&](std::uint64_t number, fsm::HookKind kind) {
+    std::vector<model::Evaluation> evals{*stored(c, {number, 2})};
+    evals[0].status = "canceled";
+    fsm::Hooks hooks;
+    ASSERT_EQ(server.log().apply(server.store().index() + 1, evals, hooks), "");
+    hooks.push_back({.kind = kind, .eval = server.store().find_eval(base::Uuid{number, 2})});
+    server.take(hooks);
+  };
+  for (std::uint64_t i = 1; i <= 4; ++i)
+    ASSERT_TRUE(
+        server.evaluate({.id = {i, 2}, .job = key, .wait_until_ns = static_cast<std::int64_t>(i) * 1000 * kSecond}));
+  ASSERT_TRUE(server.evaluate({.id = {5, 2}, .job = key, .wait_ns = 100 * kSecond}));
+  cancel(2, fsm::HookKind::drop_waiting);
+  EXPECT_EQ(server.book().in_use(), 4U);
+  cancel(1, fsm::HookKind::drop_waiting);  // the delay timer's root: fires all the same with the quirk
+  EXPECT_EQ(server.book().in_use(), GetParam() ? 4U : 3U);
+  cancel(4, fsm::HookKind::drop);
+  cancel(5, fsm::HookKind::drop);
+  EXPECT_EQ(server.book().in_use(), 1U);
+  ASSERT_TRUE(server.evaluate({.id = {6, 2}, .job = key}));
+  cancel(6, fsm::HookKind::drop);  // ready: dropped when its turn comes
+  c.run();
+  while (c.fire()) c.run();
+  EXPECT_EQ(server.book().in_use(), 0U);
+  EXPECT_EQ(stored(c, {3, 2})->status, "complete");
+}
+
+/// Class and node release the evaluation of a system job; it is served once.
+TEST(Book, AReleasedEvaluationIsNotReleasedAgain) {  // R-CTRL-814, 816
+  Control c(1);
+  c.evaluate(c.job("filler", "service", 10));
+  c.evaluate(c.job("sys", "system", 1));
+  c.run();
+  ASSERT_EQ(c.server().blocked_count(), 1U);
+  c.server().end_allocs(0, 2, tables::Client::complete);
+  ASSERT_TRUE(c.fire());
+  EXPECT_EQ(c.unblocked(Cause::node_class), 1U);
+  EXPECT_EQ(c.unblocked(Cause::node), 0U);
+  c.run();
+  EXPECT_EQ(c.allocs(), 11U);
+  EXPECT_EQ(c.server().book().in_use(), 0U);
+}
+
 }  // namespace
 }  // namespace berth::server
