@@ -70,6 +70,8 @@ class BlockedTracker {
   /// This and the next functions append releases to `released`, ascending by (create index, row). Returns the
   /// evaluation of the same job and node that it replaced in system_by_node() (R-CTRL-806).
   std::optional<EvalRow> block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
+  /// The job's row may be given to another job: that one was never blocked (R-CTRL-820).
+  void forget_job(JobKeyRow job) { system_by_job_.erase(job); }
   /// Call when an evaluation of the job placed everything (R-CTRL-820). Appends the evaluations that it took out.
   void untrack(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);

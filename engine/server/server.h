@@ -254,6 +254,7 @@ class Server {
   void drop(EvalRecord& record);
   void release_if_unused(EvalRecord& record);
   void free_dropped();
+  void check_system_job(tables::JobKeyRow job);
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
   // stored_evals.cc
   void fill(EvalRecord& record, tables::StoredEvalRow row);
@@ -328,6 +329,8 @@ class Server {
   /// What Nomad keeps until the queues are disabled.
   struct Kept {
     std::unordered_set<base::Uuid, base::UuidHash> cancelled;  // superfluous evaluations (R-CTRL-335)
+    // Namespace and ID of system jobs that were blocked, by row: the tracker has these rows (R-CTRL-820).
+    std::map<tables::JobKeyRow, std::pair<std::string, std::string>> system_jobs;
   } kept_;
 
   // Free workers.

@@ -251,6 +251,33 @@ TEST_P(BookQuirks, DroppedEvaluationsUseNoRow) {  // R-CTRL-321
   EXPECT_EQ(stored(c, {3, 2})->status, "complete");
 }
 
+/// The service job gets the row of a purged system job that was blocked.
+TEST(Book, AJobIsNotTakenForThePurgedOneInItsRow) {  // R-CTRL-820
+  Control c(1, retaining());
+  Server& server = c.server();
+  const auto registered = [&](const std::shared_ptr<const model::Job>& job) {
+    const auto answer = server.requests().register_job({.job = job}, c.clock.now_ns());
+    EXPECT_EQ(answer.error, "");
+    server.take(answer.hooks);
+    c.run();
+    return server.store().find_job_key("default", job->id);
+  };
+  const tables::JobKeyRow purged = registered(c.job("sys", "system", 1, 5000));
+  ASSERT_EQ(server.blocked_count(), 1U);
+  ASSERT_EQ(server.write(fsm::JobDeregisterEntry{.name_space = "default", .job_id = "sys", .purge = true}), "");
+  server.node_ready(0);
+  c.run();
+  fsm::EvalDeleteEntry evals;
+  for (tables::StoredEvalRow row = 0; row < server.store().current().evals.size(); ++row)
+    if (server.store().current().evals.exists(row)) evals.evals.push_back(row);
+  ASSERT_EQ(server.write(evals), "");
+  ASSERT_EQ(registered(c.job("web", "service", 1, 5000)), purged);
+  ASSERT_EQ(server.blocked_count(), 1U);
+  registered(c.job("web", "service", 1));
+  EXPECT_EQ(server.blocked_count(), 0U);
+  EXPECT_EQ(server.book().in_use(), 0U);
+}
+
 /// Class and node release the evaluation of a system job; it is served once.
 TEST(Book, AReleasedEvaluationIsNotReleasedAgain) {  // R-CTRL-814, 816
   Control c(1);
