@@ -64,10 +64,9 @@ class Lives {
   }
   void print() const {
     cli::print(
-        "{}: {:.1f} days, {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} stops, {} "
-        "preemptions, {} "
-        "deployments, {} jobs at rest, {} evaluations made again on freshly loaded tables\n{} clusters kept every "
-        "invariant{}, {} broke one\n",
+        "{}: {:.1f} simulated days, {} evaluations, {} plans ({} partly refused): {} allocations, {} updates, {} "
+        "stops, {} preemptions, {} deployments, {} jobs at rest, {} evaluations made again on freshly loaded tables\n"
+        "{} clusters kept every invariant{}, {} broke one\n",
         about_, static_cast<double>(sum_.simulated_ns) / kDay, sum_.evaluations, sum_.plans, sum_.refused_plans,
         sum_.allocations, sum_.updates, sum_.stops, sum_.preemptions, sum_.deployments, sum_.at_rest, sum_.twice, held_,
         cut_ == 0 ? "" : fmt::format(" ({} ended after {} evaluations)", cut_, conform::LifeOptions{}.max_evaluations),

@@ -53,8 +53,8 @@ std::optional<GridRun> kept_run(const json::Value& value, const MetricSet& set) 
   out.measured.digest = value["digest"].as_string();
   for (const Metric& metric : set.all) {
     const json::Value* one = value["metrics"].find(metric.name);
-    if (!one || !one->is_number()) return std::nullopt;
-    out.measured.values.push_back(one->as_double());
+    if (!one || !(one->is_number() || one->is_null())) return std::nullopt;
+    out.measured.values.push_back(one->is_null() ? std::nan("") : one->as_double());
   }
   if (set.curves.empty()) return out;
   const json::Value& curves = value["curves"];
@@ -224,7 +224,8 @@ Kind packing_kind(const sim::Workload& workload) {
   return {&packing_metrics(given), "", [](const NamedStrategy& one) { return one.spec.text(); },
           [&workload, given](const SeedInputs& in, const NamedStrategy& one) -> Result<Measured> {
             const auto run = packing::replay_packing(
-                in.problem, in.context, in.order, {.seed = in.seed, .departures = workload.departures, .moments = true},
+                in.problem, in.context, in.order,
+                {.seed = in.seed, .departures = workload.departures, .moments = true, .run_times = true},
                 strategy::registry(), one.spec);
             if (!run) return tl::unexpected(run.error());
             return measured(*run, given);

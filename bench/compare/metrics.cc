@@ -1,6 +1,7 @@
 #include "compare/metrics.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace berth::compare {
@@ -62,7 +63,9 @@ constexpr MetricOf<PackingRun> kPacking[] = {
      kShown | kTested,
      [](auto& r) { return r.quality.nodes_used_percent; }},
     {{"balance_points", "balance", -1, false, 2}, kShown | kTested, [](auto& r) { return r.quality.balance; }},
-    {{"empty_nodes_percent", "empty nodes %", 1, false, 2}, kShown, [](auto& r) { return r.over_time.empty_nodes; }},
+    {{"empty_nodes_percent", "empty nodes %", 1, false, 2},
+     kShown | kTested,
+     [](auto& r) { return r.over_time.empty_nodes; }},
     {{"cpu_without_memory_percent", "cpu without memory %", -1, false, 2},
      kShown,
      [](auto& r) { return r.over_time.cpu_without_memory; }},
@@ -71,13 +74,13 @@ constexpr MetricOf<PackingRun> kPacking[] = {
      [](auto& r) { return r.over_time.memory_without_cpu; }},
     {{"regret_mean", "regret", -1, false, 4},
      kShown,
-     [](auto& r) { return ratio_of(r.regret.sum, double(r.regret.decisions)); }},
+     [](auto& r) { return ratio_of(r.regret.sum, double(r.regret.decisions), std::nan("")); }},
     {{"regret_p99", "regret p99", -1, false, 4},
      kShown,
-     [](auto& r) { return double(r.regret.billionths.percentile(99)) / 1e9; }},
+     [](auto& r) { return r.regret.decisions == 0 ? std::nan("") : r.regret.billionths.percentile(99) / 1e9; }},
     {{"not_best_percent", "not the best %", -1, false, 2},
      kShown,
-     [](auto& r) { return 100 * ratio_of(double(r.regret.not_best), double(r.regret.decisions)); }},
+     [](auto& r) { return 100 * ratio_of(double(r.regret.not_best), double(r.regret.decisions), std::nan("")); }},
     {{"power_mean_kw", "power kW", -1, false, 2},
      kShown | kTested,
      [](auto& r) { return r.power.power_mean_kw; },

@@ -33,7 +33,7 @@ struct MetricSet {
   const char* front_words = "";
   std::vector<Curve> curves{};
 };
-/// Measures of packing that depend on what the workload gives; bits.
+/// Bits: what a workload gives. Some measures of packing need it.
 enum Given : unsigned { kPower = 1, kCarbon = 2, kPrice = 4, kAllGiven = 7 };
 [[nodiscard]] unsigned given_by(const sim::Workload& workload);
 /// The set with the measures of `given`.

@@ -110,7 +110,7 @@ class LifeWatch final : public living::Listener {
   [[nodiscard]] std::uint64_t name_of(tables::AllocRow row) const {
     return static_cast<std::uint64_t>(state().allocs.job_key[row]) << 32 | state().allocs.name_index[row];
   }
-  /// None if the allocation is no hit, or its fault has been over for so long that it is unharmed.
+  /// Null if the allocation is no hit. A hit whose fault ended kAftermathS ago is first counted as unharmed and erased.
   Hit* hit_of(tables::AllocRow row);
   void forget_hit(tables::AllocRow row);
   void follow_hit(tables::AllocRow row, bool runs, bool ended);

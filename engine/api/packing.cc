@@ -33,9 +33,10 @@ Result<PackingResult> PackingTrial::pack(const std::string& strategy) const {
 Result<PackingResult> PackingTrial::pack(const strategy::StrategySpec& strategy,
                                          const strategy::Registry& strategies) const {
   const Prepared& of = *prepared_;
-  const auto run = packing::replay_packing(of.problem, of.context, of.order,
-                                           {.seed = of.seed, .departures = of.workload.departures, .moments = true},
-                                           strategies, strategy);
+  const auto run = packing::replay_packing(
+      of.problem, of.context, of.order,
+      {.seed = of.seed, .departures = of.workload.departures, .moments = true, .run_times = true}, strategies,
+      strategy);
   if (!run) return tl::unexpected(run.error());
   PackingResult out;
   out.placed_percent = run->placed_percent(), out.priority_placed_percent = run->priority_placed_percent;

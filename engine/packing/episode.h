@@ -28,9 +28,9 @@ class PackingEpisode {
   PackingEpisode(const sim::PackingProblem& problem, const std::vector<std::uint32_t>& order, bool departures,
                  strategy::Row first_row = 0);
 
-  /// Before the first arrival: the fleet is to predict run times. Not for worlds that restart.
+  /// Makes the fleet predict run times. Call it before the first arrival; not for worlds that restart.
   void predict(strategy::Fleet& fleet, strategy::Prediction prediction);
-  /// To be set before the first arrival. Called with the time of each end and each arrival, before the fleet changes.
+  /// Called with the time of each end and each arrival, before the fleet changes. Set it before the first arrival.
   using BeforeChanges = std::function<void(std::int64_t now_ns)>;
   void measure(BeforeChanges before) { before_ = std::move(before); }
 

@@ -23,8 +23,8 @@ class CarbonClock {
  public:
   /// `grams_per_kwh`: 24 values by hour of the day, or none: 0. Rounded to mg.
   explicit CarbonClock(const std::vector<double>& grams_per_kwh);
-  /// Integral from time 0 to `at_ns`, at least 0, in mg per kWh times ns.
   __extension__ using Wide = __int128;
+  /// Integral from time 0 to `at_ns`, which must be at least 0. In mg per kWh times ns.
   [[nodiscard]] Wide integral(std::int64_t at_ns) const;
 
  private:

@@ -121,7 +121,7 @@ Result<PackingRun> replay_packing(const sim::PackingProblem& problem, const stra
                                   const strategy::Registry& strategies, const strategy::StrategySpec& spec) {
   const bool departures = options.departures, measures = (departures || options.moments) && !options.stop_at_miss;
   strategy::Context own = with_draws(context, options.seed);
-  own.run_times = true;
+  own.run_times = options.run_times;
   auto made = strategies.make(spec, own);
   if (!made) return tl::unexpected(made.error());
   strategy::Ranker& ranker = **made;

@@ -39,7 +39,7 @@ struct PackingMoment {
 /// What a strategy that compares some nodes only loses against the same scores over all nodes, per decision: best score
 /// of all feasible nodes less the chosen node's. In the units of the inner strategy's score.
 struct Regret {
-  std::uint64_t decisions = 0;  ///< 0: the strategy compares all nodes
+  std::uint64_t decisions = 0;  ///< 0: the strategy compares all nodes, or has no scores, or has no scores
   std::uint64_t not_best = 0;   ///< of these, with regret
   double sum = 0;
   sim::Histogram billionths;  ///< of the score's unit
@@ -55,8 +55,8 @@ struct PackingRun {
   double decide_s = 0;
   sim::Histogram latency;              ///< ns per decision
   std::vector<PackingMoment> moments;  ///< at most kMoments
-  FleetMeans
-      over_time;  ///< with departures; else after the last arrival. 0 if the fleet is not measured during the run
+  /// With departures over time, else after the last arrival. 0 if the fleet is not measured during the run.
+  FleetMeans over_time;
   Regret regret;
   [[nodiscard]] double placed_percent() const {
     return asked == 0 ? 100 : 100 * static_cast<double>(placed) / static_cast<double>(asked);
@@ -73,10 +73,12 @@ struct PlacedTask {
 };
 
 struct ReplayOptions {
-  std::int64_t seed = 1;                      ///< of strategies that draw
-  bool departures = false;                    ///< tasks end after their run time
-  bool with_load = true;                      ///< place the problem's load first
-  bool moments = false;                       ///< measure the fleet during the run (always done with departures)
+  std::int64_t seed = 1;    ///< of strategies that draw
+  bool departures = false;  ///< tasks end after their run time
+  bool with_load = true;    ///< place the problem's load first
+  bool moments = false;     ///< measure the fleet during the run (always done with departures)
+  /// Predict run times for strategies that read them, which are refused otherwise. The arrivals are in order of time.
+  bool run_times = false;
   bool stop_at_miss = false;                  ///< end at the first task that fits nowhere, and do not measure
   strategy::Fleet* after = nullptr;           ///< out, if set: the fleet after the last arrival
   std::vector<PlacedTask>* placed = nullptr;  ///< out, if set: the placed tasks in order

@@ -218,7 +218,8 @@ void GroupRun::take_canaries() {  // 6.4
 }
 
 /// The reschedule filter of R-RECON-112. Adds to kNow the allocations of `set` that are replaced now, and to later_
-/// those that are replaced later. With `keeps`, those that stay become kUntainted and no others.
+/// those that are replaced later. With `keeps`, kUntainted then has those that stay or are replaced later, and not
+/// those that are replaced now or dropped.
 void GroupRun::judge(std::uint16_t set, bool disconnecting, bool keeps) {
   const ClusterInput& input = run_.input;
   const RescheduleContext context{

@@ -12,8 +12,8 @@
 // eviction first. If there is none, the plan keeps only what no placement needs, such as the stops of lost allocations.
 //
 // A gang of one group finds a set if there is one: a set holds at most the sum of what its values hold, and step 3
-// chooses by these numbers. With several groups a set that fits may be missed: allocations are placed group by group,
-// and step 3 does not try all sets.
+// chooses by these numbers. This is not so if `distinct_property` or volumes couple values. With several groups, too, a
+// set that fits may be missed: allocations are placed group by group, and step 3 does not try all sets.
 //
 // Cost: an attempt per value, of 1000 at most, and per step of 3, each until its first failed placement; for the order,
 // one pass over the ready nodes.

@@ -146,9 +146,9 @@ void Server::put_facts(const EvalRecord& record, Lane& lane) const {
   facts.node_order = 0;
 }
 
-/// R-CTRL-402, 407. On the only writing thread this is the current state itself, which only this evaluation changes:
-/// before its plan, by the evaluations that it creates. They raise the state's index, and may change the job's status
-/// (see commit()).
+/// R-CTRL-402, 407. On the only writing thread this is the current state itself, which only this evaluation changes.
+/// Evaluations that it creates before its plan raise the state's index, and may change the job's status (see
+/// commit()).
 const tables::Snapshot& Server::take_state(Lane& lane) {
   const tables::Snapshot& state = team_ ? look(lane) : store_.current();
   lane.state_index = state.index;

@@ -12,6 +12,7 @@
 #include "feasible/constraints.h"
 #include "feasible/drivers.h"
 #include "match/device_match.h"
+#include "model/gang.h"
 #include "model/job.h"
 #include "model/registration/node_canonical.h"
 #include "sim/inputs.h"
@@ -110,6 +111,7 @@ strategy::TaskClass ask_of(const model::Job& job, const model::TaskGroup& group,
   if (!job.affinities.empty() || !group.affinities.empty()) left_out.insert("affinities");
   if (has_distinct(job.constraints, "distinct_property") || has_distinct(group.constraints, "distinct_property"))
     left_out.insert("distinct_property");
+  if (job.meta.contains(model::kGangKey)) left_out.insert("gangs");
   out.ask = {amount(cpu), amount(memory), amount(disk), 0};
   out.priority = static_cast<std::int32_t>(job.priority);
   if (shares > 0 && shares < gpu_shares) {

@@ -91,16 +91,16 @@ Result<Draw> draw_of(const Context& context, const char* name) {
 Result<void> need_power(const Context& context, const char* name) {
   if (context.rates && context.rates->power) return {};
   return tl::unexpected(InputError{fmt::format("strategy '{}'", name), "", "the power of the nodes is not known",
-                                   "write 'power' in [[cluster.shapes]]; only `berth compare` and packing use it"});
+                                   "write 'power' in [[cluster.shapes]], and use `berth compare` or berth.evaluate"});
 }
 
 void add_pwr(Registry& into) {
   into.add(StrategyInfo{
       .name = "pwr",
-      .formula = "min of the watts added, truncated; with fgd=W: (1 - W) times that, scaled to 0..100, + W times fgd",
+      .formula = "least added watts, truncated; with fgd=W: (1 - W) x (this score, scaled to 0..100) + W x fgd",
       .source = "Lettich et al., CCGrid 2025, arXiv 2412.17484",
       .cost = "O(devices) per changed node; with fgd also O(nodes)",
-      .parameters = {{"fgd", "0", "weight of fgd in the sum, in thousandths; fgd then chooses the GPU", {}, 0, 1}},
+      .parameters = {{"fgd", "0", "weight of fgd, rounded to thousandths; fgd then chooses the GPU", {}, 0, 1}},
       .make = [](const Context& context, const Parameters& p, const Registry&) -> Made {
         if (auto known = need_power(context, "pwr"); !known) return tl::unexpected(known.error());
         const auto weight = static_cast<std::int32_t>(std::lround(p.number("fgd") * 1000));
@@ -378,8 +378,8 @@ void add_lifetime_strategies(Registry& into) {
       });
   std::vector<ParameterInfo> parameters = lifetime_parameters();
   parameters.push_back(
-      {"hour", "3600", "seconds; run times are of four classes: below 1, 10 and 100 hours, and above", {}, 0.001, 1e9});
-  parameters.push_back({"full", "0.9", "share of a node in use from which it takes shorter classes", {}, 0, 1});
+      {"hour", "3600", "an hour in seconds; classes of run times: below 1, 10, 100 hours, longer", {}, 0.001, 1e9});
+  parameters.push_back({"full", "0.9", "share of cpu, memory or GPUs in use from which a node is full", {}, 0, 1});
   add("lava", "nodes once full with a longer class, then open ones of the task's class, others, empty; then as nilas",
       std::move(parameters), [](const Parameters& p, std::unique_ptr<Ranker> inner) {
         return make_lava({nilas_options(p), p.number("hour"), p.number("full")}, std::move(inner));

@@ -44,16 +44,15 @@ class Nilas {
   ExitCost cost_;
 };
 
-/// LAVA: hosts, 24 bytes each, follow the fleet by its changes.
+/// LAVA: one Host of 24 bytes per node, updated from the fleet's changes.
 ///
 ///   empty      no tasks
-///   open       takes tasks of its class, that of its first task, until it is full
-///   recycling  was full once: takes tasks of shorter classes. Residual tasks are those that it had then. When the last
-///   of
-///              them has ended, the class becomes one shorter, and the tasks that it has then are the residual ones
+///   open       takes tasks of its class, which is that of its first task, until it is full
+///   recycling  was full once; takes tasks of shorter classes. The tasks that it had then are its residual tasks
 ///
-/// The class has a deadline: its longest run time from when the node got the class. If tasks are left at the deadline,
-/// they were mispredicted, and the class becomes one longer. States are brought up to date at the next decision.
+/// When the last residual task has ended, the node's class becomes one shorter, and its present tasks are the residual
+/// ones. A class has a deadline: its longest run time, counted from when the node got it. Tasks that are left at the
+/// deadline were mispredicted, and the class becomes one longer. Hosts are updated at the next decision.
 class Lava {
  public:
   explicit Lava(const LavaOptions& options) : cost_(options.nilas.step_s), full_(options.full) {

@@ -17,8 +17,8 @@ namespace berth::strategy {
 
 struct NilasOptions {
   double error = 0;
-  double step_s =
-      900;  ///< a task that ends with its node or before costs 0, up to a step later 1, up to 2, 4, 8 ... 2, 3, 4
+  /// Cost 0: the task ends with the node's other tasks or before. Cost 1, 2, 3 ...: up to 1, 2, 4 ... steps later.
+  double step_s = 900;
 };
 [[nodiscard]] std::unique_ptr<Ranker> make_nilas(const NilasOptions& options, std::unique_ptr<Ranker> inner);
 

@@ -12,11 +12,6 @@ double lifetime_seconds(std::int64_t ns) noexcept {
   return ns == Lifetimes::kNever ? std::numeric_limits<double>::infinity() : static_cast<double>(ns) / 1e9;
 }
 
-double Lifetimes::exit_s(std::uint32_t row) const noexcept {
-  const std::int64_t exit = exits_[row];
-  return exit == kNever ? lifetime_seconds(kNever) : lifetime_seconds(std::max(exit, now_ns_) - now_ns_);
-}
-
 /// Sets the prediction of a task that is in the list of its node.
 void Lifetimes::set_end(Slot slot, std::int64_t start_ns, std::int64_t run_ns) {
   Task& task = tasks_[slot];

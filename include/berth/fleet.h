@@ -45,7 +45,7 @@ struct TaskClass {
   std::int32_t gpus = 0;       ///< requested devices; 0 = none
   std::int32_t gpu_milli = 0;  ///< requested thousandths of each device; 1000 = whole devices
   std::int32_t priority = 50;
-  /// Predicted, of the tasks that arrive at the moment; infinite: they do not end, or no run times are predicted.
+  /// Predicted run time of the tasks of the present arrival. Infinite: they do not end, or run times are not predicted.
   double run_time_s = std::numeric_limits<double>::infinity();
   /// Bit r: row r passes all checks other than amounts (constraints, GPU model). Empty: all rows do.
   std::vector<std::uint64_t> eligible;
@@ -135,7 +135,7 @@ class Fleet {
   [[nodiscard]] std::array<std::int64_t, kDimensions> free_total() const;
   [[nodiscard]] std::int32_t tasks_max() const noexcept { return tasks_max_; }
 
-  /// From now on run times are predicted. The tasks that the nodes have are taken as one per node that never ends.
+  /// From now on run times are predicted. The tasks that a node has already count as one task that never ends.
   void predict_run_times();
   /// nullptr if no run times are predicted.
   [[nodiscard]] Lifetimes* lifetimes() noexcept { return lifetimes_ ? &*lifetimes_ : nullptr; }

@@ -7,12 +7,14 @@
 //   due     a heap of (predicted end, task), 16 bytes each. The entry of a task that ended earlier stays until its time
 //
 // A task that outlives its prediction is predicted to run twice as long as before, as with the queue policy `backfill`.
-// Cost: place O(log tasks); remove O(1), or O(tasks of the node) if no other task was to end later there; advance
-// O(log tasks) per outlived prediction, at most log2(run time / prediction) + 1 of a task.
+// Cost: place() O(log tasks); remove() O(1), or O(tasks of the node) for the task with the node's latest end; arrive()
+// O(log tasks) per outlived prediction, of which a task has at most log2(run time / prediction) + 1.
 // Threads: as its Fleet, which owns it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -48,7 +50,11 @@ class Lifetimes {
   [[nodiscard]] std::int64_t run_ns() const noexcept { return run_ns_; }
   [[nodiscard]] std::span<const std::int64_t> exits_ns() const noexcept { return exits_; }
   /// Predicted seconds until the node is empty: 0 for an empty node, infinite if a task never ends.
-  [[nodiscard]] double exit_s(std::uint32_t row) const noexcept;
+  [[nodiscard]] double exit_s(std::uint32_t row) const noexcept {
+    const std::int64_t exit = exits_[row];
+    return exit == kNever ? std::numeric_limits<double>::infinity()
+                          : static_cast<double>(std::max(exit, now_ns_) - now_ns_) / 1e9;
+  }
   /// The task that was placed first, of those on the node; nullptr for an empty node. Valid until the next change.
   [[nodiscard]] const Task* oldest(std::uint32_t row) const noexcept {
     return lists_[row].first == kNone ? nullptr : &tasks_[lists_[row].first];

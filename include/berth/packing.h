@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,13 +36,15 @@ struct PackingResult {
   double fragmentation_percent = 0;  ///< 1 - mean requests that fit node by node / in one node with all free amounts
   double gpu_fragment_percent = 0;   ///< of all GPUs (R-STRAT-216)
   double nodes_used_percent = 0;
-  double balance_points = 0;              ///< standard deviation over nodes of the largest used share
-  double empty_nodes_percent = 0;         ///< without tasks; with departures an exact mean over time, also the next two
+  double balance_points = 0;  ///< standard deviation over nodes of the largest used share
+  // The next three: with departures means over time, else after the last arrival.
+  double empty_nodes_percent = 0;         ///< nodes without tasks
   double cpu_without_memory_percent = 0;  ///< free cpu that tasks of the workload cannot use for lack of memory
   double memory_without_cpu_percent = 0;
-  double regret_mean = 0,
-         regret_p99 = 0;        ///< of strategies that compare some nodes only: best score less the chosen one
-  double not_best_percent = 0;  ///< decisions with regret
+  /// Of strategies that compare the scores of some nodes only, per decision: best score less the chosen node's. Not a
+  /// number for other strategies.
+  double regret_mean = std::numeric_limits<double>::quiet_NaN(), regret_p99 = std::numeric_limits<double>::quiet_NaN();
+  double not_best_percent = std::numeric_limits<double>::quiet_NaN();  ///< decisions with regret
   double decisions_per_s = 0;
   std::int64_t latency_p50_ns = 0, latency_p99_ns = 0, latency_p999_ns = 0;  ///< of a decision
   /// From the first arrival to the last. Empty if the workload does not give power, carbon intensity or prices.

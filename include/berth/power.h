@@ -6,8 +6,8 @@
 //               they stay in L1. Milliwatts and millionths, so that sums over nodes are exact
 //   kind        per node its number, NodeState::kind
 //
-// Cores are taken package by package: a node that uses as much cpu as k packages have keeps k of them busy. An idle
-// device draws device_idle_mw, one of which any part is allocated device_max_mw.
+// Tasks fill one package after the other: the number of busy packages is the used cpu divided by that of a package,
+// rounded up. A device draws device_max_mw if any part of it is allocated, else device_idle_mw.
 #pragma once
 
 #include <cstdint>

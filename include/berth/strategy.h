@@ -26,8 +26,8 @@
 //
 //     double component(double score) const { return 1 + score; }  // a cost of 0..1, negated
 //
-// A strategy that reads predicted run times (Node::exit_s, TaskClass::run_time_s, Fleet::lifetimes) says so, and how
-// wrong the predictions are to be (0: exact); nullopt: it reads none. Its scores are not cached, since time changes
+// A strategy that reads predicted run times (Node::exit_s, TaskClass::run_time_s, Fleet::lifetimes) returns the error
+// that the predictions are to have (0: exact). nullopt: it reads none. Its scores are not cached, since time changes
 // them:
 //
 //     std::optional<double> prediction_error() const { return 0.0; }
@@ -94,8 +94,8 @@ class Ranker {
   /// If the strategy reads predicted run times: the standard deviation of the logarithm of predicted over true run
   /// time.
   [[nodiscard]] virtual std::optional<double> prediction_error() const { return std::nullopt; }
-  /// If the last choose() compared some nodes only: the scores of all rows in it, for the regret. Valid until the next
-  /// call. Empty: it compared all, or the strategy has no scores.
+  /// The scores of all rows at the last choose(), if it compared only some of them; for the regret. Empty: it compared
+  /// all, or the strategy has no scores. Valid until the next call.
   [[nodiscard]] virtual std::span<const double> scores_of_all() const { return {}; }
 };
 inline constexpr double kNoScore = -std::numeric_limits<double>::infinity();

@@ -175,6 +175,7 @@ def fifty_thousand_allocations_of_a_job(berth):
 
     def plan(changed):
         berth.put("job.json", changed)
+        berth.put("answer.json", "")  # that of the plan before
         done = berth("plan", "--no-diff", "--advice", "0", "--json", "answer.json", "cluster.json", "job.json")
         if done.returncode == 2:
             return done.stderr

@@ -131,7 +131,7 @@ int clock_gettime(clockid_t clock, timespec* out) noexcept {
   if (result == 0) out->tv_sec += jump_of(clock);
   return result;
 }
-/// The kernel's clock did not jump.
+/// The caller's deadline includes the jump, the kernel's clock does not.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   static auto* const real =
       original<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)>("pthread_cond_clockwait");

@@ -60,9 +60,9 @@ Result<io::ClusterImport> import_snapshot(std::string records) {
   return io::import_cluster(scratch_file("backup.snap", parts.file()));
 }
 
-/// A date beyond what 64 bits of nanoseconds hold is refused, or nothing reads it and the import is the same. One of
-/// the dates of the input gets the year 4341; 15 bytes: 1, seconds since the year 1 (R-SNAP-36), nanoseconds, time
-/// zone.
+/// Moves one date of the input beyond the range of nanoseconds in 64 bits. A finding if it is neither refused nor
+/// without effect on the import. A date has 15 bytes: the byte 1, seconds since the year 1 (R-SNAP-36), nanoseconds,
+/// time zone.
 void check_dates(std::string_view input, const model::ClusterState& state) {
   constexpr std::string_view kBegin("\xaf\x01\0\0\0\x0e", 6), kFar("\xaf\x01\0\0\0\x1f", 6);
   std::vector<std::size_t> places;

@@ -6,8 +6,8 @@
 namespace berth::fuzz {
 namespace {
 
-/// What opens as a recording names the format in its first line that is not empty. A compressed file is not looked
-/// into.
+/// A finding if a file was opened as a recording although its first line that is not empty does not name the format.
+/// Compressed files are not checked.
 void require_header(std::string_view input) {
   if (input.starts_with("\x1f\x8b")) return;
   for (std::string& line : lines_of(input)) {

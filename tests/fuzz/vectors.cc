@@ -15,8 +15,8 @@ Result<conform::Report> replay(const std::string& name, std::string_view lines) 
   return conform::run(options);
 }
 
-/// Replaces one of the numbers that the vector gives by a text. Expected values and what any type is accepted for stay.
-/// Returns how many numbers were passed; the one at `chosen` is replaced.
+/// Replaces the number at position `chosen` of the vector by a text. Leaves out expected values ("out") and members
+/// that may have any type. Returns how many numbers there are, `passed` included.
 std::size_t replace_number(json::Value& value, std::size_t chosen, std::size_t passed = 0) {
   if (value.is_number()) {
     if (passed == chosen) value = "x";
@@ -30,7 +30,7 @@ std::size_t replace_number(json::Value& value, std::size_t chosen, std::size_t p
   return passed;
 }
 
-/// A text in the place of a number is refused, or nothing reads it and the outcome is the same.
+/// A finding if a text in place of a number is neither refused nor without effect.
 void check_types(const std::string& name, std::string_view lines, const conform::Report& report) {
   const std::string_view line = lines.substr(0, lines.find('\n'));
   const auto vector = io::parse_json(line);

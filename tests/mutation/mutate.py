@@ -302,8 +302,9 @@ def reasons():
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "survivors.txt")) as f:
         for line in f:
             if line.strip() and not line.startswith("#"):
-                file, kind, code, why = (part.strip() for part in line.split(" | "))
-                out[file, kind, code] = why
+                file, kind, rest = line.split(" | ", 2)
+                code, why = rest.rsplit(" | ", 1)
+                out[file.strip(), kind.strip(), code.strip()] = why.strip()
     return out
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -28,11 +29,9 @@ RECORDED = ["components", "control", "streams", "evals/place", "evals/life"]
 
 class Build:
     def __init__(self, folder, work):
-        self.folder, self.work = os.path.abspath(folder), os.path.abspath(work)
-        os.makedirs(self.work, exist_ok=True)
-        for name in os.listdir(self.work):  # of an earlier run, with other units
-            if name.endswith((".o", ".a", ".gcno", ".gcda")):
-                os.remove(os.path.join(self.work, name))
+        self.folder, self.work = os.path.abspath(folder), os.path.join(os.path.abspath(work), "units")
+        shutil.rmtree(self.work, ignore_errors=True)  # of an earlier run, with other units
+        os.makedirs(self.work)
         with open(os.path.join(self.folder, "compile_commands.json")) as f:
             self.commands = json.load(f)
 

@@ -133,7 +133,7 @@ TEST(PowerMeter, EqualsASlowSum) {
       }
       ASSERT_DOUBLE_EQ(meter.power_kw(fleet), static_cast<double>(event.power_mw) / 1e6) << "seed " << seed;
       events.push_back(event);
-      // Seldom several days pass.
+      // In one of ten steps, up to several days pass.
       now += below(10) == 0 ? below(400'000'000'000'000) : below(4) == 0 ? 0 : below(5'000'000'000'000);
       meter.advance(fleet, now);
     }

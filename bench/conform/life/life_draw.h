@@ -14,7 +14,7 @@ namespace berth::conform {
 class Draw {
  public:
   Draw(std::uint64_t seed, std::string_view stream) : random_(seed, stream), has_gangs_(seed % 4 == 2) {}
-  /// Every fourth seed has jobs that are gangs (model/gang.h); the others draw what they drew before there were gangs.
+  /// True for every fourth seed: its jobs may be gangs (model/gang.h). Other seeds keep the draws of earlier versions.
   [[nodiscard]] bool has_gangs() const { return has_gangs_; }
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
   [[nodiscard]] bool chance(unsigned percent) { return random_.below(100) < percent; }
