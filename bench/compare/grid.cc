@@ -72,8 +72,13 @@ std::optional<GridRun> kept_run(const json::Value& value, const MetricSet& set) 
 bool anything(const GridResult& result, std::size_t metric) {
   for (std::size_t s = 0; s < result.strategies.size(); ++s)
     for (const double v : result.values(s, metric))
-      if (v != 0) return true;
+      if (v != 0 && !std::isnan(v)) return true;
   return false;
+}
+
+/// Over the runs to which the metric applies.
+Summary summary_of(const GridResult& result, std::size_t strategy, std::size_t metric) {
+  return summarise(without_nan(result.values(strategy, metric)));
 }
 
 /// Per strategy: true if no other is at least as good in all metrics of the front and better in one.
@@ -82,7 +87,7 @@ std::vector<bool> front_of(const GridResult& result) {
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     auto& point = points.emplace_back();
     for (const std::size_t m : result.set->front)
-      point.push_back(result.set->all[m].direction * summarise(result.values(s, m)).mean);
+      point.push_back(result.set->all[m].direction * summary_of(result, s, m).mean);
   }
   return pareto_front(points);
 }
@@ -98,7 +103,7 @@ std::vector<std::vector<std::string>> summary_rows(const GridResult& result, boo
   for (std::size_t s = 0; s < result.strategies.size(); ++s) {
     auto& row = rows.emplace_back(1, result.strategies[s]);
     for (const std::size_t metric : shown)
-      row.push_back(plus_minus(summarise(result.values(s, metric)), result.set->all[metric].digits, interval));
+      row.push_back(plus_minus(summary_of(result, s, metric), result.set->all[metric].digits, interval));
     row.push_back(front[s] ? "*" : "");
   }
   return rows;
@@ -431,7 +436,7 @@ json::Value grid_json(const GridResult& result) {
     json::Value one = json::Object{{"strategy", result.strategies[s]}, {"pareto", static_cast<bool>(front[s])}};
     json::Value summary = json::Value::object();
     for (std::size_t m = 0; m < result.set->all.size(); ++m) {
-      const Summary v = summarise(result.values(s, m));
+      const Summary v = summary_of(result, s, m);
       json::Value cell = summary_json(v);
       for (const Difference& d : differences) {
         if (d.strategy != s || d.metric != m) continue;

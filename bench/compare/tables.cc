@@ -130,6 +130,8 @@ json::Value test_json(const PairedTest& test, int direction) {
 }
 
 json::Value summary_json(const Summary& s) {
+  const json::Value none;
+  if (s.count == 0) return json::Object{{"mean", none}, {"deviation", none}, {"low95", none}, {"high95", none}};
   return json::Object{{"mean", s.mean}, {"deviation", s.deviation}, {"low95", s.low}, {"high95", s.high}};
 }
 

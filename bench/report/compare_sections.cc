@@ -35,6 +35,7 @@ Unit unit_of(const compare::Metric& metric) {
 }
 
 std::string plus_minus(const json::Value& summary, int digits) {
+  if (summary["mean"].is_null()) return "-";
   const double mean = summary["mean"].as_double(), deviation = summary["deviation"].as_double();
   return fmt::format("{:.{}f} ± {:.{}f}", mean, digits, deviation, digits);
 }

@@ -78,6 +78,9 @@ expect 2 '--pod-list and --lists at once' --experiment openb-atc23 --pod-list p.
 expect 2 "there is no such rule; did you mean 'nomad'\? valid: exact-fewest" "$small" --preemption nomat
 expect 2 "there is no such queue policy; did you mean 'fifo'\? valid: ageing, backfill, deadline, fair-share, fifo, priority, quota, shortest" "$small" --queue fif
 expect 2 "departures: no allocation ends" "$small" --queue fifo,shortest
+# A measure that does not apply, here deadlines met, is absent in all outputs.
+"$berth" compare waiting --label smoke --queue fifo --seeds 1 --quiet --html "$scratch/queue.html" > /dev/null ||
+  broken 'compare --queue writes no page'
 expect 2 '--preemption and --queue at once' "$small" --queue fifo --preemption nomad
 for policy in ageing backfill deadline fair-share fifo priority quota shortest; do
   "$berth" compare --help | grep -A3 -- '--queue' | grep -qw -- "$policy" ||

@@ -180,8 +180,8 @@ TEST(LifetimeStrategies, DecideAsTheirFormulas) {
   const sim::PackingProblem problem = random_problem(4, 40, 800, 12);
   const auto order = order_of(problem);
   const auto digest = [&](const std::string& text) {
-    const auto run = replay_packing(problem, problem.context(), order, {.departures = true}, strategy::registry(),
-                                    *strategy::registry().parse(text));
+    const auto run = replay_packing(problem, problem.context(), order, {.departures = true, .run_times = true},
+                                    strategy::registry(), *strategy::registry().parse(text));
     EXPECT_TRUE(run) << text;
     return run->digest;
   };

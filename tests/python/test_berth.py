@@ -570,12 +570,13 @@ def test_functions_take_part_in_comparisons():
     assert frame.index.get_level_values("strategy").unique().tolist() == ["nomad-binpack", "first", "first-fit",
                                                                           "fullest"]
     assert frame.index.get_level_values("seed").tolist() == frame.loc["nomad-binpack"].index.tolist() * 4
-    assert not frame.isna().any().any(), "functions have every metric that the program has"
+    regret = {"regret_mean", "regret_p99", "not_best_percent"}  # only of strategies that compare a sample of the nodes
+    assert set(frame.columns[frame.isna().any()]) == regret, "functions have every metric that the program has"
     # The same score everywhere takes the first feasible node, as first-fit does: the same placements, to every metric
     # that is no speed.
     digests, seeds = frame.attrs["digests"], frame.loc["first"].index
     assert [digests["first", seed] for seed in seeds] == [digests["first-fit", seed] for seed in seeds]
-    same = [name for name in frame.columns if not name.startswith(("decisions", "latency"))]
+    same = [name for name in frame.columns if not name.startswith(("decisions", "latency")) and name not in regret]
     assert (frame.loc["first", same] == frame.loc["first-fit", same]).all().all()
     assert [digests["fullest", seed] for seed in seeds] != [digests["first", seed] for seed in seeds]
 
