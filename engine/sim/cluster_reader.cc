@@ -33,6 +33,7 @@ void read_power(TomlReader& reader, const toml::table* table, ShapeSpec& out) {
   TomlSection in(reader, table, "[[cluster.shapes]] power", 0);
   const std::int64_t cores = in.integer("package_cores", out.cores, 1, 4096);
   out.rates.package_cpu = static_cast<std::int32_t>(cores * out.mhz_per_core);
+  out.rates.reserved_cpu = static_cast<std::int32_t>(out.reserved_cpu_mhz);
   out.rates.package_idle_mw = milliwatts(in, "package_idle_w");
   out.rates.package_max_mw = milliwatts(in, "package_max_w");
   out.rates.device_idle_mw = milliwatts(in, "device_idle_w");

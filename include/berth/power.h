@@ -23,6 +23,7 @@ struct NodeRates {
   std::int32_t package_cpu = 0;  ///< cpu of a package, in the unit of amounts; 0 = no power
   std::int32_t package_idle_mw = 0, package_max_mw = 0;
   std::int32_t device_idle_mw = 0, device_max_mw = 0;
+  std::int32_t reserved_cpu = 0;  ///< of the packages, but no part of the node's capacity; draws idle power
 
   [[nodiscard]] bool operator==(const NodeRates&) const = default;
 };
@@ -41,7 +42,7 @@ struct RateTable {
   const auto packages = [&](std::int32_t cpu) -> std::int64_t {
     return (std::int64_t{cpu} + rates.package_cpu - 1) / rates.package_cpu;
   };
-  const std::int64_t all = packages(capacity), busy = packages(used);
+  const std::int64_t all = packages(capacity + rates.reserved_cpu), busy = packages(used);
   return all * rates.package_idle_mw + busy * (rates.package_max_mw - rates.package_idle_mw);
 }
 

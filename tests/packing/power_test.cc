@@ -52,6 +52,16 @@ TEST(NodePower, FollowsTheExample) {
   EXPECT_EQ(power(), 100'000 + 2 * 145'000 + 3 * 60'000);
 }
 
+TEST(NodePower, CountsThePackagesOfReservedCpu) {
+  RateTable rates{.kinds = {kT4}, .power = true, .price = false};
+  rates.kinds[0].reserved_cpu = 48'000;
+  const Fleet::NodeSpec spec{{48'000, 1000, 0, 0}, 0, 0, 0};
+  Fleet fleet(std::span(&spec, 1));
+  EXPECT_EQ(strategy::node_power_mw(rates, fleet.node(0)), 2 * 20'000);
+  fleet.place(0, fleet.add_class(strategy::testing::task_of(48'000)), 0);
+  EXPECT_EQ(strategy::node_power_mw(rates, fleet.node(0)), 20'000 + 165'000);
+}
+
 /// The formula of the study's code: two vCPUs per core, cores rounded up to packages.
 std::int64_t study_power_mw(const NodeRates& rates, const strategy::Node& node) {
   const double cores = std::ceil(node.capacity(kCpu) / 1000.0 / 2), idle = std::floor(node.free(kCpu) / 1000.0 / 2);
