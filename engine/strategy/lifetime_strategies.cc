@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/assert.h"
+#include "strategy/row_choice.h"
 
 namespace berth::strategy {
 namespace {
@@ -165,9 +166,7 @@ class ByCost final : public Ranker {
       best = row, least = cost, greatest = scores[row];
     }
     if (!best) return std::nullopt;
-    alone_.assign((fleet.size() + 63) / 64, ~std::uint64_t{0});  // the inner strategy chooses the devices
-    alone_[*best / 64] &= ~(std::uint64_t{1} << (*best % 64));
-    return inner_->choose(fleet, id, alone_);
+    return choose_on(*inner_, fleet, id, *best, alone_);
   }
   std::optional<double> prediction_error() const override { return error_; }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "strategy/row_choice.h"
+
 namespace berth::strategy {
 namespace {
 
@@ -31,14 +33,9 @@ class PwrWithFgd final : public Ranker {
 
   std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
     const std::span<const double> totals = scores(fleet, id);
-    std::size_t best = totals.size();
-    for (std::size_t row = 0; row < totals.size(); ++row)
-      if (totals[row] != kNoScore && !excluded(without, static_cast<Row>(row)) &&
-          (best == totals.size() || totals[row] > totals[best]))
-        best = row;
-    if (best == totals.size()) return std::nullopt;
-    const auto row = static_cast<Row>(best);
-    return Choice{row, fgd_.devices(fleet.node(row), fleet.task_class(id)), totals[best]};
+    const auto best = best_row(totals, without);
+    if (!best) return std::nullopt;
+    return Choice{*best, fgd_.devices(fleet.node(*best), fleet.task_class(id)), totals[*best]};
   }
 
  private:

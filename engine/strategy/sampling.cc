@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "strategy/row_choice.h"
+
 namespace berth::strategy {
 namespace {
 
@@ -160,10 +162,7 @@ class Sampled : public Ranker {
     scores_ = inner_->scores(fleet, id);
     const auto row = pick(fleet.size(), [&](Row r) { return excluded(without, r) ? kNoScore : scores_[r]; });
     if (!row) return std::nullopt;
-    // The inner strategy also chooses the devices.
-    alone_.assign((fleet.size() + 63) / 64, ~std::uint64_t{0});
-    alone_[*row / 64] &= ~(std::uint64_t{1} << (*row % 64));
-    return inner_->choose(fleet, id, alone_);
+    return choose_on(*inner_, fleet, id, *row, alone_);
   }
   std::span<const double> scores_of_all() const override { return scores_; }
 
@@ -306,13 +305,9 @@ class Sum final : public Ranker {
 
   std::optional<Choice> choose(const Fleet& fleet, ClassId id, Exclusion without) override {
     const std::span<const double> totals = scores(fleet, id);
-    std::size_t best = totals.size();
-    for (std::size_t row = 0; row < totals.size(); ++row)
-      if (totals[row] != kNoScore && !excluded(without, static_cast<Row>(row)) &&
-          (best == totals.size() || totals[row] > totals[best]))
-        best = row;
-    if (best == totals.size()) return std::nullopt;
-    return chosen(fleet, id, static_cast<Row>(best), rule_, totals[best]);
+    const auto best = best_row(totals, without);
+    if (!best) return std::nullopt;
+    return chosen(fleet, id, *best, rule_, totals[*best]);
   }
 
   std::optional<double> prediction_error() const override {
