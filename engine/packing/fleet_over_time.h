@@ -5,9 +5,9 @@
 //
 // Free cpu is stranded as far as tasks cannot use it because memory is missing: free cpu of a node, times the share of
 // the workload's tasks that fit there by cpu but not by memory. For stranded memory, cpu is missing. It is the measure
-// of fragments of Weng et al. (USENIX ATC 2023: the expected amount that a task drawn from the workload cannot use) for
-// the case that another resource is missing. Requests of more than kSizesMax distinct sizes are rounded up to one of
-// these.
+// of fragmentation of Weng et al. (USENIX ATC 2023: the expected amount that a task drawn from the workload cannot use)
+// for the case that another resource is missing. Requests of more than kSizesMax distinct sizes are rounded up to one
+// of these.
 //
 // Cost per event: O(log sizes) for each node that it changed. Threads: one.
 #pragma once
