@@ -16,7 +16,8 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
   take_arrivals();
   time_wait_.clear(), delayed_.clear(), delay_root_.reset(), root_dropped_ = false;
   std::uint64_t flushed = 0;
-  for (std::uint32_t i = 0; i < config_.evals; ++i) {
+  const bool untouched = totals().accepted == 0;  // all rows are as constructed: a new broker is disabled before use
+  for (std::uint32_t i = 0; i < (untouched ? 0 : config_.evals); ++i) {
     Row& row = rows_[i];
     const std::uint64_t word = row.state.load(std::memory_order_relaxed);
     if ((word & (state::kKnown | state::kCancelled)) == state::kKnown) ++flushed;
@@ -26,7 +27,7 @@ void BasicBroker<Atomic>::disable() {  // R-CTRL-344
     if (const std::uint64_t stored = row.requeue.exchange(0, std::memory_order_relaxed))
       nodes_.put(static_cast<std::uint32_t>(stored) - 1);
   }
-  for (std::uint32_t i = 0; i < config_.jobs; ++i) {
+  for (std::uint32_t i = 0; i < (untouched ? 0 : config_.jobs); ++i) {
     std::uint32_t at = static_cast<std::uint32_t>(jobs_[i].load(std::memory_order_relaxed));
     jobs_[i].store(0, std::memory_order_relaxed);
     while (at != 0) {
