@@ -87,6 +87,11 @@ std::function<void(Reply)> Reply::later() {
 // ---------------------------------------------------------------- routes
 
 void Router::add(Route route) {
+  const std::size_t length = route.pattern.size();
+  auto at = std::lower_bound(patterns_.begin(), patterns_.end(), length,
+                             [](const Pattern& other, std::size_t own) { return other.length > own; });
+  for (; at != patterns_.end() && at->length == length; ++at)
+    if (at->routes[0].pattern == route.pattern) return at->routes.push_back(std::move(route));
   Pattern pattern;
   std::string_view rest = route.pattern;
   for (std::size_t star = rest.find('*'); star != std::string_view::npos; star = rest.find('*')) {
@@ -94,13 +99,8 @@ void Router::add(Route route) {
     rest.remove_prefix(star + 1);
   }
   pattern.literals.emplace_back(rest);
-  pattern.length = route.pattern.size();
-  const auto same = std::find_if(patterns_.begin(), patterns_.end(),
-                                 [&](const Pattern& other) { return other.literals == pattern.literals; });
-  if (same != patterns_.end()) return same->routes.push_back(std::move(route));
+  pattern.length = length;
   pattern.routes.push_back(std::move(route));
-  const auto at = std::find_if(patterns_.begin(), patterns_.end(),
-                               [&](const Pattern& other) { return other.length < pattern.length; });
   patterns_.insert(at, std::move(pattern));
 }
 

@@ -2,6 +2,7 @@
 // open only to management tokens, and the test `serve` reports it. Handlers of lists over several namespaces, of
 // searches and of event streams also filter for what the sender may see.
 #include <algorithm>
+#include <map>
 
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
@@ -393,10 +394,14 @@ std::vector<Row> make_rows() {
 
 const Need* need_of(const Route& route) {
   static const std::vector<Row> kRows = make_rows();
-  for (const Row& row : kRows)
-    if ((row.methods & route.methods) == route.methods &&
-        std::any_of(row.patterns.begin(), row.patterns.end(), [&](const char* one) { return route.pattern == one; }))
-      return &row.need;
+  static const auto kRowsOf = [] {  // by pattern, in the order of the rows
+    std::multimap<std::string_view, const Row*> out;
+    for (const Row& row : kRows)
+      for (const char* pattern : row.patterns) out.emplace(pattern, &row);
+    return out;
+  }();
+  for (auto [at, end] = kRowsOf.equal_range(route.pattern); at != end; ++at)
+    if ((at->second->methods & route.methods) == route.methods) return &at->second->need;
   return nullptr;
 }
 
