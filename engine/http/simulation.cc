@@ -70,8 +70,8 @@ Simulation::Simulation(living::Config config, const model::ClusterState& state, 
              options.processors != 0 ? options.processors : std::max(1U, std::thread::hardware_concurrency())),
       script_(std::move(script)),
       speed_(options.speed),
-      readers_(Readers::make(options.readers)),
-      questions_(Readers::make(1)) {
+      readers_(options.readers > 0 ? Readers::make(options.readers) : nullptr),
+      questions_(options.readers > 0 ? Readers::make(1) : nullptr) {
   listeners_.add(this);
   agent_.datacenter = options.datacenter, agent_.local_node = options.local_node;
   agent_.set_workers(agent_.processors(), {"service", "batch", "system", "sysbatch", "_core"}, config_.start_ns, true);
@@ -130,6 +130,11 @@ void Simulation::post_slow(Task task) {
   slow_.push_back(std::move(task));
   changed_.notify_one();
   if (is_lent_) stand_in_changed_.notify_all();
+}
+
+void Simulation::post_to(Readers* readers, std::function<void()> work) {
+  if (readers) return readers->post(std::move(work));
+  post_slow([work = std::move(work)](Simulation&) { work(); });
 }
 
 // ---------------------------------------------------------------- while an evaluation is decided
@@ -298,33 +303,34 @@ void Simulation::run_time() {
 // ---------------------------------------------------------------- the thread
 
 void Simulation::run() {
-  while (!stopping_.load(std::memory_order_acquire)) {
-    run_tasks();
-    note_written();
-    has_leader_.store(cluster_->has_leader(), std::memory_order_relaxed);
-    recent_now_.store(now(), std::memory_order_relaxed);
-    if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
-      collect(real);
-      wake();
-      const std::int64_t over = steady_ns();
-      next_wake_ns_ = over + std::clamp((over - real) * kWakeShare, kWakeLeast, kWakeMost);
-    }
-    answer_due();
-    if (has_tasks() && steady_ns() < next_slow_ns_) continue;
-    next_slow_ns_ = steady_ns() + kSlowEvery;
-    run_time();
-    note_written();
-    Task slow;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!slow_.empty()) slow = std::move(slow_.front()), slow_.pop_front();
-    }
-    if (slow)
-      slow(*this);
-    else
-      sleep();
-  }
+  while (!stopping_.load(std::memory_order_acquire))
+    if (!turn()) sleep();
   cluster_->stop_workers();
+}
+
+bool Simulation::turn() {
+  run_tasks();
+  note_written();
+  has_leader_.store(cluster_->has_leader(), std::memory_order_relaxed);
+  recent_now_.store(now(), std::memory_order_relaxed);
+  if (const std::int64_t real = steady_ns(); real >= next_wake_ns_) {
+    collect(real);
+    wake();
+    const std::int64_t over = steady_ns();
+    next_wake_ns_ = over + std::clamp((over - real) * kWakeShare, kWakeLeast, kWakeMost);
+  }
+  answer_due();
+  if (has_tasks() && steady_ns() < next_slow_ns_) return true;
+  next_slow_ns_ = steady_ns() + kSlowEvery;
+  run_time();
+  note_written();
+  Task slow;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!slow_.empty()) slow = std::move(slow_.front()), slow_.pop_front();
+  }
+  if (slow) slow(*this);
+  return slow || has_tasks() || wake_time() <= steady_ns();
 }
 
 void Simulation::run_tasks() {
@@ -352,20 +358,25 @@ void Simulation::run_tasks() {
   }
 }
 
-/// Waits for something to do.
-void Simulation::sleep() {
-  const std::int64_t real = steady_ns();
+/// The real time until which there is nothing to do if no request arrives; 0: there is work now.
+std::int64_t Simulation::wake_time() {
   std::int64_t until = next_sweep_ns_;
-  if (!advances_.empty() || !due_.empty()) return;
+  if (!advances_.empty() || !due_.empty()) return 0;
   if (written_ != 0) until = std::min(until, next_wake_ns_);
-  if (speed_.mode == Speed::Mode::max && next_deadline() != lifecycle::kNever) return;
-  if (speed_.mode == Speed::Mode::step && next_deadline() <= now()) return;
+  if (speed_.mode == Speed::Mode::max && next_deadline() != lifecycle::kNever) return 0;
+  if (speed_.mode == Speed::Mode::step && next_deadline() <= now()) return 0;
   if (speed_.mode == Speed::Mode::times) {
     const std::int64_t due = next_deadline();
     const double wait = static_cast<double>(due - base_virtual_ns_) / speed_.times;
     if (due != lifecycle::kNever && wait < 9e18)
       until = std::min(until, base_real_ns_ + static_cast<std::int64_t>(wait) + 1000);
   }
+  return until;
+}
+
+/// Waits for something to do.
+void Simulation::sleep() {
+  const std::int64_t real = steady_ns(), until = wake_time();
   if (until <= real) return;
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::nanoseconds(until - real),

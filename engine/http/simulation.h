@@ -148,8 +148,8 @@ class Simulation final : private living::Listener {
   struct Options {
     Speed speed;
     std::size_t long_polls = 65'536;
-    std::string snapshots;  ///< folder for snapshots; "": none are written
-    std::size_t readers = 1;
+    std::string snapshots;        ///< folder for snapshots; "": none are written
+    std::size_t readers = 1;      ///< threads for pieces of lists; 0: the simulation's thread makes them
     bool keep_addresses = false;  ///< addresses of joining nodes and of snapshots are not replaced (addresses.h)
     bool acl = false;             ///< requests need tokens (stores/access.h)
     std::size_t store_bytes = std::size_t{1} << 30;  ///< limit for all stores
@@ -170,6 +170,9 @@ class Simulation final : private living::Listener {
   void start();
   /// Finishes the present work and ends the thread.
   void stop();
+  /// One turn of the simulation's thread: queued tasks, finished long polls, due work. False: it would sleep now. For
+  /// callers that do not start() the thread.
+  bool turn();
 
   using Task = std::function<void(Simulation&)>;
   /// Queues a task for the simulation's thread. Any thread.
@@ -187,9 +190,9 @@ class Simulation final : private living::Listener {
   [[nodiscard]] MonitorLog& monitor_log() { return monitor_; }  ///< any thread
 
   /// Queues work for a reader thread. Any thread.
-  void post_reader(std::function<void()> work) { readers_->post(std::move(work)); }
+  void post_reader(std::function<void()> work) { post_to(readers_.get(), std::move(work)); }
   /// Queues long work for a separate thread.
-  void post_question(std::function<void()> work) { questions_->post(std::move(work)); }
+  void post_question(std::function<void()> work) { post_to(questions_.get(), std::move(work)); }
 
   // --- on the simulation's thread ---
   [[nodiscard]] living::Cluster& cluster() { return *cluster_; }
@@ -238,6 +241,7 @@ class Simulation final : private living::Listener {
 
   void load(const model::ClusterState& state);
   void add(Queued queued);
+  void post_to(Readers* readers, std::function<void()> work);
   void only_reads(bool on) override;
   void stand_in();
   [[nodiscard]] Task take_reading_task();
@@ -254,6 +258,7 @@ class Simulation final : private living::Listener {
   void collect(std::int64_t real_ns);
   void wake();
   void answer_due();
+  [[nodiscard]] std::int64_t wake_time();
   void sleep();
   [[nodiscard]] bool has_tasks() const { return asked_.load(std::memory_order_acquire); }
 
@@ -288,7 +293,7 @@ class Simulation final : private living::Listener {
   bool is_lent_ = false, stand_in_works_ = false;
   std::int64_t lent_ns_ = 0;
   std::condition_variable stand_in_changed_;
-  std::unique_ptr<Readers> readers_, questions_;
+  std::unique_ptr<Readers> readers_, questions_;  // null: the simulation's thread does their work
 
   std::vector<Waiter> waiters_;
   std::deque<std::function<void()>> due_;                          // ends of finished waiters
