@@ -22,7 +22,7 @@ def measure(build, folders):
         units += [("tests", entry) for entry in build.commands if "/tests/broker/" in entry["file"]]
     for number, (folder, entry) in enumerate(units):
         output = os.path.join(build.work, f"{folder}{number}.o")
-        said = build.compile(entry, output, ["-O0", "--coverage"])
+        said = build.compile(entry, output, ["-O0", "--coverage", "-fno-exceptions"])
         if said:
             raise SystemExit(said)
         (instances if folder == "tests" else objects).append((entry, output))
