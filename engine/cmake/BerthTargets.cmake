@@ -79,3 +79,15 @@ function(berth_add_test name)
     add_dependencies(thread_tests test_${name})
   endif()
 endfunction()
+
+# berth_add_model(fifo.pml LOCK_FREE "PRODUCERS=2 PUSHES=2" "PRODUCERS=1 PUSHES=3"): a test model_fifo that checks all
+# interleavings of the Promela model within each set of bounds (tests/support/check_model.sh).
+function(berth_add_model file)
+  cmake_parse_arguments(ARG "LOCK_FREE" "" "" ${ARGN})
+  get_filename_component(name ${file} NAME_WE)
+  add_test(NAME model_${name}
+    COMMAND bash ${PROJECT_SOURCE_DIR}/tests/support/check_model.sh $<$<BOOL:${ARG_LOCK_FREE}>:--lock-free>
+            ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${ARG_UNPARSED_ARGUMENTS}
+    COMMAND_EXPAND_LISTS)
+  set_tests_properties(model_${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()

@@ -1,17 +1,19 @@
 /* The rings of engine/broker/fifo.h: push, pop and growing, checked exhaustively.
  *
- * What is modelled: a first ring of 2 slots and a second one of SECOND slots that a push may open; a slot is (turn, tag,
- * value) and changes by compare-exchange; head and tail of each ring are hints, stored without compare-exchange, so that a
- * late store sets them back. Every access to shared memory is one step, and steps interleave in every order.
- * Bounds: PRODUCERS processes push PUSHES items each, CONSUMERS processes pop POPS times each. The second ring is never
- * full within them; turns do not wrap.
+ * What is modelled: a first ring of 2 slots and a second one of SECOND slots that a push may open; a slot is (turn,
+ * tag, value) and changes by compare-exchange; head and tail of each ring are hints, stored without compare-exchange,
+ * so that a late store sets them back. Every access to shared memory is one step, and steps interleave in every order.
+ * Bounds: PRODUCERS processes push PUSHES items each, CONSUMERS processes pop POPS times each. The second ring is
+ * never full within them; turns do not wrap.
  *
  * What is checked, in every reachable state:
  *   - items are taken in the order of their pushes' compare-exchanges, each once
  *   - a pop that finds the Fifo empty loads the slot at a moment when everything pushed had been taken
  *   - a walk never meets a slot of an earlier turn
  *   - when all are done, what was not taken is still there
- * With -DBROKEN a push does not look at the slot behind its own before it fills it: the checks must then fail.
+ *   - no way comes back to a state: each step of a process brings one of them nearer to its end (lock-free)
+ * One of the processes may end at any step; the others must come to their end. With -DBROKEN_AFTER a push does not
+ * look at the slot behind its own before it fills it: the checks must then fail.
  */
 #ifndef PRODUCERS
 #define PRODUCERS 2
@@ -43,9 +45,26 @@ byte pushed, taken;  /* for the checks: items get numbers 1, 2, ... at their pus
 #define turn(r, p) ((p) / size(r))
 #define at(r, p) ring[r].slot[(p) % size(r)]
 
+#ifdef KILL  /* any process, or none, ends at any step */
+byte killed;
+proctype Killer() {
+  byte i = 2;  /* init is process 0, Killer 1 */
+  do
+  :: atomic { i < 2 + PRODUCERS + CONSUMERS -> i++ }
+  :: atomic { i < 2 + PRODUCERS + CONSUMERS -> killed = i; break }
+  :: break
+  od
+}
+#define UNLESS_KILLED unless { killed == _pid }
+#else
+#define killed 0
+#define UNLESS_KILLED
+#endif
+
 proctype Producer() {
   byte k, t, w_turn, w_tag, after;
   bit r;
+  {
   for (k : 1 .. PUSHES) {
     atomic { r = push_ring };
     atomic { t = ring[r].tail };
@@ -71,7 +90,7 @@ look:
        goto look
     :: else
     fi;
-#ifndef BROKEN
+#ifndef BROKEN_AFTER
     atomic { after = at(r, t + 1).turn };
     if
     :: after != turn(r, t + 1) ->
@@ -97,11 +116,13 @@ look:
     };
     atomic { ring[r].tail = t + 1; t = 0; r = 0; w_turn = 0; w_tag = 0; after = 0 }
   }
+  } UNLESS_KILLED
 }
 
 proctype Consumer() {
   byte k, h, w_turn, w_tag, w_value;
   bit r;
+  {
   for (k : 1 .. POPS) {
 again:
     atomic { r = pop_ring };
@@ -150,11 +171,15 @@ look:
 next:
     atomic { h = 0; r = 0; w_turn = 0; w_tag = 0; w_value = 0 }
   }
+  } UNLESS_KILLED
 }
 
 init {
   byte i, r, left;  /* r counts to 2: a bit never ends */
   atomic {
+#ifdef KILL
+    run Killer();
+#endif
     for (i : 1 .. PRODUCERS) { run Producer() }
     for (i : 1 .. CONSUMERS) { run Consumer() }
   }
@@ -168,7 +193,7 @@ init {
         fi
       }
     }
-    assert(pushed == PRODUCERS * PUSHES);
+    assert(pushed == PRODUCERS * PUSHES || killed != 0);
     assert(left + taken == pushed)
   }
 }

@@ -1,17 +1,20 @@
 /* The flags of engine/broker/ready_queue.h: show, hide and pop over two words, checked exhaustively.
  *
- * What is modelled: three levels, 0 and 1 in word 0, 2 in word 1; per word flags, claim and version as in the header; every
- * access to shared memory is one step, and steps of the processes interleave in every order. A level's Fifo is one atomic
- * list (fifo.pml is its model): push appends, peek looks, take removes what peek saw if it is still first.
- * Bounds: PRODUCERS processes push PUSHES items each at any levels, CONSUMERS processes pop POPS times each; the one who
- * runs check.sh sets them. Versions count modulo 256 and cannot come round within these bounds.
+ * What is modelled: three levels, 0 and 1 in word 0, 2 in word 1; per word flags, claim and version as in the header;
+ * every access to shared memory is one step, and steps of the processes interleave in every order. A level's Fifo is
+ * one atomic list (fifo.pml is its model): push appends, peek looks, take removes what peek saw if it is still first.
+ * Bounds: PRODUCERS processes push PUSHES items each at any levels, CONSUMERS processes pop POPS times each; set by
+ * CMakeLists.txt. Versions count modulo 256 and cannot come round within these bounds.
  *
  * What is checked, in every reachable state:
- *   - a pop returns an item only if at its peek no finished push of a higher level waited      (linearizable, priority)
- *   - a pop returns nothing only if at some moment of the call no finished push waited          (nothing is hidden)
- *   - when all are done, an item is still there exactly if it was not returned, and once        (nothing lost or doubled)
+ *   - a pop returns an item only if at its peek no finished push of a higher level waited (linearizable, priority)
+ *   - a pop returns nothing only if at some moment of the call no finished push waited (nothing is hidden)
+ *   - when all are done, an item is still there exactly if it was not returned, and once (nothing lost or doubled)
  *   - whatever remains can be found: its level's flag is set
- * With -DBROKEN hide clears the flag without looking again after the claim: the checks must then fail.
+ *   - no way comes back to a state: each step of a process brings one of them nearer to its end (lock-free)
+ * With -DKILL one of the processes may end at any step. The others must come to their end, and the item of a push that
+ * was not finished may be there without a flag. With -DBROKEN_FLAG hide clears the flag without looking again after
+ * the claim; with -DBROKEN_CLAIM it waits for the process that made a claim. The checks must then fail.
  */
 #ifndef PRODUCERS
 #define PRODUCERS 2
@@ -28,7 +31,7 @@
 #define LEVELS 3
 #define ITEMS (PRODUCERS * PUSHES)
 
-typedef Word { bit flag[2]; byte claim; byte version }  /* claim: 0 nobody, 1 + level within the word */
+typedef Word { bit flag[2]; byte claim; byte version }  /* claim: 0 none, 1 + level within the word */
 Word word[2];
 
 typedef List { byte item[ITEMS]; byte first; byte last }
@@ -40,6 +43,7 @@ bit over[ITEMS];            /* the item's push is over */
 bit taken[ITEMS];
 byte level_of[ITEMS];
 byte total;                 /* sum of finished */
+byte appended;              /* pushes that came as far as their list */
 bit was_empty[CONSUMERS];   /* since this consumer's call began, there was a moment without finished items */
 
 inline note_empty() {
@@ -64,13 +68,32 @@ inline peek(l) {
   fi
 }
 
-#define same(i) (word[i].flag[0] == w_flag0 && word[i].flag[1] == w_flag1 && word[i].claim == w_claim && word[i].version == w_version)
-#define load(i) w_flag0 = word[i].flag[0]; w_flag1 = word[i].flag[1]; w_claim = word[i].claim; w_version = word[i].version
+#define same(i) (word[i].flag[0] == w_flag0 && word[i].flag[1] == w_flag1 && word[i].claim == w_claim && \
+                 word[i].version == w_version)
+#define load(i) w_flag0 = word[i].flag[0]; w_flag1 = word[i].flag[1]; w_claim = word[i].claim; \
+                w_version = word[i].version
+
+#ifdef KILL  /* any process, or none, ends at any step */
+byte killed;
+proctype Killer() {
+  byte i = 2;  /* init is process 0, Killer 1 */
+  do
+  :: atomic { i < 2 + PRODUCERS + CONSUMERS -> i++ }
+  :: atomic { i < 2 + PRODUCERS + CONSUMERS -> killed = i; break }
+  :: break
+  od
+}
+#define UNLESS_KILLED unless { killed == _pid }
+#else
+#define killed 0
+#define UNLESS_KILLED
+#endif
 
 proctype Producer(byte me) {
   byte k, l, i, item, n;
   bit w_flag0, w_flag1;
   byte w_claim, w_version;
+  {
   for (k : 0 .. PUSHES - 1) {
     item = me * PUSHES + k;
     atomic {
@@ -81,7 +104,8 @@ proctype Producer(byte me) {
       fi;
       level_of[item] = l;
       i = l / 2;
-      append(l, item)  /* the slot's compare-exchange */
+      append(l, item);  /* the slot's compare-exchange */
+      appended++
     }
     d_step { load(i) };  /* show() */
     do
@@ -109,6 +133,7 @@ proctype Producer(byte me) {
       l = 0; i = 0; item = 0; w_flag0 = 0; w_flag1 = 0; w_claim = 0; w_version = 0
     }
   }
+  } UNLESS_KILLED
 }
 
 proctype Consumer(byte me) {
@@ -119,6 +144,7 @@ proctype Consumer(byte me) {
   bit one_flag; byte one_version;           /* of word 1 at the first pass */
   bit low_flag0, low_flag1; byte low_claim, low_version;  /* word 0 at the first pass */
   bit one_claim;
+  {
   for (k : 0 .. POPS - 1) {
     d_step { was_empty[me] = (total == 0) };
 again:
@@ -195,7 +221,11 @@ again:
 hide:
     atomic { load(l / 2); c = l };
     if
-    :: w_claim != 0 -> c = (l / 2) * 2 + w_claim - 1  /* somebody's claim is carried to its end first */
+#ifdef BROKEN_CLAIM
+    :: w_claim != 0 -> goto again
+#else
+    :: w_claim != 0 -> c = (l / 2) * 2 + w_claim - 1  /* the claim of another process is carried to its end first */
+#endif
     :: w_claim == 0 && (l % 2 == 0 && !w_flag0 || l % 2 == 1 && !w_flag1) -> goto again
     :: else ->
        d_step {
@@ -214,7 +244,7 @@ hide:
        :: else
        fi
     fi;
-#ifdef BROKEN
+#ifdef BROKEN_FLAG
     found = 0;
 #else
     d_step { peek(c) };
@@ -238,20 +268,25 @@ next:
              w_version = 0; one_flag = 0; one_version = 0; low_flag0 = 0; low_flag1 = 0; low_claim = 0; low_version = 0;
              one_claim = 0 }
   }
+  } UNLESS_KILLED
 }
 
 init {
-  byte i, gone;
+  byte i, l, gone;
   atomic {
+#ifdef KILL
+    run Killer();
+#endif
     for (i : 0 .. PRODUCERS - 1) { run Producer(i) }
     for (i : 0 .. CONSUMERS - 1) { run Consumer(i) }
   }
   (_nr_pr == 1);  /* all are done */
   d_step {
     for (i : 0 .. ITEMS - 1) { gone = gone + taken[i] }
-    assert((fifo[0].last - fifo[0].first) + (fifo[1].last - fifo[1].first) + (fifo[2].last - fifo[2].first) + gone == ITEMS);
-    assert((fifo[0].last - fifo[0].first) == 0 || word[0].flag[0]);
-    assert((fifo[1].last - fifo[1].first) == 0 || word[0].flag[1]);
-    assert((fifo[2].last - fifo[2].first) == 0 || word[1].flag[0])
+    assert(appended == ITEMS || killed != 0);
+    assert((fifo[0].last - fifo[0].first) + (fifo[1].last - fifo[1].first) + (fifo[2].last - fifo[2].first) + gone == appended);
+    assert(finished[0] == 0 || word[0].flag[0]);
+    assert(finished[1] == 0 || word[0].flag[1]);
+    assert(finished[2] == 0 || word[1].flag[0])
   }
 }
