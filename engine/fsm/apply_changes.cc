@@ -1,6 +1,7 @@
 // Desired transitions and deployment changes (R-CTRL-744, 745, 1214 to 1217).
 #include <algorithm>
 
+#include "base/assert.h"
 #include "base/later.h"
 #include "base/text.h"
 #include "fsm/change.h"
@@ -70,7 +71,8 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentPromoteEntry& e
   std::vector<AllocRow> canaries;
   const tables::Snapshot& now = store_.current();
   const tables::DeploymentRow own = store_.find_deployment(stored->id);
-  for (const AllocRow row : key == kNoRow ? std::vector<AllocRow>{} : allocs_of(key)) {
+  BERTH_ASSERT(key != kNoRow);  // a stored deployment keeps the row of its job
+  for (const AllocRow row : allocs_of(key)) {
     const std::string& group = now.text(now.allocs.group[row]);
     if (store_.history()->allocs[row].deployment != own || !in_scope(group)) continue;
     if (!now.is_canary(row) || now.allocs.terminal(row) || !now.is_healthy(row)) continue;

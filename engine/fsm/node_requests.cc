@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/later.h"
 #include "base/text.h"
@@ -177,8 +178,10 @@ NodeAnswer NodeRequests::update_status(const std::string& node_id, const std::st
 NodeAnswer NodeRequests::change_status(const model::Node& stored, const std::string& status,
                                        std::optional<NodeEvent> event, std::int64_t now) {
   NodeAnswer answer;
-  if (stored.status == "down" && status != "down" && !event)  // R-CTRL-928
+  if (stored.status == "down" && status != "down") {  // R-CTRL-928
+    BERTH_ASSERT(!event);                             // the only event of a node that is down is a missed heartbeat
     event = cluster_event("Node reregistered by heartbeat", now);
+  }
   if (stored.status != status || event) {  // R-CTRL-927
     write(answer, "node_status", NodeStatusEntry{stored.id, status, now / base::kSecond, std::move(event)});
     if (!answer.error.empty()) return answer;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "base/json.h"
 #include "fsm/deployment_counts.h"
 #include "model/job.h"
 #include "model/plan_predicates.h"
@@ -25,7 +24,6 @@ namespace {
 constexpr const char* kIneligibleMessage =
     "Node marked as ineligible for scheduling due to multiple plan rejections, refer to "
     "https://developer.hashicorp.com/nomad/s/port-plan-failure for more information";
-constexpr std::size_t kNodeEventsMax = 10;  // R-CTRL-905
 
 /// True if the allocation becomes unknown, even if other entries of the plan change it too.
 bool makes_unknown(const PlanRows& plan, const PlannedUpdate& update) {
@@ -299,21 +297,9 @@ void Applier::write_preemption_evals(Writing& w) {
 }
 
 void Applier::mark_ineligible(Writing& w, NodeRow row) {  // R-CTRL-631
-  if (!w.state.nodes.exists(row)) return;
-  if (log_) return log_->mark_ineligible(w.commit, row, {kIneligibleMessage, "Scheduler", w.facts.now_ns, {}});
-  model::Node node = tables::to_node(w.state, row);
-  node.scheduling_eligibility = "ineligible";
-  node.modify_index = w.facts.index;
-  node.status_updated_at = w.facts.now_ns;  // ns, although the field is in seconds everywhere else
-  json::Value event = json::Value::object();
-  event.set("Message", kIneligibleMessage);
-  event.set("Subsystem", "Scheduler");
-  event.set("Timestamp", base::to_rfc3339(base::Time{w.facts.now_ns}));
-  event.set("CreateIndex", w.facts.index);
-  json::Array& events = node.events.items();
-  events.push_back(std::move(event));
-  if (events.size() > kNodeEventsMax) events.erase(events.begin());
-  w.commit.upsert_node(node);
+  BERTH_ASSERT(log_);                                     // events of nodes are records
+  if (w.state.nodes.exists(row))
+    log_->mark_ineligible(w.commit, row, {kIneligibleMessage, "Scheduler", w.facts.now_ns, {}});
 }
 
 }  // namespace berth::plan

@@ -135,7 +135,8 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
   std::shared_ptr<const tables::ResourceShape> shape;
   DeploymentRow joins = kNoRow;
   if (update.kind == Kind::in_place) {
-    if (w.plan.job != kNoRow) shape = owner_of(update, *state.jobs.versions[w.plan.job]);
+    BERTH_ASSERT(w.plan.job != kNoRow);  // a plan without a job only stops
+    shape = owner_of(update, *state.jobs.versions[w.plan.job]);
     BERTH_ASSERT(shape.get() == update.held);  // otherwise it would silently keep its resources
     if (update.to_deployment) joins = deployments_.front();
     const auto& cold = state.allocs.cold[row];
@@ -181,11 +182,11 @@ void Applier::write_update(Writing& w, const PlannedUpdate& update) {  // R-CTRL
         model::note_client_status(alloc, w.facts.now_ns);
         break;
       case Kind::annotated:
+      case Kind::given:  // handled above
         break;
       case Kind::not_placed:
-        if (w.plan.job != kNoRow) alloc.job = state.jobs.versions[w.plan.job]->spec;
-        break;
-      case Kind::given:  // handled above
+        BERTH_ASSERT(w.plan.job != kNoRow);
+        alloc.job = state.jobs.versions[w.plan.job]->spec;
         break;
     }
     if (update.kind != Kind::unknown && update.kind != Kind::not_placed && !ended && job) alloc.job = job;
