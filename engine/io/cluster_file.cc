@@ -243,6 +243,7 @@ class JobIndex {
 Result<void> read_alloc(json::Value&& entry, const model::ReadOptions& here, const JobIndex& jobs, Allocation& alloc) {
   if (auto done = read_entry(std::move(entry), alloc, here); !done) return done;  // keeps numbers
   if (alloc.job && alloc.job->id.empty()) return refuse_job_without_id(here.path, here.place + "/Job");
+  if (alloc.job) alloc.job = stored_form(*alloc.job);
   alloc.extra.erase("JobVersion");
   alloc.extra.erase("JobCreateIndex");
   if (alloc.extra.size() == 0) alloc.extra = json::Value();

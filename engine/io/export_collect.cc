@@ -213,13 +213,17 @@ Result<model::SchedulerConfiguration> read_scheduler_config(const json::Value& v
   return config;
 }
 
+std::shared_ptr<Job> stored_form(Job job) {
+  drop_tokens(job);
+  model::canonicalize(job);
+  model::fill_server_defaults(job);
+  return std::make_shared<Job>(std::move(job));
+}
+
 Result<std::shared_ptr<Job>> read_stored_job(const json::Value& value, const model::ReadOptions& options) {
-  auto job = std::make_shared<Job>();
-  if (auto done = model::from_json(value, *job, options); !done) return tl::unexpected(done.error());
-  drop_tokens(*job);
-  model::canonicalize(*job);
-  model::fill_server_defaults(*job);
-  return job;
+  Job job;
+  if (auto done = model::from_json(value, job, options); !done) return tl::unexpected(done.error());
+  return stored_form(std::move(job));
 }
 
 void drop_secrets(model::Node& node) { node.secret_id.clear(); }
@@ -371,13 +375,7 @@ struct ExportCollector::Tables {
       alloc.job = *known_job;
     } else if (alloc.job) {
       if (alloc.job->id.empty()) return refuse_job_without_id(options.path, options.place + "/Job");
-      if (!options.jobs) {  // jobs of a table are already in their stored form
-        auto job = std::make_shared<Job>(*alloc.job);
-        drop_tokens(*job);
-        model::canonicalize(*job);
-        model::fill_server_defaults(*job);
-        alloc.job = std::move(job);
-      }
+      if (!options.jobs) alloc.job = stored_form(*alloc.job);  // jobs of a table already have it
       if (known_job) *known_job = alloc.job;
     } else {
       rank = alloc.allocated_resources ? 2 : 3;

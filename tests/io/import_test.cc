@@ -126,6 +126,19 @@ TEST(Import, KeepsJobsThatDifferFromTheirStoredVersion) {
   EXPECT_EQ(again.state.job_versions.size(), 2u);
 }
 
+TEST(Import, StoresJobsOfAllocationsInTheirRegisteredForm) {  // R-MODEL-621
+  json::Value cluster = cluster_to_json(imported(small_export()).state);
+  cluster.find("Allocs")->items()[0].set("Job", parse_json(R"({"ID": "web", "VaultToken": "hidden",
+      "TaskGroups": [{"Name": "web", "Tasks": [{"Name": "main", "Driver": "exec"}]}]})")
+                                                    .value());
+  const ClusterImport done = imported(cluster);
+  ASSERT_TRUE(done.state.allocs[0].job);
+  EXPECT_EQ(done.state.allocs[0].job->priority, 50);
+  const std::string written = json::to_text(cluster_to_json(done.state));
+  EXPECT_EQ(written.find("hidden"), written.npos);
+  EXPECT_EQ(json::to_text(cluster_to_json(imported(parse_json(written).value()).state)), written);
+}
+
 TEST(Import, ReadsFoldersAndSingleAnswers) {  // R-MODEL-611, 615
   const Scratch scratch;
   const json::Value all = small_export();
