@@ -17,6 +17,7 @@ std::string database_of(const std::string& statements) {
   const std::string path = scratch_file("results.db", "");
   sqlite3* db = nullptr;
   require(sqlite3_open(path.c_str(), &db) == SQLITE_OK, "no database");
+  sqlite3_exec(db, "pragma journal_mode = memory; pragma synchronous = off", nullptr, nullptr, nullptr);
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_set_authorizer(
       db,
@@ -39,7 +40,7 @@ void fuzz_gate(std::string_view input) {
     const std::string text = gate::baseline_text(*baseline);
     (void)gate::baseline_table(*baseline);
     const auto again = gate::read_baseline(scratch_file("again.json", text));
-    require(again.has_value(), "a written baseline cannot be read: " + (again ? "" : again.error().error.line()));
+    require(again.has_value(), "a written baseline cannot be read: ", (again ? "" : again.error().error.line()));
     require_equal(text, gate::baseline_text(*again), "a written baseline differs when it is read again");
   } else {
     require_line(baseline.error().error.line());

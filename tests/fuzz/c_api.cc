@@ -1,5 +1,6 @@
 // The C interface, driven by a script: one call per line.
 #include <array>
+#include <utility>
 
 #include "berth/berth.h"
 #include "fuzz/harness.h"
@@ -9,14 +10,22 @@ namespace {
 
 constexpr int64_t kNow = 1'700'000'000'000'000'000, kAdvanceMost = 3'600'000'000'000;
 
-/// The handles of a script, freed at its end.
+/// The handles of a script, freed at its end. Most scripts use one of `cluster` and `life`, so each is made at its
+/// first use.
 struct Handles {
   berth_cluster* cluster = nullptr;
   berth_life* life = nullptr;
   berth_plan* plan = nullptr;
+  bool made_cluster = false, made_life = false;
   Handles() = default;
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
+  void make(char function) {
+    if (function >= 'A' && function <= 'Z' && !std::exchange(made_cluster, true))
+      require(berth_cluster_new(nullptr, &cluster, nullptr) == BERTH_OK, "no cluster");
+    if (function >= 'a' && function <= 'z' && !std::exchange(made_life, true))
+      require(berth_life_new(1, &life, nullptr) == BERTH_OK, "no simulated cluster");
+  }
   ~Handles() { berth_plan_free(plan), berth_life_free(life), berth_cluster_free(cluster); }
 };
 
@@ -51,7 +60,7 @@ void read_view(berth_view* view) {
   berth_string_free(text);
   berth_cluster_free(again);
   berth_view_free(view);
-  require(code == BERTH_OK, "a written cluster cannot be read: " + problem);
+  require(code == BERTH_OK, "a written cluster cannot be read: ", problem);
 }
 
 void read_plan(const berth_plan* plan) {
@@ -120,11 +129,10 @@ berth_code call(char function, const std::string& argument, Handles& h, berth_er
 void fuzz_c_api(std::string_view input) {
   constexpr std::size_t kCallsMost = 24;
   Handles handles;
-  require(berth_cluster_new(nullptr, &handles.cluster, nullptr) == BERTH_OK, "no cluster");
-  require(berth_life_new(1, &handles.life, nullptr) == BERTH_OK, "no simulated cluster");
   const std::vector<std::string> lines = lines_of(input);
   for (std::size_t i = 0; i < std::min(lines.size(), kCallsMost); ++i) {
     if (lines[i].empty()) continue;
+    handles.make(lines[i][0]);
     berth_error* error = nullptr;
     const berth_code code = call(lines[i][0], lines[i].substr(1), handles, &error);
     const std::string text = berth_error_text(error);

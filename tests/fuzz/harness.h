@@ -16,17 +16,22 @@ struct Finding : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws Finding unless `holds`.
-inline void require(bool holds, const std::string& what) {
-  if (!holds) throw Finding(what);
+/// Throws Finding unless `holds`. The parts of its text are only joined then.
+template <class... Parts>
+void require(bool holds, const Parts&... what) {
+  if (!holds) throw Finding((std::string() + ... + what));
+}
+/// Throws Finding with the first of these problems, if there is one.
+inline void require_none(const std::vector<std::string>& problems, const char* where) {
+  if (!problems.empty()) throw Finding(where + (": " + problems[0]));
 }
 /// Throws Finding unless both texts are equal.
-inline void require_equal(const std::string& first, const std::string& second, const std::string& what) {
-  if (first != second) throw Finding(what + "\n--- first\n" + first + "\n--- second\n" + second);
+inline void require_equal(const std::string& first, const std::string& second, const char* what) {
+  require(first == second, what, "\n--- first\n", first, "\n--- second\n", second);
 }
 /// Throws Finding unless an error message is one line.
 inline void require_line(const std::string& message) {
-  require(!message.empty() && message.find('\n') == std::string::npos, "an error is not one line: " + message);
+  require(!message.empty() && message.find('\n') == std::string::npos, "an error is not one line: ", message);
 }
 
 /// Writes a file of that name into a folder of this process, and returns its path. The folder is removed at the end.

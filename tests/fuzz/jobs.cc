@@ -34,7 +34,7 @@ void fuzz_job_json(std::string_view input) {
   if (!document) return require_line(document.error().line());
   const std::string text = json::to_text(*document);
   const auto again = io::parse_json(text);
-  require(again.has_value(), "written JSON cannot be read: " + text);
+  require(again.has_value(), "written JSON cannot be read: ", text);
   require_equal(text, json::to_text(*again), "JSON differs when it is read again");
   require_equal(stored_text(*document), stored_text(*again), "a job from written JSON differs");
 }
@@ -49,7 +49,7 @@ void fuzz_job_hcl(std::string_view input) {
   document.set("Job", *job);
   const std::string text = json::to_text(document);
   const auto again = io::parse_json(text);
-  require(again.has_value(), "the job of a job file cannot be read as JSON: " + text);
+  require(again.has_value(), "the job of a job file cannot be read as JSON: ", text);
   require_equal(text, json::to_text(*again), "the job of a job file differs as JSON");
   require_equal(stored_text(document), stored_text(*again), "a job file and its JSON give different jobs");
   hcl::canonicalize(*job);

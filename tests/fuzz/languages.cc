@@ -59,8 +59,8 @@ void fuzz_operands(std::string_view input) {
     match::Patterns fresh;
     const bool out = match::evaluate(operand, a, b, fresh);
     for (int i = 0; i < 2; ++i)
-      require(match::evaluate(operand, a, b, patterns) == out, "operand " + std::to_string(static_cast<int>(operand)) +
-                                                                   " differs with a pattern that was compiled before");
+      require(match::evaluate(operand, a, b, patterns) == out, "operand ", std::to_string(static_cast<int>(operand)),
+              " differs with a pattern that was compiled before");
     return out;
   };
   using match::Operand;

@@ -14,7 +14,7 @@ void require_header(std::string_view input) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
     const auto header = io::parse_json(line);
-    require(header && (*header)["format"].as_string() == "berth-recording", "opened without a header: " + line);
+    require(header && (*header)["format"].as_string() == "berth-recording", "opened without a header: ", line);
     return;
   }
   throw Finding("an empty file is opened as a recording");

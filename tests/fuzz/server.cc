@@ -1,8 +1,4 @@
 // berth serve: requests on a small cluster, rules of ACL policies.
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-
 #include "base/time.h"
 #include "fuzz/harness.h"
 #include "http/dispatcher.h"
@@ -20,88 +16,57 @@ using namespace http;
 
 constexpr std::size_t kRequestsMost = 12;
 constexpr int kPiecesMost = 64;  // of a streamed answer
-/// A piece of an answer is made by another thread; if none comes in this time, the client disconnects.
-constexpr std::chrono::milliseconds kPatience{20};
+constexpr int kTurnsMost = 4;    // of the simulation for a request or a piece; advancing virtual time may need more
 
-/// An exchange without a connection.
+/// An exchange without a connection, on the simulation's thread.
 class Recorded final : public transport::Exchange {
  public:
   explicit Recorded(transport::Message message)
       : Exchange(std::move(message), std::make_shared<transport::Budget>(std::size_t{256} << 20)) {}
 
   void answer(transport::Head head, std::string body) override {
-    const std::lock_guard lock(mutex_);
     require(!begun_, "a request is answered twice");
     head_ = std::move(head), body_ = std::move(body), begun_ = ended_ = true;
-    changed_.notify_all();
   }
   void begin(transport::Head head, std::function<void()> wants_more) override {
-    const std::lock_guard lock(mutex_);
     require(!begun_, "a request is answered twice");
     head_ = std::move(head), begun_ = true;
     if (!closed()) wants_more_ = std::move(wants_more);
-    changed_.notify_all();
   }
-  void write(std::string text) override {
-    const std::lock_guard lock(mutex_);
-    body_ += text, ++pieces_;
-    changed_.notify_all();
-  }
+  void write(std::string text) override { body_ += text, ++pieces_; }
   void write(transport::TextRef text) override { write(text->text()); }
   void finish() override { end(true); }
   void close_websocket(std::uint16_t, std::string) override { end(true); }
   void watch() override {}
   void abort() override { end(false); }
 
-  /// Takes the answer as far as it comes, then disconnects.
-  void take() {
-    std::unique_lock lock(mutex_);
+  /// Takes the answer as far as the simulation gives it now, then disconnects.
+  void take(Simulation& simulation) {
     for (int i = 0; begun_ && !ended_ && wants_more_ && i < kPiecesMost; ++i) {
       const int before = pieces_;
-      lock.unlock();
       wants_more_();
-      lock.lock();
-      if (!changed_.wait_for(lock, kPatience, [&] { return ended_ || pieces_ != before; })) break;
+      for (int turn = 0; turn < kTurnsMost && !ended_ && pieces_ == before && simulation.turn(); ++turn) {
+      }
+      if (!ended_ && pieces_ == before) break;
     }
     closed_.store(true, std::memory_order_release);
     wants_more_ = nullptr;  // it owns the request, which owns this exchange
     if (!begun_) return;
-    require(head_.status >= 100 && head_.status < 600, "the status is " + std::to_string(head_.status));
+    require(head_.status >= 100 && head_.status < 600, "the status is ", std::to_string(head_.status));
     require(head_.status != 500 || !body_.starts_with("berth failed"), body_);
     if (!whole_ || head_.content_type != "application/json" || body_.empty()) return;
-    require(io::parse_json(body_).has_value(), "the answer is not JSON: " + body_);
+    require(io::parse_json(body_).has_value(), "the answer is not JSON: ", body_);
   }
 
  private:
-  void end(bool whole) {
-    const std::lock_guard lock(mutex_);
-    ended_ = true, whole_ = whole;
-    changed_.notify_all();
-  }
+  void end(bool whole) { ended_ = true, whole_ = whole; }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
   transport::Head head_;
   std::string body_;
   std::function<void()> wants_more_;
   int pieces_ = 0;
   bool begun_ = false, ended_ = false, whole_ = true;
 };
-
-/// Runs `task` on the simulation's thread after everything that was asked before, and waits for its end.
-void after_all(Simulation& simulation, const Simulation::Task& task) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  simulation.post([&](Simulation& self) {
-    task(self);
-    const std::lock_guard lock(mutex);
-    done = true;
-    changed.notify_all();
-  });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return done; });
-}
 
 const Start& small_start() {
   static const Start start = [] {
@@ -121,11 +86,11 @@ void fuzz_requests(std::string_view input) {
   Simulation::Options options;
   options.speed = *Speed::parse("step");
   options.processors = 2;
+  options.readers = 0;
   Simulation simulation(small_start().config, small_start().state, options);
   Router router = make_router();
   for (const Router::Attach& attach : router.attached()) simulation.attach(attach);
   Dispatcher dispatcher(simulation, std::move(router));
-  simulation.start();
 
   const std::vector<std::string> lines = lines_of(input);
   for (std::size_t i = 0; i < std::min(lines.size(), 2 * kRequestsMost); i += 2) {
@@ -136,13 +101,11 @@ void fuzz_requests(std::string_view input) {
     if (i + 1 < lines.size()) message.body = lines[i + 1];
     const auto exchange = std::make_shared<Recorded>(std::move(message));
     dispatcher.serve(exchange);
-    after_all(simulation, [](Simulation&) {});
-    exchange->take();
+    for (int turn = 0; turn < kTurnsMost && simulation.turn(); ++turn) {
+    }
+    exchange->take(simulation);
   }
-  std::vector<std::string> problems;
-  after_all(simulation, [&](Simulation& self) { problems = tables::check_tables(self.state()); });
-  simulation.stop();
-  require(problems.empty(), problems.empty() ? "" : "tables after requests: " + problems[0]);
+  require_none(tables::check_tables(simulation.state()), "tables after requests");
 }
 
 void fuzz_policy(std::string_view input) {

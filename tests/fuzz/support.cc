@@ -1,7 +1,7 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "fuzz/harness.h"
 
@@ -40,9 +40,12 @@ const std::vector<FuzzTarget>& fuzz_targets() { return list(); }
 
 std::string scratch_file(const std::string& name, std::string_view content) {
   static const ScratchFolder folder;
-  const std::filesystem::path path = folder.path() / name;
-  std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
-  return path.string();
+  std::string path = folder.path() / name;
+  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+  const ssize_t written = write(file, content.data(), content.size());
+  close(file);
+  require(written == static_cast<ssize_t>(content.size()), "cannot be written: ", path);
+  return path;
 }
 
 std::vector<std::string> lines_of(std::string_view input) {

@@ -1,4 +1,5 @@
 // Recorded decisions, as `berth conform` reads them.
+#include <cstdio>
 #include <functional>
 
 #include "conform/run.h"
@@ -12,7 +13,9 @@ Result<conform::Report> replay(const std::string& name, std::string_view lines) 
   conform::RunOptions options;
   options.diff_count = 2;
   options.paths = {scratch_file(name + ".jsonl", lines)};
-  return conform::run(options);
+  auto report = conform::run(options);
+  (void)std::remove(options.paths[0].c_str());  // each input has its own name
+  return report;
 }
 
 /// Replaces the number at position `chosen` of the vector by a text. Leaves out expected values ("out") and members
@@ -42,7 +45,7 @@ void check_types(const std::string& name, std::string_view lines, const conform:
   const auto again = replay(name, json::to_text(changed) + std::string(lines.substr(line.size())));
   if (!again) return require_line(again.error().line());
   require(again->equal == report.equal && again->unsupported == report.unsupported,
-          "a text was read as a number: " + json::to_text(changed));
+          "a text was read as a number: ", json::to_text(changed));
 }
 
 void fuzz_vectors(std::string_view input) {

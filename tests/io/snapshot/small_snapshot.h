@@ -76,9 +76,10 @@ inline std::string tar_member(const std::string& name, const std::string& text, 
   return out;
 }
 
-inline std::string gzip(const std::string& text) {
+/// Level 0 only stores the text, with tables of 3 KiB instead of 256.
+inline std::string gzip(const std::string& text, int level = 6) {
   z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  deflateInit2(&stream, level, Z_DEFLATED, (level == 0 ? 9 : 15) + 16, level == 0 ? 1 : 8, Z_DEFAULT_STRATEGY);
   std::string out(deflateBound(&stream, text.size()) + 64, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());
@@ -115,7 +116,7 @@ struct SnapshotParts {
     return tar_member("meta.json", meta_text()) + tar_member("state.bin", state) +
            tar_member("SHA256SUMS", sums_text()) + std::string(1024, '\0') + after;
   }
-  [[nodiscard]] std::string file() const { return gzip(archive()); }
+  [[nodiscard]] std::string file(int level = 6) const { return gzip(archive(), level); }
 };
 
 }  // namespace berth::testing
