@@ -121,7 +121,7 @@ void keep_last_captures(std::vector<std::string>& files);
 
 /// Converts an imported job to the form in which the server stores it (R-MODEL-621), without tokens.
 [[nodiscard]] std::shared_ptr<model::Job> stored_form(model::Job job);
-/// Reads a job and converts it likewise.
+/// Reads an imported job and converts it to that form.
 [[nodiscard]] Result<std::shared_ptr<model::Job>> read_stored_job(const json::Value& value,
                                                                   const model::ReadOptions& options);
 

@@ -62,7 +62,7 @@ for target in $targets; do
   case $target in cluster | snapshot | archive | recording | gate | report | results) most=65536 ;; esac
   dictionary "$target" "$build/corpus/$target.dict"
   before=$(find "$findings" -type f | wc -l)
-  # For the targets that reach most edges, without how often edges were passed: bookkeeping took two thirds of their time.
+  # For the targets with most edges, without how often edges were passed: bookkeeping took two thirds of their time.
   counted=()
   case $target in requests | c_api | vectors) counted=(-use_counters=0 -entropic=0) ;; esac
   # -timeout: s of real time, for a run that hangs; libfuzzer.cc judges processor time. -malloc_limit_mb: of one block.
