@@ -62,6 +62,7 @@ struct PlannedUpdate {
   const tables::ResourceShape* held = nullptr;         ///< in place: what it holds; null: unchanged
   std::shared_ptr<const tables::ResourceShape> shape;  ///< owner of `held`; null if it is the group's own shape
   std::uint32_t next_on_node = tables::kNoRow;         ///< next planned update on the same node
+  std::uint32_t older = tables::kNoRow;                ///< the update before of the same allocation
   /// In place on the system stack: metrics of the check, which replace those of the allocation (R-SCHED-118).
   std::optional<SelectMetrics> metrics;
 };
@@ -82,6 +83,7 @@ struct PlannedStop {
   std::uint32_t followup = tables::kNoRow;      ///< position in PlanRows::followups; kNoRow: unchanged
   std::uint32_t given = tables::kNoRow;         ///< position in PlanRows::given, which holds what is written
   std::uint32_t next_on_node = tables::kNoRow;  ///< next planned stop on the same node
+  std::uint32_t older = tables::kNoRow;         ///< the stop before of the same allocation
 };
 
 /// A canary that was placed and trimmed again (R-SCHED-180). Its evictions stay in the plan (R-SCHED-181) and refer to

@@ -22,6 +22,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MIB = 1 << 20
 STEEPEST = 1.2  # exponent of a cost; n log n has 1.1 at these sizes
+# The ports of a node are listed again for each allocation that is placed there, as the plan so far has changed them.
+STEEPEST_OF = {"allocations with a port, replaced": 2.2}
 with open(os.path.join(ROOT, "tests/dryrun/small.json"), encoding="utf-8") as file:
     EXAMPLE = json.load(file)  # one node, and ten allocations of the job "filler"
 NODE = next(v for k, v in EXAMPLE.items() if k.startswith("/v1/node/") and "Attributes" in v)
@@ -62,16 +64,22 @@ def job(groups, **more):
                     "Datacenters": ["dc1"], "TaskGroups": groups, **more}}
 
 
-def running(count, of):
-    """A cluster with `count` running allocations of the job `of` on one node."""
+def running(count, of, ports=False):
+    """A cluster with `count` running allocations of the job `of` on one node, each with a port or none."""
     stored = {**of["Job"], "Version": 0, "CreateIndex": 10, "ModifyIndex": 20, "JobModifyIndex": 10,
               "Status": "running"}
     host = node(mhz=10**8, memory_mb=10**8, disk_mb=10**8)
     cpu, memory = ({"CpuShares": 1, "ReservedCores": None}, {"MemoryMB": 10, "MemoryMaxMB": 0})
     held = {"Tasks": {"t0": {"Cpu": cpu, "Memory": memory}}, "TaskLifecycles": {"t0": None},
             "Shared": {"DiskMB": 10, "Networks": None, "Ports": None}}
+
+    def held_by(i):
+        port = {"Label": "x", "Value": 20000 + i, "To": 0, "HostIP": "10.0.0.1"}
+        return {**held, "Shared": {**held["Shared"], "Ports": [port]}} if ports else held
+
     allocs = [{**ALLOC, "ID": f"{i:08x}-0000-4000-8000-000000000000", "Name": f"j.g[{i}]", "NodeID": host["ID"],
-               "NodeName": host["Name"], "JobID": "j", "TaskGroup": "g", "Job": stored, "AllocatedResources": held}
+               "NodeName": host["Name"], "JobID": "j", "TaskGroup": "g", "Job": stored,
+               "AllocatedResources": held_by(i)}
               for i in range(count)]
     return cluster([host], **{"/v1/job/j": stored, f"/v1/node/{host['ID']}/allocations": allocs})
 
@@ -322,6 +330,10 @@ def grown():
     yield "allocations of a job, replaced", 500, lambda n: (
         running(n, job([group(count=n, **small)])), job([group(count=n, cpu=2, Update={"MaxParallel": 0})]))
     yield "allocations of a job, placed", 500, lambda n: (here, job([group(count=n, **small)]))
+    port = {"Networks": [{"Mode": "host", "DynamicPorts": [{"Label": "x"}]}], **small}
+    yield "allocations with a port, replaced", 250, lambda n: (
+        running(n, job([group(count=n, **port)]), ports=True),
+        job([group(count=n, **{**port, "cpu": 2}, Update={"MaxParallel": 0})]))
     yield "groups", 50, lambda n: (here, job([group(f"g{i}", **small) for i in range(n)]))
     yield "tasks of a group", 100, lambda n: (here, job([group(tasks=n, **small)]))
     yield "length of a value", MIB // 8, lambda n: (
@@ -345,16 +357,16 @@ def instructions(berth, cluster_, job_):
 
 
 def growth(berth):
-    worst = 0
-    print(f"{'what grows':32} {'from':>8} {'to':>9}   instructions per unit   exponent")
+    fine = True
+    print(f"{'what grows':34} {'from':>8} {'to':>9}   instructions per unit   exponent")
     for name, smallest, make in grown():
         sizes = [smallest << i for i in range(4)]
         costs = [instructions(berth, *make(size)) for size in sizes]
         power = exponent(sizes, costs)
-        worst = max(worst, power)
+        fine = fine and power <= STEEPEST_OF.get(name, STEEPEST)
         each = (costs[-1] - costs[-2]) / (sizes[-1] - sizes[-2])
-        print(f"{name:32} {sizes[0]:8} {sizes[-1]:9}   {each:21,.0f}   {power:8.2f}", flush=True)
-    return worst <= STEEPEST
+        print(f"{name:34} {sizes[0]:8} {sizes[-1]:9}   {each:21,.0f}   {power:8.2f}", flush=True)
+    return fine
 
 
 def large(berth):

@@ -39,8 +39,12 @@ bool Proposed::collect_gaining(const NodeOverlay& overlay, Devices devices) {
     const plan::PlannedUpdate& update = attempt_.plan->updates[i];
     if (update.dropped || !update.held || attempt_.snapshot->allocs.terminal(update.alloc)) continue;
     const tables::ResourceShape& held = *update.held;
-    if (!held.ports && held.cores.empty() && !(held.devices && devices != Devices::none)) continue;
-    if (std::find(rows.begin(), rows.end(), update.alloc) != rows.end()) continue;
+    const auto is_special = [&](const tables::ResourceShape& shape) {
+      return shape.ports || !shape.cores.empty() || (shape.devices && devices != Devices::none);
+    };
+    // What held them before is in `rows` already. An allocation may have several updates.
+    if (!is_special(held) || is_special(attempt_.snapshot->allocs.shape_of(update.alloc))) continue;
+    if (effects_.update_on(&overlay, update.alloc) != &update) continue;
     rows.push_back(update.alloc);
     shares = shares || held.shares_ports;
   }

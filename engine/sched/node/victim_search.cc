@@ -33,12 +33,13 @@ bool VictimSearch::has_preemptible(NodeRow row) const {  // R-PREEMPT-202 to 204
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   if (attempt_.snapshot->nodes.use[row].least_priority > highest_evicted()) return false;
   // Without an overlay, the plan stops no allocation here, and none belongs to the job (load_own_allocs()).
-  if (!attempt_.system && !scratch_.overlay(row)) return true;
+  const NodeOverlay* overlay = scratch_.overlay(row);
+  if (!attempt_.system && !overlay) return true;
   for (AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a]) {
     if (allocs.job_key[a] == attempt_.job->key || allocs.job[a] == kNoRow) continue;
     if (attempt_.job->priority - attempt_.snapshot->jobs.versions[allocs.job[a]]->priority >=
             scratch_.options.preemption_min_delta &&
-        !effects_.leaves(row, a))
+        !effects_.leaves(overlay, a))
       return true;
   }
   return false;

@@ -1,4 +1,8 @@
 #include "sched/stack/plan_effects.h"
+
+#include <algorithm>
+#include <utility>
+
 #include "base/wrap.h"
 #include "tables/state.h"
 
@@ -22,6 +26,13 @@ const tables::ResourceShape& nothing() {
 void PlanEffects::start() {
   spread.reset(attempt_.quirks);
   own_counts_.clear();
+  if (entries_.empty()) return;
+  // clear() visits all buckets: those of an earlier, large plan would cost each later one.
+  constexpr std::size_t kFewBuckets = 64;
+  if (entries_.bucket_count() > std::max(kFewBuckets, 8 * entries_.size()))
+    entries_ = {};
+  else
+    entries_.clear();
 }
 
 void PlanEffects::load_own_allocs() {
@@ -71,20 +82,24 @@ PlanEffects::OwnCount& PlanEffects::own_count(NodeOverlay& overlay, tables::Symb
   return own_counts_.back();
 }
 
-bool PlanEffects::leaves(NodeRow row, AllocRow alloc) const {
-  const NodeOverlay* overlay = scratch_.overlay(row);
-  if (!overlay) return false;
-  for (std::uint32_t i = overlay->first_stop; i != kNoRow; i = attempt_.plan->stops[i].next_on_node)
-    if (attempt_.plan->stops[i].alloc == alloc && !attempt_.plan->stops[i].dropped) return true;
-  return false;
+/// Position of the newest stop of an allocation on a node that was not taken back, or kNoRow.
+std::uint32_t PlanEffects::newest_stop(AllocRow alloc) const {
+  const auto at = entries_.find(alloc);
+  std::uint32_t stop = at == entries_.end() ? kNoRow : at->second.stop;
+  while (stop != kNoRow && attempt_.plan->stops[stop].dropped) stop = attempt_.plan->stops[stop].older;
+  return stop;
+}
+
+bool PlanEffects::leaves(const NodeOverlay* overlay, AllocRow alloc) const {
+  return overlay && overlay->first_stop != kNoRow && newest_stop(alloc) != kNoRow;
 }
 
 PlannedUpdate* PlanEffects::update_on(const NodeOverlay* overlay, AllocRow alloc) const {
-  if (!overlay) return nullptr;
-  for (std::uint32_t i = overlay->first_update; i != kNoRow; i = attempt_.plan->updates[i].next_on_node)
-    if (attempt_.plan->updates[i].alloc == alloc && !attempt_.plan->updates[i].dropped)
-      return &attempt_.plan->updates[i];
-  return nullptr;
+  if (!overlay || overlay->first_update == kNoRow) return nullptr;
+  const auto at = entries_.find(alloc);
+  std::uint32_t update = at == entries_.end() ? kNoRow : at->second.update;
+  while (update != kNoRow && attempt_.plan->updates[update].dropped) update = attempt_.plan->updates[update].older;
+  return update == kNoRow ? nullptr : &attempt_.plan->updates[update];
 }
 
 PlannedUpdate* PlanEffects::update_of(AllocRow alloc) const {
@@ -97,7 +112,7 @@ PlannedUpdate* PlanEffects::update_of(AllocRow alloc) const {
 
 bool PlanEffects::stays(const NodeOverlay* overlay, AllocRow alloc) const {
   if (!overlay || (overlay->first_stop == kNoRow && overlay->first_update == kNoRow)) return true;
-  return !leaves(overlay->row, alloc) || update_on(overlay, alloc);
+  return !leaves(overlay, alloc) || update_on(overlay, alloc);
 }
 
 const tables::ResourceShape& PlanEffects::shape_after(const NodeOverlay* overlay, AllocRow alloc) const {
@@ -111,12 +126,7 @@ bool PlanEffects::takes_away(std::uint32_t stop) const {
   const plan::PlannedStop& planned = attempt_.plan->stops[stop];
   if (planned.evict || planned.dropped || !attempt_.is_existing(planned.alloc)) return false;
   const NodeOverlay* overlay = scratch_.overlay(attempt_.snapshot->allocs.node[planned.alloc]);
-  if (!overlay || update_on(overlay, planned.alloc)) return false;
-  std::uint32_t newest = overlay->first_stop;
-  while (newest != kNoRow &&
-         (attempt_.plan->stops[newest].dropped || attempt_.plan->stops[newest].alloc != planned.alloc))
-    newest = attempt_.plan->stops[newest].next_on_node;
-  return newest == stop;
+  return overlay && !update_on(overlay, planned.alloc) && newest_stop(planned.alloc) == stop;
 }
 
 /// Chains the plan's stop or preemption to its node and frees the allocation's resources there. False: the allocation
@@ -125,10 +135,10 @@ bool PlanEffects::leave(std::uint32_t index) {
   PlannedStop& stop = attempt_.plan->stops[index];
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   const NodeRow node = allocs.node[stop.alloc];
-  const bool was_there = !leaves(node, stop.alloc) && !update_on(scratch_.overlay(node), stop.alloc);
   NodeOverlay& overlay = scratch_.own_overlay(node);
-  stop.next_on_node = overlay.first_stop;
-  overlay.first_stop = index;
+  const bool was_there = !leaves(&overlay, stop.alloc) && !update_on(&overlay, stop.alloc);
+  stop.next_on_node = std::exchange(overlay.first_stop, index);
+  stop.older = std::exchange(entries_[stop.alloc].stop, index);
   if (was_there && !tables::client_terminal(allocs.client[stop.alloc])) {
     change_use(node, allocs.shape_of(stop.alloc), -1);
     --overlay.allocs;
@@ -171,7 +181,8 @@ bool PlanEffects::pop_stop(AllocRow alloc) {
   if (!last || last->alloc != alloc) return false;
   last->dropped = true;
   if (node == kNoRow) return true;
-  const bool returns = !leaves(node, alloc) && !update_on(scratch_.overlay(node), alloc);
+  const NodeOverlay* overlay = scratch_.overlay(node);
+  const bool returns = !leaves(overlay, alloc) && !update_on(overlay, alloc);
   if (attempt_.quirks.property_counts_skewed || (returns && attempt_.is_existing(alloc)))
     if (rank::SpreadGroup* group = spread.find(attempt_.number_of(allocs.group[alloc]))) group->count_cleared(node, -1);
   if (returns && !tables::client_terminal(allocs.client[alloc])) {
@@ -185,8 +196,10 @@ bool PlanEffects::pop_stop(AllocRow alloc) {
 void PlanEffects::forget_last_stop() {
   const PlannedStop& stop = attempt_.plan->stops.back();
   BERTH_ASSERT(stop.dropped);
-  if (const NodeRow node = attempt_.snapshot->allocs.node[stop.alloc]; node != kNoRow)
+  if (const NodeRow node = attempt_.snapshot->allocs.node[stop.alloc]; node != kNoRow) {
     scratch_.own_overlay(node).first_stop = stop.next_on_node;
+    entries_[stop.alloc].stop = stop.older;
+  }
   attempt_.plan->stops.pop_back();
 }
 
@@ -196,14 +209,13 @@ void PlanEffects::updated(std::uint32_t index) {
   const NodeRow node = allocs.node[update.alloc];
   if (node == kNoRow) return;
   const bool ended = tables::client_terminal(allocs.client[update.alloc]);
-  const bool left = leaves(node, update.alloc), counted = !ended && !left;
+  NodeOverlay& overlay = scratch_.own_overlay(node);
+  const bool left = leaves(&overlay, update.alloc), counted = !ended && !left;
   // An allocation that this plan stopped and now lists again keeps running.
   const bool skewed = attempt_.quirks.property_counts_skewed;
-  const bool returns =
-      !skewed && left && !update_on(scratch_.overlay(node), update.alloc) && attempt_.is_existing(update.alloc);
-  NodeOverlay& overlay = scratch_.own_overlay(node);
-  update.next_on_node = overlay.first_update;
-  overlay.first_update = index;
+  const bool returns = !skewed && left && !update_on(&overlay, update.alloc) && attempt_.is_existing(update.alloc);
+  update.next_on_node = std::exchange(overlay.first_update, index);
+  update.older = std::exchange(entries_[update.alloc].update, index);
   if (skewed ? !allocs.terminal(update.alloc) : returns)
     if (rank::SpreadGroup* group = spread.find(attempt_.number_of(allocs.group[update.alloc]))) {
       if (!skewed)
@@ -247,7 +259,7 @@ void PlanEffects::placed(const PlannedAlloc& alloc) {
 void PlanEffects::preempt(NodeRow node, std::span<const AllocRow> victims) {
   PlanRows& plan = *attempt_.plan;
   for (const AllocRow victim : victims) {
-    const bool again = leaves(node, victim);  // R-PREEMPT-516
+    const bool again = leaves(scratch_.overlay(node), victim);  // R-PREEMPT-516
     plan.stops.push_back({.alloc = victim, .evict = true, .by = static_cast<std::uint32_t>(plan.allocs.size())});
     if (!again) leave(static_cast<std::uint32_t>(plan.stops.size() - 1));
   }

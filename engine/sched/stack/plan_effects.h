@@ -3,9 +3,14 @@
 //
 //   NodeOverlay  Scratch::overlays, by node row over Scratch::marks: sums, and chains through the plan's entries
 //   OwnCount     16 B per (node, group) with proposed allocations of the job, chained per node
+//   Entries      by allocation that the plan stops or updates: its newest stop and update, chained to older ones. A
+//   node may
+//                have thousands of both, and each allocation on it is looked up at each visit.
 //   spread       counts of each group's spreads, kept up to date for groups that had a Select
 // All are empty at the start of an attempt; load_own_allocs() adds the job's existing allocations.
 #pragma once
+
+#include <tsl/robin_map.h>
 
 #include <vector>
 
@@ -34,8 +39,8 @@ class PlanEffects {
   void preempt(tables::NodeRow node, std::span<const tables::AllocRow> victims);
 
   // State of one allocation or node according to the plan.
-  [[nodiscard]] bool leaves(tables::NodeRow row, tables::AllocRow alloc) const;        ///< stopped or preempted
-  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;  ///< proposed: stays running
+  [[nodiscard]] bool leaves(const NodeOverlay* overlay, tables::AllocRow alloc) const;  ///< stopped or preempted
+  [[nodiscard]] bool stays(const NodeOverlay* overlay, tables::AllocRow alloc) const;   ///< proposed: stays running
   [[nodiscard]] plan::PlannedUpdate* update_on(const NodeOverlay* overlay, tables::AllocRow alloc) const;
   /// The plan's entry for an existing allocation on any node, or null.
   [[nodiscard]] plan::PlannedUpdate* update_of(tables::AllocRow alloc) const;
@@ -85,7 +90,13 @@ class PlanEffects {
   rank::SpreadState spread;
 
  private:
+  /// Positions in the plan's stops and updates.
+  struct Entries {
+    std::uint32_t stop = tables::kNoRow, update = tables::kNoRow;
+  };
+
   bool leave(std::uint32_t stop);
+  [[nodiscard]] std::uint32_t newest_stop(tables::AllocRow alloc) const;
   void change_use(tables::NodeRow row, const tables::ResourceShape& shape, int sign);
   [[nodiscard]] bool is_own(tables::AllocRow alloc) const;
   void count_own(tables::AllocRow alloc, int sign);
@@ -95,6 +106,7 @@ class PlanEffects {
   Attempt& attempt_;
   Scratch& scratch_;
   std::vector<OwnCount> own_counts_;
+  tsl::robin_map<tables::AllocRow, Entries> entries_;
 };
 
 template <class Visit>
