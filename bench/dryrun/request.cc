@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/later.h"
 #include "base/text.h"
 #include "model/codec/api_keys.h"
 #include "model/computed_class.h"
@@ -139,14 +140,13 @@ Result<void, std::string> change_scheduler(model::ClusterState& state, const std
 }
 
 Newest newest_time(const model::ClusterState& state) {
+  constexpr std::int64_t kMostNs = 7'258'118'400 * base::kSecond;  // the year 2200: a clock continues from it
   Newest out;
   const auto at = [&](std::int64_t ns, const char* kind, const std::string& id, const char* field) {
-    if (ns > out.ns) out = {ns, kind, id, field};
+    if (ns > out.ns && ns <= kMostNs) out = {ns, kind, id, field};
   };
-  for (const model::Node& node : state.nodes) {
-    std::int64_t ns = 0;  // a time beyond the representable range is ignored
-    if (!__builtin_mul_overflow(node.status_updated_at, base::kSecond, &ns)) at(ns, "node", node.id, "StatusUpdatedAt");
-  }
+  for (const model::Node& node : state.nodes)
+    at(base::instant_ns(node.status_updated_at), "node", node.id, "StatusUpdatedAt");
   for (const model::Allocation& alloc : state.allocs) at(alloc.modify_time, "allocation", alloc.id, "ModifyTime");
   for (const model::Evaluation& eval : state.evals) at(eval.modify_time, "evaluation", eval.id, "ModifyTime");
   return out;

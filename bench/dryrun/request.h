@@ -28,7 +28,7 @@ struct Cluster {
 [[nodiscard]] Result<void, std::string> change_scheduler(model::ClusterState& state, const std::string& algorithm,
                                                          const std::vector<std::string>& preemption);
 
-/// The newest time in a state.
+/// The newest time in a state, of those before the year 2200.
 struct Newest {
   std::int64_t ns = 0;   ///< unix; 0: none
   std::string kind, id;  ///< object with this time: "allocation", ..., and its ID

@@ -199,7 +199,7 @@ Places places_of(const tables::Snapshot& state) {
     const tables::JobKey& key = state.jobs.keys[allocs.job_key[row]];
     out.emplace_back(fmt::format("{}\n{}\n{}\n{}", state.text(key.job_namespace), state.text(key.job_id),
                                  state.text(allocs.group[row]), allocs.name_index[row]),
-                     state.nodes.id(allocs.node[row]));
+                     allocs.node[row] == tables::kNoRow ? base::Uuid{} : state.nodes.id(allocs.node[row]));
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -13,4 +13,13 @@ namespace berth::base {
   return at > 0 && by > kLast - at ? kLast : at + by;
 }
 
+/// The instant in nanoseconds, as above if it does not fit.
+[[nodiscard]] constexpr std::int64_t instant_ns(std::int64_t seconds) {
+  constexpr std::int64_t kNs = 1'000'000'000;  // of a second
+  constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  if (seconds > kLast / kNs) return kLast;
+  return seconds < kFirst / kNs ? kFirst : seconds * kNs;
+}
+
 }  // namespace berth::base

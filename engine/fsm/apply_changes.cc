@@ -54,7 +54,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentStatusEntry& en
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::deployment_status};
   update_deployment_status(change, entry.update);
-  if (entry.job) upsert_job(change, *entry.job, false);
+  if (entry.job) upsert_job(change, model::untagged(*entry.job), false);
   if (entry.eval) queue_hook(upsert_eval(change, *entry.eval), hooks);
   return "";
 }
@@ -148,7 +148,7 @@ std::string StateLog::apply(std::uint64_t index, const DeploymentHealthEntry& en
   for (const std::string& id : entry.unhealthy) mark(id, false);
   write_counted(change);
   if (entry.update) update_deployment_status(change, *entry.update);
-  if (entry.job) upsert_job(change, *entry.job, false);
+  if (entry.job) upsert_job(change, model::untagged(*entry.job), false);
   if (entry.eval) queue_hook(upsert_eval(change, *entry.eval), hooks);
   return "";
 }

@@ -115,7 +115,7 @@ std::string StateLog::apply(std::uint64_t index, const JobDeregisterEntry& entry
     if (entry.purge) {
       purge_job(change, before, hooks);
     } else {  // R-CTRL-740
-      model::Job job = *before;
+      model::Job job = model::untagged(*before);
       job.stop = true;
       job.submit_time = entry.submit_time;
       disable_scaling(job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/later.h"
 #include "fsm/change.h"
 #include "tables/export.h"
 
@@ -40,7 +41,7 @@ std::string StateLog::apply(std::uint64_t index, const NodeRegisterEntry& entry,
   seen(index);
   model::Node node = entry.node;
   node.modify_index = index;
-  const std::int64_t at = node.status_updated_at * base::kSecond;
+  const std::int64_t at = base::instant_ns(node.status_updated_at);
   if (const auto before = this->node(node.id)) {  // R-CTRL-903
     node.create_index = before->create_index;
     node.scheduling_eligibility = before->scheduling_eligibility;

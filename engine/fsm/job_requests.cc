@@ -197,7 +197,7 @@ Answer Requests::scale_job(const ScaleJob& request, std::int64_t now) {
     const auto deployment = log_.latest_deployment(request.name_space, request.job_id);
     if (deployment && model::is_active_deployment(deployment->status))
       return refused(std::string(kBadScaling) + "job scaling blocked due to active deployment");
-    auto scaled = std::make_shared<model::Job>(*stored);
+    auto scaled = std::make_shared<model::Job>(model::untagged(*stored));
     for (model::TaskGroup& group : scaled->task_groups)
       if (group.name == request.group) group.count = *request.count;
     scaled->submit_time = now;
@@ -231,9 +231,8 @@ Answer Requests::revert_job(const RevertJob& request, std::int64_t now) {
                                request.name_space, request.version));
   if (request.enforce_version && *request.enforce_version != current)
     return refused(fmt::format("Current job has version {}; enforcing version {}", current, *request.enforce_version));
-  auto job = std::make_shared<model::Job>(**found);
+  auto job = std::make_shared<model::Job>(model::untagged(**found));
   job->stable = false;
-  job->version_tag = {};  // a tag belongs to one version, which keeps it
   if (std::string problem = model::submit_again(*job); !problem.empty()) return refused(std::move(problem));
   RegisterJob registration;
   registration.job = std::move(job);
@@ -257,7 +256,7 @@ Answer Requests::dispatch_job(const DispatchJob& request, std::int64_t now) {
       answer.index = known->modify_index;
       return answer;
     }
-  auto child = std::make_shared<model::Job>(*parent);
+  auto child = std::make_shared<model::Job>(model::untagged(*parent));
   child->id = child->name =
       model::dispatched_job_id(parent->id, request.id_prefix, now / base::kSecond, next_id_().substr(0, 8));
   child->parent_id = parent->id;

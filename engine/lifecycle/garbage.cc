@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/later.h"
 #include "base/text.h"
 #include "lifecycle/alloc_facts.h"
 #include "model/job.h"
@@ -209,7 +210,7 @@ void GarbageCollector::collect_nodes(const GcThresholds& thresholds, std::int64_
   std::vector<std::string> nodes;
   for (const tables::NodeRow row : *state.nodes.fixed->by_id) {
     if (state.nodes.status(row) != tables::NodeStatus::down) continue;
-    if (log_.status_updated_at(row) * base::kSecond > cutoff) continue;
+    if (base::instant_ns(log_.status_updated_at(row)) > cutoff) continue;
     bool idle = true;
     for_each_on_node(state, row, [&](AllocRow alloc) { idle = idle && state.allocs.terminal(alloc); });
     if (idle) nodes.push_back(base::to_text(state.nodes.id(row)));

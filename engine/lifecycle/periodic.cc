@@ -123,7 +123,7 @@ bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
 
 fsm::Answer PeriodicDispatcher::launch(JobKeyRow key, std::int64_t instant, std::int64_t now) {  // R-CTRL-1305
   const auto parent = job_of(key);
-  auto child = std::make_shared<model::Job>(*parent);
+  auto child = std::make_shared<model::Job>(model::untagged(*parent));
   const std::int64_t instant_s = instant / base::kSecond;
   child->id = child->name = parent->id + "/periodic-" + std::to_string(instant_s);
   child->parent_id = parent->id;

@@ -62,6 +62,12 @@ bool is_parameterized(const Job& job) { return job.parameterized_job.has_value()
 bool is_active_periodic(const Job& job) {
   return is_periodic(job) && job.periodic->enabled && !job.stop && !is_parameterized(job);
 }
+Job untagged(const Job& job) {
+  Job out = job;
+  out.version_tag = {};
+  return out;
+}
+
 std::string count_problem(const TaskGroup& group) {
   if (group.count > kCountMax) return "a count of " + std::to_string(group.count);
   if (group.update && group.update->canary > kCountMax) return std::to_string(group.update->canary) + " canaries";

@@ -34,6 +34,8 @@ struct DrainDeadline {
 [[nodiscard]] bool is_periodic(const Job& job);         ///< R-MODEL-291
 [[nodiscard]] bool is_parameterized(const Job& job);    ///< R-MODEL-291
 [[nodiscard]] bool is_active_periodic(const Job& job);  ///< R-MODEL-291
+/// A copy that becomes a new version or another job: a tag belongs to one version (R-REG-440).
+[[nodiscard]] Job untagged(const Job& job);
 /// Counts and canaries above this are refused for every job: each would be a name and a placement.
 inline constexpr std::int64_t kCountMax = 10'000'000;
 /// Describes what is wrong with the count or the canaries of the group; "" if nothing is.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/wrap.h"
 #include "model/flatten.h"
 #include "tables/port_holders.h"
 
@@ -59,9 +60,9 @@ bool ColumnCheck::add_updates(const Snapshot& state, const PlanRows& plan, NodeR
     if (!update.held) continue;
     const ResourceShape& before = state.allocs.shape_of(update.alloc);
     if (update.held != &before && (update.held->special() || before.special())) return false;
-    sum.cpu_mhz += update.held->cpu_mhz - before.cpu_mhz;
-    sum.memory_mb += update.held->memory_mb - before.memory_mb;
-    sum.disk_mb += update.held->disk_mb - before.disk_mb;
+    base::wrap_add_to(sum.cpu_mhz, base::wrap_sub(update.held->cpu_mhz, before.cpu_mhz));
+    base::wrap_add_to(sum.memory_mb, base::wrap_sub(update.held->memory_mb, before.memory_mb));
+    base::wrap_add_to(sum.disk_mb, base::wrap_sub(update.held->disk_mb, before.disk_mb));
   }
   std::sort(updated_.begin(), updated_.end());  // the rules count an allocation as often as the plan lists it
   return std::adjacent_find(updated_.begin(), updated_.end()) == updated_.end();
@@ -78,16 +79,17 @@ bool ColumnCheck::fits(const Snapshot& state, const PlanRows& plan, std::uint32_
   const tables::NodeCapacity& capacity = state.nodes.capacity(row);
   Change change;
   if (!updates.empty() && !add_updates(state, plan, row, updates, change)) return false;
-  std::int64_t cpu = use.cpu_mhz + change.cpu_mhz, memory = use.memory_mb + change.memory_mb;
-  std::int64_t disk = use.disk_mb + change.disk_mb, allocs = use.alloc_count;
+  std::int64_t cpu = base::wrap_add(use.cpu_mhz, change.cpu_mhz);  // R-MODEL-3
+  std::int64_t memory = base::wrap_add(use.memory_mb, change.memory_mb);
+  std::int64_t disk = base::wrap_add(use.disk_mb, change.disk_mb), allocs = use.alloc_count;
   bool claims = use.sole_claims != 0;
   bool ports = use.port_allocs != 0, instances = (use.device_allocs | use.core_allocs) != 0;
   for (std::uint32_t i = first; i != kNoRow; i = plan.allocs[i].next_on_node) {
     BERTH_ASSERT(plan.allocs[i].node == row && plan.allocs[i].held);  // the chain stays on its node
     const ResourceShape& shape = *plan.allocs[i].held;
-    cpu += shape.cpu_mhz;
-    memory += shape.memory_mb;
-    disk += shape.disk_mb;
+    base::wrap_add_to(cpu, shape.cpu_mhz);
+    base::wrap_add_to(memory, shape.memory_mb);
+    base::wrap_add_to(disk, shape.disk_mb);
     ++allocs;
     if (plan.allocs[i].job != kNoRow) claims |= planned_group(state, plan, plan.allocs[i]).claims_alone;
     instances |= shape.devices | !shape.cores.empty();

@@ -61,7 +61,7 @@ std::optional<std::string> stem_of(const std::string& id) {
 }
 
 std::shared_ptr<const model::Job> template_of(const model::Job& from, std::string stem) {
-  auto out = std::make_shared<model::Job>(from);
+  auto out = std::make_shared<model::Job>(model::untagged(from));
   out->id = std::move(stem), out->name = out->id;
   out->parent_id.clear(), out->dispatch_idempotency_token.clear(), out->payload.clear();
   out->status_description.clear();
@@ -70,7 +70,6 @@ std::shared_ptr<const model::Job> template_of(const model::Job& from, std::strin
   out->status = "pending";
   out->version = out->create_index = out->modify_index = out->job_modify_index = 0;
   out->submit_time = 0;
-  out->version_tag = json::Value();
   return out;
 }
 

@@ -14,6 +14,12 @@ std::string node_id(const Snapshot& state, NodeRow row) {
   return spec.shared ? base::to_text(state.nodes.id(row)) : spec.node.id;
 }
 
+std::string node_id_of(const Snapshot& state, AllocRow alloc) {
+  if (const NodeRow node = state.allocs.node[alloc]; node != kNoRow) return node_id(state, node);
+  const auto& object = state.allocs.cold[alloc];
+  return object ? object->node_id : std::string();
+}
+
 model::Node to_node(const Snapshot& state, NodeRow row) {
   const NodeTable& n = state.nodes;
   const NodeSpec& spec = n.spec(row);

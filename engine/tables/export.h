@@ -15,6 +15,8 @@ namespace berth::tables {
 [[nodiscard]] std::string node_id(const Snapshot& state, NodeRow row);
 [[nodiscard]] model::Node to_node(const Snapshot& state, NodeRow row);
 [[nodiscard]] model::Allocation to_alloc(const Snapshot& state, AllocRow row);
+/// The ID of an allocation's node. An imported allocation may name a node that the cluster does not have.
+[[nodiscard]] std::string node_id_of(const Snapshot& state, AllocRow alloc);
 /// Writes the values of a row's columns over those of its API object.
 void lay_over(const AllocTable& allocs, AllocRow row, model::Allocation& object);
 /// Writes what to_alloc() returns for an allocation without an API object, except its node's name, its resources and

@@ -29,7 +29,8 @@ class NodeWorld : public RequestWorld {
   /// Messages of the node's events, oldest first.
   std::vector<std::string> events(const std::string& id = kFirstNode) const {
     std::vector<std::string> out;
-    for (const json::Value& event : node(id).events.items()) out.push_back(event["Message"].as_string());
+    const model::Node stored = node(id);
+    for (const json::Value& event : stored.events.items()) out.push_back(event["Message"].as_string());
     return out;
   }
   template <class Entry>
@@ -365,7 +366,8 @@ TEST(NodeRequests, LostNodesDisconnectWhileAnAllocationMayReturn) {  // R-CTRL-9
   for (const Case& one :
        {Case{"ready", "run", "running", "web", 60, 0, "disconnected"},
         Case{"ready", "run", "running", "web", 0, 0, "down"}, Case{"ready", "run", "running", "none", 60, 0, "down"},
-        Case{"ready", "stop", "running", "web", 60, 0, "down"}, Case{"ready", "run", "complete", "web", 60, 0, "down"},
+        Case{"ready", "stop", "running", "web", 60, 0, "down"},
+        Case{"ready", "run", "complete", "web", 60, 0, "disconnected"},
         Case{"initializing", "run", "running", "web", 60, 0, "down"},
         Case{"disconnected", "run", "unknown", "web", 60, 59, "disconnected"},
         Case{"disconnected", "run", "unknown", "web", 60, 61, "down"}}) {

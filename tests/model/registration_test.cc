@@ -215,6 +215,8 @@ TEST(ReschedulePolicy, CountsTheAttemptsThatFit) {  // W-10
   EXPECT_NE(text(policy), "");
   policy.delay_function = "fibonacci", policy.max_delay = 30 * base::kSecond;
   EXPECT_NE(text(policy), "");
+  policy.delay = policy.max_delay = policy.interval = INT64_MAX;  // nor are sums that do not fit visited one by one
+  EXPECT_EQ(text(policy), "");
 }
 
 TEST(ImpliedConstraints, AreAddedOnce) {  // R-MODEL-244
@@ -392,6 +394,10 @@ INSTANTIATE_TEST_SUITE_P(
         CronCase{"EveryFive", "*/5 * * * *", "2026-11-22T00:05:00Z", "UTC", "2026-11-22T00:10:00Z"},
         CronCase{"Fraction", "*/5 * * * *", "2026-11-22T00:04:59.5Z", "UTC", "2026-11-22T00:05:00Z"},
         CronCase{"Seconds", "30 0 12 * * * *", "2026-11-22T12:00:30Z", "UTC", "2026-11-23T12:00:30Z"},
+        CronCase{"LeapDay", "0 0 29 2 *", "2026-11-22T00:00:00Z", "UTC", "2028-02-29T00:00:00Z"},
+        CronCase{"DayThatNeverIs", "0 0 30 2 *", "2026-11-22T00:00:00Z", "UTC", "never"},
+        CronCase{"LastYear", "59 59 23 31 12 * 2099", "2026-11-22T00:00:00Z", "UTC", "2099-12-31T23:59:59Z"},
+        CronCase{"NextYear", "0 0 1 1 * 2028-2030/2", "2028-01-01T00:00:00Z", "UTC", "2030-01-01T00:00:00Z"},
         CronCase{"Daily", "@daily", "2026-12-31T12:00:00Z", "UTC", "2027-01-01T00:00:00Z"},
         CronCase{"EitherDay", "0 0 13 * fri", "2026-11-22T00:00:00Z", "UTC", "2026-11-27T00:00:00Z"},
         CronCase{"LastDay", "0 0 L 2 *", "2027-03-01T00:00:00Z", "UTC", "2028-02-29T00:00:00Z"},

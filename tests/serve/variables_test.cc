@@ -228,6 +228,10 @@ TEST_F(VariablesTest, ALockExpiresInVirtualTime) {  // R-STORE-42, 43
   EXPECT_FALSE(free.has("Lock"));
   EXPECT_EQ(free["Items"]["x"].as_string(), "1");
   EXPECT_GT(free["ModifyIndex"].as_uint(), held["ModifyIndex"].as_uint());
+  const json::Value kept =
+      put("k?lock-acquire", R"({"Items": {"x": "1"}, "Lock": {"TTL": "10s", "LockDelay": 9223372036854775807}})");
+  advance(3600);
+  EXPECT_TRUE(read(ask("GET", "/v1/var/k")).has("Lock")) << "its delay of 292 years has not ended";
   const json::Value forever = put("f", R"({"Items": {"x": "1"}, "Lock": {}})");  // R-STORE-20: no timer runs
   EXPECT_EQ(forever["Lock"]["TTL"].as_string(), "15s");
   advance(3600);

@@ -205,6 +205,23 @@ TEST_F(WritesTest, VersionsSourcesAndTags) {  // R-API-218, 242, 243, 264, 266
   EXPECT_EQ(done("DELETE", "/v1/job/nope")["Index"].as_int(), 0);
 }
 
+TEST_F(WritesTest, NewVersionsAndChildrenHaveNoTag) {  // R-REG-440
+  const auto batch = [](std::string text) { return text.replace(text.find("service"), 7, "batch"); };
+  done("PUT", "/v1/jobs", R"({"Job": )" + batch(job_text("web", 2, 100)) + "}");
+  done("PUT", "/v1/job/web/versions/gold/tag", R"({"Version": 0})");
+  EXPECT_FALSE(get("/v1/job/web")["VersionTag"].is_null());
+  done("PUT", "/v1/job/web/scale", R"({"Count": 3, "Target": {"Group": "app"}})");
+  EXPECT_TRUE(get("/v1/job/web")["VersionTag"].is_null()) << "scaled";
+  done("PUT", "/v1/job/web/versions/silver/tag", R"({"Version": 1})");
+  done("DELETE", "/v1/job/web");
+  EXPECT_EQ(get("/v1/job/web")["Version"].as_int(), 2);
+  EXPECT_TRUE(get("/v1/job/web")["VersionTag"].is_null()) << "stopped";
+  done("PUT", "/v1/jobs", R"({"Job": )" + batch(job_text("p", 1, 100, R"("ParameterizedJob": {}, )")) + "}");
+  done("PUT", "/v1/job/p/versions/gold/tag", R"({"Version": 0})");
+  const std::string child = done("PUT", "/v1/job/p/dispatch", "{}")["DispatchedJobID"].as_string();
+  EXPECT_TRUE(get("/v1/job/p%2F" + child.substr(2))["VersionTag"].is_null()) << child;
+}
+
 TEST_F(WritesTest, AJobScalesPlansAndRestarts) {  // R-API-224, 248, 263, 360, 705
   run(job_text("web", 2, 100));
   running("web", 2);

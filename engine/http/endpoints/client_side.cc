@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "base/wrap.h"
 #include "http/endpoints/answers.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
@@ -59,7 +60,7 @@ NodeUsage usage_of(const tables::Snapshot& state, tables::NodeRow node) {
 
 json::Value disk_json(const std::string& device, std::int64_t size_mb, std::int64_t used_mb) {
   json::Value out = json::Value::object();
-  const std::int64_t used = std::min(used_mb, size_mb);
+  const std::int64_t used = std::clamp<std::int64_t>(used_mb, 0, std::max<std::int64_t>(size_mb, 0));
   out.set("Device", device), out.set("Mountpoint", "");
   out.set("Size", static_cast<std::uint64_t>(size_mb) * kMiB), out.set("Used", static_cast<std::uint64_t>(used) * kMiB);
   out.set("Available", static_cast<std::uint64_t>(size_mb - used) * kMiB);
@@ -78,7 +79,8 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
   if (node.node_resources) memory = node.node_resources->memory.memory_mb, disk = node.node_resources->disk.disk_mb;
   if (node.reserved_resources)
     reserved_memory = node.reserved_resources->memory.memory_mb, reserved_disk = node.reserved_resources->disk.disk_mb;
-  const auto used = static_cast<std::uint64_t>(std::min(memory, reserved_memory + usage.memory_mb)) * kMiB;
+  const auto used =
+      static_cast<std::uint64_t>(std::min(memory, base::wrap_add(reserved_memory, usage.memory_mb))) * kMiB;
   const std::uint64_t total = static_cast<std::uint64_t>(memory) * kMiB;
   json::Value out = json::Value::object(), has = json::Value::object(), cpu = json::Value::object();
   has.set("Total", total), has.set("Available", total - used), has.set("Used", used), has.set("Free", total - used);
@@ -91,10 +93,11 @@ void read_host_stats(Simulation& simulation, const Request& request, Reply& repl
   const auto volume = node.attributes.find("unique.storage.volume");
   const std::string device = volume == node.attributes.end() ? "" : volume->second;
   out.set("Memory", std::move(has)), out.set("CPU", json::Array{std::move(cpu)});
-  out.set("DiskStats", json::Array{disk_json(device, disk, reserved_disk + usage.disk_mb)});
-  out.set("AllocDirStats", disk_json("", disk, reserved_disk + usage.disk_mb)), out.set("DeviceStats", nullptr);
-  const std::int64_t since = simulation.log().status_updated_at(row) * base::kSecond;
-  out.set("Uptime", std::max<std::int64_t>(0, simulation.now() - since) / base::kSecond);
+  out.set("DiskStats", json::Array{disk_json(device, disk, base::wrap_add(reserved_disk, usage.disk_mb))});
+  out.set("AllocDirStats", disk_json("", disk, base::wrap_add(reserved_disk, usage.disk_mb))),
+      out.set("DeviceStats", nullptr);
+  const std::int64_t since_s = simulation.log().status_updated_at(row);
+  out.set("Uptime", since_s < 0 ? 0 : std::max<std::int64_t>(0, simulation.now() / base::kSecond - since_s));
   out.set("Timestamp", simulation.now()), out.set("CPUTicksConsumed", ticks);
   reply.json(out);
 }

@@ -112,7 +112,9 @@ void set_missing(json::Value& object, const char* key, json::Value value) {
 std::string plain_payload(const std::string& stored) {
   const auto bytes = base::from_base64(stored);
   std::string plain;
-  if (!bytes || !snappy::Uncompress(bytes->data(), bytes->size(), &plain)) return stored;
+  // Before it allocates: an imported payload may state any length.
+  if (!bytes || !snappy::IsValidCompressedBuffer(bytes->data(), bytes->size())) return stored;
+  if (!snappy::Uncompress(bytes->data(), bytes->size(), &plain)) return stored;
   return base::to_base64(plain);
 }
 

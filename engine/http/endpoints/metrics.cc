@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/time.h"
+#include "base/wrap.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/objects.h"
 #include "model/job.h"
@@ -218,9 +219,10 @@ NodeCounts counts_of(Simulation& simulation, tables::NodeRow node) {
   for (tables::AllocRow row = state.nodes.use[node].alloc_head; row != tables::kNoRow; row = allocs.next_on_node[row]) {
     if (const auto& resources = allocs.shape_of(row).resources)
       for (const auto& [name, task] : resources->tasks)
-        out.max_memory_mb += task.memory.memory_max_mb > 0 ? task.memory.memory_max_mb : task.memory.memory_mb;
+        base::wrap_add_to(out.max_memory_mb,
+                          task.memory.memory_max_mb > 0 ? task.memory.memory_max_mb : task.memory.memory_mb);
     else
-      out.max_memory_mb += allocs.shape_of(row).memory_mb;
+      base::wrap_add_to(out.max_memory_mb, allocs.shape_of(row).memory_mb);
     if (simulation.cluster().clients().awaits_upstream(row))
       ++out.allocations[0];
     else if (allocs.client[row] == tables::Client::pending)

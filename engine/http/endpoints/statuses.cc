@@ -1,6 +1,8 @@
 // Jobs for the web interface (R-API-203): each with its allocations and its latest deployment.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/lists.h"
@@ -8,6 +10,7 @@
 #include "http/stores/rights.h"
 #include "model/job.h"
 #include "model/predicates.h"
+#include "tables/export.h"
 
 namespace berth::http {
 
@@ -24,7 +27,7 @@ json::Value alloc_status(const tables::Snapshot& state, tables::AllocRow row) {
   deployment.set("Healthy", state.has_health(row) ? json::Value(state.is_healthy(row)) : json::Value());
   out.set("ID", base::to_text(allocs.id[row])), out.set("Group", state.text(allocs.group[row]));
   out.set("ClientStatus", tables::to_text(allocs.client[row]));
-  out.set("NodeID", base::to_text(state.nodes.id(allocs.node[row])));
+  out.set("NodeID", tables::node_id_of(state, row));
   out.set("DeploymentStatus", std::move(deployment));
   out.set("JobVersion", allocs.job[row] == kNoRow ? 0 : state.jobs.versions[allocs.job[row]]->spec->version);
   out.set("FollowupEvalID", object ? object->followup_eval_id : ""), out.set("HasPausedTask", false);
@@ -47,18 +50,19 @@ json::Value deployment_status(const model::Deployment* latest) {
   return out;
 }
 
-json::Value child_statuses(Simulation& simulation, const model::Job& parent) {
-  json::Value out;
-  if (!parent.periodic && !parent.parameterized_job) return out;
-  const tables::Snapshot& state = simulation.state();
+/// Statuses of all children, by the namespace and ID of their parent.
+using ChildStatuses = std::map<std::pair<std::string, std::string>, json::Value>;
+ChildStatuses child_statuses(const tables::Snapshot& state) {
+  ChildStatuses out;
   for (tables::JobKeyRow key = 0; key < state.jobs.keys.size(); ++key) {
     const auto& job = state.jobs.objects[key];
-    if (job && job->parent_id == parent.id && job->namespace_ == parent.namespace_) out.push(job->status);
+    if (job && !job->parent_id.empty()) out[{job->namespace_, job->parent_id}].push(job->status);
   }
   return out;
 }
 
-json::Value job_status(Simulation& simulation, tables::JobKeyRow key, const model::Job& job) {
+json::Value job_status(Simulation& simulation, const ChildStatuses& children, tables::JobKeyRow key,
+                       const model::Job& job) {
   const tables::Snapshot& state = simulation.state();
   json::Value out = json::Value::object(), datacenters = json::Value::array(), allocs = json::Value::array();
   std::vector<tables::AllocRow> rows;
@@ -73,7 +77,10 @@ json::Value job_status(Simulation& simulation, tables::JobKeyRow key, const mode
   out.set("NodePool", *job.node_pool), out.set("Datacenters", std::move(datacenters));
   out.set("Priority", job.priority), out.set("Version", job.version), out.set("SubmitTime", job.submit_time);
   out.set("ModifyIndex", job.modify_index), out.set("Allocs", std::move(allocs)), out.set("GroupCountSum", count);
-  out.set("ChildStatuses", child_statuses(simulation, job)), out.set("ParentID", *job.parent_id);
+  const bool is_parent = job.periodic || job.parameterized_job;
+  const auto statuses = is_parent ? children.find({job.namespace_, job.id}) : children.end();
+  out.set("ChildStatuses", statuses == children.end() ? json::Value() : statuses->second),
+      out.set("ParentID", *job.parent_id);
   out.set("LatestDeployment", deployment_status(simulation.log().latest_deployment(job.namespace_, job.id).get()));
   out.set("Stop", job.stop), out.set("IsPack", false), out.set("Status", job.status);
   return out;
@@ -135,9 +142,9 @@ void read_statuses(Simulation& simulation, const Request& request, Reply& reply)
     });
     list.descends = !request.reverse;
     if (request.reverse) std::reverse(list.rows.begin(), list.rows.end());
-    list.write = [&simulation](std::uint32_t row, std::string& out) {
+    list.write = [&simulation, children = child_statuses(state)](std::uint32_t row, std::string& out) {
       if (const auto& job = simulation.state().jobs.objects[row])
-        json::append_text(out, job_status(simulation, tables::JobKeyRow(row), *job));
+        json::append_text(out, job_status(simulation, children, tables::JobKeyRow(row), *job));
     };
     list.tokens = TokenKind::index;
     list.token = [&simulation](std::uint32_t row) {

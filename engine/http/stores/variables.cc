@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/later.h"
 #include "base/text.h"
 #include "http/stores/fresh.h"
 
@@ -222,7 +223,7 @@ VariableRef Variables::end_timer() {
   const VariableRef stored = find(timer.key.first, timer.key.second);
   if (!timer.removes) {
     stop_ttl(timer.key);
-    if (stored && stored->lock) start_delay(timer.key, timer.at + stored->lock->delay_ns);
+    if (stored && stored->lock) start_delay(timer.key, base::later(timer.at, stored->lock->delay_ns));
     return nullptr;
   }
   timers_.erase(timers_.begin());

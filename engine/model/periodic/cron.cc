@@ -241,13 +241,19 @@ std::optional<std::int64_t> match_on_day(const Cron& cron, std::int64_t begin_s,
 
 /// The first day from `day` on, in days since 1970, that matches; none before 2100.
 std::optional<std::int64_t> first_matching_day(const Cron& cron, std::int64_t day) {
-  for (;; ++day) {
+  for (;;) {
     const std::chrono::year_month_day date{sys_days{std::chrono::days{day}}};
     const int year = static_cast<int>(date.year());
     if (year > 2099) return std::nullopt;
-    if (year >= 1970 && cron.years[static_cast<std::size_t>(year - 1970)] &&
-        cron.months[static_cast<unsigned>(date.month())] && day_matches(cron, date))
-      return day;
+    const bool in_year = year >= 1970 && cron.years[static_cast<std::size_t>(year - 1970)];
+    if (in_year && cron.months[static_cast<unsigned>(date.month())]) {
+      if (day_matches(cron, date)) return day;
+      ++day;
+      continue;
+    }
+    const std::chrono::year_month next =
+        (in_year ? date.year() / date.month() : date.year() / std::chrono::December) + std::chrono::months(1);
+    day = sys_days{next / 1}.time_since_epoch().count();
   }
 }
 

@@ -59,11 +59,10 @@ AttemptFit attempts_that_fit(const ReschedulePolicy& policy) {
     out.possible = last <= policy.interval ? std::min<std::int64_t>(policy.attempts, 2) : 0;
     std::int64_t i = 2;
     for (bool ceiling = false; i < policy.attempts && !ceiling; ++i) {
+      // A sum that does not fit is the ceiling as well: it would stay the same for all further attempts.
       Duration next = saturating_add(before, last);
-      if (next > policy.max_delay) {
-        next = policy.max_delay;
-        ceiling = true;
-      }
+      ceiling = next > policy.max_delay || next == std::numeric_limits<Duration>::max();
+      next = std::min(next, policy.max_delay);
       before = last;
       last = next;
       if (last <= policy.interval) ++out.possible;
