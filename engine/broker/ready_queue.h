@@ -82,10 +82,16 @@ class BasicReadyQueue {
     }
   }
 
-  /// The highest level that may hold something, or -1. A hint, exact while no other thread works.
-  [[nodiscard]] std::int32_t top_level() const {
-    const Pass pass = scan();
-    return pass.level == kNone ? -1 : static_cast<std::int32_t>(pass.level);
+  /// The highest level that holds something, or -1. Hides empty levels above it: a flag outlasts the last value of its
+  /// level. Exact while no other thread works, otherwise a hint.
+  [[nodiscard]] std::int32_t top_level() {
+    for (;;) {
+      const Pass pass = scan();
+      if (pass.level == kNone) return -1;
+      typename Level::Ticket ticket;
+      if (levels_[pass.level].peek(ticket)) return static_cast<std::int32_t>(pass.level);
+      hide(pass.level);
+    }
   }
 
   /// Number of rings of all levels; it grows only when a level reaches a new peak.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "support/interleave.h"
@@ -34,6 +35,22 @@ TEST(ReadyQueue, HighestLevelFirstThenInOrder) {
   EXPECT_EQ(queue.top_level(), -1);
   std::uint32_t value = 0;
   EXPECT_FALSE(queue.pop(value));
+}
+
+TEST(ReadyQueue, TheTopLevelIsThatOfTheNextValue) {
+  ReadyQueue queue(40);
+  std::mt19937_64 random(11);
+  std::map<std::uint32_t, std::uint32_t> counts;  // by level
+  for (int step = 0; step < 2'000; ++step) {
+    if (random() % 2) {
+      const auto level = static_cast<std::uint32_t>(random() % 40);
+      queue.push(level, level), ++counts[level];
+    } else if (std::uint32_t value = 0; queue.pop(value)) {
+      ASSERT_EQ(value, counts.rbegin()->first);
+      if (--counts[value] == 0) counts.erase(value);
+    }
+    ASSERT_EQ(queue.top_level(), counts.empty() ? -1 : static_cast<std::int32_t>(counts.rbegin()->first)) << step;
+  }
 }
 
 TEST(ReadyQueue, ALevelGrowsPastEverySizeAndKeepsItsOrder) {
