@@ -46,7 +46,8 @@ struct Trend {
 
 std::string mix_text(const whatif::Growth& mix) {
   if (mix.factor == 1 && mix.placed == 0 && !mix.ended && mix.job.empty()) return "nothing runs that could grow";
-  std::string out = fmt::format("{:.0f} % more of all that runs ({} allocations)", (mix.factor - 1) * 100, mix.placed);
+  std::string out = fmt::format("{}{:.0f} % more of all that runs ({} allocations)", mix.ended ? "" : "at least ",
+                                (mix.factor - 1) * 100, mix.placed);
   if (!mix.job.empty()) out += fmt::format("; then {} {}: {}", mix.job, mix.group, mix.reasons);
   return out;
 }

@@ -213,7 +213,7 @@ class Judge {
     finding.change = change_of(metric, finding.base, finding.got);
     const double noise =
         std::max(stats::aa_noise(a, finding.n, rules_.seed), stats::aa_noise(b, finding.n, rules_.seed));
-    finding.noise = metric.is_share() ? noise * std::abs(finding.base) : noise;
+    finding.noise = metric.is_share() && std::isfinite(noise) ? noise * std::abs(finding.base) : noise;
     const stats::RankTest test = stats::rank_test(a, b);
     const bool lower = is_lower_better(metric);
     finding.p = lower ? test.p_greater : test.p_less;

@@ -1,11 +1,11 @@
 #include "report/schema.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <regex>
 
 #include "base/text.h"
 #include "io/json_parse.h"
@@ -113,7 +113,7 @@ class Checker {
     if (value.is_string()) {
       if (value.as_string().size() < schema["minLength"].as_uint(0)) return problem("is an empty text");
       if (const std::string& pattern = schema["pattern"].as_string();
-          !pattern.empty() && !std::regex_search(value.as_string(), std::regex(pattern)))
+          !pattern.empty() && !re2::RE2::PartialMatch(value.as_string(), re2::RE2(pattern)))
         return problem(fmt::format("is '{}', not of the form {}", base::shown(value.as_string()), pattern));
     }
     return std::nullopt;

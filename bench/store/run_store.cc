@@ -262,6 +262,12 @@ Result<std::vector<Record>> RunStore::records(RunKind kind) const {
     record.repetition = runs.integer(4), record.status = runs.text(5), record.message = runs.text(6);
     record.digest = runs.text(7), record.commit = runs.text(8);
     record.started = runs.number(9), record.seconds = runs.number(10);
+    constexpr double kYear9999 = 253'402'300'800;  // in seconds: later ones cannot be written as dates
+    if (!(record.started >= 0 && record.started < kYear9999))
+      return tl::unexpected(
+          error(fmt::format("has a run, id {}, that started at {:g} s, which is no date; correct or "
+                            "delete it",
+                            runs.integer(0), record.started)));
     record.build = runs.text(11), record.machine = runs.text(12);
     record.kind = kind, record.detail = runs.text(13);
   }

@@ -63,7 +63,7 @@ class MixSearch {
     const double held = std::max(packing.cpu, packing.memory);
     const double free = held > 0 ? std::clamp(100 / held - 100, 0.0, kPercentMost) : 0;
     // Small groups grow later than by their share: up to twice the free capacity may fit.
-    if (held > 0) high_ = static_cast<std::int64_t>(std::min(kPercentMost, 2 * free)) + 2;
+    if (held > 0) high_ = static_cast<std::int64_t>(std::min(kPercentMost - 1, 2 * free)) + 2;
     next_ = std::clamp(static_cast<std::int64_t>(free), low_ + 1, std::max(low_ + 1, high_ - 1));
   }
   [[nodiscard]] bool done() const { return high_ - low_ <= 1; }

@@ -786,7 +786,8 @@ Result<model::ClusterState> ExportCollector::finish(const std::string& path, War
         alloc.job = stored->second;
       } else {
         std::vector<JobPtr>& same_key = carried[key];
-        const auto same = std::find_if(same_key.begin(), same_key.end(),
+        const std::size_t first = same_key.size() > Tables::kJobsCompared ? same_key.size() - Tables::kJobsCompared : 0;
+        const auto same = std::find_if(same_key.begin() + static_cast<std::ptrdiff_t>(first), same_key.end(),
                                        [&](const JobPtr& job) { return !model::spec_changed(*job, *alloc.job); });
         if (same == same_key.end())
           same_key.push_back(alloc.job);

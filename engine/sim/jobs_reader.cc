@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 #include <tuple>
@@ -109,6 +111,14 @@ SpreadSpec read_spread(TomlReader& reader, const toml::table* table, const std::
   return out;
 }
 
+/// Templates are made before the run, with all their tasks.
+void check_size(TomlSection& in, const JobKindSpec& kind) {
+  const double tasks = static_cast<double>(kind.templates) * static_cast<double>(kind.groups.max()) *
+                       static_cast<double>(kind.tasks.max() + kind.ports.max());
+  if (tasks > 1e8)
+    in.fail("templates", fmt::format("{:g} tasks and ports in the templates of this kind", tasks), "keep to 1e8");
+}
+
 JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) {
   const std::string name = "[[jobs.mix]]";
   TomlSection in(reader, table, name, 0);
@@ -140,6 +150,7 @@ JobKindSpec read_kind(TomlReader& reader, const toml::table* table, bool lives) 
   out.memory_mb = in.quantity("memory_mb", out.memory_mb, 10, kMaxAmount);
   out.disk_mb = in.quantity("disk_mb", out.disk_mb, 10, kMaxAmount);
   out.ports = in.quantity("ports", out.ports, 0, 100);
+  check_size(in, out);
   out.static_port = in.quantity("static_port", out.static_port, 0, 65'535);
   out.cores = in.quantity("cores", out.cores, 0, 4096);
   out.host_volumes = in.texts("host_volumes");

@@ -364,13 +364,14 @@ class Planner {
   // ---------------------------------------------------------------- happenings
 
   Happening& add(std::int64_t at, LifeAction action, std::uint32_t step, std::uint32_t fault,
-                 std::vector<std::uint32_t> nodes) {
-    bytes_ += sizeof(Happening) + nodes.size() * sizeof(nodes[0]);
+                 std::vector<std::uint32_t> nodes, std::vector<std::uint32_t> jobs = {}) {
+    bytes_ += sizeof(Happening) + (nodes.size() + jobs.size()) * sizeof(nodes[0]);
     if (bytes_ > kMostBytes)
       fail(life_.steps[step].line, "with this, events and faults take more than 512 MiB",
-           "let it happen less often, or to fewer nodes");
+           "let it happen less often, or to fewer nodes or jobs");
     Happening& h = out_.happenings.emplace_back();
-    h.at_ns = at, h.action = action, h.step = step, h.fault = fault, h.nodes = std::move(nodes);
+    h.at_ns = at, h.action = action, h.step = step, h.fault = fault;
+    h.nodes = std::move(nodes), h.jobs = std::move(jobs);
     return h;
   }
 
@@ -420,13 +421,12 @@ class Planner {
         step.fault && step.action == LifeAction::task_failures ? new_fault(at, s, 0, jobs.size()) : kNoFault;
     if (step.action == LifeAction::scale_curve) {
       for (const auto& [after, factor] : step.curve) {
-        Happening& h = add(at + after, LifeAction::scale, s, kNoFault, {});
-        h.jobs = jobs, h.factor = factor;
+        if (error_) return;
+        add(at + after, LifeAction::scale, s, kNoFault, {}, jobs).factor = factor;
       }
       return;
     }
-    Happening& h = add(at, step.action, s, fault, {});
-    h.jobs = jobs;
+    Happening& h = add(at, step.action, s, fault, {}, jobs);
     if (step.action == LifeAction::task_failures)
       out_.faults.back().until_ns = at + (h.length_ns = step.for_s->draw(random_) * 1'000'000'000);
   }

@@ -182,6 +182,26 @@ std::optional<CarbonSpec> read_carbon(TomlReader& reader, const toml::table* tab
 }
 
 /// Reports settings that contradict each other.
+constexpr double kMostArrivals = 1e8;
+
+/// Number of jobs that arrive by the rates of all kinds until the end of the simulated time.
+double expected_arrivals(const Workload& workload) {
+  double sum = 0;
+  const std::int64_t end_ns = workload.life->duration_ns;
+  for (const JobKindSpec& kind : workload.jobs.kinds) {
+    const auto& rate = kind.life.rate;
+    for (std::size_t i = 0; i < rate.size() && rate[i].first < end_ns; ++i) {
+      const bool last = i + 1 == rate.size();  // the rate stays as it is then
+      const double seconds =
+          static_cast<double>(std::min(end_ns, last ? end_ns : rate[i + 1].first) - rate[i].first) / 1e9;
+      const double length = last ? seconds : static_cast<double>(rate[i + 1].first - rate[i].first) / 1e9;
+      const double slope = last || length <= 0 ? 0 : (rate[i + 1].second - rate[i].second) / length;
+      sum += seconds * (rate[i].second + slope * seconds / 2);
+    }
+  }
+  return sum * workload.jobs.rate_scale;
+}
+
 void check_together(TomlSection& in, const Workload& out) {
   if (out.carbon && !gives_power(out))
     in.fail("carbon", "[carbon] needs the power of the nodes", "write 'power' in [[cluster.shapes]], or remove it");
@@ -219,6 +239,9 @@ void check_together(TomlSection& in, const Workload& out) {
     in.fail("departures", "in a life allocations end by themselves", "remove 'departures'");
   if (out.life && out.commits != CommitOrder::deterministic)
     in.fail("commits", "the plans of a life are committed in turn", "remove it");
+  if (const double arrivals = out.life ? expected_arrivals(out) : 0; arrivals > kMostArrivals)
+    in.fail("life", fmt::format("about {:g} jobs would arrive", arrivals),
+            fmt::format("lower 'rate' or 'duration_s': keep to {:g}", kMostArrivals));
   if (out.life && out.cluster.joins.nodes > 0 && out.cluster.joins.due_ns(0) > out.life->duration_ns)
     in.fail("cluster", "nodes join only after the end", "lower 'start_s' of [cluster.joins] or raise 'duration_s'");
   if (out.cluster.source == Source::mix) {

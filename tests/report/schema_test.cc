@@ -37,6 +37,14 @@ json::Value small_run() {
   return run::to_json(*result);
 }
 
+TEST(Schema, ALongTextIsComparedWithItsPattern) {  // in stack space that does not depend on its length
+  json::Value run = small_run();
+  run.set("decisions_digest", std::string(1'000'000, '0'));
+  const auto refused = check_schema(run, "berth-run", "r");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().problem.find("not of the form"), std::string::npos) << refused.error().line();
+}
+
 /// Calls `visit` with every member of objects and the first items of lists of a value.
 void for_each_member(json::Value& value, const std::string& path,
                      const std::function<void(json::Value& member, const std::string& path)>& visit) {

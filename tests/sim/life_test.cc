@@ -219,6 +219,15 @@ TEST(SimulationFile, MayBeginAtAnyTimeUpTo2100) {
   }
 }
 
+TEST(Life, MoreArrivalsThanFitAreRefused) {  // before any is drawn
+  std::string text = kLife;
+  text.replace(text.find("duration_s = 600"), 16, "duration_s = 1000000000");
+  text += "\n[[jobs.mix]]\nname = \"many\"\nrate = [[0, 0.0], [10, 1000.0]]\n";
+  const auto planned = plan_of(text);
+  ASSERT_FALSE(planned);
+  EXPECT_NE(planned.error().problem.find("about 1e+12 jobs would arrive"), std::string::npos) << planned.error().line();
+}
+
 struct BadLife {
   const char *name, *added;  ///< at the end of the file
   const char* problem;       ///< part of the message; the line is that of the last table

@@ -168,6 +168,9 @@ TEST_P(BadWorkloads, NameLineProblemAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Table, BadWorkloads,
     ::testing::Values(
+        BadWorkload{"TooManyTasksOfTemplates", "run_time_s = 60",
+                    "templates = 1000000\ngroups = 100\ntasks = 100\nrun_time_s = 60",
+                    "templates =", "1e+10 tasks and ports"},
         BadWorkload{"JobsBesideWeight", "run_time_s = 60", "weight = 2\njobs = 5", "weight = 2",
                     "has both 'weight' and 'jobs'"},
         BadWorkload{"PeerWithLimits", "[limits]", "[peer]\nsystem = \"x\"\nsource = \"y\"\nvalue = 1\n[limits]",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "stats/change_points.h"
@@ -46,6 +47,8 @@ TEST(Summary, OrderStatisticsAreExact) {
   // R: quantile(c(1, 2, 4, 8), c(0.25, 0.9)) is 1.75 and 6.8.
   EXPECT_DOUBLE_EQ(quantile(Values{8, 1, 2, 4}, 0.25), 1.75);
   EXPECT_DOUBLE_EQ(quantile(Values{8, 1, 2, 4}, 0.9), 6.8);
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(quantile(Values{0, kInfinite, kInfinite, kInfinite}, 0.9), kInfinite);
   EXPECT_DOUBLE_EQ(relative_difference(110, 100), 0.1);
   EXPECT_DOUBLE_EQ(relative_difference(-90, -100), 0.1);
   EXPECT_EQ(relative_difference(0, 0), 0);

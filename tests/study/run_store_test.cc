@@ -51,6 +51,17 @@ class RunStoreFile : public ::testing::Test {
   std::filesystem::path path_;
 };
 
+TEST_F(RunStoreFile, ATimeThatIsNoDateIsRefused) {
+  const std::vector<Record> records = {record_of(1)};
+  EXPECT_EQ(*open_store()->add(records), 1u);
+  for (const char* started : {"1e300", "9e999", "9e18", "253402300800", "-1"}) {
+    execute(std::string("update runs set started = ") + started);
+    const auto read = RunStore::open_existing(path())->records(RunKind::run);
+    ASSERT_FALSE(read) << started;
+    EXPECT_NE(read.error().line().find("which is no date"), std::string::npos) << read.error().line();
+  }
+}
+
 TEST_F(RunStoreFile, HoldsEveryRunOnce) {
   const std::vector<Record> records = {record_of(1), record_of(2)};
   EXPECT_EQ(*open_store()->add(records), 2u);
