@@ -1,6 +1,7 @@
 #include "lifecycle/periodic.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/heap.h"
 #include "lifecycle/alloc_facts.h"
@@ -24,16 +25,15 @@ std::shared_ptr<const model::Job> PeriodicDispatcher::job_of(JobKeyRow key) cons
   return record ? record->current : nullptr;
 }
 
-/// Jobs that `parent` launched and that still exist. A row may belong to another job by now.
-std::vector<JobKeyRow>& PeriodicDispatcher::children_of(JobKeyRow parent) {
-  std::vector<JobKeyRow>& known = children_[parent];
-  const tables::Snapshot& state = log_.store().current();
-  const tables::JobKey& names = state.jobs.keys[parent];
-  std::erase_if(known, [&](JobKeyRow key) {
-    const auto job = job_of(key);
-    return !job || job->parent_id != state.text(names.job_id) || job->namespace_ != state.text(names.job_namespace);
-  });
-  return known;
+/// Keeps the children of each parent. A job whose parent was purged belongs to none.
+void PeriodicDispatcher::follow_child(JobKeyRow key, const model::Job* job) {
+  const bool is_child = job && !job->parent_id.empty() && !job->dispatched;
+  const JobKeyRow parent = is_child ? log_.store().find_job_key(job->namespace_, *job->parent_id) : kNoRow;
+  if (key >= parent_of_.size()) parent_of_.resize(key + 1, kNoRow);
+  const JobKeyRow before = std::exchange(parent_of_[key], parent);
+  if (before == parent) return;
+  if (before != kNoRow) children_[before].erase(key);
+  if (parent != kNoRow) children_[parent].insert(key);
 }
 
 std::size_t PeriodicDispatcher::place_of(JobKeyRow job) const {
@@ -49,13 +49,7 @@ void PeriodicDispatcher::remove(JobKeyRow key) {
 
 void PeriodicDispatcher::follow(JobKeyRow key, std::int64_t now) {  // R-CTRL-1301
   const auto job = job_of(key);
-  if (job && !job->parent_id.empty() && !job->dispatched) {
-    const JobKeyRow parent = log_.store().find_job_key(job->namespace_, *job->parent_id);
-    if (parent != kNoRow) {  // else it was purged: its children remain
-      std::vector<JobKeyRow>& known = children_of(parent);
-      if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
-    }
-  }
+  follow_child(key, job.get());
   if (!job) last_launch_.erase(key);
   if (!job || !model::is_active_periodic(*job)) return remove(key);
   const Launch next{instant_of(model::next_launch(*job->periodic, base::Time{now})), key};
@@ -72,7 +66,7 @@ void PeriodicDispatcher::follow(JobKeyRow key, std::int64_t now) {  // R-CTRL-13
 
 void PeriodicDispatcher::become_leader(std::int64_t now, Outbox& out) {
   heap_.clear(), is_tracked_.clear();
-  children_.clear();
+  children_.clear(), parent_of_.clear();
   std::vector<JobKeyRow> missed;
   for (JobKeyRow key = 0; key < log_.store().current().jobs.keys.size(); ++key) {
     const auto last = last_launch_.find(key);
@@ -104,9 +98,13 @@ void PeriodicDispatcher::advance(std::int64_t now, Outbox& out) {
 
 bool PeriodicDispatcher::child_runs(JobKeyRow parent) {
   const tables::Snapshot& state = log_.store().current();
-  if (!children_.contains(parent)) return false;
-  const std::vector<JobKeyRow>& known = children_of(parent);
-  return std::any_of(known.begin(), known.end(), [&](JobKeyRow child) {
+  const auto known = children_.find(parent);
+  if (known == children_.end()) return false;
+  const tables::JobKey& names = state.jobs.keys[parent];
+  return std::any_of(known->second.begin(), known->second.end(), [&](JobKeyRow child) {
+    const auto job = job_of(child);  // the parent's row may belong to another job by now
+    if (!job || job->parent_id != state.text(names.job_id) || job->namespace_ != state.text(names.job_namespace))
+      return false;
     const tables::History::Job& own = log_.store().history()->jobs[child];
     if (own.open_evals != 0) return true;
     if (own.live_allocs == 0) return false;

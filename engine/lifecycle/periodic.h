@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "lifecycle/outbox.h"
 #include "lifecycle/timers.h"
@@ -38,8 +39,7 @@ class PeriodicDispatcher {
   void follow(tables::JobKeyRow key, std::int64_t now);
   void remove(tables::JobKeyRow key);
   [[nodiscard]] std::shared_ptr<const model::Job> job_of(tables::JobKeyRow key) const;
-  /// The jobs that `parent` launched and that still exist.
-  [[nodiscard]] std::vector<tables::JobKeyRow>& children_of(tables::JobKeyRow parent);
+  void follow_child(tables::JobKeyRow key, const model::Job* job);
   /// True if a child has a non-terminal evaluation, or a non-terminal allocation of one of its evaluations
   /// (R-CTRL-1304).
   [[nodiscard]] bool child_runs(tables::JobKeyRow parent);
@@ -48,9 +48,10 @@ class PeriodicDispatcher {
   fsm::StateLog& log_;
   std::function<std::string()> next_id_;
   std::vector<Launch> heap_;
-  std::vector<bool> is_tracked_;                                          // by JobKeyRow
-  std::map<tables::JobKeyRow, std::vector<tables::JobKeyRow>> children_;  // by parent; purged ones stay until next use
-  std::map<tables::JobKeyRow, std::int64_t> last_launch_;                 // R-CTRL-1305, 1306; outlives leaders
+  std::vector<bool> is_tracked_;              // by JobKeyRow
+  std::vector<tables::JobKeyRow> parent_of_;  // by JobKeyRow; kNoRow: not launched by a periodic job
+  std::map<tables::JobKeyRow, std::set<tables::JobKeyRow>> children_;  // by parent
+  std::map<tables::JobKeyRow, std::int64_t> last_launch_;              // R-CTRL-1305, 1306; outlives leaders
 };
 
 }  // namespace berth::lifecycle
