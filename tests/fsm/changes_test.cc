@@ -1,5 +1,5 @@
-// Entries on deployments, jobs and finished objects, and who is told of an entry's rows (R-CTRL-716, 734 to 745, 1214
-// to 1217).
+// Entries on deployments, jobs and finished objects, and the rows that a listener gets (R-CTRL-716, 734 to 745, 1214 to
+// 1217).
 #include <gtest/gtest.h>
 
 #include "base/json.h"
