@@ -70,8 +70,8 @@ class BlockedTracker {
   /// This and the next functions append releases to `released`, ascending by (create index, row). Returns the
   /// evaluation of the same job and node that it replaced in system_by_node() (R-CTRL-806).
   std::optional<EvalRow> block(BlockedEval blocked, std::int64_t now_ns, std::vector<Eval>& released);
-  /// The job's row may be given to another job: that one was never blocked (R-CTRL-820).
-  void forget_job(JobKeyRow job) { system_by_job_.erase(job); }
+  /// The job owns nothing any more, and its row may be given to another job: that one was never blocked (R-CTRL-820).
+  void forget_job(JobKeyRow job) { system_by_job_.erase(job), jobs_.erase(job); }
   /// Call when an evaluation of the job placed everything (R-CTRL-820). Appends the evaluations that it took out.
   void untrack(JobKeyRow job, std::int64_t now_ns, std::vector<EvalRow>& taken);
   void unblock_class(Symbol node_class, std::uint64_t index, std::int64_t now_ns, std::vector<Eval>& released);
@@ -123,6 +123,8 @@ class BlockedTracker {
     return jobs_;
   }  ///< without one_blocked_per_group: only evaluations without a node
   [[nodiscard]] const std::map<Symbol, Unblock, ByText>& unblocks() const { return unblocks_; }
+  /// True if an unblock of the class or resource is noted: its symbol is in use.
+  [[nodiscard]] bool is_noted(Symbol key) const { return unblocks_.contains(key) || resource_unblocks_.contains(key); }
   [[nodiscard]] const std::map<Symbol, TrackedOfNode>& system_by_node() const { return system_by_node_; }
   [[nodiscard]] const std::map<JobKeyRow, std::map<Symbol, EvalRow>>& system_by_job() const { return system_by_job_; }
   [[nodiscard]] const base::RowMap<JobKeyRow, Booked>& booked_by_job() const { return by_job_; }

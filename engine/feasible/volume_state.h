@@ -32,7 +32,7 @@ struct VolumeState {
   std::function<const model::HostVolume*(std::string_view job_namespace, std::string_view id)> host_volume;
   std::function<const model::CsiVolume*(std::string_view job_namespace, std::string_view id)> csi_volume;
   std::function<const model::CsiPlugin*(std::string_view id)> csi_plugin;
-  /// The current version of a job.
+  /// The current version of the job of an allocation that the last call of `proposed` returned.
   std::function<const model::Job*(std::string_view job_namespace, std::string_view id)> job;
   /// An allocation of the snapshot.
   std::function<std::optional<AllocView>(std::string_view id)> alloc;

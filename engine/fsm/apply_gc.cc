@@ -18,7 +18,7 @@ void StateLog::ask_for(tables::AllocRow row) const {
   base::prefetch(&store_.history()->allocs[row]);
 }
 
-std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks&) {
+std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, Hooks& hooks) {
   seen(index);
   tables::Commit commit = store_.begin_commit(index);
   Change change{commit, this, EntryKind::silent};
@@ -43,7 +43,7 @@ std::string StateLog::apply(std::uint64_t index, const EvalDeleteEntry& entry, H
   std::sort(jobs.begin(), jobs.end());
   jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
   for (const JobKeyRow key : jobs) set_job_status(change, key, "", true);
-  release_keys(change);
+  release_keys(change, hooks);
   return "";
 }
 
@@ -65,7 +65,7 @@ std::string StateLog::apply(std::uint64_t index, const JobBatchDeregisterEntry& 
   Change change{commit, this, EntryKind::job_batch_deregister};
   for (const auto& [name_space, id] : entry.jobs)
     if (const auto stored = job(name_space, id)) purge_job(change, stored, hooks);
-  release_keys(change);
+  release_keys(change, hooks);
   return "";
 }
 

@@ -18,6 +18,7 @@ enum class HookKind : std::uint8_t {
   unblock_node,             ///< node
   drop_waiting,             ///< eval: cancelled while it waits (R-CTRL-321)
   drop,                     ///< eval: its job was purged; never with cancelled_evals_linger (R-CTRL-742)
+  forget_job,               ///< job: purged, and owns nothing any more; its row may be another job's
 };
 
 struct Hook {

@@ -274,7 +274,7 @@ void StateLog::hold(StoredEvalRow eval, JobKeyRow key, bool more) {
     --holds_[key];
 }
 
-void StateLog::release_keys(Change& change) {
+void StateLog::release_keys(Change& change, Hooks& hooks) {
   std::erase_if(gone_, [&](JobKeyRow key) {
     JobRecord& record = records_[key];
     if (record.current) {  // registered again
@@ -289,6 +289,7 @@ void StateLog::release_keys(Change& change) {
     std::erase(same->second, key);
     if (same->second.empty()) folded_.erase(same);
     record = {};
+    hooks.push_back({.kind = HookKind::forget_job, .job = key});
     return true;
   });
 }

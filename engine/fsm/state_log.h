@@ -274,7 +274,7 @@ class StateLog {
   void unblock_on(const model::Node& node, std::uint64_t index, bool node_too, Hooks& hooks) const;
   void queue_hook(tables::StoredEvalRow row, Hooks& hooks) const;
   /// Frees the rows of purged jobs that own nothing any more.
-  void release_keys(Change& change);
+  void release_keys(Change& change, Hooks& hooks);
 
   tables::StateStore& store_;
   const model::Quirks quirks_;

@@ -23,11 +23,19 @@ bool relation_holds(Operand operand, const T& left, const T& right) {
   }
 }
 
-template <class Map, class Make>
-typename Map::mapped_type remembered(Map& map, std::string_view text, Make make) {
-  const auto [it, is_new] = map.try_emplace(std::string(text));
-  if (is_new) it->second = make(text);
-  return it->second;
+/// Below this number of entries none is erased: constraints with two varying sides hold none, but compare every node.
+constexpr std::size_t kPatternsKept = 4096;
+
+template <class List, class Make>
+std::shared_ptr<const typename List::Pattern> find_or_make(List& list, std::string_view text, Make make) {
+  const auto [it, is_new] = list.by_text.try_emplace(std::string(text));
+  if (!is_new) return it->second;
+  const auto made = it->second = make(text);
+  if (list.by_text.size() > 2 * list.left + kPatternsKept) {
+    std::erase_if(list.by_text, [](const auto& entry) { return entry.second.use_count() <= 1; });
+    list.left = list.by_text.size();
+  }
+  return made;
 }
 
 std::shared_ptr<const VersionConstraints> compile_list(std::string_view text, VersionConstraints::Rules rules) {
@@ -80,15 +88,15 @@ Operand parse_operand(std::string_view text) {
 }
 
 std::shared_ptr<const Regexp> Patterns::regexp(std::string_view expression) {
-  return remembered(regexps_, expression, Regexp::compile);
+  return find_or_make(regexps_, expression, Regexp::compile);
 }
 std::shared_ptr<const VersionConstraints> Patterns::version(std::string_view list) {
-  return remembered(versions_, list,
-                    [](std::string_view text) { return compile_list(text, VersionConstraints::Rules::version); });
+  return find_or_make(versions_, list,
+                      [](std::string_view text) { return compile_list(text, VersionConstraints::Rules::version); });
 }
 std::shared_ptr<const VersionConstraints> Patterns::semver(std::string_view list) {
-  return remembered(semvers_, list,
-                    [](std::string_view text) { return compile_list(text, VersionConstraints::Rules::semver); });
+  return find_or_make(semvers_, list,
+                      [](std::string_view text) { return compile_list(text, VersionConstraints::Rules::semver); });
 }
 
 Matcher::Matcher(Operand operand, Side right, Patterns& patterns)

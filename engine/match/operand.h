@@ -45,7 +45,7 @@ enum class Operand : std::uint8_t {
 [[nodiscard]] Operand parse_operand(std::string_view text);
 
 /// Cache of compiled right sides of `version`, `semver` and `regexp`, each text once. Null = malformed, which counts as
-/// false.
+/// false. When a list has doubled, those that no constraint holds any more are erased.
 class Patterns {
  public:
   [[nodiscard]] std::shared_ptr<const Regexp> regexp(std::string_view expression);
@@ -53,8 +53,14 @@ class Patterns {
   [[nodiscard]] std::shared_ptr<const VersionConstraints> semver(std::string_view list);
 
  private:
-  std::unordered_map<std::string, std::shared_ptr<const Regexp>> regexps_;
-  std::unordered_map<std::string, std::shared_ptr<const VersionConstraints>> versions_, semvers_;
+  template <class T>
+  struct List {
+    using Pattern = T;
+    std::unordered_map<std::string, std::shared_ptr<const T>> by_text;
+    std::size_t left = 0;  ///< number of entries after the last erasure
+  };
+  List<Regexp> regexps_;
+  List<VersionConstraints> versions_, semvers_;
 };
 
 /// An operand with its compiled right side, to be applied to many left sides. Owns all its data.

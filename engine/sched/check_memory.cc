@@ -91,9 +91,11 @@ class MemoryCheck {
     auto& lists = Access::ready(scratch_);
     for (std::size_t set = 0; set < lists.size() && set < snapshot_.base_sets.size(); ++set) {
       const ReadyNodes* const list = lists[set].last;
+      const auto& of_state = snapshot_.base_sets[set];
+      if (!of_state || of_state->number != lists[set].number) continue;  // its id is another set's now
       if (!list || !list->is_of(nodes_)) continue;
       ReadyNodes fresh;
-      fresh.follow(nodes_, *snapshot_.symbols, snapshot_.base_sets[set]->key);
+      fresh.follow(nodes_, *snapshot_.symbols, of_state->key);
       const auto words = [&](const ReadyNodes& of, std::size_t i) {
         const ReadyNodes::Candidate& c = of.candidates[i];
         const tables::NodeCapacity& capacity = of.capacities[c.capacity];
@@ -157,10 +159,13 @@ class MemoryCheck {
   void check_index(std::uint32_t set) {
     NodeIndex& index = scratch_.by_state.indexes[set];
     if (!Access::is_served(index, nodes_) || !list_changed(Access::place(index))) return;
+    const auto& of_state = snapshot_.base_sets[set];
+    if (!of_state || of_state->number != Access::base_set(index)) return;  // its id is another set's now
     NodeIndex fresh;
     NodeFeed feed;
     const ReadyNodes& ready = fresh_.ready_nodes(snapshot_, set);
-    if (!fresh.sync(snapshot_, ready, feed)) return problem("NodeIndex: it serves nodes that it cannot");
+    if (!fresh.sync(snapshot_, ready, of_state->number, feed))
+      return problem("NodeIndex: it serves nodes that it cannot");
     for (const std::uint32_t position : Access::left_out(index)) changed_[ready.candidates[position].row] = true;
     for (std::uint32_t i = 0; i < ready.size(); ++i) {
       const NodeRow row = ready.candidates[i].row;

@@ -110,12 +110,10 @@ const CompiledJob* GenericScheduler::older_version(const Missing& missing, base:
   const std::string& group = reconciled_.groups[missing.group].name;
   const auto version_row = [&](std::uint64_t version) -> const CompiledJob* {
     if (job_->version == version) return job_;
-    const CompiledJob* found = nullptr;
-    for (std::size_t row = 0; row < given_.state->jobs.versions.size(); ++row)
-      if (given_.state->jobs.stored[row] && given_.state->jobs.versions[row]->key == given_.eval->job &&
-          given_.state->jobs.versions[row]->version == version)
-        found = given_.state->jobs.versions[row].get();
-    return found;
+    const tables::JobTable& jobs = given_.state->jobs;
+    for (tables::VersionRow row = jobs.newest[given_.eval->job]; row != kNoRow; row = jobs.older[row])
+      if (jobs.stored[row] && jobs.versions[row]->version == version) return jobs.versions[row].get();
+    return nullptr;
   };
   std::uint32_t best = kNoRow;
   for (std::uint32_t row = given_.state->jobs.keys[given_.eval->job].deployment_head; row != kNoRow;
@@ -293,9 +291,10 @@ bool GenericScheduler::place(const Missing& missing) {
 
 /// The row of a version of the job.
 tables::VersionRow GenericScheduler::version_of(const CompiledJob& job) const {
-  for (std::size_t row = 0; row < given_.state->jobs.versions.size(); ++row)
-    if (given_.state->jobs.versions[row].get() == &job) return static_cast<tables::VersionRow>(row);
-  return kNoRow;
+  const tables::JobTable& jobs = given_.state->jobs;
+  tables::VersionRow row = jobs.newest[job.key];
+  while (row != kNoRow && jobs.versions[row].get() != &job) row = jobs.older[row];
+  return row;
 }
 
 /// Keeps the handles of remote tasks that continue while their allocation moves (R-SEED-14 to 16).

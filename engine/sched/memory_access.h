@@ -19,6 +19,7 @@ struct MemoryAccess {
     return index.served_ && index.epoch_ == nodes.epoch;
   }
   static const NodePlace& place(const NodeIndex& index) { return index.place_; }
+  static std::uint64_t base_set(const NodeIndex& index) { return index.base_set_; }
   static auto& left_out(NodeIndex& index) { return index.left_out_; }
   static auto& cpu_used(NodeIndex& index) { return index.amounts_.cpu_used; }
   /// Free cpu, memory and disk, then used cpu and memory, at a position.

@@ -1,6 +1,7 @@
 #include "sched/scratch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "rank/spread.h"
@@ -91,6 +92,15 @@ bool Verdicts::ask(const Snapshot& snapshot, tables::ConstraintId id, NodeRow ro
   return entry.known[code] == kYes;
 }
 
+bool KindVerdicts::enter(std::uint32_t ask, std::uint64_t number) {
+  if (numbers_.size() <= ask) numbers_.resize(ask + 1, 0);
+  const std::uint64_t before = std::exchange(numbers_[ask], number);
+  if (before == number || before == 0) return false;
+  for (Table* const table : {&kinds_, &classes_})
+    if (ask < table->asks.size()) table->size -= table->asks[ask].size(), table->asks[ask].clear();
+  return true;
+}
+
 std::uint32_t& KindVerdicts::grow(Table& table, std::uint32_t ask, std::uint32_t code) {
   constexpr std::size_t kMost = std::size_t{1} << 22;  // 16 MiB; requests come and go
   if (table.size > kMost) table = {};
@@ -134,8 +144,9 @@ NodeOverlay& Scratch::own_overlay(NodeRow row) {
 const ReadyNodes& Scratch::ready_nodes(const Snapshot& snapshot, std::uint32_t base_set) {
   if (ready_.size() < snapshot.base_sets.size()) ready_.resize(snapshot.base_sets.size());
   OfBaseSet& out = ready_[base_set];
-  if (out.last && out.last->is_of(snapshot.nodes)) return *out.last;
   const std::shared_ptr<const tables::BaseSet>& shared = snapshot.base_sets[base_set];
+  if (out.number != shared->number) out = {shared->number, nullptr, nullptr, nullptr};  // another set's from before
+  if (out.last && out.last->is_of(snapshot.nodes)) return *out.last;
   if (shared->ready && shared->ready->is_of(snapshot.nodes)) {
     out.shared = shared;
     out.last = shared->ready.get();
@@ -193,8 +204,26 @@ const ColumnMirror& Scratch::mirror(const Snapshot& snapshot, const tables::Colu
 std::uint32_t Scratch::reason_of(const Snapshot& snapshot, tables::ConstraintId id) {
   if (by_content.constraint_reason.size() <= id) by_content.constraint_reason.resize(snapshot.constraints.size());
   std::uint32_t& reason = by_content.constraint_reason[id];
-  if (reason == 0) reason = reasons.id(snapshot.text(snapshot.constraints[id]->reason));
+  if (reason == 0) reason = reasons.id(snapshot.constraints[id]->reason);
   return reason;
+}
+
+void Scratch::enter(const Snapshot& snapshot, const tables::CompiledJob& job) {
+  auto& numbers = by_content.constraint_numbers;
+  const auto constraint = [&](tables::ConstraintId id) {
+    if (numbers.size() <= id) numbers.resize(snapshot.constraints.size(), 0);
+    const std::uint64_t number = snapshot.constraints[id]->number;
+    if (std::exchange(numbers[id], number) == number) return;
+    by_content.verdicts.forget(id);
+    if (id < by_content.constraint_reason.size()) by_content.constraint_reason[id] = 0;
+  };
+  for (const tables::ConstraintId id : job.constraints) constraint(id);
+  for (const tables::CompiledGroup& group : job.groups) {
+    for (const tables::ConstraintId id : group.constraints) constraint(id);
+    for (const tables::CompiledAffinity& affinity : group.affinities) constraint(affinity.constraint);
+    if (group.checks != kNoRow && by_content.kind_verdicts.enter(group.checks, group.checks_number))
+      by_content.visits_per_option.forget(group.checks);
+  }
 }
 
 }  // namespace berth::sched

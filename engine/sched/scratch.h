@@ -190,6 +190,10 @@ class Verdicts {
   [[nodiscard]] static tables::ColumnId column_of(const tables::Snapshot& snapshot, tables::ConstraintId id);
   /// Number of evaluated constraints, without cached answers: a measure of the work.
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
+  /// The id is another constraint's from now on.
+  void forget(tables::ConstraintId id) {
+    if (id < entries_.size()) entries_[id].column = tables::kNoColumn, entries_[id].known.clear();
+  }
 
  private:
   bool evaluate(const tables::Snapshot& snapshot, const tables::CompiledConstraint& constraint, tables::NodeRow row);
@@ -210,6 +214,9 @@ class Verdicts {
 class KindVerdicts {
  public:
   static constexpr std::uint32_t kUnknown = ~0u;
+  /// The checks at position `ask` are those with this number, which is never used again. Forgets those of others.
+  /// True: there were others.
+  bool enter(std::uint32_t ask, std::uint64_t number);
   /// The entry of `ask` and `kind`: a reason id, or kUnknown, which the caller replaces. Valid until the next call.
   [[nodiscard]] std::uint32_t& of(std::uint32_t ask, std::uint32_t kind) { return at(kinds_, ask, kind); }
   /// Entry by computed class, where all nodes of a class are of one kind.
@@ -236,7 +243,8 @@ class KindVerdicts {
   }
   static std::uint32_t& grow(Table& table, std::uint32_t ask, std::uint32_t code);
   Table kinds_, classes_;
-  std::uint64_t kinds_left_ = 0;  // NodeTable::kinds_left for which classes_ is valid
+  std::vector<std::uint64_t> numbers_;  // by request
+  std::uint64_t kinds_left_ = 0;        // NodeTable::kinds_left for which classes_ is valid
 };
 
 /// Row of the node with this ID, or kNoRow.
@@ -270,13 +278,15 @@ struct Scratch {
   Reasons reasons;
   SourceCounts source_counts;  ///< sum of all evaluations
 
-  /// Caches by content: valid for ever, because keys are never reused.
+  /// Caches by content: valid for ever, because keys are never reused. Those by position in shared_slots.h store the
+  /// numbers of the contents: enter() empties the entries of other numbers.
   struct {
     Verdicts verdicts;
     KindVerdicts kind_verdicts;
     VisitsPerOption visits_per_option;
     PortProfiles port_profiles;
-    std::vector<std::uint32_t> constraint_reason;  ///< reason id by constraint id; 0 = none yet
+    std::vector<std::uint64_t> constraint_numbers;  ///< CompiledConstraint::number by constraint id
+    std::vector<std::uint32_t> constraint_reason;   ///< reason id by constraint id; 0 = none yet
   } by_content;
 
   /// Caches by state, which `feed` keeps current. The lists of ready nodes and the mirrors below are by state as well.
@@ -326,6 +336,8 @@ struct Scratch {
     return m.epoch == by_attempt.epoch && m.overlay != tables::kNoRow ? &by_attempt.overlays[m.overlay] : nullptr;
   }
   [[nodiscard]] NodeOverlay& own_overlay(tables::NodeRow row);
+  /// Prepares the caches by content for a version of a job. Call before they are read for it.
+  void enter(const tables::Snapshot& snapshot, const tables::CompiledJob& job);
   /// Ready nodes of a base set in the snapshot.
   const ReadyNodes& ready_nodes(const tables::Snapshot& snapshot, std::uint32_t base_set);
   /// The list that the last call of the function above returned.
@@ -336,6 +348,7 @@ struct Scratch {
  private:
   friend struct MemoryAccess;
   struct OfBaseSet {
+    std::uint64_t number = 0;                       ///< BaseSet::number
     std::shared_ptr<const tables::BaseSet> shared;  ///< held, because `last` may point into it
     std::unique_ptr<ReadyNodes> own;                ///< follows the state
     const ReadyNodes* last = nullptr;

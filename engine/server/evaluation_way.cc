@@ -494,8 +494,17 @@ void Server::cancel_superfluous() {
     record.status = EvalState::canceled;
     written.push_back(row);
   }
+  forget_removed();
   write_cancelled(written, [](const EvalRecord&) { return "canceled after more recent eval was processed"; });
   for (const broker::EvalRow row : all) release_if_unused(book_[row]);
+}
+
+/// Erases the IDs of superfluous evaluations that garbage collection removed: they cannot come again.
+void Server::forget_removed() {
+  constexpr std::size_t kLeast = 1024;
+  if (kept_.cancelled.size() < 2 * kept_.cancelled_left + kLeast) return;
+  std::erase_if(kept_.cancelled, [&](base::Uuid id) { return store_.find_eval(id) == kNoRow; });
+  kept_.cancelled_left = kept_.cancelled.size();
 }
 
 /// Releases the evaluation's row in book_. Needs the Turn.

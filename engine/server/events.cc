@@ -218,6 +218,7 @@ void Server::advance() {
   if (!reported_.empty() && batch_due_ns_ <= now) flush_reports();
   broker_.advance(now);
   tracker_.advance(now);
+  if (!kept_.resources.empty()) release_resources();
   if (next_failed_ns_ <= now) {
     next_failed_ns_ += (now - next_failed_ns_) / kMinute * kMinute + kMinute;
     if (refused_blocked_) {

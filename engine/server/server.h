@@ -254,7 +254,8 @@ class Server {
   void drop(EvalRecord& record);
   void release_if_unused(EvalRecord& record);
   void free_dropped();
-  void check_system_job(tables::JobKeyRow job);
+  void release_resources();
+  void forget_removed();
   [[nodiscard]] bool tracks(const EvalRecord& record) const;
   // stored_evals.cc
   void fill(EvalRecord& record, tables::StoredEvalRow row);
@@ -326,11 +327,13 @@ class Server {
   std::uint64_t inside_ = 0;                       // log entries that evaluations wrote in step()
   std::map<broker::EvalRow, std::string> errors_;  // why evaluations to be redelivered were nacked
   std::vector<broker::EvalRow> replaced_;          // system jobs' evaluations that the tracker replaced
-  /// What Nomad keeps until the queues are disabled.
+  /// What outlives evaluations. It ends with the queues.
   struct Kept {
-    std::unordered_set<base::Uuid, base::UuidHash> cancelled;  // superfluous evaluations (R-CTRL-335)
-    // Namespace and ID of system jobs that were blocked, by row: the tracker has these rows (R-CTRL-820).
-    std::map<tables::JobKeyRow, std::pair<std::string, std::string>> system_jobs;
+    /// Superfluous evaluations (R-CTRL-335). Those that were removed from the state are erased when the set has
+    /// doubled.
+    std::unordered_set<base::Uuid, base::UuidHash> cancelled;
+    std::size_t cancelled_left = 0;         // number after the last erasure
+    std::vector<tables::Symbol> resources;  // whose unblock the tracker notes
   } kept_;
 
   // Free workers.

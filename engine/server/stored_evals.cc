@@ -155,7 +155,8 @@ void Server::disable_queues() {
     if (row != kNoBookRow) forget(row);
   rows_.clear();
   errors_.clear();
-  kept_ = {};
+  kept_.cancelled.clear(), kept_.cancelled_left = 0;
+  release_resources();
   refused_blocked_ = timers_ = false;
 }
 
@@ -231,6 +232,9 @@ void Server::take(const fsm::Hooks& hooks, const EvalRecord* from) {
         break;
       case fsm::HookKind::drop:
         if (known_record(hook.eval)) broker_.drop(record_of(hook.eval)->row);
+        break;
+      case fsm::HookKind::forget_job:
+        tracker_.forget_job(hook.job);
         break;
     }
   }

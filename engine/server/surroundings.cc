@@ -14,6 +14,7 @@ Surroundings surroundings_of(const tables::Snapshot& state) {
   Surroundings out;
   strategy::Amounts& most = out.context.capacity_max;
   for (tables::NodeRow row = 0; row < state.nodes.size(); ++row) {
+    if (!state.nodes.exists(row)) continue;
     const tables::NodeCapacity& capacity = state.nodes.capacity(row);
     const std::int64_t amounts[] = {capacity.cpu_mhz, capacity.memory_mb, capacity.disk_mb};
     for (std::size_t d = 0; d < std::size(amounts); ++d)

@@ -41,27 +41,9 @@ void Server::block(EvalRecord& record, broker::BlockedEval blocked) {
   blocked.max_plan_attempts = store_.symbols().text(record.trigger) == "max-plan-attempts";
   if (record.node != kNoRow) blocked.node = node_key(record.node);
   if (blocked.max_plan_attempts) refused_blocked_ = true;
-  check_system_job(record.job);
-  if (record.type == broker::Queue::system) {
-    const tables::Snapshot& state = store_.current();
-    const tables::JobKey& key = state.jobs.keys[record.job];
-    kept_.system_jobs.try_emplace(record.job, state.text(key.job_namespace), state.text(key.job_id));
-  }
   if (const auto replaced = tracker_.block(std::move(blocked), clock_.now_ns(), released_))
     replaced_.push_back(*replaced);
   release(Cause::missed);
-}
-
-/// The row of a purged job may be another job's by now: the tracker forgets that the purged one was blocked.
-void Server::check_system_job(tables::JobKeyRow job) {
-  const auto known = kept_.system_jobs.find(job);
-  if (known == kept_.system_jobs.end()) return;
-  const tables::Snapshot& state = store_.current();
-  const tables::JobKey& key = state.jobs.keys[job];
-  const auto& [job_namespace, job_id] = known->second;
-  if (state.text(key.job_namespace) == job_namespace && state.text(key.job_id) == job_id) return;
-  tracker_.forget_job(broker::JobKeyRow{job});
-  kept_.system_jobs.erase(known);
 }
 
 void Server::unblock_class(tables::Symbol node_class, std::uint64_t index) {
@@ -76,9 +58,23 @@ void Server::unblock_node(tables::NodeRow node) {
 }
 
 void Server::unblock_resource(std::string_view resource, std::uint64_t index) {
-  const tables::Symbol symbol = store_.symbols().intern(resource);
+  if (!tracker_.enabled()) return;
+  const tables::Symbol symbol = store_.symbols().intern_use(resource);  // as long as the tracker notes the unblock
+  if (tracker_.is_noted(symbol))
+    store_.symbols().release(symbol);
+  else
+    kept_.resources.push_back(symbol);
   tracker_.unblock_resources({&symbol, 1}, index, clock_.now_ns(), released_);
   release(Cause::volume);
+}
+
+/// Ends the use of the names of resources whose unblock the tracker no longer notes.
+void Server::release_resources() {
+  std::erase_if(kept_.resources, [&](tables::Symbol symbol) {
+    if (tracker_.is_noted(symbol)) return false;
+    store_.symbols().release(symbol);
+    return true;
+  });
 }
 
 /// Puts the evaluations that the tracker released into the broker, ascending (create index, ID) (R-CTRL-320, 818).
@@ -114,7 +110,6 @@ void Server::release(Cause cause) {
 
 /// An evaluation of the job placed everything: ends the job's blocked evaluations (R-CTRL-733, 820).
 void Server::end_blocked_of(tables::JobKeyRow job) {
-  check_system_job(job);
   std::vector<broker::EvalRow> rows;
   tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows);
   for (const broker::EvalRow row : rows) drop(book_[row]);
@@ -122,7 +117,6 @@ void Server::end_blocked_of(tables::JobKeyRow job) {
 
 /// Cancels the blocked evaluation of a gang whose time is over. `why`: the reason why the gang failed.
 void Server::cancel_blocked_of(tables::JobKeyRow job, const std::string& why) {
-  check_system_job(job);
   std::vector<broker::EvalRow> rows;
   tracker_.untrack(broker::JobKeyRow{job}, clock_.now_ns(), rows);
   write_cancelled(rows, [&](const EvalRecord&) { return why; });
@@ -174,7 +168,7 @@ bool Server::tracks(const EvalRecord& record) const {
     const auto at = tracker_.system_by_node().find(node_key(record.node));
     return at != tracker_.system_by_node().end() && at->second.contains(record.row);
   }
-  // Its node may have been removed since.
+  // Its node may have been unknown when it was blocked.
   const auto at = tracker_.system_by_job().find(broker::JobKeyRow{record.job});
   return at != tracker_.system_by_job().end() &&
          std::any_of(at->second.begin(), at->second.end(),

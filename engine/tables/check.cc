@@ -170,7 +170,8 @@ void check_node(const Snapshot& state, NodeRow row, Problems& problems) {
        (ports_collide(state, row, kNoRow, index) ? kPortsCollide : 0) |
            (cores_irregular(state, row, kNoRow) ? kCoresIrregular : 0));
   const network::NodePorts& ports = n.spec(row).ports;
-  if (network::profile_text(ports) != network::profile_text(n.ports_of_profile(n.fixed->port_profile[row])))
+  if (n.exists(row) &&
+      network::profile_text(ports) != network::profile_text(n.ports_of_profile(n.fixed->port_profile[row])))
     add(problems, "node row {}: its port profile is another node's", row);
   same("network_invalid", capacity.network_invalid != 0, !ports.error.empty());
   same("least_priority", use.least_priority, sum.least_priority);
@@ -300,6 +301,26 @@ Problems check_alloc_table(const Snapshot& state) {
   return problems;
 }
 
+namespace {
+
+/// Each version is once in the chain of its job.
+void check_version_chains(const JobTable& jobs, Problems& problems) {
+  check_length("jobs", "older", jobs.older, jobs.versions.size(), problems);
+  check_length("jobs", "newest", jobs.newest, jobs.keys.size(), problems);
+  if (!problems.empty()) return;
+  std::size_t on_chains = 0, versions = 0;
+  for (VersionRow row = 0; row < jobs.versions.size(); ++row) versions += jobs.versions[row] != nullptr;
+  for (JobKeyRow key = 0; key < jobs.keys.size(); ++key)
+    for (VersionRow row = jobs.newest[key]; row != kNoRow && on_chains <= versions; row = jobs.older[row]) {
+      ++on_chains;
+      if (!jobs.versions[row] || jobs.versions[row]->key != key)
+        add(problems, "job key {}: its chain has version {}", key, row);
+    }
+  if (on_chains != versions) add(problems, "jobs: {} versions on chains of {}", on_chains, versions);
+}
+
+}  // namespace
+
 Problems check_job_table(const Snapshot& state) {
   Problems problems;
   const JobTable& jobs = state.jobs;
@@ -321,10 +342,14 @@ Problems check_job_table(const Snapshot& state) {
       if (group.shape_id >= state.allocs.shapes.size() || state.allocs.shapes[group.shape_id] != group.shape)
         add(problems, "job row {}: the shape of group {} is not interned", row, g);
       for (const ConstraintId id : group.constraints)
-        if (id >= state.constraints.size()) add(problems, "job row {}: constraint {} does not exist", row, id);
+        if (id >= state.constraints.size() || !state.constraints[id])
+          add(problems, "job row {}: constraint {} does not exist", row, id);
     }
-    if (job.base_set >= state.base_sets.size()) add(problems, "job row {}: its base set does not exist", row);
+    if (job.base_set >= state.base_sets.size() || !state.base_sets[job.base_set])
+      add(problems, "job row {}: its base set does not exist", row);
   }
+  check_version_chains(jobs, problems);
+  if (!problems.empty()) return problems;
   std::size_t on_chains = 0;
   for (JobKeyRow row = 0; row < jobs.keys.size(); ++row) {
     const JobKey& key = jobs.keys[row];

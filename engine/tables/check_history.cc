@@ -1,6 +1,7 @@
 // Compares the history with one rebuilt from the tables.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tables/history.h"
@@ -34,6 +35,7 @@ std::vector<std::string> StateStore::check_history() {
     same("version_refs", row, is.version_refs[row] & ~kQueued, should.version_refs[row]);
   for (ShapeId row = 0; row < should.shape_refs.size(); ++row)
     same("shape_refs", row, is.shape_refs[row], should.shape_refs[row]);
+  check_parts(is, should, problems);
   std::vector<std::uint32_t> of_evals(should.evals.size()), chained(should.evals.size());
   std::vector<std::uint32_t> of_deployments(should.deployment_refs.size());  // including removed ones
   for (AllocRow row = 0; row < should.allocs.size(); ++row) {
@@ -63,6 +65,30 @@ std::vector<std::string> StateStore::check_history() {
     }
   history_ = std::move(kept);
   return problems;
+}
+
+void StateStore::check_parts(const History& is, const History& should, std::vector<std::string>& problems) const {
+  const auto same_refs = [&](const char* what, const std::vector<std::uint32_t>& has,
+                             const std::vector<std::uint32_t>& wants, auto in_use) {
+    for (std::size_t row = 0; row < has.size(); ++row) {
+      if (const std::uint32_t want = row < wants.size() ? wants[row] : 0; has[row] != want)
+        problems.push_back(fmt::format("history: {} of row {} is {} and should be {}", what, row, has[row], want));
+      if (in_use(static_cast<std::uint32_t>(row)) != (has[row] != 0))
+        problems.push_back(
+            fmt::format("history: {} of row {} is {}, which does not fit its content", what, row, has[row]));
+    }
+    if (has.size() < wants.size()) problems.push_back(fmt::format("history: {} lacks rows", what));
+  };
+  same_refs("constraint_refs", is.constraint_refs, should.constraint_refs,
+            [&](std::uint32_t row) { return current_.constraints[row] != nullptr; });
+  same_refs("base_set_refs", is.base_set_refs, should.base_set_refs,
+            [&](std::uint32_t row) { return current_.base_sets[row] != nullptr; });
+  same_refs("checks_refs", is.checks_refs, should.checks_refs,
+            [&](std::uint32_t row) { return shared_.checks.is_used(row); });
+  same_refs("column_refs", is.column_refs, should.column_refs, [&](std::uint32_t row) {
+    return is.column_refs[row] != 0 || (row >= kFirstKeyColumn && current_.nodes.column(row).codes.empty() &&
+                                        !std::count(shared_.free_columns.begin(), shared_.free_columns.end(), row));
+  });
 }
 
 }  // namespace berth::tables

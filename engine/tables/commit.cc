@@ -50,6 +50,7 @@ void Commit::remove_node(NodeRow row) {
   ++nodes.static_epoch;  // the node's values no longer count
   nodes.index = std::max(nodes.index, index_);
   note_node(row);
+  store_.give_up_node(row);
 }
 
 void Commit::set_node_state(NodeRow row, NodeStatus status, bool eligible, bool draining) {
@@ -323,7 +324,8 @@ void Commit::remove_alloc(AllocRow row) {
   AllocTable& a = store_.current_.allocs;
   BERTH_ASSERT(row < a.size() && a.exists(row));
   note_alloc(row);
-  if (const NodeRow node = a.node[row]; node != kNoRow) {
+  const NodeRow node = a.node[row];
+  if (node != kNoRow) {
     NodeUse& use = store_.current_.nodes.use.edit(node);
     const bool counts = !client_terminal(a.client[row]);
     BERTH_ASSERT(counts ? use.alloc_head != kNoRow : use.ended_head != kNoRow);  // one of them is this row
@@ -359,6 +361,7 @@ void Commit::remove_alloc(AllocRow row) {
   store_.alloc_rows_.forget(row);
   store_.move_refs(row, before, kNoRow, kNoRow);
   store_.give_up_alloc(row);
+  if (node != kNoRow) store_.give_up_node(node);
 }
 
 void Commit::count_live(AllocRow row, bool before) {

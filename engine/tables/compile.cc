@@ -134,20 +134,23 @@ ConstraintId StateStore::constraint_id(const std::string& ltarget, const std::st
                                        const std::string& rtarget) {
   std::string key;
   for (const std::string* part : {&ltarget, &operand, &rtarget}) base::append_sized(key, *part);
-  if (const auto found = constraint_ids_.find(key); found != constraint_ids_.end()) return found->second;
+  const auto [id, added] = shared_.constraints.find_or_add(std::move(key));
+  if (!added) return id;
   auto compiled = std::make_shared<CompiledConstraint>();
   compiled->test = match::compile(ltarget, operand, rtarget, patterns_);
   compiled->left = column_of(compiled->test.left);
   compiled->right = column_of(compiled->test.right);
-  compiled->reason = symbols_.intern(ltarget + " " + operand + " " + rtarget);
+  compiled->number = ++numbers_;
+  compiled->reason = ltarget + " " + operand + " " + rtarget;
   model::Constraint raw;
   raw.ltarget = ltarget;
   raw.rtarget = rtarget;
   raw.operand = operand;
   compiled->escapes = match::escapes_class(raw);
-  const auto id = static_cast<ConstraintId>(current_.constraints.size());
-  current_.constraints.push_back(std::move(compiled));
-  constraint_ids_.emplace(std::move(key), id);
+  if (id == current_.constraints.size())
+    current_.constraints.push_back(std::move(compiled));
+  else
+    current_.constraints.edit(id) = std::move(compiled);
   return id;
 }
 
@@ -270,9 +273,12 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
   sort_unique(group.drivers);
   for (const std::string& driver : group.drivers) group.driver_symbols.push_back(symbols_.intern(driver));
   sort_unique(group.secrets);
-  if (std::string checks = checks_text(job, group); !checks.empty())
-    group.checks =
-        check_ids_.try_emplace(std::move(checks), static_cast<std::uint32_t>(check_ids_.size())).first->second;
+  if (std::string checks = checks_text(job, group); !checks.empty()) {
+    const auto [id, added] = shared_.checks.find_or_add(std::move(checks));
+    shared_.check_numbers.resize(shared_.checks.size());
+    if (added) shared_.check_numbers[id] = ++numbers_;
+    group.checks = id, group.checks_number = shared_.check_numbers[id];
+  }
   group.shape_id = shape_id(group.shape);
   group.shape_oversubscribed_id = shape_id(group.shape_oversubscribed);
   group.cpu_mhz = group.shape->cpu_mhz;
@@ -283,7 +289,7 @@ void StateStore::compile_group(const CompiledJob& job, const model::TaskGroup& s
 }
 
 std::shared_ptr<const Ask> StateStore::intern_ask(const CompiledGroup& group) {
-  Ask ask{0, group.checks, group.cpu_mhz, group.memory_mb, group.disk_mb, {}, {}};
+  Ask ask{0, group.checks_number, group.cpu_mhz, group.memory_mb, group.disk_mb, {}, {}};
   if (group.has_network || group.has_task_network || group.has_devices || group.has_cores) {
     ask.networks = group.spec->networks;
     for (const model::Task& task : group.spec->tasks) ask.tasks.emplace_back(task.resources, task.lifecycle);
@@ -292,7 +298,7 @@ std::shared_ptr<const Ask> StateStore::intern_ask(const CompiledGroup& group) {
     return std::tie(a.checks, a.cpu_mhz, a.memory_mb, a.disk_mb, a.networks, a.tasks);
   };
   std::size_t hash = 0;
-  for (const std::int64_t part : {std::int64_t{ask.checks}, ask.cpu_mhz, ask.memory_mb, ask.disk_mb})
+  for (const std::int64_t part : {static_cast<std::int64_t>(ask.checks), ask.cpu_mhz, ask.memory_mb, ask.disk_mb})
     hash = base::BitHash()(hash ^ static_cast<std::uint64_t>(part));
   for (auto [at, end] = asks_.equal_range(hash); at != end; ++at)
     if (auto known = at->second.lock(); known && content(*known) == content(ask)) return known;

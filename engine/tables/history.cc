@@ -35,7 +35,7 @@ void drop_ref(std::uint32_t& refs) {
 
 void RowLists::take(RowLists& other) {
   append(allocs, other.allocs), append(evals, other.evals), append(deployments, other.deployments);
-  append(versions, other.versions), append(keys, other.keys);
+  append(versions, other.versions), append(keys, other.keys), append(nodes, other.nodes);
 }
 
 // ---------------------------------------------------------------- built from the tables
@@ -58,8 +58,7 @@ void StateStore::rebuild_history() {
   h.version_refs.resize(current_.jobs.versions.size());
   h.shape_refs.resize(a.shapes.size());
   for (VersionRow row = 0; row < current_.jobs.versions.size(); ++row)
-    if (const auto& version = current_.jobs.versions[row])
-      count_shapes(*version, true), ++h.jobs[version->key].versions;
+    if (const auto& version = current_.jobs.versions[row]) count_parts(*version, true), ++h.jobs[version->key].versions;
   for (StoredEvalRow row = 0; row < current_.evals.size(); ++row)
     if (current_.evals.exists(row)) link_eval(row);
   for (DeploymentRow row = 0; row < current_.deployments.size(); ++row)
@@ -195,6 +194,46 @@ void StateStore::hold_eval(StoredEvalRow row, bool on) {
   if (!on && !current_.evals.exists(row)) removed_rows().evals.push_back(row);
 }
 
+void StateStore::count_parts(const CompiledJob& job, bool more) {
+  count_shapes(job, more);
+  History& h = *history_;
+  // True if no user is left.
+  const auto count_use_of = [more](std::vector<std::uint32_t>& refs, std::uint32_t id) {
+    if (refs.size() <= id) refs.resize(id + 1, 0);
+    if (more) return ++refs[id], false;
+    drop_ref(refs[id]);
+    return refs[id] == 0;
+  };
+  const auto column = [&](ColumnId id) {
+    if (id != kNoColumn && count_use_of(h.column_refs, id)) drop_column(id);
+  };
+  const auto constraint = [&](ConstraintId id) {
+    column(current_.constraints[id]->left), column(current_.constraints[id]->right);
+    if (count_use_of(h.constraint_refs, id)) drop_constraint(id);
+  };
+  const auto targets = [&](const auto& list) {
+    for (const auto& one : list) column(one.target.column);
+  };
+  for (const ConstraintId id : job.constraints) constraint(id);
+  targets(job.spreads), targets(job.distinct_properties);
+  for (const CompiledGroup& group : job.groups) {
+    for (const ConstraintId id : group.constraints) constraint(id);
+    for (const CompiledAffinity& affinity : group.affinities) constraint(affinity.constraint);
+    targets(group.spreads), targets(group.distinct_properties);
+    if (group.checks != kNoRow && count_use_of(h.checks_refs, group.checks)) shared_.checks.release(group.checks);
+  }
+  if (job.gang) column(job.gang->target.column);
+  if (count_use_of(h.base_set_refs, job.base_set)) {
+    shared_.base_sets.release(job.base_set);
+    current_.base_sets.edit(job.base_set) = nullptr;
+  }
+}
+
+void StateStore::drop_constraint(ConstraintId id) {
+  shared_.constraints.release(id);
+  current_.constraints.edit(id) = nullptr;
+}
+
 void StateStore::count_shapes(const CompiledJob& job, bool more) {
   for (const CompiledGroup& group : job.groups)
     for (const ShapeId shape : {group.shape_id, group.shape_oversubscribed_id}) {
@@ -295,9 +334,10 @@ void StateStore::drop_versions() {
     h.version_refs[row] &= ~kQueued;
     return h.version_refs[row] != 0 || needs_version(row);
   });
+  std::vector<JobKeyRow> keys;
   for (const VersionRow row : h.waiting.versions) {
     const CompiledJob& version = *current_.jobs.versions[row];
-    count_shapes(version, false);
+    count_parts(version, false);
     drop_ref(h.jobs[version.key].versions);
     job_rows_.erase(version.spec.get());
     if (const auto known = group_lists_.find(version.spec->task_groups.list().data());
@@ -307,8 +347,28 @@ void StateStore::drop_versions() {
       for (const auto& alias : known->second) job_rows_.erase(alias.get());
       job_aliases_.erase(known);
     }
+    keys.push_back(version.key);
     current_.jobs.versions.edit(row) = nullptr;
   }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  for (const JobKeyRow key : keys) unlink_versions(key);
+}
+
+/// Takes removed versions out of the chain of their job. Cost: the chain.
+void StateStore::unlink_versions(JobKeyRow key) {
+  JobVersions& jobs = current_.jobs;
+  VersionRow newer = kNoRow;
+  for (VersionRow row = jobs.newest[key]; row != kNoRow; row = jobs.older[row]) {
+    if (!jobs.versions[row]) continue;
+    if (newer == kNoRow && jobs.newest[key] != row) jobs.newest.edit(key) = row;
+    if (newer != kNoRow && jobs.older[newer] != row) jobs.older.edit(newer) = row;
+    newer = row;
+  }
+  if (newer == kNoRow)
+    jobs.newest.edit(key) = kNoRow;
+  else if (jobs.older[newer] != kNoRow)
+    jobs.older.edit(newer) = kNoRow;
 }
 
 void StateStore::free_waiting() {
@@ -322,6 +382,8 @@ void StateStore::free_waiting() {
   std::erase_if(h.waiting.deployments, [&](DeploymentRow row) { return still(h.deployment_refs[row], false); });
   drop_versions();
   h.dropped = false;
+  for (const NodeRow row : h.waiting.nodes) drop_node(row);
+  h.waiting.nodes.clear();
   for (const JobKeyRow row : h.waiting.keys) symbols_.release(std::exchange(h.jobs[row].released, kEmptySymbol));
   // The lowest rows are reused first, so that they are adjacent: a plan's allocations share cache lines of every
   // column, as in a table that only grows.

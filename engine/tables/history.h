@@ -5,10 +5,11 @@
 // conditions, in this order:
 //   1. no row refers to it: a removed allocation stays while another one names it as its predecessor, successor or
 //      evictor, a deployment while an allocation names it, a version while an allocation carries it; an evaluation
-//      that a server is about to decide stays while it is held
+//      that a server is about to decide stays while it is held, the description of a node while it has allocations
 //   2. the watchers of changes (StateStore::set_changes) received the removal and cleared the list
 //   3. no snapshot or RowHold from before that exists
-// Rows that only rows of the same commit refer to (shapes) need only 1. Threads: the writer's only.
+// Rows that only rows of the same commit refer to (shapes) need only 1. What versions share (shared_slots.h, columns
+// that no node has a value in) ends with the last version that has it. Threads: the writer's only.
 #pragma once
 
 #include <memory>
@@ -26,9 +27,10 @@ struct RowLists {
   std::vector<DeploymentRow> deployments;
   std::vector<VersionRow> versions;
   std::vector<JobKeyRow> keys;
+  std::vector<NodeRow> nodes;  ///< their rows are not reused, only their descriptions are released
 
   [[nodiscard]] bool empty() const {
-    return allocs.empty() && evals.empty() && deployments.empty() && versions.empty() && keys.empty();
+    return allocs.empty() && evals.empty() && deployments.empty() && versions.empty() && keys.empty() && nodes.empty();
   }
   /// Moves all of `other`, which is empty afterwards.
   void take(RowLists& other);
@@ -73,6 +75,11 @@ struct History {
   std::vector<std::uint32_t> deployment_refs;  // by DeploymentRow: number of allocations that name it
   std::vector<std::uint32_t> shape_refs;       // by ShapeId: number of allocations and version groups
   std::vector<ShapeId> free_shapes;
+  // Number of uses by job versions, each constraint, check or column as often as a version names it.
+  std::vector<std::uint32_t> constraint_refs;  // by ConstraintId
+  std::vector<std::uint32_t> checks_refs;      // by CompiledGroup::checks
+  std::vector<std::uint32_t> base_set_refs;    // by base set id
+  std::vector<std::uint32_t> column_refs;      // by ColumnId
 
   // Rows to be reused, by the condition that they wait for.
   RowLists removed, reported, waiting, free;  // free.allocs: descending

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct ColumnTarget {
 
 /// A constraint or affinity test (left, operand, right), interned: equal triples share one id and one verdict cache.
 struct CompiledConstraint {
+  std::uint64_t number = 0;  ///< never used again, as its id may be (shared_slots.h)
   match::Constraint test;
   ColumnId left = kNoColumn, right = kNoColumn;  ///< columns of the two targets, if they have one
-  Symbol reason = kEmptySymbol;                  ///< `LTarget Operand RTarget` (R-FEAS-701)
+  std::string reason;                            ///< `LTarget Operand RTarget` (R-FEAS-701)
   bool escapes = false;                          ///< R-FEAS-405
 };
 
@@ -72,7 +74,7 @@ struct CompiledTask {
 /// that neither the plan nor the job's own allocations touch. It ends with the last job version that has it.
 struct Ask {
   std::uint64_t number = 0;  ///< never used again; not part of what is compared
-  std::uint32_t checks = kNoRow;
+  std::uint64_t checks = 0;  ///< CompiledGroup::checks_number
   std::int64_t cpu_mhz = 0, memory_mb = 0, disk_mb = 0;
   /// Where amounts do not say all: ports, devices and cores, as the group and its tasks list them.
   std::vector<model::NetworkResource> networks;
@@ -91,7 +93,8 @@ struct CompiledGroup {
   bool escapes = false;  ///< R-FEAS-406
   /// Equal for groups whose checks are equal per node kind (kinds.h); kNoRow: not by kind
   std::uint32_t checks = kNoRow;
-  std::shared_ptr<const Ask> ask;  ///< null: without a number of its checks
+  std::uint64_t checks_number = 0;  ///< of these checks, never used again, as `checks` may be (shared_slots.h)
+  std::shared_ptr<const Ask> ask;   ///< null: without a number of its checks
   std::vector<Symbol> driver_symbols;
   std::vector<std::string> drivers;  ///< distinct, ascending
   std::vector<std::string> secrets;
@@ -158,6 +161,8 @@ using VolumeClaims = std::vector<std::shared_ptr<const model::HostVolumeClaim>>;
 struct JobVersions {
   CowVector<std::shared_ptr<const CompiledJob>> versions;  ///< by VersionRow
   CowVector<std::uint8_t, 1024> stored;  ///< by VersionRow: listed as a version, not only carried by allocations
+  CowVector<VersionRow, 32> newest;      ///< by JobKeyRow: chain of the job's versions, newest first
+  CowVector<VersionRow, 256> older;      ///< by VersionRow: the next one in that chain
   /// By JobKeyRow: the job as stored now, null without one. A version's row never changes; the stored object's status,
   /// stability and ModifyIndex do (R-CTRL-720).
   CowVector<std::shared_ptr<const model::Job>, 32> objects;

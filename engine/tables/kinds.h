@@ -2,9 +2,9 @@
 // task group require. A verdict of (group, node) is cached by (checks, kind) and outlives evaluations.
 //
 //   kind     number of (computed class, the two profiles): NodeCapacity::kind
-//   checks   number of checks_text(): CompiledGroup::checks
-// Both are numbered in order of appearance, and numbers are never reused. So cached verdicts need no invalidation: a
-// node that changes gets another kind.
+//   checks   position of checks_text(): CompiledGroup::checks, with a number of its own (shared_slots.h)
+// Kinds are numbered in order of appearance and never reused. So cached verdicts need no invalidation: a node that
+// changes gets another kind, and other checks at the same position have another number.
 #pragma once
 
 #include <string>

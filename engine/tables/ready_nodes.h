@@ -100,6 +100,7 @@ class ReadyNodes {
 };
 
 struct BaseSet {
+  std::uint64_t number = 0;  ///< never used again, as its id may be (shared_slots.h)
   BaseSetKey key;
   std::shared_ptr<const ReadyNodes> ready;  ///< as of its creation; null: there were no nodes then
 };

@@ -78,6 +78,7 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
     current_.jobs.keys.push_back({});
     note_key(row);
     current_.jobs.objects.push_back(object);
+    current_.jobs.newest.push_back(kNoRow);
     if (history_) history_->jobs.emplace_back();
   }
   JobKey key{ns, id, kNoRow, kNoRow, kNoRow, row};
@@ -96,16 +97,23 @@ JobKeyRow StateStore::key_row(std::string_view job_namespace, std::string_view j
 }
 
 std::uint32_t StateStore::base_set_id(const model::Job& job) {
-  BaseSetKey key{job.datacenters, job.node_pool};
-  CowVector<std::shared_ptr<const BaseSet>>& sets = current_.base_sets;
-  for (std::uint32_t i = 0; i < sets.size(); ++i)
-    if (sets[i]->key == key) return i;
-  sets.push_back(list_ready(key));
-  return static_cast<std::uint32_t>(sets.size() - 1);
+  std::string content;
+  for (const std::string& pattern : job.datacenters) base::append_sized(content, pattern);
+  content += job.node_pool;
+  const auto [id, added] = shared_.base_sets.find_or_add(std::move(content));
+  if (!added) return id;
+  std::shared_ptr<const BaseSet> set = list_ready({job.datacenters, job.node_pool}, ++numbers_);
+  auto& sets = current_.base_sets;
+  if (id == sets.size())
+    sets.push_back(std::move(set));
+  else
+    sets.edit(id) = std::move(set);
+  return id;
 }
 
-std::shared_ptr<const BaseSet> StateStore::list_ready(const BaseSetKey& key) const {
+std::shared_ptr<const BaseSet> StateStore::list_ready(const BaseSetKey& key, std::uint64_t number) const {
   auto out = std::make_shared<BaseSet>();
+  out->number = number;
   out->key = key;
   if (current_.nodes.size() == 0) return out;
   auto ready = std::make_shared<ReadyNodes>();
@@ -126,12 +134,15 @@ VersionRow StateStore::job_row(const std::shared_ptr<const model::Job>& job, boo
       // Append it with its value: editing it while a view exists would copy its chunk, up to 256 reference counts.
       current_.jobs.versions.push_back(compiled);
       current_.jobs.stored.push_back(stored);
+      current_.jobs.older.push_back(kNoRow);
       if (history_) history_->version_refs.push_back(0);
     } else {
       BERTH_ASSERT(!current_.jobs.versions[row]);  // a row is reused once its version is destroyed
       current_.jobs.versions.edit(row) = compiled;
     }
-    if (history_) ++history_->jobs[compiled->key].versions, count_shapes(*compiled, true);
+    VersionRow& newest = current_.jobs.newest.edit(compiled->key);
+    current_.jobs.older.edit(row) = std::exchange(newest, row);
+    if (history_) ++history_->jobs[compiled->key].versions, count_parts(*compiled, true);
     job_rows_.emplace(job.get(), row);
     if (!job->task_groups.empty()) group_lists_[job->task_groups.list().data()] = row;
   }

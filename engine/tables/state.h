@@ -23,6 +23,7 @@
 #include "tables/packed_eval.h"
 #include "tables/priority_counts.h"
 #include "tables/ready_nodes.h"
+#include "tables/shared_slots.h"
 
 namespace berth::tables {
 
@@ -65,8 +66,8 @@ struct StateTables {
   AllocTable allocs;
   DeploymentTable deployments;
   EvalTable evals;
-  CowVector<std::shared_ptr<const CompiledConstraint>> constraints;
-  CowVector<std::shared_ptr<const BaseSet>> base_sets;
+  CowVector<std::shared_ptr<const CompiledConstraint>, 32> constraints;  ///< by ConstraintId; null: not in use
+  CowVector<std::shared_ptr<const BaseSet>, 32> base_sets;               ///< null: not in use
   std::shared_ptr<const ColdState> cold;
   const SymbolTable* symbols = nullptr;  ///< outlives every snapshot
   RowHold hold;                          ///< while it exists, rows removed after this state are not reused
@@ -343,7 +344,16 @@ class StateStore {
   void link_eval(StoredEvalRow row);
   void read_eval(StoredEvalRow row);
   void unlink_eval(StoredEvalRow row);
+  /// Counts the version, or no longer, among the users of what it shares with others.
+  void count_parts(const CompiledJob& job, bool more);
   void count_shapes(const CompiledJob& job, bool more);
+  void drop_constraint(ConstraintId id);
+  /// The part of check_history() about count_parts(). `should`: a history rebuilt from the tables.
+  void check_parts(const History& is, const History& should, std::vector<std::string>& problems) const;
+  void drop_column(ColumnId id);
+  /// Releases the description of a removed node without allocations once no reader can need it.
+  void give_up_node(NodeRow row);
+  void drop_node(NodeRow row);
   void drop_shape(ShapeId shape);
   RowLists& removed_rows();
   void give_up_alloc(AllocRow row);
@@ -353,6 +363,7 @@ class StateStore {
   void settle();
   [[nodiscard]] bool collect_waiting();
   void drop_versions();
+  void unlink_versions(JobKeyRow key);
   void free_waiting();
   [[nodiscard]] bool release_key(JobKeyRow row);
   /// A row to be reused; kNoRow: there is none.
@@ -400,7 +411,7 @@ class StateStore {
   ConstraintId constraint_id(const std::string& ltarget, const std::string& operand, const std::string& rtarget);
   std::uint32_t base_set_id(const model::Job& job);
   /// The base set with its current list of ready nodes.
-  [[nodiscard]] std::shared_ptr<const BaseSet> list_ready(const BaseSetKey& key) const;
+  [[nodiscard]] std::shared_ptr<const BaseSet> list_ready(const BaseSetKey& key, std::uint64_t number) const;
 
   mutable base::SpinningMutex mutex_;
   Changes* changes_ = nullptr;
@@ -425,15 +436,21 @@ class StateStore {
   tsl::robin_map<std::uint64_t, ColumnId, base::BitHash> column_ids_;               // kind << 32 | key symbol
   std::vector<tsl::robin_map<Symbol, std::uint32_t>> codes_;                        // per column: value symbol -> code
   tsl::robin_map<std::string, std::string> variant_classes_;  // spec and overrides -> computed class
-  tsl::robin_map<std::string, ConstraintId> constraint_ids_;  // left, operand, right
-  match::Patterns patterns_;                                  // compiled regexps and versions of constraints
+  /// Positions of what versions of jobs share.
+  struct {
+    SharedSlots constraints;                   // left, operand, right
+    SharedSlots base_sets;                     // datacenters, pool
+    SharedSlots checks;                        // checks_text()
+    std::vector<std::uint64_t> check_numbers;  // CompiledGroup::checks_number, by checks
+    std::vector<ColumnId> free_columns;        // without values and users
+  } shared_;
+  match::Patterns patterns_;  // compiled regexps and versions of constraints
   tsl::robin_map<const ResourceShape*, ShapeId, base::BitHash> shape_ids_;
   std::vector<NodeRow> class_sample_;                                     // one node per computed class code
   tsl::robin_map<std::uint64_t, std::uint32_t, base::BitHash> kind_ids_;  // class << 32 | symbol of both profiles
-  tsl::robin_map<std::string, std::uint32_t> check_ids_;                  // by checks_text()
   std::unordered_multimap<std::size_t, std::weak_ptr<const Ask>> asks_;   // by hash of the content
   std::size_t asks_kept_ = 0;                                             // left when the ended ones were erased
-  std::uint64_t numbers_ = 0;                                             // Ask::number, CompiledJob::group_number
+  std::uint64_t numbers_ = 0;                                             // numbers that are never used again
   std::vector<std::uint32_t> nodes_of_kind_;                              // by kind
   std::vector<std::uint32_t> kinds_of_class_;                             // number of those with nodes, by class
   std::size_t mixed_classes_ = 0;                                         // number of classes with several kinds
@@ -442,6 +459,7 @@ class StateStore {
     Symbol check, both;
     std::uint32_t ports;
   } profiles_{};                                                 // of the last spec seen
+  std::shared_ptr<const NodeSpec> gone_spec_;                    // of removed nodes that are fully forgotten
   tsl::robin_map<std::string, std::uint32_t> port_profile_ids_;  // by network::profile_text()
   network::NetworkIndex network_index_;                          // of ports_collide()
 };

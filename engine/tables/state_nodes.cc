@@ -83,15 +83,23 @@ NodeStatic& StateStore::own_static() {
 }
 
 ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
-  const Symbol symbol = symbols_.intern(key);
-  const std::uint64_t id = key_pair(static_cast<std::uint32_t>(kind), symbol);
-  if (const auto found = column_ids_.find(id); found != column_ids_.end()) return found->second;
+  const auto id_of = [kind](Symbol symbol) { return key_pair(static_cast<std::uint32_t>(kind), symbol); };
+  if (const Symbol known = symbols_.find(key); known != SymbolTable::kUnknown)
+    if (const auto found = column_ids_.find(id_of(known)); found != column_ids_.end()) return found->second;
+  const Symbol symbol = symbols_.intern_use(key);  // until drop_column()
   NodeStatic& fixed = own_static();
-  const auto column = static_cast<ColumnId>(fixed.columns.size());
-  fixed.columns.push_back({kind, symbol, {}, {}});
-  codes_.emplace_back();
-  column_ids_.emplace(id, column);
-  if (column < kColumnsOfNodes || (kind != KeyKind::attribute && kind != KeyKind::meta)) return column;
+  const bool complete = fixed.columns.size() < kColumnsOfNodes;  // all keys of nodes have a column
+  auto column = static_cast<ColumnId>(fixed.columns.size());
+  if (shared_.free_columns.empty()) {
+    fixed.columns.push_back({kind, symbol, {}, {}});
+    codes_.emplace_back();
+  } else {
+    column = shared_.free_columns.back();
+    shared_.free_columns.pop_back();
+    fixed.columns[column] = {kind, symbol, {}, {}};
+  }
+  column_ids_.emplace(id_of(symbol), column);
+  if (complete || (kind != KeyKind::attribute && kind != KeyKind::meta)) return column;
   const std::string name(key);  // nodes registered before may have it
   for (NodeRow row = 0; row < current_.nodes.size(); ++row) {
     const NodeSpec* const spec = current_.nodes.fixed->spec[row].get();
@@ -101,6 +109,15 @@ ColumnId StateStore::column_for(KeyKind kind, std::string_view key) {
       set_code(column, row, code_for(column, value->second));
   }
   return column;
+}
+
+/// Ends the column of a key that no job names and no node ever had; its id may be used for another key.
+void StateStore::drop_column(ColumnId id) {
+  if (id < kFirstKeyColumn || !current_.nodes.column(id).codes.empty()) return;
+  KeyedColumn& column = own_static().columns[id];
+  column_ids_.erase(key_pair(static_cast<std::uint32_t>(column.kind), column.key));
+  symbols_.release(std::exchange(column.key, kEmptySymbol));
+  shared_.free_columns.push_back(id);
 }
 
 std::uint32_t StateStore::code_for(ColumnId column, std::string_view value) {
@@ -232,7 +249,8 @@ NodeCapacity StateStore::capacity_with_kind(NodeRow row, const std::shared_ptr<c
 void StateStore::fill_node(NodeRow row, const std::shared_ptr<const NodeSpec>& spec, const NodeVariant* variant) {
   const model::Node& node = spec->node;
   std::vector<std::uint32_t> before;  // if it registers again
-  const std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
+  std::shared_ptr<const NodeSpec> spec_before = current_.nodes.fixed->spec[row];
+  if (spec_before == gone_spec_) spec_before = nullptr;
   if (spec_before)
     for (const KeyedColumn& column : current_.nodes.fixed->columns) before.push_back(column.code(row));
   fill_keyed_columns(row, spec, variant);
@@ -414,8 +432,26 @@ void StateStore::sort_rows() {
   fixed.by_id = std::move(by_id);
   fixed.ready_log = std::make_shared<RowLog>(fixed.ready_log->size(), current_.nodes.ready_changes);
   ++current_.nodes.epoch;
-  CowVector<std::shared_ptr<const BaseSet>>& sets = current_.base_sets;
-  for (std::size_t i = 0; i < sets.size(); ++i) sets.edit(i) = list_ready(sets[i]->key);
+  auto& sets = current_.base_sets;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (sets[i]) sets.edit(i) = list_ready(sets[i]->key, sets[i]->number);
+}
+
+void StateStore::give_up_node(NodeRow row) {
+  const NodeUse& use = current_.nodes.use[row];
+  if (history_ && !current_.nodes.exists(row) && use.alloc_head == kNoRow && use.ended_head == kNoRow)
+    removed_rows().nodes.push_back(row);
+}
+
+/// Replaces the description of a node, 10 to 20 KiB, unless the node came back or stands for its computed class.
+void StateStore::drop_node(NodeRow row) {
+  const NodeTable& nodes = current_.nodes;
+  const NodeUse& use = nodes.use[row];
+  const std::uint32_t computed_class = nodes.capacity(row).computed_class_code;
+  if (nodes.exists(row) || use.alloc_head != kNoRow || use.ended_head != kNoRow || nodes.spec(row).shared) return;
+  if (computed_class < class_sample_.size() && class_sample_[computed_class] == row) return;
+  if (!gone_spec_) gone_spec_ = make_spec({}, true);  // shared: the row has the ID
+  own_static().spec.edit(row) = gone_spec_;
 }
 
 void StateStore::note_ready(NodeRow row) {

@@ -2,8 +2,13 @@
 // the answer depends on, so texts from users cannot make two questions equal.
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <random>
+
 #include "model/job.h"
+#include "sched/check_memory.h"
 #include "sched/small_world.h"
+#include "tables/commit.h"
 
 namespace berth::sched {
 namespace {
@@ -191,6 +196,66 @@ TEST(CachedFacts, ConstraintsWithConfusableTextsAreDistinguished) {  // R-FEAS-6
     return state.jobs.versions[state.jobs.keys[lived.store.job_key("default", job)].current]->constraints;
   };
   EXPECT_NE(ids_of("never"), ids_of("other"));
+}
+
+/// A job with random datacenters, constraint, affinity and driver.
+std::shared_ptr<model::Job> drawn_job(const std::string& id, std::mt19937_64& random) {
+  auto job = named_job(id, 3);
+  const std::string rack = "r" + std::to_string(random() % 3);
+  job->datacenters = random() % 3 == 0 ? std::vector<std::string>{"dc1"} : std::vector<std::string>{"dc1", "dc2"};
+  if (random() % 4 == 0) job->datacenters.push_back("x" + std::to_string(random() % 100));
+  model::Constraint constraint;
+  constraint.ltarget = random() % 2 ? "${meta.rack}" : "${meta.none" + std::to_string(random() % 100) + "}";
+  constraint.operand = random() % 2 ? "=" : "!=", constraint.rtarget = rack;
+  if (constraint.ltarget != "${meta.rack}") constraint.operand = "!=";
+  if (random() % 2 == 0)
+    job->constraints.push_back(constraint);
+  else
+    job->task_groups[0].constraints.push_back(constraint);
+  if (random() % 3 == 0) {
+    model::Affinity affinity;
+    affinity.ltarget = "${meta.rack}", affinity.operand = "=", affinity.weight = 80;
+    affinity.rtarget = "r" + std::to_string(random() % 3);
+    job->affinities.push_back(affinity);
+  }
+  if (random() % 4 == 0) job->task_groups[0].tasks[0].driver = "raw_exec";
+  return job;
+}
+
+TEST(CachedFacts, ContentsThatGetTheNumberOfOthersHaveNoneOfTheirAnswers) {  // tables/shared_slots.h
+  SmallWorld w;
+  for (int i = 0; i < 12; ++i) {
+    model::Node& node = w.add_node(i % 2 == 0 ? "dc1" : "dc2");
+    node.meta["rack"] = "r" + std::to_string(i / 2 % 3);
+    if (i % 3 == 0) node.attributes["driver.raw_exec"] = "1";
+  }
+  Lived lived(w);
+  lived.store.keep_history();
+  std::mt19937_64 random(3);
+  std::deque<std::shared_ptr<model::Job>> stored;
+  std::uint64_t index = 2000;
+  std::size_t placed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    stored.push_back(drawn_job("job-" + std::to_string(i), random));
+    lived.store.begin_commit(++index).upsert_job(stored.back(), true);
+    const auto& job = stored[random() % stored.size()];
+    const bool exhaustive = random() % 2 == 0;
+    Scratch fresh;
+    GenericScheduler anew(fresh);
+    for (GenericScheduler* by : {&lived.scheduler, &anew}) by->set_exhaustive(exhaustive);
+    const Names names = lived.place(job->id);
+    placed += names.size();
+    ASSERT_EQ(names, lived.place(job->id, anew)) << i;
+    ASSERT_EQ(check_worker_memory(lived.store.current(), lived.scratch), std::vector<std::string>()) << i;
+    if (stored.size() < 4) continue;
+    tables::Commit commit = lived.store.begin_commit(++index);
+    commit.forget_version(*stored.front());
+    commit.purge_job(lived.store.find_job_key("default", stored.front()->id));
+    stored.pop_front();
+  }
+  EXPECT_GT(placed, 2000U);
+  EXPECT_LE(lived.store.current().constraints.size(), 20U) << "numbers are used again";
+  EXPECT_LE(lived.store.current().base_sets.size(), 10U);
 }
 
 }  // namespace

@@ -165,7 +165,8 @@ TEST(CheckMemory, FindsAStaleAmountOfTheIndex) {
   Planted worker;
   const tables::SnapshotRef snapshot = worker.store.snapshot();
   NodeIndex& index = worker.scratch.by_state.indexes.emplace_back();
-  ASSERT_TRUE(index.sync(*snapshot, worker.scratch.ready_nodes(*snapshot, 0), worker.scratch.by_state.feed));
+  ASSERT_TRUE(index.sync(*snapshot, worker.scratch.ready_nodes(*snapshot, 0), snapshot->base_sets[0]->number,
+                         worker.scratch.by_state.feed));
   EXPECT_EQ(worker.all(), "");
   Access::cpu_used(worker.scratch.by_state.indexes[0])[5] += 100;
   EXPECT_TRUE(worker.finds("NodeIndex: node n5")) << worker.all();

@@ -119,8 +119,8 @@ TEST(Shadow, FindsAStaleScoreOfAWorker) {
   sched::Scratch& scratch = world.server->lane().scratch;
   const tables::Snapshot& state = world.server->store().current();
   const tables::CompiledGroup& group = state.jobs.versions[0]->groups[0];
-  sched::AskTable* const table =
-      scratch.by_state.ask_tables.find({group.ask->number, state.jobs.versions[0]->base_set});
+  const std::uint64_t base_set = state.base_sets[state.jobs.versions[0]->base_set]->number;
+  sched::AskTable* const table = scratch.by_state.ask_tables.find({group.ask->number, base_set});
   ASSERT_NE(table, nullptr);
   ASSERT_TRUE(table->follow(scratch.by_state.feed, state.nodes, group, false, 1000));
   table->of_row.assign(state.nodes.size(), std::bit_cast<std::uint64_t>(0.25));

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <random>
+#include <set>
 
 #include "model/job.h"
 #include "support/cluster_objects.h"
@@ -146,6 +147,97 @@ TEST(History, RowsOfRemovedObjectsAreReused) {
   EXPECT_LE(now.jobs.keys.size(), 2 * kAtOnce);
   EXPECT_LE(now.allocs.shapes.size(), 2 * 2 * 3 * kAtOnce);
   EXPECT_LE(now.symbols->size(), 2 * kAtOnce + 100) << "the IDs of jobs, and names that stay";
+}
+
+/// A job whose datacenters, constraints, affinity, spread and drivers only `number` has.
+std::shared_ptr<model::Job> distinct_job(const std::string& id, std::uint64_t number) {
+  auto job = testing::make_job({.id = id});
+  const std::string own = std::to_string(number);
+  job->datacenters = {"dc1", "x" + own};
+  model::Constraint constraint;
+  constraint.ltarget = "${meta.m" + own + "}", constraint.operand = "!=", constraint.rtarget = own;
+  job->constraints.push_back(constraint);
+  constraint.ltarget = "${attr.kernel.name}";
+  job->task_groups[0].constraints.push_back(constraint);
+  constraint.ltarget = "${meta.d" + own + "}", constraint.operand = "distinct_property", constraint.rtarget = "2";
+  job->task_groups[0].constraints.push_back(constraint);
+  model::Affinity affinity;
+  affinity.ltarget = "${node.unique.name}", affinity.operand = "=", affinity.rtarget = own, affinity.weight = 50;
+  job->affinities.push_back(affinity);
+  model::Spread spread;
+  spread.attribute = "${attr.s" + own + "}", spread.weight = 50;
+  job->spreads.push_back(spread);
+  return job;
+}
+
+TEST(History, WhatVersionsShareEndsWithTheLastOne) {
+  StateStore store;
+  store.keep_history();
+  store.begin_commit(1).upsert_node(testing::make_node({.id = base::to_text({1, 9})}));
+  const std::size_t columns = store.current().nodes.fixed->columns.size();
+  std::mt19937_64 random(7);
+  std::deque<std::shared_ptr<model::Job>> stored;
+  std::uint64_t index = 1;
+  constexpr std::size_t kAtOnce = 10;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    // Every third job has what one before it has, which may be gone or stay longer.
+    stored.push_back(distinct_job("job-" + std::to_string(i), i % 3 == 0 ? i - i % 30 : i));
+    store.begin_commit(++index).upsert_job(stored.back(), true);
+    if (stored.size() > kAtOnce) {
+      const auto which = stored.begin() + static_cast<std::ptrdiff_t>(random() % stored.size());
+      Commit commit = store.begin_commit(++index);
+      const JobKeyRow key = store.find_job_key("default", (*which)->id);
+      commit.forget_version(**which);
+      commit.purge_job(key);
+      stored.erase(which);
+    }
+    if (i % 3 != 0) store.destroy_removed();
+    if (i % 300 != 0) continue;
+    ASSERT_EQ(store.check_history(), std::vector<std::string>());
+    ASSERT_EQ(check_tables(store), std::vector<std::string>());
+  }
+  const Snapshot& now = store.current();
+  EXPECT_LE(now.base_sets.size(), 2 * kAtOnce);
+  EXPECT_LE(now.constraints.size(), 2 * 4 * kAtOnce);
+  EXPECT_LE(now.nodes.fixed->columns.size(), columns + 2 * 3 * kAtOnce);
+  EXPECT_GE(now.nodes.fixed->columns.size(), columns + 3 * kAtOnce);
+}
+
+TEST(History, DescriptionsOfRemovedNodesAreReleased) {
+  Churn churn(1);
+  const VersionRow version = churn.store.begin_commit(++churn.index).upsert_job(churned_job("j", 0), true);
+  constexpr std::uint64_t kNodes = 500;
+  const auto id = [](std::uint64_t n) { return base::Uuid{n, 11}; };
+  const auto descriptions = [&] {
+    std::set<const NodeSpec*> out;
+    for (NodeRow row = 0; row < churn.store.current().nodes.size(); ++row)
+      out.insert(churn.store.current().nodes.fixed->spec[row].get());
+    return out.size();
+  };
+  const std::size_t before = descriptions();
+  for (std::uint64_t n = 1; n <= kNodes; ++n) {
+    const NodeRow row =
+        churn.store.begin_commit(++churn.index).upsert_node(testing::make_node({.id = base::to_text(id(n))}));
+    PlainAlloc alloc;
+    alloc.id = {n, 12}, alloc.node = row, alloc.job = version;
+    const AllocRow placed = churn.store.begin_commit(++churn.index).insert_plain(alloc);
+    const bool alloc_first = n % 2 == 0;
+    if (alloc_first) churn.store.begin_commit(++churn.index).remove_alloc(placed);
+    churn.store.begin_commit(++churn.index).remove_node(row);
+    EXPECT_EQ(churn.store.current().nodes.spec(row).node.id, base::to_text(id(n))) << "watchers may still read it";
+    if (!alloc_first) churn.store.begin_commit(++churn.index).remove_alloc(placed);
+    churn.changes.clear();
+  }
+  for (int i = 0; i < 2; ++i) churn.store.begin_commit(++churn.index).upsert_job(churned_job("j", 1), true);
+  EXPECT_LE(descriptions(), before + 2) << "one for each computed class, and one for all that are gone";
+  ASSERT_EQ(check_tables(churn.store), std::vector<std::string>());
+  const NodeRow gone = churn.store.find_node(id(3));
+  EXPECT_EQ(node_id(churn.store.current(), gone), base::to_text(id(3)));
+  // One that comes back is described again, by its old row.
+  churn.store.begin_commit(++churn.index).upsert_node(testing::make_node({.id = base::to_text(id(3))}));
+  EXPECT_EQ(churn.store.find_node(id(3)), gone);
+  EXPECT_EQ(churn.store.current().nodes.spec(gone).node.id, base::to_text(id(3)));
+  ASSERT_EQ(check_tables(churn.store), std::vector<std::string>());
 }
 
 TEST(History, OnlyTheFirstAndTheNewestObjectOfAVersionAreKept) {  // every status change makes a new object

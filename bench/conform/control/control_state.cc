@@ -313,6 +313,8 @@ void ScriptState::put_calls(const fsm::Hooks& hooks, Value& got) const {
       case fsm::HookKind::drop_waiting:
         call.push("drop_waiting"), call.push(eval_id(hook));
         break;
+      case fsm::HookKind::forget_job:  // rows are berth's own
+        continue;
     }
     calls.push(std::move(call));
   }

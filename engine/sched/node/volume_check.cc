@@ -93,28 +93,35 @@ std::span<const feasible::AllocView> VolumeCheck::csi_views(NodeRow row) {
 
 std::vector<feasible::AllocView> VolumeCheck::proposed_views(NodeRow row) {
   std::vector<feasible::AllocView> out;
+  keys_.clear();
   if (row == kNoRow) return out;
   const tables::AllocTable& allocs = attempt_.snapshot->allocs;
   std::vector<tables::AllocRow> rows;
+  const auto add = [&](feasible::AllocView view, tables::JobKeyRow key) {
+    keys_.try_emplace({view.namespace_, view.job_id}, key);
+    out.push_back(view);
+  };
   for (tables::AllocRow a = attempt_.snapshot->nodes.use[row].alloc_head; a != kNoRow; a = allocs.next_on_node[a])
     if (effects_.stays(attempt_.scratch.overlay(row), a)) rows.push_back(a);
   sort_by_id(rows);
-  for (const tables::AllocRow a : rows) out.push_back(alloc_view(a));
-  effects_.each_relisted(row, [&](tables::AllocRow a) { out.push_back(alloc_view(a)); });
+  for (const tables::AllocRow a : rows) add(alloc_view(a), allocs.job_key[a]);
+  effects_.each_relisted(row, [&](tables::AllocRow a) { add(alloc_view(a), allocs.job_key[a]); });
   if (const NodeOverlay* overlay = attempt_.scratch.overlay(row))
-    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = attempt_.plan->allocs[i].next_on_node)
-      out.push_back(planned_view(attempt_.plan->allocs[i]));
+    for (std::uint32_t i = overlay->first_alloc; i != kNoRow; i = attempt_.plan->allocs[i].next_on_node) {
+      const PlannedAlloc& planned = attempt_.plan->allocs[i];
+      const tables::VersionRow version = planned.job == kNoRow ? attempt_.plan->job : planned.job;
+      add(planned_view(planned), attempt_.snapshot->jobs.versions[version]->key);
+    }
   return out;
 }
 
+/// The job of an allocation that the last call of proposed_views() returned; null: it was purged.
 const model::Job* VolumeCheck::current_job(std::string_view job_namespace, std::string_view id) const {
-  const tables::Snapshot& state = *attempt_.snapshot;
-  for (std::size_t i = 0; i < state.jobs.keys.size(); ++i) {
-    const tables::JobKey& key = state.jobs.keys[i];
-    if (key.current != kNoRow && state.text(key.job_id) == id && state.text(key.job_namespace) == job_namespace)
-      return state.jobs.versions[key.current]->spec.get();
-  }
-  return nullptr;
+  const auto key = keys_.find({job_namespace, id});
+  if (key == keys_.end()) return nullptr;
+  const tables::JobTable& jobs = attempt_.snapshot->jobs;
+  const tables::VersionRow current = jobs.keys[key->second].current;
+  return current == kNoRow ? nullptr : jobs.versions[current]->spec.get();
 }
 
 /// Returns the row of an allocation with a claim, mostly one of the job's own. Other IDs, also of removed allocations,

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "feasible/csi_volumes.h"
@@ -76,6 +78,8 @@ class VolumeCheck {
   std::optional<feasible::CsiVolumeCheck> csi_;
   std::uint32_t csi_missing_ = kReasonNone;  // reason id if volumes are missing, set at the first node
   std::deque<std::string> kept_texts_;       // referred to by the views of this Select
+  std::map<std::pair<std::string_view, std::string_view>, tables::JobKeyRow> keys_;  // by namespace and job ID, of the
+                                                                                     // last proposed_views()
   std::vector<tables::AllocRow> csi_rows_;
   std::vector<feasible::AllocView> csi_views_;  // of the last node checked
 };

@@ -36,8 +36,8 @@ namespace berth::sched {
 /// request.
 struct AskKey {
   static constexpr std::int64_t kNoEviction = std::numeric_limits<std::int64_t>::min();
-  std::uint64_t number = 0;  ///< Ask::number, or of the group alone (CompiledJob::group_number); 0: none
-  std::uint32_t base_set = 0;
+  std::uint64_t number = 0;    ///< Ask::number, or of the group alone (CompiledJob::group_number); 0: none
+  std::uint64_t base_set = 0;  ///< tables::BaseSet::number
   rank::FitAlgorithm algorithm = rank::FitAlgorithm::binpack;
   std::int64_t evicted = kNoEviction;  ///< the highest priority that a pass may evict; kNoEviction: none
 

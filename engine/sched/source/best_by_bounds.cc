@@ -27,9 +27,9 @@ void BestByBounds::bound_options(const GroupView& v) {
     class_passes_[c.computed_class] =
         classes.job_status(c.computed_class) != feasible::ClassStatus::ineligible &&
         classes.group_status(v.number, c.computed_class) != feasible::ClassStatus::ineligible;
-  if (place_epoch_ != ready.epoch() || place_base_set_ != candidates_.base_set) {
+  if (place_epoch_ != ready.epoch() || place_base_set_ != candidates_.base_set_number) {
     place_epoch_ = ready.epoch();
-    place_base_set_ = candidates_.base_set;
+    place_base_set_ = candidates_.base_set_number;
     place_.resize(nodes.size());
     for (std::uint32_t i = 0; i < ready.size(); ++i) place_[ready.candidates[i].row] = i;
   }

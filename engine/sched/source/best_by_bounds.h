@@ -39,7 +39,7 @@ class BestByBounds : Source {
   std::vector<double> of_candidate_;  // bound, parallel to ReadyNodes::candidates
   std::vector<std::uint32_t> place_;  // node row -> index in ReadyNodes::candidates; valid for the two below
   std::uint64_t place_epoch_ = ~0ULL;
-  std::uint32_t place_base_set_ = 0;
+  std::uint64_t place_base_set_ = 0;  // BaseSet::number
   std::vector<std::uint8_t> class_passes_;
   std::vector<std::pair<double, double>> inverses_;  // parallel to ReadyNodes::capacities: 1 / cpu, 1 / memory
 };

@@ -39,15 +39,16 @@ void BestByIndex::make_ready(GroupView& v) {
   if (scratch_.by_state.indexes.size() <= candidates_.base_set)
     scratch_.by_state.indexes.resize(candidates_.base_set + 1);
   NodeIndex& index = scratch_.by_state.indexes[candidates_.base_set];
-  if (!index.sync(*attempt_.snapshot, ready, scratch_.by_state.feed)) return;
+  if (!index.sync(*attempt_.snapshot, ready, candidates_.base_set_number, scratch_.by_state.feed)) return;
   ask_ = {static_cast<std::int32_t>(group.cpu_mhz), static_cast<std::int32_t>(group.memory_mb),
           static_cast<std::int32_t>(group.disk_mb)};
   // Everything that first_failing() reads of a group with needs in kServes.
-  std::vector<std::uint32_t>& asked = asked_of_classes_;
-  asked.assign(attempt_.job->constraints.begin(), attempt_.job->constraints.end());
-  asked.push_back(kNoRow);
-  asked.insert(asked.end(), group.constraints.begin(), group.constraints.end());
-  asked.push_back(kNoRow);
+  std::vector<std::uint64_t>& asked = asked_of_classes_;
+  asked.clear();
+  for (const auto* constraints : {&attempt_.job->constraints, &group.constraints}) {
+    for (const tables::ConstraintId id : *constraints) asked.push_back(attempt_.snapshot->constraints[id]->number);
+    asked.push_back(0);
+  }
   asked.insert(asked.end(), group.driver_symbols.begin(), group.driver_symbols.end());
   if (!index.is_asked_again(asked)) {
     class_passes_.clear();

@@ -43,7 +43,7 @@ class BestByIndex : Source {
   std::vector<tables::NodeRow> changed_;    // nodes that the plan touched since the last Select
   std::vector<std::uint32_t> stamp_;        // by overlay: how often it was decided
   std::vector<Touched> touched_;            // heap of touched nodes, best first; entries with an old stamp are stale
-  std::vector<std::uint32_t> asked_of_classes_;
+  std::vector<std::uint64_t> asked_of_classes_;
   bool asked_ = false;                   // `rest_` is current
   std::optional<NodeIndex::Best> rest_;  // the best of the untouched nodes
 };

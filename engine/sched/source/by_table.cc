@@ -26,7 +26,7 @@ AskKey ByTable::key_of(const GroupView& v, bool evicts) const {
   AskKey out;
   out.number =
       of_any_job ? v.group->ask->number : job.group_number + static_cast<std::uint64_t>(v.group - job.groups.data());
-  out.base_set = candidates_.base_set;
+  out.base_set = candidates_.base_set_number;
   out.algorithm = attempt_.config.algorithm;
   if (evicts) out.evicted = fit_.victims.highest_evicted();
   return out;

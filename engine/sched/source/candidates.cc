@@ -24,6 +24,7 @@ Result<void> Candidates::set(const Attempt& attempt, const ReadyNodes& ready, st
   BERTH_ASSERT(attempt.job && !attempt.system);
   nodes = &ready;
   base_set = base;
+  base_set_number = attempt.snapshot->base_sets[base]->number;
   size = static_cast<std::uint32_t>(ready.size());
   offset = frontier = asked = 0;
   // R-FEAS-216: ceil(log2 n) is the bit length of n - 1.

@@ -49,6 +49,7 @@ struct GroupView {
 struct Candidates {
   const ReadyNodes* nodes = nullptr;
   std::uint32_t base_set = 0;
+  std::uint64_t base_set_number = 0;  ///< BaseSet::number
   rank::VisitingOrder order;
   std::uint64_t order_index = 0;           ///< seeds the order; 0: the snapshot's index
   std::span<Position> positions;           ///< valid below the frontier

@@ -32,7 +32,7 @@ class KnownResults : Source {
 
  private:
   [[nodiscard]] AskKey key_of(const GroupView& view) const {
-    return {view.group->ask->number, candidates_.base_set, attempt_.config.algorithm};
+    return {view.group->ask->number, candidates_.base_set_number, attempt_.config.algorithm};
   }
   [[nodiscard]] AskTable* find_table(const GroupView& view);
   std::uint64_t look_up(std::uint32_t first, std::uint32_t size, const ReadyNodes::Candidate** of,

@@ -41,10 +41,11 @@ rank::IndexColumns NodeIndex::columns() const {
   return out;
 }
 
-bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready, NodeFeed& feed) {
+bool NodeIndex::sync(const Snapshot& snapshot, const ReadyNodes& ready, std::uint64_t base_set, NodeFeed& feed) {
   const tables::NodeTable& nodes = snapshot.nodes;
   const std::optional<NodeFeed::Rows> changed = feed.advance(place_, nodes);
-  if (epoch_ != nodes.epoch || !changed) {
+  if (epoch_ != nodes.epoch || base_set_ != base_set || !changed) {
+    base_set_ = base_set;
     build(snapshot, ready);
     return served_;
   }
@@ -89,7 +90,7 @@ void NodeIndex::build(const Snapshot& snapshot, const ReadyNodes& ready) {
   index_.build(columns(), kind_);
 }
 
-bool NodeIndex::is_asked_again(std::span<const std::uint32_t> asked) {
+bool NodeIndex::is_asked_again(std::span<const std::uint64_t> asked) {
   if (is_answered_ && std::equal(asked.begin(), asked.end(), asked_.begin(), asked_.end())) return true;
   asked_.assign(asked.begin(), asked.end());
   is_answered_ = false;

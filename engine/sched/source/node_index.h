@@ -35,13 +35,14 @@ class NodeIndex {
   /// Updates the index to `snapshot`, with all candidates in it. False if the index cannot serve the nodes because of
   /// one without cpu or memory capacity (R-RANK-104), with a limit of allocations, with ports that do not parse, or
   /// whose capacity for the score differs from that for the fit.
-  bool sync(const tables::Snapshot& snapshot, const ReadyNodes& ready, NodeFeed& feed);
+  /// `base_set`: BaseSet::number of the set that `ready` lists.
+  bool sync(const tables::Snapshot& snapshot, const ReadyNodes& ready, std::uint64_t base_set, NodeFeed& feed);
 
   /// Position of a node row, or tables::kNoRow if it is no candidate.
   [[nodiscard]] std::uint32_t position(tables::NodeRow row) const { return position_[row]; }
   /// `asked` identifies the class checks of a group: constraints, drivers and so on. True: the last call had the same,
   /// and its verdicts are still valid. False: call take() with the verdicts.
-  [[nodiscard]] bool is_asked_again(std::span<const std::uint32_t> asked);
+  [[nodiscard]] bool is_asked_again(std::span<const std::uint64_t> asked);
   /// Sets the class verdicts, by index in ReadyNodes::of_class, for best() until the next is_asked_again(). False: jobs
   /// distinguish more kinds than the index can hold.
   bool take(std::span<const std::uint8_t> class_passes);
@@ -70,13 +71,14 @@ class NodeIndex {
   std::vector<std::uint32_t> class_, kind_, position_;
   std::vector<std::uint32_t> left_out_;  // positions
   std::vector<std::uint32_t> kind_of_class_;
-  std::vector<std::uint32_t> asked_;  // the class checks of kind_passes_
+  std::vector<std::uint64_t> asked_;  // the class checks of kind_passes_
   bool is_answered_ = false;
   std::vector<std::uint8_t> kind_passes_;
   std::size_t capacities_ = 0;  // number of distinct capacities, which is the number of shapes of a kind
 
   bool served_ = false;
   std::uint64_t epoch_ = ~0ULL;  // of the node table
+  std::uint64_t base_set_ = 0;
   NodePlace place_;
 };
 

@@ -27,6 +27,10 @@ class VisitsPerOption {
     if (at >= visits_.size()) visits_.resize(at + 1, 0);
     visits_[at] = static_cast<float>(visited) / static_cast<float>(wanted);
   }
+  /// The position is that of other checks from now on.
+  void forget(std::uint32_t checks) {
+    for (std::size_t at = 2 * std::size_t{checks}; at < visits_.size() && at / 2 == checks; ++at) visits_[at] = 0;
+  }
 
  private:
   static std::size_t place_of(const tables::CompiledGroup& group) {

@@ -48,7 +48,7 @@ void Attempt::start(const Snapshot& state, PlanRows& rows, bool of_system) {
 bool Attempt::set_job(const CompiledJob& version, const StackConfig& its_config) {
   const bool met = std::find(given.begin(), given.end(), &version) != given.end();
   job = &version;
-  if (!met) given.push_back(&version);
+  if (!met) given.push_back(&version), scratch.enter(*snapshot, version);
   config = its_config;
   enabled = config.sources;
   find_needs();

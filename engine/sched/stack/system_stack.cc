@@ -20,6 +20,7 @@ void SystemStack::set_job(const tables::CompiledJob& job, const StackConfig& con
 void SystemStack::set_candidates(const ReadyNodes& nodes, std::uint32_t base_set) {
   parts_.candidates.nodes = &nodes;
   parts_.candidates.base_set = base_set;
+  parts_.candidates.base_set_number = parts_.attempt.snapshot->base_sets[base_set]->number;
 }
 
 /// Runs the checks in order, without class verdicts.
