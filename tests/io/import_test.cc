@@ -207,6 +207,7 @@ TEST(Import, NamesEveryContradiction) {  // R-MODEL-9, 211, 614
       {"mistyped", edited(node, {"NodeResources", "Memory", "MemoryMB"}, "8 GiB"), true,
        "/NodeResources/Memory/MemoryMB"},
       {"fraction", edited(node, {"NodeResources", "Memory", "MemoryMB"}, 0.5), true, "expected an integer"},
+      {"line feed in a key", edited(node, {"Attributes", "a\nb"}, 5), true, "/Attributes/a\\x0ab: expected a string"},
       {"node is a list", edited(node, {"Attributes"}, array), true, "/Attributes"},
       {"algorithm", edited("/v1/operator/scheduler/configuration", {"SchedulerConfig", "SchedulerAlgorithm"}, "best"),
        true, "invalid scheduler algorithm: best"},

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/json_members.h"
+#include "base/printable.h"
 #include "base/type_kinds.h"
 #include "model/codec/codec.h"
 
@@ -31,7 +32,7 @@ struct Place {
     if (!parent) return out;
     out += '/';
     if (!key.empty()) {
-      for (const char c : key) {
+      for (const char c : base::printable(key, false)) {  // errors are one line
         if (c == '~')
           out += "~0";
         else if (c == '/')
