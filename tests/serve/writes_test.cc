@@ -361,6 +361,19 @@ TEST_F(WritesTest, NodesDrainAndTheConfigurationChanges) {  // R-API-310 to 313,
       << "replaced as a whole";
 }
 
+TEST_F(WritesTest, ARunningDeploymentIsNotUnblocked) {  // R-API-433
+  run(job_text("slow", 1, 100,
+               R"("Update": {"MaxParallel": 1, "MinHealthyTime": 360000000000000, "HealthyDeadline": 720000000000000,
+                  "ProgressDeadline": 900000000000000}, )"));
+  running("slow", 1);
+  const json::Value deployment = get("/v1/job/slow/deployment");
+  ASSERT_EQ(deployment["Status"].as_string(), "running");
+  const std::string id = deployment["ID"].as_string();
+  const Answer answer = ask("PUT", "/v1/deployment/unblock/" + id, R"({"DeploymentID": ")" + id + R"("})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body, "can't unblock running deployment");
+}
+
 TEST_F(WritesTest, DispatchedAndPeriodicJobsHaveChildren) {  // R-API-267 to 270
   const std::string batch = R"("Type": "batch", )";
   const auto with = [&](const std::string& id, const std::string& more) {

@@ -65,13 +65,14 @@ void promote_deployment(Simulation& simulation, const Request& request, Reply& r
   answer_operation(simulation, event, reply);
 }
 
-/// No effect: only multi-region deployments are ever blocked.
+/// No effect: only multi-region deployments are ever blocked (R-API-433).
 void unblock_deployment(Simulation& simulation, const Request& request, Reply& reply) {
   const auto body = checked_body(request, "DeploymentUnblockRequest", reply);
   if (!body || !is_whole_id(request.captures[0], "deployment lookup failed: ", reply)) return;
   const auto deployment = simulation.log().deployment(request.captures[0]);
   if (!deployment) return reply.fail(500, "deployment not found");
   if (!model::is_active_deployment(deployment->status)) return reply.fail(500, "can't unblock terminal deployment");
+  if (deployment->status == "running") return reply.fail(500, "can't unblock running deployment");
   json::Value out = json::Value::object();
   out.set("EvalID", ""), out.set("EvalCreateIndex", 0), out.set("DeploymentModifyIndex", 0), out.set("Index", 0);
   out.set("RevertedJobVersion", nullptr);
