@@ -374,6 +374,18 @@ TEST_F(WritesTest, ARunningDeploymentIsNotUnblocked) {  // R-API-433
   EXPECT_EQ(answer.body, "can't unblock running deployment");
 }
 
+TEST_F(WritesTest, AMachineJoinsThePoolThatItNames) {  // R-CTRL-907
+  EXPECT_EQ(ask("PUT", "/v1/node/pools", R"({"Name": "gpu"})").status, 200);
+  json::Value node = get("/v1/node/" + get("/v1/nodes")[0]["ID"].as_string());
+  for (const char* pool : {"gpu", "missing"}) {
+    const std::string id = std::string("00000000-1111-4222-8333-44444444444") + (pool[0] == 'g' ? "1" : "2");
+    node.set("ID", id), node.set("Name", pool), node.set("NodePool", pool);
+    done("PUT", "/v1/berth/fault", R"({"Kind": "join", "Node": )" + json::to_text(node) + "}");
+    EXPECT_EQ(get("/v1/node/" + id)["NodePool"].as_string(), pool);
+    EXPECT_EQ(get("/v1/node/pool/" + std::string(pool) + "/nodes").size(), 1U);
+  }
+}
+
 TEST_F(WritesTest, DispatchedAndPeriodicJobsHaveChildren) {  // R-API-267 to 270
   const std::string batch = R"("Type": "batch", )";
   const auto with = [&](const std::string& id, const std::string& more) {

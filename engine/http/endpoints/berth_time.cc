@@ -59,6 +59,7 @@ std::string check_joining(model::Node& node) {
   node.computed_class = model::computed_class(node);
   if (node.status.empty()) node.status = "ready";
   model::ClusterState alone;
+  alone.node_pools.emplace_back().name = node.node_pool;  // a missing one is created with the node (R-CTRL-907)
   alone.nodes.push_back(std::move(node));
   auto checked = io::import_cluster_json(io::cluster_to_json(alone), "Node", {.strict = true});
   if (!checked) return "Node: " + checked.error().reason();
