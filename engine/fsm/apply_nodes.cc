@@ -127,7 +127,8 @@ std::string StateLog::apply(std::uint64_t index, const NodeDrainEntry& entry, Ho
       if (changed.last_drain.is_null()) changed.last_drain = json::Value::object();
       changed.last_drain.set("UpdatedAt", second_text(entry.updated_at));
       changed.last_drain.set("Status", update.strategy ? "draining" : update.complete ? "complete" : "canceled");
-      if (!update.meta.is_null()) changed.last_drain.set("Meta", update.meta);
+      const bool starts = update.strategy && !was_draining;  // R-API-311
+      if (update.meta.size() != 0 || (starts && !update.meta.is_null())) changed.last_drain.set("Meta", update.meta);
     }
     changed.drain_strategy = update.strategy;
     if (update.strategy)  // R-CTRL-1003

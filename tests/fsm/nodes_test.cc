@@ -175,6 +175,25 @@ TEST(Nodes, EligibilityWaitsForTheEndOfADrain) {  // R-CTRL-960, 1003 to 1006, 8
   EXPECT_EQ(world.nodes().drain(unknown, kRequestNow).error, "node not found");
 }
 
+TEST(Nodes, OnlyTheStartOfADrainRecordsEmptyMeta) {  // R-API-311
+  NodeWorld world;
+  const auto meta_after = [&](bool clear, const json::Value& meta) {
+    DrainNode request;
+    request.node_id = kFirstNode, request.clear = clear, request.meta = meta;
+    EXPECT_EQ(world.nodes().drain(request, kRequestNow).error, "");
+    return json::to_text(world.node().last_drain["Meta"]);
+  };
+  const json::Value empty = json::Value::object();
+  json::Value given = empty, other = empty;
+  given.set("by", "me"), other.set("by", "you");
+  EXPECT_EQ(meta_after(false, given), R"({"by":"me"})");
+  EXPECT_EQ(meta_after(false, empty), R"({"by":"me"})");
+  EXPECT_EQ(meta_after(false, other), R"({"by":"you"})");
+  EXPECT_EQ(meta_after(true, empty), R"({"by":"you"})");
+  EXPECT_EQ(meta_after(false, empty), "{}") << "another drain starts";
+  EXPECT_EQ(meta_after(true, json::Value()), "{}");
+}
+
 TEST(Nodes, ADrainFromAnExportGetsItsRecordWhenItEnds) {  // R-CTRL-1005
   NodeWorld world([](model::Job&, model::ClusterState& state) {
     state.nodes[0].drain_strategy.emplace().started_at = base::Time{kRequestNow - 5};
