@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/later.h"
 #include "base/text.h"
+#include "fsm/volume_users.h"
 #include "model/computed_class.h"
 #include "model/job.h"
 #include "model/predicates.h"
@@ -272,6 +273,9 @@ NodeAnswer NodeRequests::deregister(const std::vector<std::string>& node_ids, st
   for (const std::string& id : node_ids) {
     auto node = log_.node(id);
     if (!node) return refused_on_node("node not found");  // R-CTRL-963
+    const tables::Snapshot& state = log_.store().current();
+    if (std::string why = node_volume_in_use(state, log_.store().find_node(id)); !why.empty())  // R-STORE-216
+      return refused_on_node(std::move(why));
     stored.push_back(std::move(*node));
   }
   NodeAnswer answer;

@@ -5,6 +5,7 @@
 
 #include "base/later.h"
 #include "base/text.h"
+#include "fsm/volume_users.h"
 #include "lifecycle/alloc_facts.h"
 #include "model/job.h"
 #include "model/predicates.h"
@@ -213,7 +214,7 @@ void GarbageCollector::collect_nodes(const GcThresholds& thresholds, std::int64_
     if (base::instant_ns(log_.status_updated_at(row)) > cutoff) continue;
     bool idle = true;
     for_each_on_node(state, row, [&](AllocRow alloc) { idle = idle && state.allocs.terminal(alloc); });
-    if (idle) nodes.push_back(base::to_text(state.nodes.id(row)));
+    if (idle && fsm::node_volume_in_use(state, row).empty()) nodes.push_back(base::to_text(state.nodes.id(row)));
   }
   for (std::size_t begin = 0; begin < nodes.size(); begin += config_.ids_per_entry_max) {
     const std::size_t end = std::min(nodes.size(), begin + config_.ids_per_entry_max);

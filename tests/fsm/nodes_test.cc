@@ -94,6 +94,29 @@ TEST(Nodes, DeregistrationDeletesTheirVolumes) {  // R-STORE-216, R-CTRL-963
   EXPECT_EQ(world.apply(NodeDeregisterEntry{{kSecondNode}}), "node not found") << "its row is free";
 }
 
+TEST(NodeRequests, ANodeWhoseVolumeIsInUseIsKept) {  // R-STORE-216
+  const auto refusal = [](const char* source, const char* client) {
+    NodeWorld world([&](model::Job& job, model::ClusterState& state) {
+      add_volume(state, "data", kFirstNode, "ready");
+      model::VolumeRequest& request = job.task_groups[0].volumes["data"].emplace();
+      request.name = "data", request.type = "host", request.source = source;
+      model::Allocation& alloc = state.allocs.emplace_back();
+      alloc.id = request_id(2, 1), alloc.namespace_ = "default", alloc.job_id = "j", alloc.task_group = "web";
+      alloc.name = "j.web[0]", alloc.node_id = kFirstNode;
+      alloc.desired_status = "run", alloc.client_status = client;
+    });
+    const std::string error = world.nodes().deregister({kSecondNode, kFirstNode}, kRequestNow).error;
+    EXPECT_EQ(world.log().node(kFirstNode).has_value(), !error.empty());
+    EXPECT_EQ(world.log().node(kSecondNode).has_value(), !error.empty()) << "all nodes of a request or none";
+    EXPECT_EQ(world.store().current().cold->host_volumes.empty(), error.empty());
+    return error;
+  };
+  EXPECT_EQ(refusal("data", "running"),
+            "volume " + request_id(8, 1) + " in use by allocations: [" + request_id(2, 1) + "]");
+  EXPECT_EQ(refusal("data", "complete"), "");
+  EXPECT_EQ(refusal("other", "running"), "");
+}
+
 TEST(Nodes, ARegistrationKeepsWhatTheServerDecided) {  // R-CTRL-903, 904, 907
   NodeWorld world;
   ASSERT_EQ(world.apply(NodeEligibilityEntry{kFirstNode, false, kSeconds, {}}), "");

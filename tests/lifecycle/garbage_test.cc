@@ -86,6 +86,23 @@ TEST_F(GarbageCollection, ADownNodeIsRemovedOnceItsAllocationsHaveEnded) {  // R
   EXPECT_FALSE(cluster.log().node(node_id(1)).has_value());
 }
 
+TEST_F(GarbageCollection, ADownNodeIsKeptWhileAVolumeOfItIsInUse) {  // R-STORE-216
+  shape = [&](model::Evaluation&, model::Allocation& alloc) {
+    cluster.state.nodes.push_back(testing::make_node({.id = node_id(2)}));
+    model::HostVolume& volume = cluster.state.host_volumes.emplace_back();
+    volume.id = test_id(8, 1), volume.namespace_ = "default", volume.name = "data", volume.node_id = node_id(1);
+    model::VolumeRequest& request = cluster.job(0).task_groups[0].volumes["data"].emplace();
+    request.name = request.source = "data", request.type = "host";
+    alloc.client_status = "running";  // stopped, but its client has not reported the end
+  };
+  start();
+  for (const std::uint64_t n : {1, 2})
+    EXPECT_EQ(cluster.watchers().nodes().update_status(node_id(n), "down", kNow - kHour).error, "");
+  run(GcKind::nodes);
+  EXPECT_TRUE(cluster.log().node(node_id(1)).has_value());
+  EXPECT_FALSE(cluster.log().node(node_id(2)).has_value()) << "it is collected all the same";
+}
+
 TEST_F(GarbageCollection, RunsEveryFiveMinutes) {
   start();
   EXPECT_EQ(cluster.watchers().garbage().next_deadline(), 300 * kS);

@@ -235,6 +235,22 @@ TEST_F(VolumesTest, JobsUseThemAndKeepThemFromDeletion) {  // R-STORE-208, 214, 
   EXPECT_EQ(ask("DELETE", "/v1/volume/host/" + id).status, 200);
 }
 
+TEST_F(VolumesTest, ANodeIsKeptWhileItsVolumeIsInUse) {  // R-STORE-216
+  const json::Value made = create(R"("Name": "data")");
+  const std::string id = made["ID"].as_string(), node = made["NodeID"].as_string();
+  advance(30);
+  run_job(R"("Source": "data")");
+  const std::string alloc = get("/v1/job/j/allocations")[0]["ID"].as_string();
+  const Answer used = ask("PUT", "/v1/node/" + node + "/purge");
+  EXPECT_EQ(used.status, 500);
+  EXPECT_EQ(used.body, "volume " + id + " in use by allocations: [" + alloc + "]");
+  EXPECT_EQ(get("/v1/volumes?type=host").size(), 1U);
+  ask("DELETE", "/v1/job/j");
+  advance(30);
+  EXPECT_EQ(ask("PUT", "/v1/node/" + node + "/purge").status, 200);
+  EXPECT_EQ(get("/v1/volumes?type=host").size(), 0U);
+}
+
 TEST_F(VolumesTest, SnapshotsAndEventsContainThem) {  // R-STORE-211, 217
   const json::Value made = create(R"("Name": "data")");
   const std::string id = made["ID"].as_string();

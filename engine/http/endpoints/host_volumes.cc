@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/uuid.h"
 #include "feasible/constraints.h"
+#include "fsm/volume_users.h"
 #include "http/endpoints/acl.h"
 #include "http/endpoints/endpoints.h"
 #include "http/endpoints/entities.h"
@@ -44,27 +45,9 @@ json::Value host_volume_stub(const HostVolume& volume) {
   return out;
 }
 
-/// Allocations on the volume's node that use it and have not ended on the client (R-STORE-214).
-std::vector<tables::AllocRow> users_of(const tables::Snapshot& state, tables::NodeRow node, const HostVolume& volume) {
-  std::vector<tables::AllocRow> out;
-  if (node == tables::kNoRow) return out;
-  for (const tables::AllocRow head : {state.nodes.use[node].alloc_head, state.nodes.use[node].ended_head})
-    for (tables::AllocRow row = head; row != tables::kNoRow; row = state.allocs.next_on_node[row])
-      if (!tables::client_terminal(state.allocs.client[row]) && asks_for_volume(state, row, "host", volume.name))
-        out.push_back(row);
-  std::sort(out.begin(), out.end(), [&](auto a, auto b) { return state.allocs.id[a] < state.allocs.id[b]; });
-  return out;
-}
-
 tables::NodeRow node_of(Simulation& simulation, const std::string& id) {
   const tables::NodeRow row = simulation.store().find_node(id);
   return row != tables::kNoRow && simulation.state().nodes.exists(row) ? row : tables::kNoRow;
-}
-
-std::string ids_text(const tables::Snapshot& state, const std::vector<tables::AllocRow>& rows, const char* between) {
-  std::vector<std::string> ids;
-  for (const tables::AllocRow row : rows) ids.push_back(base::to_text(state.allocs.id[row]));
-  return base::join(ids, between);
 }
 
 /// Gives the node's client its new volumes, which it reports with its next fingerprint. Keeps static volumes of its
@@ -169,9 +152,10 @@ model::ErrorList volume_errors(const GivenVolume& given) {
 /// Errors of an update that changes immutable fields (R-STORE-208).
 model::ErrorList update_errors(Simulation& simulation, const GivenVolume& given, const HostVolume& before) {
   model::ErrorList errors;
-  const auto users = users_of(simulation.state(), node_of(simulation, before.node_id), before);
+  const tables::Snapshot& state = simulation.state();
+  const auto users = fsm::volume_users(state, node_of(simulation, before.node_id), before);
   if (!users.empty())
-    errors.add("cannot update a volume in use: claimed by allocs (" + ids_text(simulation.state(), users, ", ") + ")");
+    errors.add("cannot update a volume in use: claimed by allocs (" + fsm::ids_text(state, users, ", ") + ")");
   if (!given.volume.node_id.empty() && given.volume.node_id != before.node_id) errors.add("node ID cannot be updated");
   if (!given.volume.node_pool.empty() && given.volume.node_pool != before.node_pool)
     errors.add("node pool cannot be updated");
@@ -355,9 +339,8 @@ void delete_volume(Simulation& simulation, const Request& request, Reply& reply)
   if (!stored || stored->namespace_ != request.name_space) return reply.fail(500, "no such volume: " + id);
   const HostVolume volume = *stored;
   const tables::NodeRow node = node_of(simulation, volume.node_id);
-  if (const auto users = users_of(simulation.state(), node, volume); !users.empty())
-    return reply.fail(500,
-                      "volume " + id + " in use by allocations: [" + ids_text(simulation.state(), users, " ") + "]");
+  if (const std::string why = fsm::volume_in_use(simulation.state(), node, volume); !why.empty())
+    return reply.fail(500, why);
   using tables::NodeStatus;
   const bool connected = node != tables::kNoRow && simulation.state().nodes.status(node) != NodeStatus::down &&
                          simulation.state().nodes.status(node) != NodeStatus::disconnected;
@@ -392,7 +375,7 @@ void read_volume(Simulation& simulation, const Request& request, Reply& reply) {
   if (!volume || volume->namespace_ != request.name_space) return reply.fail(404, "volume not found");
   json::Value out = host_volume_json(*volume), users = json::Value::array();
   const tables::Snapshot& state = simulation.state();
-  for (const tables::AllocRow row : users_of(state, node_of(simulation, volume->node_id), *volume))
+  for (const tables::AllocRow row : fsm::volume_users(state, node_of(simulation, volume->node_id), *volume))
     users.push(alloc_stub(state, row));
   if (users.size() != 0) out.set("Allocations", std::move(users));
   reply.json(out);

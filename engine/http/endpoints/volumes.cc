@@ -136,22 +136,6 @@ bool forbidden(const Request& request, const std::string& name_space,
   return true;
 }
 
-bool asks_for_volume(const tables::Snapshot& state, tables::AllocRow row, std::string_view type,
-                     const std::string& name) {
-  const tables::VersionRow version = state.allocs.job[row];
-  if (version == tables::kNoRow) return false;
-  for (const tables::CompiledGroup& group : state.jobs.versions[version]->groups) {
-    if (group.name != state.allocs.group[row] || !group.spec) continue;
-    for (const auto& [alias, request] : group.spec->volumes) {
-      if (!request || request->type != type) continue;
-      std::string source = request->source;
-      if (request->per_alloc) source += model::alloc_suffix(tables::alloc_name(state, row));
-      if (source == name) return true;
-    }
-  }
-  return false;
-}
-
 void add_volume_routes(Router& router) {
   using fsm::Table;
   const TableSet volumes =

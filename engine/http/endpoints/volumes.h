@@ -20,9 +20,6 @@ void write_csi_volumes(Simulation& simulation, const Request& request, Reply& re
 /// True if the sender has none of these capabilities in the namespace: the reply contains the error.
 [[nodiscard]] bool forbidden(const Request& request, const std::string& name_space,
                              std::initializer_list<std::string_view> capabilities, Reply& reply);
-/// True if the allocation requests a volume of this type and name.
-[[nodiscard]] bool asks_for_volume(const tables::Snapshot& state, tables::AllocRow row, std::string_view type,
-                                   const std::string& name);
 
 void add_host_volume_routes(Router& router);
 void add_csi_routes(Router& router);
