@@ -45,6 +45,11 @@ NodeRow Cluster::client_of(const std::string& node_id) const {
   return node != kNoRow && clients_->has(node) ? node : kNoRow;
 }
 
+std::shared_ptr<const model::Node> Cluster::machine(const std::string& node_id) const {
+  const NodeRow node = client_of(node_id);
+  return node != kNoRow ? machines_[node] : nullptr;
+}
+
 // ---------------------------------------------------------------- nodes
 
 fsm::Answer Cluster::happen(const NodeRegister& event) {

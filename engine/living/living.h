@@ -88,6 +88,8 @@ class Cluster {
   [[nodiscard]] client::Clients& clients() { return *clients_; }
   [[nodiscard]] bool has_leader() const { return has_leader_; }
   [[nodiscard]] const tables::Snapshot& state() const { return server_->store().current(); }
+  /// The node as its client registers it next; null: no client runs there.
+  [[nodiscard]] std::shared_ptr<const model::Node> machine(const std::string& node_id) const;
   /// Fingerprint of all decisions and log entries so far.
   [[nodiscard]] std::uint64_t digest() const { return recorder_->digest.value(); }
 

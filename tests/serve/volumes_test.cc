@@ -16,6 +16,12 @@ class VolumesTest : public ::testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() / ("berth-volumes-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
+    service_ = started();
+    ASSERT_TRUE(service_);
+    client_ = std::make_unique<Client>(service_->address());
+    advance(30);
+  }
+  std::unique_ptr<Service> started() {
     serve::ServiceOptions options;
     options.start.source = source();
     options.start.nodes = 2;
@@ -24,11 +30,9 @@ class VolumesTest : public ::testing::Test {
     options.simulation.snapshots = folder_.string();
     options.listen = "127.0.0.1:0";
     auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
-    client_ = std::make_unique<Client>(service_->address());
-    advance(30);
+    if (!service) return ADD_FAILURE() << service.error().line(), nullptr;
+    (*service)->start();
+    return std::move(*service);
   }
   virtual std::string source() { return ""; }
   void TearDown() override {
@@ -249,6 +253,49 @@ TEST_F(VolumesTest, ANodeIsKeptWhileItsVolumeIsInUse) {  // R-STORE-216
   advance(30);
   EXPECT_EQ(ask("PUT", "/v1/node/" + node + "/purge").status, 200);
   EXPECT_EQ(get("/v1/volumes?type=host").size(), 0U);
+}
+
+TEST_F(VolumesTest, ANodeThatIsDownGetsNone) {  // R-STORE-209
+  const std::string node = get("/v1/nodes")[0]["ID"].as_string();
+  ASSERT_EQ(ask("PUT", "/v1/berth/fault", R"({"Kind": "partition", "NodeID": ")" + node + R"("})").status, 200);
+  advance(120);
+  const Answer answer = ask("PUT", "/v1/volume/host/create",
+                            R"({"Volume": {"Name": "data", "PluginID": "mkdir", "NodeID": ")" + node + R"("}})");
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body, "No path to node");
+  EXPECT_EQ(get("/v1/volumes?type=host").size(), 0U);
+}
+
+TEST_F(VolumesTest, WhatAClientHasNotReportedYetIsKept) {  // R-STORE-202, 211
+  const std::string id = get("/v1/nodes")[0]["ID"].as_string(), on_node = R"("NodeID": ")" + id + R"(", )";
+  json::Value machine = get("/v1/node/" + id), fixed = json::Value::object(), volume = json::Value::object();
+  fixed.set("Name", "fixed"), fixed.set("Path", "/srv/fixed");
+  volume.set("fixed", fixed), machine.set("HostVolumes", volume);
+  const auto join = R"({"Kind": "join", "Node": )" + json::to_text(machine) + "}";
+  ASSERT_EQ(ask("PUT", "/v1/berth/fault", join).status, 200);
+  create(on_node + R"("Name": "data")");
+  const std::string same = create(on_node + R"("Name": "fixed")")["ID"].as_string();
+  const Answer meta = ask("POST", "/v1/client/metadata", R"({"NodeID": ")" + id + R"(", "Meta": {"color": "red"}})");
+  ASSERT_EQ(meta.status, 200) << meta.body;
+  advance(60);
+  const auto volumes = [&] { return get("/v1/node/" + id)["HostVolumes"]; };
+  EXPECT_EQ(get("/v1/node/" + id)["Meta"]["color"].as_string(), "red");
+  EXPECT_TRUE(volumes().has("data"));
+  EXPECT_EQ(volumes()["fixed"]["Path"].as_string(), "/srv/fixed") << "a node carries a name once";
+  ASSERT_EQ(ask("DELETE", "/v1/volume/host/" + same).status, 200);
+  advance(60);
+  EXPECT_EQ(volumes()["fixed"]["Path"].as_string(), "/srv/fixed");
+}
+
+TEST_F(VolumesTest, EqualRunsCreateEqualOnes) {  // R-CTRL-1704
+  const std::string first = create(R"("Name": "data")")["ID"].as_string();
+  EXPECT_NE(create(R"("Name": "data")")["ID"].as_string(), first);
+  client_.reset(), service_.reset();
+  service_ = started();
+  ASSERT_TRUE(service_);
+  client_ = std::make_unique<Client>(service_->address());
+  advance(30);
+  EXPECT_EQ(create(R"("Name": "data")")["ID"].as_string(), first);
 }
 
 TEST_F(VolumesTest, SnapshotsAndEventsContainThem) {  // R-STORE-211, 217

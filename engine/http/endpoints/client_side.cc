@@ -110,8 +110,9 @@ using Dynamic = std::map<std::string, OwnMeta>;
 
 /// The machine's original metadata, without changes by requests.
 std::map<std::string, std::string> fixed_meta(Simulation& simulation, const std::string& id) {
-  const auto machine = simulation.agent().static_meta.find(id);
-  if (machine != simulation.agent().static_meta.end()) return machine->second;
+  const auto stored = simulation.agent().static_meta.find(id);
+  if (stored != simulation.agent().static_meta.end()) return stored->second;
+  if (const auto machine = simulation.cluster().machine(id)) return {machine->meta.begin(), machine->meta.end()};
   const auto node = simulation.log().node(id);
   return node ? std::map<std::string, std::string>(node->meta.begin(), node->meta.end())
               : std::map<std::string, std::string>();
@@ -169,6 +170,8 @@ void write_metadata(Simulation& simulation, const Request& request, Reply& reply
   }
   const std::string id = given->empty() ? node_parameter(simulation, request) : *given;
   if (asked_client(simulation, id, kOfMetadata, reply) == tables::kNoRow) return;
+  const auto machine = simulation.cluster().machine(id);
+  if (!machine) return reply.fail(404, "No path to node");
   const std::map<std::string, std::string> fixed = fixed_meta(simulation, id);
   simulation.agent().static_meta.emplace(id, fixed);
   OwnMeta& own = dynamic[id];
@@ -180,7 +183,7 @@ void write_metadata(Simulation& simulation, const Request& request, Reply& reply
     else
       own.erase(entry.key);
   }
-  model::Node node = *simulation.log().node(id);
+  model::Node node = *machine;
   node.meta.clear();
   for (const auto& [key, value] : fixed)
     if (!own.contains(key)) node.meta[key] = value;

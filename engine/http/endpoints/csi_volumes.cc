@@ -11,7 +11,6 @@
 #include "http/endpoints/entities.h"
 #include "http/endpoints/objects.h"
 #include "http/endpoints/volumes.h"
-#include "http/stores/fresh.h"
 #include "model/codec/codec.h"
 
 namespace berth::http {
@@ -243,7 +242,7 @@ void store_csi(Simulation& simulation, CsiVolume volume, const CsiVolume* before
     volume.extra.set("CreateTime", simulation.now());
     if (volume.name.empty()) volume.name = volume.id;
     if (creates) {
-      volume.extra.set("ExternalID", "simulated-" + fresh_uuid());
+      volume.extra.set("ExternalID", "simulated-" + base::to_text(simulation.server().draw_id()));
       volume.extra.set("Capacity", volume.extra["RequestedCapacityMin"].as_int());
     }
   }

@@ -13,7 +13,6 @@
 #include "http/endpoints/entities.h"
 #include "http/endpoints/objects.h"
 #include "http/endpoints/volumes.h"
-#include "http/stores/fresh.h"
 #include "model/codec/codec.h"
 #include "model/registration/validate_job.h"
 #include "tables/export.h"
@@ -50,19 +49,27 @@ tables::NodeRow node_of(Simulation& simulation, const std::string& id) {
   return row != tables::kNoRow && simulation.state().nodes.exists(row) ? row : tables::kNoRow;
 }
 
-/// Gives the node's client its new volumes, which it reports with its next fingerprint. Keeps static volumes of its
-/// configuration.
+/// True if the node's client can be called (R-STORE-209, 215).
+bool is_connected(const tables::Snapshot& state, tables::NodeRow node) {
+  using tables::NodeStatus;
+  return node != tables::kNoRow && state.nodes.status(node) != NodeStatus::down &&
+         state.nodes.status(node) != NodeStatus::disconnected;
+}
+
+/// Gives the node's client its new volumes, which it reports with its next fingerprint. A static volume of its
+/// configuration keeps its name, because a node carries a name once (R-STORE-202).
 void tell_client(Simulation& simulation, const std::string& node_id) {
-  auto node = simulation.log().node(node_id);
-  if (!node) return;
-  std::erase_if(node->host_volumes, [](const auto& one) { return one.second && !one.second->id.empty(); });
+  const auto machine = simulation.cluster().machine(node_id);
+  if (!machine) return;
+  model::Node node = *machine;
+  std::erase_if(node.host_volumes, [](const auto& one) { return one.second && !one.second->id.empty(); });
   for (const HostVolume& volume : simulation.state().cold->host_volumes) {
     if (volume.node_id != node_id) continue;
     model::HostVolumeInfo info;
     info.name = volume.name, info.id = volume.id, info.path = volume.extra["HostPath"].as_string();
-    node->host_volumes[volume.name] = info;
+    node.host_volumes.emplace(volume.name, std::move(info));
   }
-  (void)simulation.apply(living::NodeRegister{std::move(*node)});
+  (void)simulation.apply(living::NodeRegister{std::move(node)});
 }
 
 // ---------------------------------------------------------------- writing
@@ -232,6 +239,12 @@ std::string place(Simulation& simulation, GivenVolume& given) {
          "node pool governance, " + std::to_string(infeasible) + " nodes were infeasible";
 }
 
+/// An ID for a new volume. From the cluster's seed, so that equal runs create equal volumes.
+std::string new_volume_id(Simulation& simulation) {
+  for (;;)
+    if (std::string id = base::to_text(simulation.server().draw_id()); !find_volume(simulation.state(), id)) return id;
+}
+
 /// Completes a new or replaced volume with values that neither body nor plugin provide (R-STORE-204, 205).
 void fill(GivenVolume& given, const HostVolume* before, bool creates, std::int64_t now) {
   HostVolume& volume = given.volume;
@@ -250,7 +263,6 @@ void fill(GivenVolume& given, const HostVolume* before, bool creates, std::int64
       given.host_path = before->extra["HostPath"].as_string();
     }
   } else {
-    volume.id = fresh_uuid();
     if (volume.requested_capabilities.empty())
       volume.requested_capabilities.push_back({"file-system", "single-node-writer"});
     if (creates) given.capacity = 0, given.host_path = kVolumeFolder + volume.id;
@@ -306,7 +318,10 @@ void write_volume(Simulation& simulation, const Request& request, Reply& reply) 
   if (kCreates && !before)
     if (const std::string why = place(simulation, *given); !why.empty())
       return reply.fail(500, "could not place volume \"" + volume.name + "\": " + why);
+  if (kCreates && !is_connected(simulation.state(), node_of(simulation, (before ? *before : volume).node_id)))
+    return reply.fail(500, "No path to node");
   if (refuse_full(simulation, 1024 + 4 * request.body.size(), reply)) return;
+  if (!before) volume.id = new_volume_id(simulation);
   fill(*given, before ? &*before : nullptr, kCreates, simulation.now());
   const std::uint64_t index = simulation.take_index();
   json::Value out = json::Value::object(), shown = host_volume_json(volume);
@@ -341,10 +356,8 @@ void delete_volume(Simulation& simulation, const Request& request, Reply& reply)
   const tables::NodeRow node = node_of(simulation, volume.node_id);
   if (const std::string why = fsm::volume_in_use(simulation.state(), node, volume); !why.empty())
     return reply.fail(500, why);
-  using tables::NodeStatus;
-  const bool connected = node != tables::kNoRow && simulation.state().nodes.status(node) != NodeStatus::down &&
-                         simulation.state().nodes.status(node) != NodeStatus::disconnected;
-  if (!connected && !force) return reply.fail(500, "volume cannot be removed from unknown node without force=true");
+  if (!is_connected(simulation.state(), node) && !force)
+    return reply.fail(500, "volume cannot be removed from unknown node without force=true");
   const std::uint64_t index = simulation.take_index();
   {
     tables::Commit commit = simulation.store().begin_commit(index);
