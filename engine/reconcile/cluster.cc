@@ -65,8 +65,8 @@ std::string place_name(const ClusterInput& input, const ClusterResult& result, c
 model::Allocation with_followup(const ClusterInput& input, const ClusterResult& result,
                                 const ClusterResult::Update& update) {
   model::Allocation out = *input.allocs[update.row].alloc;
-  if (update.followup != kNoFollowup)
-    out.followup_eval_id = result.followups[static_cast<std::size_t>(update.followup)].eval.id;
+  BERTH_ASSERT(update.followup != kNoFollowup);
+  out.followup_eval_id = result.followups[static_cast<std::size_t>(update.followup)].eval.id;
   return out;
 }
 
@@ -74,12 +74,6 @@ model::Allocation disconnected(const ClusterInput& input, const ClusterResult& r
                                const ClusterResult::Update& update) {
   model::Allocation out = with_followup(input, result, update);
   model::become_unknown(out, input.now);
-  return out;
-}
-
-model::Allocation reconnected(const ClusterInput& input, const ClusterResult::Update& update) {
-  model::Allocation out = *input.allocs[update.row].alloc;
-  out.alloc_states.push_back({0, "running", base::Time{input.now}});
   return out;
 }
 
@@ -113,7 +107,7 @@ void conclude(Run& run, bool complete) {  // section 5.4
     const model::Deployment& current = *run.current;
     if (!is_multiregion(*run.input.job))
       run.result.deployment_updates.push_back({current.id, "successful", "Deployment completed successfully", 0});
-    else if (current.status != "unblocking" && current.status != "successful")
+    else if (current.status != "unblocking")  // a successful one is not current (R-RECON-72)
       run.result.deployment_updates.push_back(
           {current.id, "blocked", "Deployment is complete but waiting for peer region", 0});
   }

@@ -117,12 +117,11 @@ struct ClusterResult {
 [[nodiscard]] std::string place_name(const ClusterInput& input, const ClusterResult& result,
                                      const ClusterResult::Place& place);
 
-// The updated copies of the three update lists (R-RECON-30 to 32).
+// The updated copies of two update lists (R-RECON-30, 31).
 [[nodiscard]] model::Allocation with_followup(const ClusterInput& input, const ClusterResult& result,
                                               const ClusterResult::Update& update);
 [[nodiscard]] model::Allocation disconnected(const ClusterInput& input, const ClusterResult& result,
                                              const ClusterResult::Update& update);
-[[nodiscard]] model::Allocation reconnected(const ClusterInput& input, const ClusterResult::Update& update);
 
 class ClusterReconciler {
  public:

@@ -280,10 +280,10 @@ void GroupRun::attach_deployment() {  // 6.16
 
 bool GroupRun::is_complete() {  // R-RECON-213, 214
   if (count(kDestructive | kInplace | kMigrate | kNow) > 0 || run_.result.place.size() > place_begin_ ||
-      !later_.empty() || needs_canaries_ || !run_.current)
-    return false;
+      !later_.empty() || !run_.current)
+    return false;  // as with canaries to place, since these replace destructive updates
   const auto entry = run_.current->task_groups.find(name());
-  if (entry == run_.current->task_groups.end() || !entry->second) return true;
+  if (entry == run_.current->task_groups.end()) return true;
   const DeploymentState& state = *entry->second;
   return state.healthy_allocs >= std::max(state.desired_total, state.desired_canaries) &&
          (state.desired_canaries <= 0 || state.promoted);

@@ -15,23 +15,9 @@ namespace berth::reconcile {
 namespace {
 
 std::uint16_t bit_of(AllocClass alloc_class) {
-  switch (alloc_class) {
-    case AllocClass::untainted:
-      return kUntainted;
-    case AllocClass::migrate:
-      return kMigrate;
-    case AllocClass::lost:
-      return kLost;
-    case AllocClass::disconnecting:
-      return kDisconnecting;
-    case AllocClass::reconnecting:
-      return kReconnecting;
-    case AllocClass::ignore:
-      return kIgnored;
-    case AllocClass::expiring:
-      return kExpiring;
-  }
-  return 0;
+  static constexpr std::uint16_t kBits[] = {kUntainted,    kMigrate, kLost,    kDisconnecting,
+                                            kReconnecting, kIgnored, kExpiring};
+  return kBits[static_cast<std::size_t>(alloc_class)];
 }
 
 }  // namespace
@@ -61,7 +47,6 @@ void GroupRun::stop_for_stopped_job() {
   classify_all();
   stop_classified();
   counters().stop = static_cast<std::uint64_t>(count(kAll));
-  if (!quirks_.double_stops) count_stops(0);
 }
 
 /// The Stop counter without double_stops: stop entries minus migrations.
@@ -315,7 +300,7 @@ std::vector<std::int32_t> GroupRun::make_followups(std::vector<Timed>& timed, st
     const bool first = out.empty() || !quirks_.followups_lose_cause;
     // Times ascend; their difference may exceed a signed integer.
     const auto since_batch = static_cast<std::uint64_t>(entry.at.ns) - static_cast<std::uint64_t>(batch.ns);
-    if (out.empty() || (entry.at != batch && (batch.is_zero() || since_batch >= kWindow))) {
+    if (out.empty() || since_batch >= kWindow) {
       batch = entry.at;
       model::Evaluation eval;
       eval.id = run_.ids.next_eval_id();

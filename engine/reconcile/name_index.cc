@@ -13,7 +13,6 @@ NameIndex::NameIndex(std::span<const std::uint32_t> used, std::uint32_t count) :
     max = least;
   else if (max % 8 == 0)
     ++max;
-  if (max == 0) max = 8;
   size_bits_ = (max + 7) / 8 * 8;
   words_.resize((size_bits_ + 63) / 64);
   for (std::uint32_t index : used) {

@@ -42,23 +42,6 @@ std::uint8_t flags_of(const model::Allocation& alloc, ClientStatus client, std::
   return out;
 }
 
-NodeAlloc read_node_alloc(const model::Allocation& alloc, DesiredStatus desired, ClientStatus client,
-                          const model::Job* job, std::span<const RequiredName> required, std::int64_t now) {
-  NodeAlloc out;
-  out.desired = desired;
-  out.client = client;
-  out.flags = flags_of(alloc, client, now);
-  if (!job) return out;
-  out.required = required_position(*job, required, alloc.name);
-  if (!alloc.job) return out;
-  const model::Job& own = *alloc.job;
-  if (own.job_modify_index == job->job_modify_index) out.flags |= NodeAlloc::kSameSpec;
-  if (own.id == job->id && own.version == job->version && own.create_index == job->create_index)
-    out.flags |= NodeAlloc::kSameVersion;
-  if (own.type == "sysbatch") out.flags |= NodeAlloc::kSysbatchJob;
-  return out;
-}
-
 void NodeResult::clear() {
   for (auto* bucket : {&place, &update, &migrate, &stop, &ignore, &lost, &disconnecting, &reconnecting})
     bucket->clear();

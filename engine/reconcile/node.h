@@ -3,8 +3,7 @@
 //
 // The caller lists the nodes to visit by ascending ID, each with its live allocations and the newest terminal one of
 // every name. The reconciler passes over them once and puts every allocation or missing name into one bucket. A node
-// without allocations costs a few nanoseconds. Only the deployment is copied or changed. The functions below make the
-// updated copies of disconnecting and reconnecting allocations on demand.
+// without allocations costs a few nanoseconds. Only the deployment is copied or changed.
 //
 //   NodeVisit   20 B  a node and its range of allocations
 //   NodeAlloc   32 B  the fields read of an allocation
@@ -58,12 +57,6 @@ struct NodeAlloc {
 /// The flags that depend on the allocation alone: kMigrate, kReconnects, kExpired, kSuccessful. `client` may be newer
 /// than the status stored in `alloc`.
 [[nodiscard]] std::uint8_t flags_of(const model::Allocation& alloc, model::ClientStatus client, std::int64_t now);
-
-/// Reads an allocation for the current `job` (null = purged) at `now`. `desired` and `client` may be newer than those
-/// stored in `alloc`.
-[[nodiscard]] NodeAlloc read_node_alloc(const model::Allocation& alloc, model::DesiredStatus desired,
-                                        model::ClientStatus client, const model::Job* job,
-                                        std::span<const RequiredName> required, std::int64_t now);
 
 /// A node to visit. Its live allocations are rows [live_begin, live_end) of NodeInput::allocs, the newest terminal ones
 /// by name rows [live_end, terminal_end).

@@ -63,6 +63,17 @@ QUIRK_TEST(replacement_chain_breaks, ChainsOfReplacementsContinueThroughStoppedA
              "stop [2] superfluous; reconnect [0]; Ignore 1; Stop 1; Reconnect 1");
 }
 
+QUIRK_TEST(replacement_chain_breaks, ALostCanaryIsNoReplacement) {  // R-RECON-103, 122: it is not in ALL
+  GroupWorld w = reconnecting(1);
+  w.allocs.pop_back(), w.taints.pop_back();
+  w.taints[1] = NodeTaint::down;
+  w.deployment.emplace();
+  w.deployment->id = "d", w.deployment->job_version = 2, w.deployment->status = "running";
+  w.deployment->task_groups["web"].emplace().placed_canaries = {w.allocs[1].id};
+  const char* const done = "stop [1] lost; reconnect [0]; Ignore 1; Reconnect 1";
+  expect_run(w, quirks, off, done, done);
+}
+
 QUIRK_TEST(replacement_chain_breaks, OnlyARunningOriginalIsComparedWithItsReplacement) {  // R-RECON-126
   GroupWorld w = reconnecting(1);
   w.allocs.pop_back(), w.taints.pop_back();
@@ -80,6 +91,34 @@ QUIRK_TEST(double_stops, AnAllocHasOneStopEntry) {  // R-RECON-123, 124, 216
              "Stop 2; Reconnect 1",
              "stop [2] superfluous; place [2] again min 2 previous; reconnect [0]; Ignore 2; Place 1; Stop 1; "
              "Reconnect 1");
+}
+
+QUIRK_TEST(double_stops, AnAllocThatTheSchedulerStoppedIsNotStoppedAgain) {  // R-RECON-23
+  struct Case {
+    const char* client;
+    NodeTaint taint;
+    bool finished;  // stopped as lost before the reconciler runs
+  };
+  for (const Case& c : {Case{"running", NodeTaint::down, true}, Case{"running", NodeTaint::gone, true},
+                        Case{"unknown", NodeTaint::down, false}}) {
+    GroupWorld w("batch", 1);
+    w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * base::kSecond; });
+    model::Allocation& alloc = w.add(0, c.client, c.taint);
+    alloc.desired_status = "stop";
+    alloc.alloc_states = {{0, "unknown", base::Time{kNow - 1}}};
+    expect_run(w, quirks, off, "stop [0] lost; place [0] lost min 2 previous; Place 1; Stop 1",
+               c.finished ? "place [0] lost min 2 previous; Place 1"
+                          : "stop [0] lost; place [0] lost min 2 previous; Place 1; Stop 1");
+  }
+}
+
+QUIRK_TEST(stop_erases_states, AStoppedAllocThatReconnectsIsStoppedOnce) {  // R-RECON-121
+  GroupWorld w("batch", 1);
+  w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * base::kSecond; });
+  model::Allocation& alloc = w.add(0);
+  alloc.alloc_states = {{0, "unknown", base::Time{kNow - 1}}};
+  alloc.desired_status = "stop";
+  expect_run(w, quirks, off, "stop [0] unneeded; place [0]; Place 1; Stop 1", "place [0]; Place 1; Stop 1");
 }
 
 QUIRK_TEST(double_stops, TheStopCounterCountsEntries) {  // R-RECON-94
@@ -153,6 +192,34 @@ QUIRK_TEST(migrations_cut, OnlyCanariesAndNewPlacementsAreLimited) {  // R-RECON
              "Place 2; Migrate 1; Canary 2",
              "stop [0] migrates; place [1] canary; place [0] downgrade min 1 previous; deploy total 1 canaries 2 "
              "promotion; Ignore 1; Place 2; Migrate 1; Canary 2");
+}
+
+QUIRK_TEST(migrations_cut, PlacementsWithAPredecessorStay) {  // R-RECON-212
+  GroupWorld w("service", 1);
+  w.reschedules("constant", 30);
+  w.add(0, "failed").modify_time = kNow - 60 * base::kSecond;
+  w.add(1).desired_transition.migrate = true;
+  expect_run(w, quirks, off,
+             "stop [0] failed; stop [1] migrates; place [0] again min 2 previous; Place 1; Migrate 1; Stop 1",
+             "stop [0] failed; stop [1] migrates; place [0] again min 2 previous; place [1] min 2 previous; Place 1; "
+             "Migrate 1; Stop 1");
+}
+
+QUIRK_TEST(lost_replaced_in_list_order, AMigratingAllocIsStoppedOnce) {  // R-RECON-194
+  GroupWorld w("batch", 1);
+  w.is_batch = false;  // a deployment in the service scheduler, and an allocation of a batch job
+  w.reschedules("constant", 0);
+  w.updates(1);
+  w.destructive_below = 0;
+  model::Allocation& alloc = w.add(0);
+  alloc.desired_transition.migrate = true, alloc.desired_transition.reschedule = true;
+  alloc.modify_time = kNow - 60 * base::kSecond;
+  w.deployment.emplace();
+  w.deployment->id = "d", w.deployment->job_version = 2, w.deployment->status = "paused";
+  w.deployment->task_groups["web"].emplace().desired_total = 1;
+  expect_run(w, quirks, off,
+             "stop [0] failed; stop [0] migrates; place [0] again min 2 previous; Place 1; Migrate 1; Stop 1",
+             "stop [0] migrates; place [0] again min 2 previous; Place 1; Migrate 1");
 }
 
 QUIRK_TEST(failed_deployment_stays, AFailedDeploymentOfAnotherVersionIsSetAside) {  // R-SCHED-138

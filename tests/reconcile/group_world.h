@@ -1,6 +1,7 @@
-// One job with one group, run through the cluster reconciler; the result is one line of text.
+// One job, by default with one group, run through the cluster reconciler; the result is one line of text.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,9 +77,14 @@ struct GroupWorld : UpdateJudge, IdSource {
   std::string next_eval_id() override { return "f" + std::to_string(evals++); }
   std::string next_deployment_id() override { return "d-new"; }
 
+  /// Position of its group in `names`.
+  [[nodiscard]] std::uint32_t group_of(const model::Allocation& alloc) const {
+    return static_cast<std::uint32_t>(std::find(names.begin(), names.end(), alloc.task_group) - names.begin());
+  }
+
   std::vector<AllocFacts> facts;
   std::vector<std::uint32_t> slots;
-  std::vector<std::string> names = {"web"};
+  std::vector<std::string> names = {"web"};  ///< of the groups of allocations; of three letters, for the texts
   ClusterInput input;
 
   /// Runs the reconciler and returns the changes as text, in the order of the lists.
@@ -86,7 +92,7 @@ struct GroupWorld : UpdateJudge, IdSource {
     evals = 0;
     facts.clear();
     for (std::size_t i = 0; i < allocs.size(); ++i)
-      facts.push_back(read_facts(allocs[i], 0, taints[i], deployment ? deployment->id : ""));
+      facts.push_back(read_facts(allocs[i], group_of(allocs[i]), taints[i], deployment ? deployment->id : ""));
     slots = slots_of(facts);
     input = {.job = job.get(),
              .job_id = "j",

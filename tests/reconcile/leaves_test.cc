@@ -83,6 +83,15 @@ TEST(NameIndex, OverlapsWhenNamesRunOut) {  // worked example 6
   EXPECT_EQ(index.next(3), (std::vector<std::uint32_t>{2, 4, 0}));
 }
 
+TEST(NameIndex, OverlapsBeyondItsSize) {  // R-RECON-161
+  NameIndex index(std::vector<std::uint32_t>{0}, 2);
+  EXPECT_EQ(index.size_bits(), 8U);
+  EXPECT_EQ(index.next(11), (std::vector<std::uint32_t>{1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(index.used().size(), 8U);  // 8 and 9 have no bit
+  EXPECT_TRUE(index.is_used(7));
+  EXPECT_FALSE(index.is_used(8));
+}
+
 TEST(NameIndex, DuplicatesKeepTheirOldCount) {  // worked example 6, R-RECON-162
   NameIndex index(std::vector<std::uint32_t>{0, 1, 3, 3, 3}, 5);
   EXPECT_EQ(index.size_bits(), 8U);

@@ -214,6 +214,7 @@ TEST(NodeReconciler, NamesBeginWithTheJobsName) {  // R-SCHED-127, trap
   EXPECT_EQ(required_position(*world.job, world.required, "name.g[1]"), 1U);
   EXPECT_EQ(required_position(*world.job, world.required, "j.g[1]"), kNoRow);
   EXPECT_EQ(required_position(*world.job, world.required, "name.g[2]"), kNoRow);
+  EXPECT_EQ(required_position(*world.job, world.required, "name"), kNoRow);
 }
 
 TEST(NodeReconciler, ANewDeploymentHoldsTheGroupsWithAnUpdateBlock) {  // R-SCHED-140, 142, 143
@@ -300,6 +301,54 @@ TEST(NodeReconciler, AFailedDeploymentOfAnotherVersionStaysAndBlocksANewOne) {  
   EXPECT_TRUE(result.deployment_updates.empty());
 }
 
+TEST(NodeReconciler, AnOldDeploymentOfThisVersionPreventsANewOne) {  // R-SCHED-137, 140 (d)
+  model::Deployment old;
+  old.id = "old";
+  struct Case {
+    std::uint64_t version;
+    bool has_job, made;
+  };
+  for (const Case& c : {Case{3, true, false}, Case{2, true, true}, Case{3, false, false}}) {
+    SCOPED_TRACE(c.version);
+    NodeWorld world;
+    world.update();
+    old.job_version = c.version;
+    world.input.old_deployment = &old;
+    world.node();
+    if (!c.has_job) world.job.reset();
+    const NodeResult& result = world.run();
+    EXPECT_EQ(result.old_deployment, "old");
+    EXPECT_EQ(result.deployment.has_value(), c.made);
+  }
+}
+
+TEST(NodeReconciler, DeploymentsThatWaitGetNoFurtherGroup) {  // R-SCHED-139, 140 (c)
+  for (const auto& [status, grows] :
+       {std::pair{"running", true}, std::pair{"blocked", true}, std::pair{"paused", false}, std::pair{"pending", false},
+        std::pair{"initializing", false}, std::pair{"failed", false}, std::pair{"cancelled", true}}) {
+    SCOPED_TRACE(status);
+    NodeWorld world;
+    world.update();
+    world.running_deployment(status);
+    world.node();
+    const NodeResult& result = world.run();
+    ASSERT_TRUE(result.deployment);
+    EXPECT_EQ(result.deployment->task_groups.contains("g"), grows);
+    EXPECT_EQ(bucket_of(result), "place");
+  }
+}
+
+TEST(NodeReconciler, AVisitOfOneNodeDropsNoDeployment) {  // R-SCHED-144 and 145 come after all nodes
+  for (const bool conclude : {false, true}) {
+    NodeWorld world("system", 2);
+    world.update();
+    world.input.old_servers = true;
+    world.input.conclude = conclude;
+    world.node();
+    EXPECT_EQ(world.run().deployment.has_value(), !conclude);
+  }
+}
+
 TEST(NodeReconciler, CanaryFlagFollowsThePromotion) {  // R-SCHED-130
   for (const auto& [promoted, has_entry, canary] :
        {std::tuple{false, true, true}, std::tuple{true, true, false}, std::tuple{false, false, false}}) {
@@ -312,6 +361,22 @@ TEST(NodeReconciler, CanaryFlagFollowsThePromotion) {  // R-SCHED-130
     const NodeResult& result = world.run();
     ASSERT_EQ(bucket_of(result), "update");
     EXPECT_EQ(result.update[0].canary, canary);
+  }
+  NodeWorld world;
+  world.update().canary = 50;
+  world.running_deployment().task_groups["g"] = std::nullopt;  // present, but of no state
+  world.node();
+  world.live(0);
+  EXPECT_FALSE(world.run().update.at(0).canary);
+}
+
+TEST(NodeReconciler, AStoppedUnknownAllocationIsJudgedByItsNode) {  // R-SCHED-129: row 4 is for desired `run`
+  for (const auto& [taint, bucket] : {std::pair{NodeTaint::none, "reconnecting"}, std::pair{NodeTaint::down, "lost"},
+                                      std::pair{NodeTaint::disconnected, "ignore"}}) {
+    NodeWorld world;
+    world.node(true, taint);
+    world.live(NodeAlloc::kReconnects, 0, ClientStatus::unknown).desired = DesiredStatus::stop;
+    EXPECT_EQ(bucket_of(world.run()), bucket);
   }
 }
 

@@ -343,6 +343,10 @@ TEST(ReconcilerRules, LongestRunningComparesTaskStarts) {  // R-RECON-132, 133
   EXPECT_TRUE(p.replaced("longest_running"));
   p.original.job = other;
   EXPECT_FALSE(p.replaced("longest_running"));
+  p.original.task_group = "gone";  // without a group no start counts
+  EXPECT_TRUE(p.replaced("longest_running"));
+  p.replacement.task_group = "gone";
+  EXPECT_FALSE(p.replaced("longest_running"));
 }
 
 TEST(ReconcilerRules, KillTimeoutIsAtLeastFiveSeconds) {  // R-RECON-144
@@ -412,6 +416,112 @@ TEST(ReconcilerRules, DestructiveUpdatesAreLimited) {  // R-RECON-183
     w.run();
     EXPECT_EQ(w.result.groups[0].updates.destructive_update, c.updated);
     EXPECT_EQ(w.result.destructive_update.size(), c.updated);
+  }
+}
+
+/// Two groups: `web` and another one, with the allocations of the other one.
+GroupWorld two_groups(const char* name, std::int64_t count) {
+  GroupWorld w("service", count);
+  for (const auto& job : {w.job, w.old_job})
+    job->task_groups.push_back(job->task_groups[0]), job->task_groups[1].name = name;
+  return w;
+}
+void move_to(model::Allocation& alloc, const char* group, std::uint64_t index) {
+  alloc.task_group = group;
+  alloc.name = "j." + alloc.task_group + "[" + std::to_string(index) + "]";
+}
+
+TEST(ReconcilerRules, GroupsOfTheJobComeFirst) {  // R-RECON-9, 67
+  GroupWorld w = two_groups("new", 1);
+  w.names = {"zzz", "web", "non", "aaa"};  // no allocation is in `non`
+  move_to(w.add(0), "zzz", 0);
+  w.add(0);
+  move_to(w.add(0), "aaa", 0);
+  EXPECT_EQ(w.run(), "stop [0] unneeded; stop [0] unneeded; place [0]; Ignore 1");
+  std::vector<std::string> order;
+  for (const auto& group : w.result.groups) order.push_back(group.name);
+  EXPECT_EQ(order, (std::vector<std::string>{"web", "new", "aaa", "zzz"}));
+  EXPECT_EQ(w.allocs[w.result.stop[0].row].task_group, "aaa");
+}
+
+TEST(ReconcilerRules, ADeploymentOfThisRunIsCurrentForLaterGroups) {  // R-RECON-90, 183
+  GroupWorld w = two_groups("api", 3);
+  w.names = {"web", "api"};
+  w.destructive_below = 2;
+  for (model::TaskGroup& group : w.job->task_groups) group.update.emplace().max_parallel = 2;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    model::Allocation& alloc = w.add(i, "running", NodeTaint::none, i == 0 ? w.job : w.old_job);
+    move_to(alloc, "api", i);
+    alloc.deployment_id = "d";  // which is not the deployment of this run: it costs nothing that [0] is not healthy
+  }
+  w.add(0, "running", NodeTaint::none, w.old_job);
+  with_deployment(w, "running").job_version = 1;
+  EXPECT_EQ(w.run(),
+            "place [1]; place [2]; destroy [1]; destroy [2]; deploy total 2 canaries 0; deploy total 3 canaries 0; "
+            "Ignore 1; Place 2");
+  EXPECT_EQ(w.result.groups[1].updates.destructive_update, 2U);
+}
+
+TEST(ReconcilerRules, ADeploymentIsMadeIfAllAllocsAreOfAnEarlierJob) {  // R-RECON-206, 207
+  GroupWorld w("service", 1);
+  w.updates(1);
+  w.job->create_index = 9;
+  auto own = std::make_shared<model::Job>(*w.job);
+  model::Allocation& alloc = w.add(0, "failed", NodeTaint::none, own);
+  alloc.modify_time = kPast;
+  EXPECT_EQ(w.run(), "Ignore 1");  // not rescheduled, since there is no policy
+  w.job->task_groups[0].count = 2;
+  EXPECT_EQ(w.run(), "place [1]; Ignore 1; Place 1");
+  own->create_index = 8;
+  EXPECT_EQ(w.run(), "place [1]; deploy total 1 canaries 0; Ignore 1; Place 1");
+  own->create_index = 9, own->version = 3;
+  EXPECT_EQ(w.run(), "place [1]; deploy total 1 canaries 0; Ignore 1; Place 1");
+}
+
+TEST(ReconcilerRules, CanariesWithAnotherNameLeaveAllNamesFree) {  // R-RECON-164
+  GroupWorld w("service", 3);
+  w.updates(1, 2);
+  for (std::uint64_t i = 0; i < 3; ++i) w.add(i, "running", NodeTaint::none, w.old_job);
+  model::Allocation& canary = w.add(0);
+  model::Deployment& d = with_deployment(w, "running");
+  auto& state = d.task_groups["web"].emplace();
+  state.desired_canaries = 2, state.desired_total = 3, state.placed_canaries = {canary.id};
+  EXPECT_EQ(w.run(), "place [1] canary; Ignore 4; Canary 1");
+  canary.name = "j.old[0]";
+  EXPECT_EQ(w.run(), "place [0] canary; Ignore 4; Canary 1");
+}
+
+TEST(ReconcilerRules, APausedDeploymentReplacesADisconnectingAllocWithoutAStop) {  // R-RECON-139, 194
+  GroupWorld w("service", 2);
+  w.updates(1);
+  w.reschedules("constant", 0);
+  w.each_group([](model::TaskGroup& g) { g.disconnect.emplace().lost_after = 300 * base::kSecond; });
+  w.add(0), w.add(1, "running", NodeTaint::disconnected);
+  with_deployment(w, "paused").task_groups["web"].emplace().desired_total = 2;
+  EXPECT_EQ(w.run(),
+            "place [1] again min 2 previous; disconnect [1] f0; f0 max-disconnect-timeout +5m0s; Ignore 1; Place 1; "
+            "Disconnect 1; RescheduleNow 1");
+}
+
+TEST(ReconcilerRules, APeerRegionIsAwaitedOnce) {  // R-RECON-83 to 85
+  struct Case {
+    const char* status;
+    bool multiregion;
+    const char* becomes;
+  };
+  for (const Case& c :
+       {Case{"running", true, "blocked"}, Case{"unblocking", true, ""}, Case{"blocked", true, "blocked"},
+        Case{"successful", true, ""}, Case{"initializing", true, "blocked pending"},
+        Case{"unblocking", false, "successful"}, Case{"failed", false, "successful"}}) {
+    SCOPED_TRACE(c.status);
+    GroupWorld w("service", 1);
+    w.add(0);
+    if (c.multiregion) w.job->multiregion = json::Value(json::Value::object());
+    with_deployment(w, c.status);
+    w.run();
+    std::string becomes;
+    for (const auto& update : w.result.deployment_updates) becomes += (becomes.empty() ? "" : " ") + update.status;
+    EXPECT_EQ(becomes, c.becomes);
   }
 }
 

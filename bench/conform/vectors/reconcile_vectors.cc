@@ -289,7 +289,11 @@ class ClusterPrinter {
     for (const auto& u : result_.disconnect_updates)
       disconnected.push(update_json(reconcile::disconnected(input_, result_, u)));
     Value& reconnected = out.set("reconnect_updates", Value::array());
-    for (const auto& u : result_.reconnect_updates) reconnected.push(update_json(reconcile::reconnected(input_, u)));
+    for (const auto& u : result_.reconnect_updates) {
+      model::Allocation copy = alloc(u.row);
+      copy.alloc_states.push_back({0, "running", base::Time{input_.now}});  // R-RECON-125
+      reconnected.push(update_json(copy));
+    }
   }
 
   const reconcile::ClusterInput& input_;
@@ -319,6 +323,25 @@ struct NodeCase {
   std::vector<reconcile::NodeAlloc> allocs;
   reconcile::NodeInput input;
 };
+
+/// Reads an allocation for the current `job` (null = purged) at `now`.
+reconcile::NodeAlloc read_node_alloc(const model::Allocation& alloc, const model::Job* job,
+                                     std::span<const reconcile::RequiredName> required, std::int64_t now) {
+  using reconcile::NodeAlloc;
+  NodeAlloc out;
+  out.desired = model::parse_desired_status(alloc.desired_status);
+  out.client = model::parse_client_status(alloc.client_status);
+  out.flags = reconcile::flags_of(alloc, out.client, now);
+  if (!job) return out;
+  out.required = reconcile::required_position(*job, required, alloc.name);
+  if (!alloc.job) return out;
+  const model::Job& own = *alloc.job;
+  if (own.job_modify_index == job->job_modify_index) out.flags |= NodeAlloc::kSameSpec;
+  if (own.id == job->id && own.version == job->version && own.create_index == job->create_index)
+    out.flags |= NodeAlloc::kSameVersion;
+  if (own.type == "sysbatch") out.flags |= NodeAlloc::kSysbatchJob;
+  return out;
+}
 
 Result<void> read_node_case(const Vector& v, NodeCase& out) {
   const Field& in = v.whole["input"];
@@ -366,9 +389,7 @@ Result<void> read_node_case(const Vector& v, NodeCase& out) {
     for (const auto* list : {&rows.first, &rows.second}) {
       for (const std::uint32_t handle : *list) {
         const model::Allocation& alloc = out.objects[handle];
-        out.allocs.push_back(reconcile::read_node_alloc(alloc, model::parse_desired_status(alloc.desired_status),
-                                                        model::parse_client_status(alloc.client_status), job,
-                                                        out.required, now));
+        out.allocs.push_back(read_node_alloc(alloc, job, out.required, now));
         out.allocs.back().handle = base::AllocRow(handle);
       }
       (list == &rows.first ? visit.live_end : visit.terminal_end) = static_cast<std::uint32_t>(out.allocs.size());
