@@ -28,7 +28,7 @@ std::set<std::string_view> writers(const model::CsiVolume& volume) {
 bool has_free_write_claim(const model::CsiVolume& volume) {  // R-FEAS-1220
   const std::string_view mode = volume.access_mode;
   if (mode == "single-node-writer" || mode == "multi-node-single-writer") return writers(volume).empty();
-  return mode == "multi-node-multi-writer" || mode.empty();
+  return true;  // it may have many writers, or is not in use; is_write_schedulable() has refused other modes
 }
 
 /// Every segment of `wanted` is one of `offered` (R-FEAS-1216).
@@ -41,7 +41,7 @@ bool contains(const model::CsiTopology& offered, const model::CsiTopology& wante
 
 bool is_reachable(const model::CsiVolume& volume, const model::CsiInfo& plugin) {  // R-FEAS-1210
   if (volume.topologies.empty()) return true;
-  if (!plugin.node_info || !plugin.node_info->accessible_topology) return false;
+  if (!plugin.node_info->accessible_topology) return false;  // without node_info the node can hold no volume
   const model::CsiTopology& offered = *plugin.node_info->accessible_topology;
   return std::any_of(volume.topologies.begin(), volume.topologies.end(),
                      [&](const auto& wanted) { return wanted && contains(offered, *wanted); });

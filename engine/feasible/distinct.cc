@@ -14,10 +14,10 @@ struct Count {
   const char* problem = nullptr;
 };
 
-/// Unsigned decimal as Go parses it: whatever is met first, an overflow or a byte that is no digit, is the problem.
+/// Unsigned decimal, not empty, as Go parses it: whatever is met first, an overflow or a byte that is no digit, is the
+/// problem.
 Count parse_count(std::string_view text) {
   constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-  if (text.empty()) return {0, "invalid syntax"};
   std::uint64_t value = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') return {0, "invalid syntax"};

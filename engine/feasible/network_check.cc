@@ -28,7 +28,7 @@ bool is_older_than_bridge_fingerprint(const model::Node& node) {
 }
 
 bool has_host_network(const model::Node& node, std::string_view alias) {
-  if (!node.node_resources || !node.node_resources->node_networks) return false;
+  if (!node.node_resources->node_networks) return false;  // has_mode() has found its resources
   for (const model::NodeNetworkResource& network : *node.node_resources->node_networks)
     for (const model::NodeNetworkAddress& address : network.addresses)
       if (address.alias == alias) return true;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/assert.h"
 #include "preempt/victims.h"
 
 namespace berth::preempt {
@@ -30,7 +31,7 @@ class Device {
     s_.listed.clear();
     for (std::uint32_t i = 0; i < s_.network_users.size(); ++i)
       if (first(i).device == name_ && candidate(i).preemptible_by(priority_)) s_.listed.push_back(i);
-    if (s_.listed.empty()) return false;
+    BERTH_ASSERT(!s_.listed.empty());                      // the device is that of a preemptible candidate
     for (const model::Port& port : ask_.reserved_ports) {  // R-PREEMPT-506
       const auto holder = std::find_if(s_.listed.rbegin(), s_.listed.rend(), [&](std::uint32_t i) {
         const auto& networks = s_.network_users[i].networks;

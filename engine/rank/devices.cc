@@ -28,15 +28,15 @@ class InstanceFilter {
     }
   }
 
-  Result<bool, match::NotANumber> passes(std::string_view instance_id, match::Patterns& patterns) const {
+  bool passes(std::string_view instance_id, match::Patterns& patterns) const {
     if (tests_.empty()) return true;
     model::Attribute id;
     id.string_value = std::string(instance_id);
-    for (const Test& test : tests_) {
+    return std::all_of(tests_.begin(), tests_.end(), [&](const Test& test) {
       const auto result = match::evaluate_device(test.operand, &test.left, &id, patterns);
-      if (!result || !*result) return result;
-    }
-    return true;
+      BERTH_DEBUG_ASSERT(result);  // a text is not compared with numbers, nor with NaN
+      return *result;
+    });
   }
 
  private:
@@ -67,7 +67,6 @@ void DeviceAccounter::start(std::shared_ptr<const model::DeviceTable> table) {
 }
 
 DeviceAccounter& DeviceAccounter::operator=(const DeviceAccounter& other) {
-  if (this == &other) return *this;
   table_ = other.table_;
   groups_ = other.groups_;
   instances_ = other.instances_;
@@ -101,19 +100,17 @@ double total_affinity_weight(const match::DeviceRequest& request) {
 
 Result<double, DeviceProblem> DeviceAccounter::offer(const match::DeviceRequest& request, match::Patterns& patterns,
                                                      model::AllocatedDevice& out) const {
-  constexpr DeviceProblem kNotANumber{"", true};
+  constexpr DeviceProblem kNotANumber{kNotANumberText, true};
   if (groups_.empty()) return tl::unexpected(DeviceProblem{"no devices available"});
   if (request.count == 0) return tl::unexpected(DeviceProblem{"invalid request of zero devices"});
 
   // Takes the first free instances that pass, as many as requested; writes them to `ids` if given.
-  const auto take = [&](std::size_t g, std::vector<std::string>* ids) -> std::optional<bool> {
+  const auto take = [&](std::size_t g, std::vector<std::string>* ids) {
     const InstanceFilter filter(request, *groups_[g].device);
     std::uint64_t found = 0;
     for (const Instance& instance : groups_[g].instances) {
       if (instance.use_count > 0) continue;
-      const auto passes = filter.passes(instance.id, patterns);
-      if (!passes) return std::nullopt;
-      if (!*passes) continue;
+      if (!filter.passes(instance.id, patterns)) continue;
       if (ids && found < ids->size())
         (*ids)[found] = instance.id;
       else if (ids)

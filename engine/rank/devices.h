@@ -17,7 +17,9 @@
 
 namespace berth::rank {
 
-/// Why a request cannot be served: a verbatim text (R-MODEL-526), or a compared NaN that fails the evaluation.
+/// Why a request cannot be served: a verbatim text (R-MODEL-526), or a compared NaN that fails the evaluation
+/// (R-FEAS-933), with kNotANumberText.
+inline constexpr std::string_view kNotANumberText = "a device attribute is not a number";
 struct DeviceProblem {
   std::string_view text;
   bool not_a_number = false;
@@ -82,8 +84,7 @@ struct DeviceChoice {
   double matched_weight = 0;
 };
 /// Returns the matching group with the best affinity score, the last one on a tie (R-RANK-633, 636). serves(position)
-/// must return true if the group has enough instances. nullopt: a compared value is NaN; serves() reports that with
-/// nullopt too.
+/// must return true if the group has enough instances. nullopt: a compared value is NaN.
 template <class Groups, class Serves>
 [[nodiscard]] std::optional<DeviceChoice> choose_devices(const match::DeviceRequest& request, const Groups& groups,
                                                          match::Patterns& patterns, Serves serves) {
@@ -94,9 +95,7 @@ template <class Groups, class Serves>
     const auto matches = match::matches(request, *groups[g].device, patterns);
     if (!matches) return std::nullopt;
     if (!*matches) continue;
-    const std::optional<bool> enough = serves(g);
-    if (!enough) return std::nullopt;
-    if (!*enough) continue;
+    if (!serves(g)) continue;
     double matched_weight = 0;
     for (const match::DeviceAffinity& affinity : request.affinities) {
       const auto holds = match::holds(affinity.constraint, *groups[g].device, patterns);

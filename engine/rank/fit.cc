@@ -46,29 +46,17 @@ bool volumes_collide(std::span<const FitEntry> allocs) {
 }  // namespace
 
 std::string_view dimension_text(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::none:
-      return "";
-    case Dimension::cpu:
-      return "cpu";
-    case Dimension::cores:
-      return "cores";
-    case Dimension::memory:
-      return "memory";
-    case Dimension::disk:
-      return "disk";
-    case Dimension::max_allocs:
-      return "max allocation exceeded";
-    case Dimension::node_ports:
-      return "reserved node port collision: ";
-    case Dimension::alloc_ports:
-      return "reserved alloc port collision: ";
-    case Dimension::devices:
-      return "device oversubscribed";
-    case Dimension::volumes:
-      return "conflicting claims for host volume with single-writer";
-  }
-  return "";
+  static constexpr std::string_view kTexts[] = {"",
+                                                "cpu",
+                                                "cores",
+                                                "memory",
+                                                "disk",
+                                                "max allocation exceeded",
+                                                "reserved node port collision: ",
+                                                "reserved alloc port collision: ",
+                                                "device oversubscribed",
+                                                "conflicting claims for host volume with single-writer"};
+  return kTexts[static_cast<std::size_t>(dimension)];
 }
 
 NodeFit read_node_fit(const model::Node& node) { return {model::available(node), node.node_max_allocs}; }

@@ -36,20 +36,6 @@ inline std::uint64_t scaled(std::uint64_t x, std::uint64_t n) {
 
 }  // namespace
 
-std::string_view to_text(OrderProvider provider) noexcept {
-  switch (provider) {
-    case OrderProvider::nomad:
-      return "nomad";
-    case OrderProvider::mix:
-      return "mix";
-    case OrderProvider::lazy:
-      return "lazy";
-    case OrderProvider::identity:
-      return "identity";
-  }
-  return "";
-}
-
 void VisitingOrder::grow(std::size_t n) {
   if (order_.size() < n) order_.resize(n);
 }

@@ -36,8 +36,6 @@ enum class OrderProvider : std::uint8_t {
   identity,  ///< ascending ID, for debugging
 };
 
-[[nodiscard]] std::string_view to_text(OrderProvider provider) noexcept;  ///< "nomad", "mix", ...
-
 class VisitingOrder {
  public:
   /// Sets the order of n candidates. `index` is the snapshot's latest index. `expected` is the estimated number of

@@ -37,6 +37,15 @@ TEST(PropertySet, NetsClearedCountsLikeTheWorkedExample) {  // E11, R-FEAS-1407 
   }
 }
 
+TEST(PropertySet, WithoutMembersHasNoValue) {  // a gang on no value
+  const PropertySet none("${meta.rack}", 0, {});
+  EXPECT_FALSE(none.passes(0));
+  EXPECT_FALSE(none.passes(7));
+  EXPECT_EQ(none.reason(7, "r7"), "gang: ${meta.rack}=r7 is not among its values");
+  const PropertySet two("${meta.rack}", 0, std::vector<std::uint32_t>{2, 5});
+  for (std::uint32_t code = 0; code < 8; ++code) EXPECT_EQ(two.passes(code), code == 2 || code == 5) << code;
+}
+
 TEST(PropertySet, CountsEachStopInFullWithoutTheQuirk) {  // R-FEAS-1407: two exist, both stop, one is new
   for (const bool skewed : {true, false}) {
     PropertySet set({"${meta.rack}", "2", "distinct_property"}, PropertySet::kWholeJob);

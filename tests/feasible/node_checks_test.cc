@@ -24,6 +24,34 @@ TEST(Constraints, NameTheFirstFailingConstraint) {  // R-FEAS-308, 701
   EXPECT_EQ(first_failing(list, node, patterns), std::nullopt);
 }
 
+TEST(Constraints, HoldWithoutAnyAndAreNamedInTheirOrder) {  // R-FEAS-303, 701
+  match::Patterns patterns;
+  const std::vector<model::Constraint> of_job = {{"${attr.kernel.name}", "linux", "="}, {"${meta.a}", "", "is_set"}};
+  const ConstraintList list = compile(of_job, patterns);
+  EXPECT_EQ(list.reasons, (std::vector<std::string>{"${attr.kernel.name} = linux", "${meta.a} is_set "}));
+  model::Node node;
+  EXPECT_EQ(first_failing(list, node, patterns), 0u);
+  EXPECT_EQ(first_failing(compile({}, patterns), node, patterns), std::nullopt);
+}
+
+TEST(DriverCheck, NamesEachDriverOnce) {  // R-FEAS-308
+  model::TaskGroup group;
+  EXPECT_TRUE(required_drivers(group).empty());
+  group.tasks.resize(3);
+  group.tasks[0].driver = "exec", group.tasks[1].driver = "docker", group.tasks[2].driver = "exec";
+  EXPECT_EQ(required_drivers(group), (std::set<std::string>{"docker", "exec"}));
+}
+
+TEST(DeviceCheck, ReadsTheRequestsOfAllTasks) {  // R-FEAS-308; a task may have no resources
+  model::TaskGroup group;
+  group.tasks.resize(3);
+  for (const std::size_t task : {0, 2})
+    group.tasks[task].resources.emplace().devices = {{"gpu" + std::to_string(task), 1, {}, {}}};
+  const auto requests = compile_devices(group);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[1].name.type, "gpu2");
+}
+
 TEST(DriverCheck, PrefersTheDriverMapToTheAttribute) {  // R-FEAS-801, 802
   model::Node node;
   node.attributes = {{"driver.exec", "1"}, {"driver.docker", "true"}, {"driver.java", "yes"}};
@@ -65,6 +93,19 @@ TEST(DeviceCheck, ServeRequestsGreedilyOverGroups) {  // R-FEAS-901 to 908
   EXPECT_FALSE(serves(asks({{"gpu", 3}, {"gpu", 0}})));           // nothing remains to be visited
   EXPECT_FALSE(serves(asks({{"gpu", 2}, {"nvidia/gpu/a", 1}})));  // `a` is visited first and used up
   EXPECT_TRUE(serves(asks({{"nvidia/gpu/a", 1}, {"gpu", 2}})));
+}
+
+TEST(DeviceCheck, ReportsNanInComparisons) {  // R-FEAS-933
+  match::Patterns patterns;
+  std::vector<model::NodeDevice> groups = {gpu("a", 1)};
+  groups[0].attributes["speed"] = match::parse_device_literal("1.5");
+  std::vector<match::DeviceRequest> requests = asks({{"gpu", 1}});
+  const auto with = [](const char* value) {
+    return match::compile_device({"gpu", 1, {{"${device.attr.speed}", value, "<"}}, {}});
+  };
+  EXPECT_TRUE(*has_devices(groups, std::vector{with("2.5")}, patterns));
+  EXPECT_FALSE(*has_devices(groups, std::vector{with("text")}, patterns));
+  EXPECT_FALSE(has_devices(groups, std::vector{with("nan")}, patterns).has_value());
 }
 
 model::TaskGroup group_with(model::NetworkResource network) {

@@ -25,6 +25,9 @@ TEST(HostVolumes, StaticVolumesCompareReadOnlyAndAreNeverSticky) {  // R-FEAS-11
   const World world;
   EXPECT_FALSE(passes(world, request_of("host", false), model::Node{}));
   EXPECT_TRUE(passes(world, request_of("csi", false), model::Node{}));  // not a host volume
+  model::Node null_entry;
+  null_entry.host_volumes["data"] = std::nullopt;
+  EXPECT_FALSE(passes(world, request_of("host", false), null_entry));
   EXPECT_TRUE(passes(world, request_of("host", false), node_with("n", "")));
   EXPECT_FALSE(passes(world, request_of("host", false), node_with("n", "", true)));
   EXPECT_TRUE(passes(world, request_of("host", true), node_with("n", "", true)));
@@ -136,6 +139,40 @@ TEST(HostVolumes, StickyClaimsAreUsedUpInVisitingOrder) {  // E14, R-FEAS-1110 t
   EXPECT_EQ(verdicts(), "TTT");
   world.allocs = {heir};  // the claimant is gone: the claim is ignored
   EXPECT_EQ(verdicts(), "TTT");
+  world.allocs = {old};
+  EXPECT_EQ(verdicts(), "FTT");
+  claim.job_id = std::string("k");  // of another job
+  world.claims = {std::make_shared<const model::HostVolumeClaim>(claim)};
+  EXPECT_EQ(HostVolumeCheck(job, group, "", world.state()).passes(node_with("F1", "v1")), true);
+  claim.job_id = std::string("j"), claim.namespace_ = std::string("other");
+  world.claims = {std::make_shared<const model::HostVolumeClaim>(claim)};
+  EXPECT_EQ(HostVolumeCheck(job, group, "", world.state()).passes(node_with("F1", "v1")), true);
+}
+
+TEST(VolumeLists, AreSearchedAndThenHashed) {  // the same answers
+  std::vector<model::CsiVolume> volumes;
+  for (const char* space : {"a", "b", "a"})
+    for (int i = 0; i < 4; ++i) {
+      model::CsiVolume& volume = volumes.emplace_back();
+      volume.namespace_ = std::string(space), volume.id = "v" + std::to_string(i);
+    }
+  VolumeState state;
+  bind_volume_lists(state, {}, volumes, {});
+  for (int lookup = 0; lookup < 10; ++lookup)
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::string id = "v" + std::to_string(i);
+      EXPECT_EQ(state.csi_volume("a", id), &volumes[i]);  // the first of the two
+      EXPECT_EQ(state.csi_volume("b", id), &volumes[4 + i]);
+      EXPECT_EQ(state.csi_volume("c", id), nullptr);
+      EXPECT_EQ(state.csi_volume("a", "none"), nullptr);
+      EXPECT_EQ(state.csi_plugin(id), nullptr);
+    }
+}
+
+TEST(VolumeLists, LeaveOutNullRequests) {
+  model::TaskGroup group = group_asking(request_of("csi", true));
+  group.volumes["null"] = std::nullopt;
+  EXPECT_EQ(volume_requests(group, "csi", "").size(), 1u);
 }
 
 struct CsiWorld : World {
@@ -192,6 +229,17 @@ TEST(CsiVolumes, NameEachStepThatFails) {  // R-FEAS-1202, 1207 to 1212
   w.node.csi_node_plugins["ebs"]->node_info->accessible_topology->segments["r"] = std::string("1");
   EXPECT_EQ(w.read_reason(), "passes");
 
+  w.csi_volumes[0].topologies = {std::nullopt};  // which nothing satisfies
+  EXPECT_EQ(w.read_reason(), "did not meet topology requirement");
+  w = world;
+  w.csi_plugins.clear();
+  EXPECT_EQ(w.read_reason(), "CSI volume data is unschedulable or has exhausted its available reader claims");
+  w = world;
+  w.node.csi_node_plugins["ebs"]->node_info.reset();
+  EXPECT_EQ(w.read_reason(), "CSI plugin ebs has the maximum number of volumes on client n1");
+  w.node.csi_node_plugins["ebs"] = std::nullopt;
+  EXPECT_EQ(w.read_reason(), "CSI plugin ebs is missing from client n1");
+
   w = world;
   w.node.csi_node_plugins["ebs"]->healthy = false;
   EXPECT_EQ(w.read_reason(), "CSI plugin ebs is unhealthy on client n1");
@@ -237,6 +285,17 @@ TEST(CsiVolumes, CountWhatTheNodeAlreadyUses) {  // R-FEAS-1205, 1209, 1215
   EXPECT_EQ(world.read_reason(), "CSI plugin ebs has the maximum number of volumes on client n1");
   world.allocs[1].client_running = false;
   EXPECT_EQ(world.read_reason(), "passes");
+  world.allocs = {first, second};
+  world.allocs[1].group = nullptr;  // its job version lacks the group
+  EXPECT_EQ(world.read_reason(), "passes");
+  world.allocs[1].group = &y;
+  y.volumes["data"]->type = std::string("host");
+  EXPECT_EQ(world.read_reason(), "passes");
+  y.volumes["data"] = std::nullopt;
+  EXPECT_EQ(world.read_reason(), "passes");
+  y.volumes["data"] = request_of("csi", true);
+  y.volumes["data"]->source = std::string("unknown");
+  EXPECT_EQ(world.read_reason(), "passes");
 }
 
 TEST(CsiVolumes, WritersOfOtherJobsBlock) {  // R-FEAS-1213, 1214, 1220, 1221
@@ -253,6 +312,8 @@ TEST(CsiVolumes, WritersOfOtherJobsBlock) {  // R-FEAS-1213, 1214, 1220, 1221
   EXPECT_EQ(world.write_reason(), "passes");  // its own
   EXPECT_EQ(world.read_reason(), "passes");
   world.allocs[0].job_id = "k";
+  EXPECT_EQ(world.write_reason(), "CSI volume data has exhausted its available writer claims");
+  world.allocs[0].job_id = "j", world.allocs[0].namespace_ = "other";
   EXPECT_EQ(world.write_reason(), "CSI volume data has exhausted its available writer claims");
   world.csi_volumes[0].access_mode = std::string("multi-node-multi-writer");
   EXPECT_EQ(world.write_reason(), "passes");

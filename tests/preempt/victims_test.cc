@@ -91,6 +91,12 @@ class Node {
     return names(victims);
   }
   [[nodiscard]] Candidate& last() { return list_.back(); }
+  /// Another network of the last one.
+  Node& second_network(const std::string& device, std::int64_t mbits) {
+    model::NetworkResource& network = held_.back().tasks["t"].networks.emplace_back();
+    network.device = device, network.mbits = mbits;
+    return *this;
+  }
 
  private:
   Candidate& add(const std::string& name, std::int64_t q) {
@@ -285,6 +291,52 @@ TEST(NetworkPreemption, FailsWithoutAVictim) {  // R-PREEMPT-512
   Node node;
   node.network("low", 30, 10);
   EXPECT_EQ(node.for_network(100, 1000, 0, {}), Names{});
+}
+
+TEST(NetworkPreemption, CountsOnlyTheNetworksOfTheDevice) {  // R-PREEMPT-511
+  Node node;
+  node.network("a", 10, 300).second_network("eth1", 900);
+  node.network("b", 20, 400);
+  // 1000 Mbit/s, 300 free: both are needed for 900, since eth1 does not help.
+  EXPECT_EQ(node.for_network(100, 1000, 900, {}), (Names{"a", "b"}));
+}
+
+TEST(Preemption, AllocationsWithoutResourcesOrJobAreNoVictims) {  // R-PREEMPT-203
+  Node node;
+  node.network("a", 10, 300).network("b", 20, 300);
+  node.last().resources = nullptr;
+  EXPECT_EQ(node.for_network(100, 600, 300, {}), Names{"a"});
+  Node orphan;
+  orphan.network("a", 10, 300);
+  orphan.last().has_job = false;
+  EXPECT_EQ(orphan.for_network(100, 300, 300, {}), Names{});
+  Node devices;
+  devices.devices("a", 10, "gpu", {"gpu1"}).devices("b", 5, "gone", {"gone1"}).devices("c", 20, "gpu", {"gpu2"});
+  devices.last().resources = nullptr;
+  // Not `b`, whose group the node no longer has.
+  EXPECT_EQ(devices.for_devices(100, 1, {{"gpu", 2}}), Names{"a"});
+}
+
+TEST(DevicePreemption, ReportsNanInComparisons) {  // R-FEAS-933
+  model::NodeDevice device;
+  device.vendor = "nvidia", device.type = "gpu", device.name = "a";
+  device.instances.emplace_back().id = "gpu1", device.instances[0].healthy = true;
+  device.attributes["speed"] = match::parse_device_literal("1.5");
+  const std::vector<model::NodeDevice> list = {device};
+  const rank::DeviceAccounter accounter(list);
+  model::AllocatedResources held;
+  held.tasks["t"].devices = {{"nvidia", "gpu", "a", {"gpu1"}}};
+  Candidate candidate;
+  candidate.resources = &held;
+  match::Patterns patterns;
+  Scratch scratch;
+  Victims victims;
+  const auto choose = [&](const char* value) {
+    const auto request = match::compile_device({"gpu", 1, {{"${device.attr.speed}", value, "<"}}, {}});
+    return choose_for_device(100, request, accounter, {&candidate, 1}, patterns, scratch, victims).has_value();
+  };
+  EXPECT_TRUE(choose("2.5"));
+  EXPECT_FALSE(choose("nan"));
 }
 
 TEST(DevicePreemption, PrefersMoreInstancesOverLowerPriority) {  // example E10, first part

@@ -122,6 +122,29 @@ TEST(DeviceAccounter, ReportsNanInComparisons) {  // R-FEAS-933
   const auto offer = DeviceAccounter(devices).offer(match::compile_device(ask), patterns, got);
   ASSERT_FALSE(offer);
   EXPECT_TRUE(offer.error().not_a_number);
+  EXPECT_EQ(offer.error().text, kNotANumberText);
+
+  ask.constraints.clear();
+  ask.affinities = {{"${device.attr.speed}", "nan", "<", 50}};  // R-FEAS-936: the same evaluator
+  const auto liked = DeviceAccounter(devices).offer(match::compile_device(ask), patterns, got);
+  ASSERT_FALSE(liked);
+  EXPECT_EQ(liked.error().text, kNotANumberText);
+  ask.count = 2;  // too few instances: the affinities are not read
+  EXPECT_EQ(DeviceAccounter(devices).offer(match::compile_device(ask), patterns, got).error().text,
+            "no devices match request");
+}
+
+TEST(DeviceAccounter, CopiesAreIndependent) {
+  const std::vector<model::NodeDevice> devices = {group("a", {"a1", "a2"})};
+  DeviceAccounter accounter(devices);
+  const DeviceAccounter before = accounter;
+  accounter.add(model::AllocatedDevice{"nvidia", "gpu", "a", {"a1"}});
+  EXPECT_EQ(before.groups()[0].free_count(), 2u);
+  DeviceAccounter& same = accounter;
+  accounter = same;
+  EXPECT_EQ(accounter.groups()[0].free_count(), 1u);
+  accounter = before;
+  EXPECT_EQ(accounter.groups()[0].free_count(), 2u);
 }
 
 }  // namespace

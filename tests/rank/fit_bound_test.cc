@@ -34,6 +34,16 @@ TEST(FitBound, IsNeverBelowTheScoreAndSeldomFarAbove) {  // R-RANK-651, 652
   EXPECT_GT(near, rounds * 2 * 9 / 10);
 }
 
+TEST(FitBound, HoldsForEmptyAndOverfullNodes) {
+  const FitBound bound;
+  for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread})
+    for (const std::int64_t cpu : {0, 100, 200, 250, -50})
+      for (const std::int64_t memory : {0, 512, 1024, 1500, -64}) {
+        const double exact = fit_component(algorithm, cpu, 100.0, memory, 512.0);
+        EXPECT_LE(exact, bound.component(algorithm, cpu, 1 / 100.0, memory, 1 / 512.0)) << cpu << ' ' << memory;
+      }
+}
+
 TEST(FitBound, HoldsForNodesWithoutCapacity) {  // 0 of 0 scores NaN, which nothing exceeds
   const FitBound bound;
   for (const FitAlgorithm algorithm : {FitAlgorithm::binpack, FitAlgorithm::spread})

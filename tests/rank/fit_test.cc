@@ -99,6 +99,25 @@ TEST(Fit, DevicesAndExclusiveVolumesAreTestedOnDemand) {  // R-MODEL-407
   EXPECT_EQ(fit_of(node, allocs, true).text(), "conflicting claims for host volume with single-writer");
 }
 
+TEST(Fit, AllocationsWithoutResourcesAreListedOnly) {  // R-MODEL-401, 614
+  model::Node node = four_core_node();
+  auto& group = node.node_resources->devices.emplace_back();
+  group.vendor = "nvidia", group.type = "gpu", group.name = "x";
+  std::vector<model::Allocation> allocs = {using_cpu(3900), using_cpu(1)};
+  allocs[1].allocated_resources.reset();
+  auto job = std::make_shared<model::Job>();
+  job->task_groups.resize(1);
+  job->task_groups[0].name = "g";
+  job->task_groups[0].volumes["null"] = std::nullopt;
+  for (model::Allocation& alloc : allocs) alloc.job = job, alloc.task_group = "g";
+  EXPECT_TRUE(fit_of(node, allocs, true).fits());
+  node.node_max_allocs = 1;
+  EXPECT_EQ(fit_of(node, allocs).text(), "max allocation exceeded");
+  node = model::Node();  // without resources
+  EXPECT_EQ(fit_of(node, {using_cpu(1)}, true).text(), "cpu");
+  EXPECT_TRUE(fit_of(node, {using_cpu(0)}, true).fits());
+}
+
 TEST(AssignCores, TakesTheSmallestFreeIds) {  // R-MODEL-441, 443
   model::Topology topology = *four_core_node().node_resources->processors->topology;
   topology.cores[1].disable = true;

@@ -69,6 +69,36 @@ TEST(TargetedSpread, WeighsTwoSpreadsAsInExampleE10) {
   EXPECT_EQ(state.score(group, 3), (6.0 - 3) / 6 * (100.0 / 150) - 1);  // no rack: -1, not weighted
 }
 
+TEST(TextNumbers, FewAreSearchedAndManyHashed) {
+  TextNumbers numbers;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 40; ++i) texts.push_back("value" + std::to_string(i));
+  for (std::uint32_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(numbers.find(texts[i]), kNoValue);
+    EXPECT_EQ(numbers.add(texts[i]), i);
+    EXPECT_EQ(numbers.size(), i + 1);
+    for (std::uint32_t known = 0; known <= i; ++known) {
+      EXPECT_EQ(numbers.find(texts[known]), known);
+      EXPECT_EQ(numbers.add(texts[known]), known);
+    }
+  }
+}
+
+TEST(TargetedSpread, MayHaveManyTargets) {  // R-RANK-821, 822: 20 targets of 4 %, and 20 % for the rest
+  std::vector<std::string> values;
+  std::vector<model::SpreadTarget> targets;
+  for (int i = 0; i < 20; ++i) values.push_back("rack" + std::to_string(i)), targets.push_back({values.back(), 4});
+  values.emplace_back("other");
+  const Column rack(values);
+  const std::vector<model::Spread> spreads = {{"${meta.rack}", 100, targets}};
+  SpreadState state;
+  SpreadGroup& group = state.prepare(0, {}, spreads, 100, std::vector{rack.view()});
+  existing(group, 3, 1), existing(group, 20, 9);
+  state.begin_select(group);
+  for (std::uint32_t row = 0; row < 20; ++row) EXPECT_EQ(state.score(group, row), row == 3 ? 0.5 : 0.75) << row;
+  EXPECT_EQ(state.score(group, 20), 0.5);
+}
+
 TEST(TargetedSpread, TakesTheLowestBoostSeenSoFar) {  // R-RANK-831 step 6, 832; example E10
   const Column dc({"dc1", "dc2", "dc3"});
   const std::vector<model::Spread> spreads = {{"${node.datacenter}", 100, {{"dc1", 99}, {"dc2", 1}, {"*", 0}}}};

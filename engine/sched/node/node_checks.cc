@@ -177,7 +177,7 @@ std::uint32_t NodeChecks::first_failing_of_group(NodeRow row, GroupView& v, bool
   if (group.has_devices) {
     auto found = feasible::has_devices(node_of(row).node_resources->devices, v.devices, scratch_.work.patterns);
     if (!found) {
-      attempt_.error = "a device attribute is not a number";  // R-FEAS-933
+      attempt_.error = rank::kNotANumberText;  // R-FEAS-933
       return kReasonDevices;
     }
     if (!*found) return kReasonDevices;

@@ -2,6 +2,7 @@
 #include "sched/node/victim_search.h"
 
 #include <algorithm>
+#include "base/assert.h"
 #include "base/wrap.h"
 #include "model/job.h"
 #include "rank/components.h"
@@ -108,9 +109,9 @@ bool VictimSearch::for_device(const match::DeviceRequest& request, NodeRow row, 
                               const model::AllocatedTask& task) {
   collect_candidates();
   chosen_.clear();
-  if (!preempt::choose_for_device(evicting_priority(), request, *proposed_.accounter, candidates_,
-                                  scratch_.work.patterns, preempt_scratch_, chosen_, attempt_.quirks))
-    return false;  // NaN in a comparison: the offer before met it, too
+  const auto done = preempt::choose_for_device(evicting_priority(), request, *proposed_.accounter, candidates_,
+                                               scratch_.work.patterns, preempt_scratch_, chosen_, attempt_.quirks);
+  BERTH_ASSERT(done);  // the offer before compared the same values, and none was NaN
   if (!take_chosen()) return false;
   proposed_.enter_devices(row);  // R-PREEMPT-607, 608: without the option's reservations
   if (attempt_.quirks.eviction_forgets_option) return true;

@@ -79,9 +79,8 @@ bool decide_by_free_devices(FitParts& parts, NodeRow row, const GroupView& v, Ce
   option.device_weight = option.device_matched = 0;
   bool served = true;
   for (const match::DeviceRequest& request : v.devices) {
-    const auto choice =
-        rank::choose_devices(request, groups, parts.scratch.work.patterns,
-                             [&](std::size_t g) -> std::optional<bool> { return left[g] >= request.count; });
+    const auto choice = rank::choose_devices(request, groups, parts.scratch.work.patterns,
+                                             [&](std::size_t g) { return left[g] >= request.count; });
     if (!choice) return false;
     served = choice->group != rank::DeviceChoice::kNone;
     if (!served) break;
