@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/stages.h"
 #include "base/text.h"
 #include "model/job.h"
@@ -50,26 +51,28 @@ bool accepts(std::string_view trigger) {
 constexpr std::uint32_t kServiceAttempts = 5, kBatchAttempts = 2;  // R-SCHED-6
 
 Description description_of(std::string_view text) {
-  for (const Description d : {Description::not_needed, Description::reconnected, Description::migrating,
-                              Description::updating, Description::lost, Description::rescheduled})
-    if (to_text(d) == text) return d;
-  return Description::none;
+  static constexpr Description kAll[] = {Description::not_needed, Description::reconnected, Description::migrating,
+                                         Description::updating,   Description::lost,        Description::rescheduled};
+  const auto* const at =
+      std::find_if(std::begin(kAll), std::end(kAll), [&](Description d) { return to_text(d) == text; });
+  BERTH_ASSERT(at != std::end(kAll));
+  return *at;
 }
 
-std::string_view status_text(const std::string& text) {  // texts of R-MODEL-28 with static lifetime
-  for (const std::string_view known :
-       {"cancelled", "successful", "blocked", "pending", "running", "paused", "failed", "unblocking", "initializing"})
-    if (known == text) return known;
-  return "";
-}
-
-std::string_view status_description(const std::string& text) {
-  for (const std::string_view known :
-       {"Cancelled because job is stopped", "Cancelled due to newer version of job",
-        "Deployment completed successfully", "Deployment is complete but waiting for peer region",
-        "Deployment is pending, waiting for peer region"})
-    if (known == text) return known;
-  return "";
+/// The texts of the reconciler's updates of deployments (R-RECON-69 to 85), with static lifetime.
+std::string_view status_text(const std::string& text) {
+  static constexpr std::string_view kAll[] = {"cancelled",
+                                              "successful",
+                                              "blocked",
+                                              "pending",
+                                              "Cancelled because job is stopped",
+                                              "Cancelled due to newer version of job",
+                                              "Deployment completed successfully",
+                                              "Deployment is complete but waiting for peer region",
+                                              "Deployment is pending, waiting for peer region"};
+  const auto* const at = std::find(std::begin(kAll), std::end(kAll), text);
+  BERTH_ASSERT(at != std::end(kAll));
+  return *at;
 }
 
 base::Uuid uuid(const std::string& text) { return base::parse_uuid(text).value_or(base::Uuid{}); }
@@ -355,8 +358,8 @@ bool GenericScheduler::reconcile_job() {
     reconciled_ = reconciler_.run(input, updates, ids);
   } else {
     struct Never final : reconcile::UpdateJudge {
-      void judge(std::span<const std::uint32_t>, std::span<reconcile::UpdateKind>) override {}
-    } never;
+      void judge(std::span<const std::uint32_t>, std::span<reconcile::UpdateKind>) override { BERTH_ASSERT(false); }
+    } never;  // without a job, allocations are only stopped
     reconciled_ = reconciler_.run(input, never, ids);
   }
   if (failed_to_process()) return false;
@@ -428,7 +431,7 @@ void GenericScheduler::apply_deployment() {
   plan.deployment_ids.front() = result.deployment_id;
   for (const model::DeploymentStatusUpdate& update : r.deployment_updates)
     plan.deployment_updates.push_back(
-        {uuid(update.deployment_id), status_text(update.status), status_description(update.status_description)});
+        {uuid(update.deployment_id), status_text(update.status), status_text(update.status_description)});
 }
 
 void GenericScheduler::apply_stops() {

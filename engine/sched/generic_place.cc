@@ -239,7 +239,7 @@ void GenericScheduler::add_placed(const Missing& missing, const Placing& placing
     alloc.keeps_name = false;
     names->unset(missing.name_index, quirks());
   }
-  if (missing.reschedule && missing.previous != kNoRow) {  // R-SCHED-88 to 94
+  if (missing.reschedule) {  // R-SCHED-88 to 94; such a placement has a previous allocation (R-RECON-39)
     alloc.tracker = static_cast<std::uint32_t>(plan.trackers.size());
     plan.trackers.push_back(model::replacement_tracker(*allocs_.facts()[missing.previous].alloc, given_.eval->now_ns));
     note_replaced(missing.previous);
@@ -258,8 +258,7 @@ bool GenericScheduler::place(const Missing& missing) {
   const CompiledGroup& compiled = placing.version->groups[position];
   if (group.failed) {  // R-SCHED-63
     group.coalesce(compiled.spec);
-    if (!quirks().coalesced_failure_unmarked && missing.reschedule && missing.previous != kNoRow)
-      mark_not_placed(missing.previous);
+    if (!quirks().coalesced_failure_unmarked && missing.reschedule) mark_not_placed(missing.previous);
     return true;
   }
   const model::Job &theirs = *placing.version->spec, &ours = *job_->spec;
@@ -284,7 +283,7 @@ bool GenericScheduler::place(const Missing& missing) {
   if (!selected) {  // R-SCHED-66
     group.fail(metrics, compiled.spec);
     if (missing.destructive) stack_.pop_stop(allocs_.rows()[missing.previous]);
-    if (missing.reschedule && missing.previous != kNoRow) mark_not_placed(missing.previous);
+    if (missing.reschedule) mark_not_placed(missing.previous);
   }
   return true;
 }

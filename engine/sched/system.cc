@@ -162,6 +162,7 @@ AttemptEnd SystemScheduler::attempt() {
     stack_.updated(static_cast<std::uint32_t>(result.plan.updates.size() - 1));
   }
   update_in_place();
+  if (failed_to_process()) return AttemptEnd::error;
   count_updates();
   limit_updates();
   if (!place()) return AttemptEnd::error;
@@ -378,16 +379,19 @@ bool SystemScheduler::place() {  // R-SCHED-154, 156
   return true;
 }
 
+bool SystemScheduler::failed_to_process() {  // R-SCHED-5, R-FEAS-933
+  if (stack_.error().empty()) return false;
+  given_.result->description = "failed to process eval: " + stack_.error();
+  return true;
+}
+
 bool SystemScheduler::place_one(const Tuple& tuple) {
   const NodeRow node = input_->visits[tuple.visit].handle;
   const auto [group, index] = name_of(tuple);
   if (scratch_.passes_over(job_->groups[group].name)) return true;
   if (fails_again(tuple, group)) return true;
   auto selected = stack_.select(node, group, index);
-  if (!stack_.error().empty()) {  // R-SCHED-5, R-FEAS-933
-    given_.result->description = "failed to process eval: " + stack_.error();
-    return false;
-  }
+  if (failed_to_process()) return false;
   if (!selected) {
     no_option(tuple, group);
     return true;

@@ -61,6 +61,7 @@ class SystemScheduler {
   void limit_updates_of_job();
   [[nodiscard]] bool continue_later();
   bool place();
+  bool failed_to_process();
   bool place_one(const Tuple& tuple);
   bool fails_again(const Tuple& tuple, std::uint32_t group);
   void no_option(const Tuple& tuple, std::uint32_t group);

@@ -585,5 +585,83 @@ TEST(SchedulerRules, SystemJobsPlaceCanaries) {  // R-SCHED-172, 173, 175
   }
 }
 
+/// A system job whose new version places canaries on nodes where another job must leave.
+SmallWorld evicting_canaries() {
+  SmallWorld w;
+  const auto before = SmallWorld::job("system", 1, 0), after = SmallWorld::job("system", 1, 1);
+  auto& update = after->task_groups[0].update.emplace();
+  update.canary = 50, update.max_parallel = 4;
+  after->task_groups[0].tasks[0].resources->memory_mb = 128;
+  const auto other = SmallWorld::job("service", 4);
+  other->id = other->name = "other", other->priority = 10;
+  w.store(other), w.store(before), w.store(after);
+  for (std::size_t i = 0; i < 4; ++i) {
+    w.add_node().node_resources->memory.memory_mb = 128;
+    w.add(before, i, 0);
+    model::Allocation& alloc = w.add(other, i, i);
+    alloc.job_id = "other", alloc.name = "other.web[" + std::to_string(i) + "]";
+  }
+  w.eval.annotate_plan = true;
+  return w;
+}
+
+TEST(SchedulerRules, TrimmedCanariesStillEvict) {  // R-SCHED-102, 175, 181
+  for (const bool overshoots : {true, false}) {
+    SCOPED_TRACE(overshoots);
+    SmallWorld w = evicting_canaries();
+    w.options.quirks.canary_trim_overshoots = overshoots;
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    EXPECT_EQ(w.placed().size(), 2U);
+    EXPECT_EQ(SmallWorld::entries(w.plans[0].node_preemptions).size(), overshoots ? 4U : 2U);
+    EXPECT_EQ(w.updated.plan_annotations->desired_tg_updates.at("web").preemptions, overshoots ? 4U : 2U);
+    EXPECT_EQ(w.updated.plan_annotations->desired_tg_updates.at("web").canary, 2U);
+  }
+}
+
+TEST(SchedulerRules,
+     DatacenterListsOfADowngradeMayDifferInLength) {  // R-SCHED-70: a long list makes it a comparison of sets
+  struct Case {
+    std::size_t before, after;  // lengths; all entries but dc1 are of the longer list only
+    bool same;
+  };
+  for (const Case& c : {Case{1, 11, false}, Case{11, 1, false}, Case{12, 11, true}, Case{2, 1, false}}) {
+    SCOPED_TRACE(std::to_string(c.before) + " " + std::to_string(c.after));
+    CanaryWorld w(1);
+    w.older(1, true);
+    w.add_node("dc3").node_resources->memory.memory_mb = 1024;  // the fullest node, which is taken if it may be
+    const auto list = [](std::size_t length) {
+      std::vector<std::string> out = {"dc1"};
+      for (std::size_t i = 2; i <= length; ++i) out.push_back("dc" + std::to_string(std::min<std::size_t>(i, 11)));
+      return out;
+    };
+    w.versions[1]->datacenters = list(c.before), w.versions[3]->datacenters = list(c.after);
+    w.run();
+    EXPECT_EQ(w.placed_as("web"), "v1 d1");
+    for (const model::Allocation& alloc : w.placed())
+      if (alloc.task_group == "web" && alloc.client_status == "pending") {
+        // Nodes of the old version, unless the lists count as equal.
+        EXPECT_EQ(alloc.node_name, c.before > 10 ? "n2" : "n0");
+      }
+  }
+}
+
+TEST(SchedulerRules, DeploymentsWithoutTheGroupDecideNothing) {  // R-SCHED-68, 70
+  CanaryWorld w(0);
+  w.older(0, true), w.older(2, true).task_groups["web"] = std::nullopt;  // no state
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "v0 d1");
+  w.older(1, true).task_groups.erase("web");
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "v0 d1");
+  w.after_loading = [](tables::StateStore& store) { store.begin_commit(1001).remove_deployment(1); };
+  w.run();  // that of version 0 is gone: the lost version itself, without a deployment
+  EXPECT_EQ(w.placed_as("web"), "v0 d-");
+  w.after_loading = nullptr;
+  w.versions[0]->task_groups[0].name = "former";  // the version lacks the group
+  w.run();
+  EXPECT_EQ(w.placed_as("web"), "v3 d0");
+}
+
 }  // namespace
 }  // namespace berth::sched

@@ -29,6 +29,7 @@ struct SmallWorld {
   std::vector<std::string> fit_models;
   std::int64_t fit_shares = 1;
   std::function<void(tables::StateStore&)> after_loading;  ///< called between loading and the evaluation
+  std::vector<std::string> create_errors;  ///< answers to the created evaluations, in order; later ones succeed
 
   SmallWorld() {
     state.index = 1000;
@@ -126,7 +127,8 @@ struct SmallWorld {
   std::string error;  ///< of processing
 
   /// Processes the evaluation. Each plan has a letter of `answers`: N refuses the whole plan; P commits it and makes
-  /// the scheduler refresh its state. Plans beyond the last letter are committed.
+  /// the scheduler refresh its state; R refuses the first placement's node, and r does so without a newer state; E
+  /// fails with an error. Plans beyond the last letter are committed.
   void run(std::string_view answers = "") {
     struct Recorder final : Planner {
       SmallWorld& world;
@@ -138,16 +140,23 @@ struct SmallWorld {
         world.plans.push_back(to_model({*result.state, scratch}, result, world.eval, kNow));
         Submission out;
         if (answers.empty()) return out;
-        out.nothing_committed = answers.front() == 'N';
-        out.refreshed = result.state;
+        const char answer = answers.front();
         answers.remove_prefix(1);
+        out.nothing_committed = answer == 'N';
+        if (answer == 'E') out.error = "no leader";
+        if ((answer == 'R' || answer == 'r') && !result.plan.allocs.empty()) {
+          refused = result.plan.allocs.front().node;
+          out.refused_nodes = {&refused, 1};
+        }
+        if (answer != 'r') out.refreshed = result.state;
         return out;
       }
       std::string create(const EvalResult& result, const CreatedEval& eval) override {
         world.calls.emplace_back("create");
         world.created.push_back(created_eval({*result.state, scratch}, result, eval, world.eval, kNow));
-        return {};
+        return world.created.size() <= world.create_errors.size() ? world.create_errors[world.created.size() - 1] : "";
       }
+      tables::NodeRow refused = 0;
     };
     plans.clear(), created.clear(), calls.clear();
     snapshot_.reset();
