@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/stages.h"
 #include "model/job.h"
 #include "plan/apply.h"
 #include "select_world.h"
@@ -120,6 +121,8 @@ TEST(ColumnSource,
      DecidesEveryKindOfJobLikeTheGeneralSource) {  // R-FEAS-3xx, 4xx, 12xx, 14xx, R-RANK-8xx, R-SCHED-6x to 9x
   std::array<std::size_t, 6> reached{};
   std::size_t placed = 0, failed = 0, evicted = 0, left = 0;
+  base::StageClock clock;
+  clock.set_detailed(true);
   for (std::uint64_t seed = 1; seed <= testing::rounds(150, 12); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -164,8 +167,14 @@ TEST(ColumnSource,
       const tables::Snapshot snapshot = world.store.snapshot();
       EvalResult a, b;
       const SourceCounts before = scratch.source_counts;
-      world.decide(scheduler, snapshot, seed, a);
-      world.decide(general, snapshot, seed, b);
+      {
+        const base::UseStageClock measured(seed % 2 == 0 ? &clock : nullptr);  // measuring changes no decision
+        world.decide(scheduler, snapshot, seed, a);
+      }
+      {
+        const base::UseStageClock measured(seed % 2 == 1 ? &clock : nullptr);
+        world.decide(general, snapshot, seed, b);
+      }
       ASSERT_EQ(decisions({snapshot, scratch}, a, world.eval), decisions({snapshot, general_scratch}, b, world.eval))
           << "round " << round;
       ASSERT_EQ(a.port_collision_events, b.port_collision_events) << "round " << round;

@@ -1,7 +1,9 @@
 // Evaluations that end with a processing error, and planners that refuse.
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "io/json_parse.h"
+#include "model/codec/codec.h"
 #include "model/job.h"
 #include "sched/small_world.h"
 #include "tables/commit.h"
@@ -249,6 +251,49 @@ TEST(Deployments, RemovedOnesAreNotTheLatest) {
     };
     w.run();
     EXPECT_EQ(w.updated.deployment_id, w.state.deployments[removed ? 0 : 1].id);
+  }
+}
+
+TEST(Stages, MeasuringThemChangesNoDecision) {
+  for (const char* type : kSchedulers) {
+    SCOPED_TRACE(type);
+    SmallWorld w = device_world(type, 3);
+    w.state.nodes[1].attributes.erase("driver.exec");
+    const auto decided = [&] {
+      w.run();
+      std::string out = json::to_text(model::to_json(w.updated));
+      for (const model::Allocation& alloc : w.placed()) out += "\n" + json::to_text(model::to_json(alloc));
+      return out;
+    };
+    const std::string expected = decided();
+    w.detailed = true;
+    EXPECT_EQ(decided(), expected);
+  }
+}
+
+TEST(Reschedules, AreMarkedOnNodesThatAreGone) {  // R-SCHED-96: the last stop of the former node is taken back
+  struct Case {
+    std::vector<std::uint64_t> nodes;  // of the failed allocations, none of which exists
+    std::size_t stops;
+    bool last_only;
+  };
+  for (const Case& c : {Case{{7}, 0, true}, Case{{7, 8}, 1, true}, Case{{7, 7}, 2, true}, Case{{7, 8, 7}, 3, true},
+                        Case{{7, 7}, 1, false}}) {
+    SCOPED_TRACE(c.nodes.size());
+    SmallWorld w;
+    w.options.quirks.coalesced_failure_unmarked = c.last_only;
+    const auto job = SmallWorld::job("service", static_cast<std::int64_t>(c.nodes.size()));
+    model::ReschedulePolicy& policy = job->task_groups[0].reschedule_policy.emplace();
+    policy.unlimited = true, policy.delay = 30 * base::kSecond, policy.delay_function = "constant";
+    w.store(job);
+    for (std::size_t i = 0; i < c.nodes.size(); ++i)
+      w.add(job, 99, i, "failed").node_id = SmallWorld::id(1, c.nodes[i]);
+    w.run();
+    ASSERT_EQ(w.plans.size(), 1U);
+    EXPECT_EQ(w.stops().size(), c.last_only ? c.stops : 0U);
+    ASSERT_EQ(w.placed().size(), c.last_only ? 1U : c.nodes.size());
+    for (const model::Allocation& alloc : w.placed())
+      EXPECT_EQ(alloc.reschedule_tracker->last_reschedule, "no placement");
   }
 }
 

@@ -14,9 +14,10 @@ namespace berth::sched {
 namespace {
 
 TEST(JobAllocs, FactsOfColumnsAreThoseOfTheObject) {  // R-RECON-41, 54, 105
-  SmallWorld world;
-  for (int i = 0; i < 4; ++i) world.add_node();
   for (const char* name : {"j", "another name"}) {
+    SCOPED_TRACE(name);
+    SmallWorld world;
+    for (int i = 0; i < 4; ++i) world.add_node();
     const auto job = SmallWorld::job("batch", 3, 0, {"web", "db"});
     job->name = name;
     world.store(job);

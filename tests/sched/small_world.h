@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stages.h"
 #include "model/job.h"
 #include "sched/generic.h"
 #include "sched/system.h"
@@ -29,6 +30,7 @@ struct SmallWorld {
   std::vector<std::string> fit_models;
   std::int64_t fit_shares = 1;
   std::function<void(tables::StateStore&)> after_loading;  ///< called between loading and the evaluation
+  bool detailed = false;                                   ///< measures the stages of each Select
   std::vector<std::string> create_errors;  ///< answers to the created evaluations, in order; later ones succeed
 
   SmallWorld() {
@@ -181,6 +183,9 @@ struct SmallWorld {
     if (fit) scratch_->strategy_fit.use(fit, fit_models, fit_shares);
     Recorder planner(*this, answers, *scratch_);
     IdStream ids(1);
+    base::StageClock clock;
+    clock.set_detailed(true);
+    const base::UseStageClock measured(detailed ? &clock : nullptr);
     if (eval.type == "system" || eval.type == "sysbatch") {
       SystemScheduler scheduler(*scratch_);
       scheduler.process(*snapshot_, facts, ids, planner, result);

@@ -26,6 +26,7 @@ TEST(CandidateSources, AreEnabledByName) {
   EXPECT_EQ(text("no-table,no-full"), "no-full,no-table");
   EXPECT_EQ(text("columns"), "columns");
   EXPECT_EQ(text("columns,amounts"), "columns,amounts");
+  EXPECT_EQ(text("mixed"), "mixed:1");
   EXPECT_EQ(text("mixed:7"), "mixed:7");
   EXPECT_EQ(text("mixed:7,no-columns"), "mixed:7,no-columns");
   for (const char* bad : {"", "column", "no-", "no-all", "mixed:0", "mixed:x", "columns,", "mixed:4294967296"})
