@@ -44,7 +44,8 @@ CompiledTask ask_of(const model::Resources& r) {
     out.memory_max_mb = add_saturating(r.memory_max_mb, r.secrets_mb);
   else if (r.memory_max_mb == -1)
     out.memory_max_mb = -1;  // R-MODEL-375
-  out.cores = static_cast<std::uint32_t>(std::max<std::int64_t>(r.cores, 0));
+  out.cores =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(r.cores, 0, std::numeric_limits<std::uint32_t>::max()));
   out.network = !r.networks.empty();
   out.devices = !r.devices.empty();
   return out;

@@ -42,6 +42,19 @@ void expect_sound(const StateStore& store) {
   for (const std::string& problem : check_tables(store)) ADD_FAILURE() << problem;
 }
 
+TEST(Compile, MoreCoresThanFitIn32BitsStayMany) {  // R-RANK-641: an imported job may request them
+  for (const auto& [given, kept] : {std::pair<std::int64_t, std::uint64_t>{std::int64_t{1} << 32, 0xffff'ffff},
+                                    {INT64_MAX, 0xffff'ffff},
+                                    {7, 7},
+                                    {-1, 0}}) {
+    StateStore store;
+    auto job = job_of("j");
+    job->task_groups[0].tasks[0].resources->cores = given;
+    const VersionRow row = store.begin_commit().upsert_job(job, true);
+    EXPECT_EQ(store.current().jobs.versions[row]->groups[0].cores, kept) << given;
+  }
+}
+
 TEST(StateStore, RandomCommitsKeepTheInvariants) {
   for (std::uint32_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
