@@ -357,8 +357,9 @@ Result<Start> prepare(const StartOptions& options) {
     if (auto taken = take_source(options, out, script); !taken) return tl::unexpected(taken.error());
   model::ClusterState& state = out.state;
   if (!options.source.empty() && state.nodes.empty() && options.nodes == 0)
-    return tl::unexpected(InputError{options.source, "", "holds no nodes, so that nothing could be placed",
-                                     "name the export of a whole cluster, or make nodes up with --nodes N"});
+    return tl::unexpected(
+        InputError{options.source, "", "holds no nodes, so that nothing could be placed",
+                   "name the export of a whole cluster, or let `berth serve` make nodes up with --nodes N"});
   const auto node_template = find_template(options, state);
   if (!node_template) return tl::unexpected(node_template.error());
   std::int64_t now_ns = options.begin_ns;
