@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/duration.h"
+#include "base/later.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
@@ -78,7 +79,7 @@ int serve(const ServeArguments& arguments) {
         std::tuple("--min-heartbeat-ttl", &arguments.min_heartbeat_ttl, &options.start.min_heartbeat_ttl_ns)}) {
     if (text->empty()) continue;
     const auto ns = base::parse_duration(*text);
-    if (!ns || *ns <= 0)
+    if (!ns || *ns <= 0 || *ns > base::kCenturyNs)
       return report_error({"berth serve", name, "'" + *text + "' is no duration", "write for example 10s or 500ms"}, 2);
     *out = *ns;
   }
@@ -92,6 +93,11 @@ int serve(const ServeArguments& arguments) {
     if (!now)
       return report_error(
           {"berth serve", "--now", "'" + base::shown(arguments.now) + "' " + base::rfc3339_problem(arguments.now),
+           "write for example 2026-11-22T01:00:00Z"},
+          2);
+    if (now->ns < 0 || now->ns > base::kLatestStartNs)
+      return report_error(
+          {"berth serve", "--now", "'" + base::shown(arguments.now) + "' is not of the years 1970 to 2199",
            "write for example 2026-11-22T01:00:00Z"},
           2);
     options.start.begin_ns = now->ns;

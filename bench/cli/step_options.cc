@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/duration.h"
+#include "base/later.h"
 #include "base/text.h"
 #include "cli/job_file_options.h"
 #include "io/files.h"
@@ -37,7 +38,7 @@ Result<std::vector<std::pair<whatif::Selector, double>>> read_prices(const std::
 
 std::optional<std::int64_t> time_of(const std::string& text, std::int64_t least) {
   const auto ns = base::parse_duration(text);
-  return ns && *ns >= least ? ns : std::nullopt;
+  return ns && *ns >= least && *ns <= base::kCenturyNs ? ns : std::nullopt;
 }
 
 }  // namespace

@@ -140,10 +140,9 @@ Result<void, std::string> change_scheduler(model::ClusterState& state, const std
 }
 
 Newest newest_time(const model::ClusterState& state) {
-  constexpr std::int64_t kMostNs = 7'258'118'400 * base::kSecond;  // the year 2200: a clock continues from it
   Newest out;
   const auto at = [&](std::int64_t ns, const char* kind, const std::string& id, const char* field) {
-    if (ns > out.ns && ns <= kMostNs) out = {ns, kind, id, field};
+    if (ns > out.ns && ns <= base::kLatestStartNs) out = {ns, kind, id, field};
   };
   for (const model::Node& node : state.nodes)
     at(base::instant_ns(node.status_updated_at), "node", node.id, "StatusUpdatedAt");

@@ -2,6 +2,7 @@
 #include "berth/living.h"
 
 #include "api/impl.h"
+#include "base/later.h"
 #include "io/export_import.h"
 #include "io/json_parse.h"
 #include "living/living.h"
@@ -99,7 +100,7 @@ std::int64_t LivingCluster::now_ns() const { return impl_->cluster.now(); }
 bool LivingCluster::advance(std::int64_t ns) {
   const InUse::Turn turn(impl_->use);
   if (!turn) return false;
-  impl_->cluster.run_until(impl_->cluster.now() + std::max<std::int64_t>(ns, 0));
+  impl_->cluster.run_until(base::later(impl_->cluster.now(), std::max<std::int64_t>(ns, 0)));
   return true;
 }
 bool LivingCluster::in_use() const { return impl_->use.held(); }

@@ -7,6 +7,11 @@
 
 namespace berth::base {
 
+/// Simulated clocks start before the year 2200, and durations of options end within a century. So no sum of the two
+/// comes near the last instant.
+inline constexpr std::int64_t kLatestStartNs = 7'258'118'400'000'000'000;
+inline constexpr std::int64_t kCenturyNs = 3'155'760'000'000'000'000;
+
 /// The instant `by` after `at`. On overflow: the last instant that 64 bits hold, which never comes.
 [[nodiscard]] constexpr std::int64_t later(std::int64_t at, std::int64_t by) {
   constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
