@@ -79,14 +79,15 @@ class Preemptor:
                 by_device.setdefault(device, []).append(a)
         for device in sorted(by_device):
             victims = self.on_device(device, by_device[device], blocked.get(device, set()), b, wanted, index)
-            if victims:
+            if victims is not None:  # also an empty list, which then counts as failure (R-PREEMPT-512)
                 return victims
         return []
 
     def on_device(self, device, listed, blocked, b, wanted, index):
+        """The victims on the first device that succeeds (R-PREEMPT-504); None: this one does not."""
         total = index.available.get(device, 0)
         if total < b:
-            return []
+            return None
         free = total - index.bandwidth.get(device, 0)
         got, victims = 0, []
         holders = {}
@@ -99,7 +100,7 @@ class Preemptor:
                 victims.append(holders[port])
                 got += first_mbits(holders[port])
             elif port in blocked:
-                return []
+                return None
         met = got + free >= b
         if not met:
             taken = {a["ID"] for a in victims}
@@ -114,7 +115,7 @@ class Preemptor:
                 if met:
                     break
         if not met:
-            return []
+            return None
         if b == 0:
             return victims
         victims.sort(key=lambda a: -divide(abs(b - first_mbits(a)), b))
