@@ -63,6 +63,30 @@ void raise_descriptors() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+Result<void> read_times(const ServeArguments& arguments, serve::StartOptions& out) {
+  for (const auto& [name, text, ns_out] :
+       {std::tuple("--heartbeat-grace", &arguments.heartbeat_grace, &out.heartbeat_grace_ns),
+        std::tuple("--min-heartbeat-ttl", &arguments.min_heartbeat_ttl, &out.min_heartbeat_ttl_ns)}) {
+    if (text->empty()) continue;
+    const auto ns = base::parse_duration(*text);
+    if (!ns || *ns <= 0 || *ns > base::kCenturyNs)
+      return tl::unexpected(
+          InputError{"berth serve", name, "'" + *text + "' is no duration", "write for example 10s or 500ms"});
+    *ns_out = *ns;
+  }
+  if (arguments.now.empty()) return {};
+  const auto now = base::parse_rfc3339(arguments.now);
+  const bool fits = now && now->ns >= 0 && now->ns <= base::kLatestStartNs;
+  if (!fits)
+    return tl::unexpected(
+        InputError{"berth serve", "--now",
+                   "'" + base::shown(arguments.now) + "' " +
+                       (now ? "is not of the years 1970 to 2199" : base::rfc3339_problem(arguments.now)),
+                   "write for example 2026-11-22T01:00:00Z"});
+  out.begin_ns = now->ns;
+  return {};
+}
+
 int serve(const ServeArguments& arguments) {
   if (arguments.refused) {
     print("{}", http::refused_table(http::make_router()));
@@ -74,34 +98,12 @@ int serve(const ServeArguments& arguments) {
                          "write how many times real time, for example 1 or 100, or max, or step"},
                         2);
   serve::ServiceOptions options;
-  for (const auto& [name, text, out] :
-       {std::tuple("--heartbeat-grace", &arguments.heartbeat_grace, &options.start.heartbeat_grace_ns),
-        std::tuple("--min-heartbeat-ttl", &arguments.min_heartbeat_ttl, &options.start.min_heartbeat_ttl_ns)}) {
-    if (text->empty()) continue;
-    const auto ns = base::parse_duration(*text);
-    if (!ns || *ns <= 0 || *ns > base::kCenturyNs)
-      return report_error({"berth serve", name, "'" + *text + "' is no duration", "write for example 10s or 500ms"}, 2);
-    *out = *ns;
-  }
+  if (const auto fine = read_times(arguments, options.start); !fine) return report_error(fine.error(), 2);
   options.start.source = arguments.source;
   options.start.source_options = arguments.sources_of_cluster;
   options.start.nodes = arguments.nodes.value_or(arguments.source.empty() ? kNodesByDefault : 0);
   options.start.seed = arguments.seed;
   options.start.now_ns = clock_ns();
-  if (!arguments.now.empty()) {
-    const auto now = base::parse_rfc3339(arguments.now);
-    if (!now)
-      return report_error(
-          {"berth serve", "--now", "'" + base::shown(arguments.now) + "' " + base::rfc3339_problem(arguments.now),
-           "write for example 2026-11-22T01:00:00Z"},
-          2);
-    if (now->ns < 0 || now->ns > base::kLatestStartNs)
-      return report_error(
-          {"berth serve", "--now", "'" + base::shown(arguments.now) + "' is not of the years 1970 to 2199",
-           "write for example 2026-11-22T01:00:00Z"},
-          2);
-    options.start.begin_ns = now->ns;
-  }
   options.start.keep_addresses = arguments.keep_addresses;
   options.start.paused = arguments.paused;
   options.start.node_template = arguments.node_template, options.start.self_node = arguments.self_node;

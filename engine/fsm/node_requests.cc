@@ -268,14 +268,15 @@ NodeAnswer NodeRequests::drain(const DrainNode& request, std::int64_t now) {
   return answer;
 }
 
-NodeAnswer NodeRequests::deregister(const std::vector<std::string>& node_ids, std::int64_t now) {
+NodeAnswer NodeRequests::deregister(const std::vector<std::string>& node_ids, std::int64_t now, bool machine_gone) {
   std::vector<model::Node> stored;
   for (const std::string& id : node_ids) {
     auto node = log_.node(id);
     if (!node) return refused_on_node("node not found");  // R-CTRL-963
     const tables::Snapshot& state = log_.store().current();
-    if (std::string why = node_volume_in_use(state, log_.store().find_node(id)); !why.empty())  // R-STORE-216
-      return refused_on_node(std::move(why));
+    if (!machine_gone)
+      if (std::string why = node_volume_in_use(state, log_.store().find_node(id)); !why.empty())
+        return refused_on_node(std::move(why));
     stored.push_back(std::move(*node));
   }
   NodeAnswer answer;

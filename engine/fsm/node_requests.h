@@ -38,7 +38,9 @@ class NodeRequests {
   [[nodiscard]] NodeAnswer set_eligibility(const std::string& node_id, const std::string& eligibility,
                                            std::int64_t now);
   [[nodiscard]] NodeAnswer drain(const DrainNode& request, std::int64_t now);
-  [[nodiscard]] NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);
+  /// Refused while a volume of a node is in use (R-STORE-216), unless the machine, and so the volume, is gone.
+  [[nodiscard]] NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now,
+                                      bool machine_gone = false);
   /// Creates the evaluations that a change of the node would create (R-CTRL-964).
   [[nodiscard]] NodeAnswer evaluate(const std::string& node_id, std::int64_t now);
 

@@ -27,8 +27,8 @@ fsm::NodeAnswer Nodes::heartbeat_missed(const std::string& node_id, std::int64_t
   return answer;
 }
 
-fsm::NodeAnswer Nodes::deregister(const std::vector<std::string>& node_ids, std::int64_t now) {
-  fsm::NodeAnswer answer = requests_.deregister(node_ids, now);
+fsm::NodeAnswer Nodes::deregister(const std::vector<std::string>& node_ids, std::int64_t now, bool machine_gone) {
+  fsm::NodeAnswer answer = requests_.deregister(node_ids, now, machine_gone);
   if (answer.clears_timers)
     for (const std::string& id : node_ids) heartbeats_.clear(log_.store().find_node(id));
   return answer;

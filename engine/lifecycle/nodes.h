@@ -20,7 +20,8 @@ class Nodes {
   [[nodiscard]] fsm::NodeAnswer register_node(model::Node node, std::int64_t now, bool restarted = false);
   [[nodiscard]] fsm::NodeAnswer update_status(const std::string& node_id, const std::string& status, std::int64_t now);
   [[nodiscard]] fsm::NodeAnswer heartbeat_missed(const std::string& node_id, std::int64_t now);
-  [[nodiscard]] fsm::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now);
+  [[nodiscard]] fsm::NodeAnswer deregister(const std::vector<std::string>& node_ids, std::int64_t now,
+                                           bool machine_gone = false);
   /// The requests that do not affect a timer.
   [[nodiscard]] fsm::NodeRequests& requests() { return requests_; }
 

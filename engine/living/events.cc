@@ -87,7 +87,7 @@ fsm::Answer Cluster::happen(const ClientRestart& event) {
 }
 
 fsm::Answer Cluster::happen(const NodeDeregister& event) {
-  fsm::NodeAnswer answer = watchers_->nodes().deregister(event.node_ids, now());
+  fsm::NodeAnswer answer = watchers_->nodes().deregister(event.node_ids, now(), event.machine_gone);
   if (!answer.error.empty() || !event.machine_gone) return answer;
   for (const std::string& id : event.node_ids)
     if (const NodeRow node = client_of(id); node != kNoRow) clients_->remove(node), news_[node].clear();

@@ -95,7 +95,7 @@ TEST(Nodes, DeregistrationDeletesTheirVolumes) {  // R-STORE-216, R-CTRL-963
 }
 
 TEST(NodeRequests, ANodeWhoseVolumeIsInUseIsKept) {  // R-STORE-216
-  const auto refusal = [](const char* source, const char* client) {
+  const auto refusal = [](const char* source, const char* client, bool machine_gone = false) {
     NodeWorld world([&](model::Job& job, model::ClusterState& state) {
       add_volume(state, "data", kFirstNode, "ready");
       model::VolumeRequest& request = job.task_groups[0].volumes["data"].emplace();
@@ -105,7 +105,7 @@ TEST(NodeRequests, ANodeWhoseVolumeIsInUseIsKept) {  // R-STORE-216
       alloc.name = "j.web[0]", alloc.node_id = kFirstNode;
       alloc.desired_status = "run", alloc.client_status = client;
     });
-    const std::string error = world.nodes().deregister({kSecondNode, kFirstNode}, kRequestNow).error;
+    const std::string error = world.nodes().deregister({kSecondNode, kFirstNode}, kRequestNow, machine_gone).error;
     EXPECT_EQ(world.log().node(kFirstNode).has_value(), !error.empty());
     EXPECT_EQ(world.log().node(kSecondNode).has_value(), !error.empty()) << "all nodes of a request or none";
     EXPECT_EQ(world.store().current().cold->host_volumes.empty(), error.empty());
@@ -113,6 +113,7 @@ TEST(NodeRequests, ANodeWhoseVolumeIsInUseIsKept) {  // R-STORE-216
   };
   EXPECT_EQ(refusal("data", "running"),
             "volume " + request_id(8, 1) + " in use by allocations: [" + request_id(2, 1) + "]");
+  EXPECT_EQ(refusal("data", "running", true), "") << "the volume is gone too";
   EXPECT_EQ(refusal("data", "complete"), "");
   EXPECT_EQ(refusal("other", "running"), "");
 }

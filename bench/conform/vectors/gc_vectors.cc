@@ -66,7 +66,7 @@ Outcome replay_gc(const Vector& vector) {
   const Vector prepared{whole, whole, vector.out, vector.path, vector.name};
   std::uint64_t drawn = 0;
   lifecycle::GarbageCollector garbage((*state)->log(), [&] { return base::to_text(base::Uuid{++drawn << 32, drawn}); });
-  const std::int64_t now = whole["now"].as_int();
+  const std::int64_t now = vector.whole["now"].as_int();
   const ScriptStep step = [&](const Field& operation, std::size_t) -> tl::expected<Value, std::string> {
     const std::string& op = operation["op"].as_string();
     const auto* known = std::find_if(std::begin(kOperations), std::end(kOperations),
