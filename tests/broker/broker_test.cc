@@ -181,8 +181,8 @@ TEST_P(BrokerOfEitherOrder, LosesNothingInRandomUse) {
     for (bool more = true; more;) {
       more = false;
       now += 1000 * kSecond;
-      for (const auto& o : broker.contents().outstanding)
-        static_cast<void>(broker.resume(o.row, o.token, now)), more = true;
+      const auto contents = broker.contents();
+      for (const auto& o : contents.outstanding) static_cast<void>(broker.resume(o.row, o.token, now)), more = true;
       broker.advance(now + 500 * kSecond);
       for (const Queue q : {Queue::service, Queue::failed})
         while (const auto got = *broker.dequeue(only(q), now)) ASSERT_TRUE(broker.ack(got->row, got->token, now));

@@ -318,9 +318,10 @@ TEST(InPlaceUpdates, OldRecordsKeepTheNetworksOfTheirTasks) {  // R-SCHED-114: w
     alloc.allocated_resources.reset();
     if (*c.task_resources) alloc.task_resources = io::parse_json(c.task_resources).value();
     w.run();
-    ASSERT_EQ(w.placed().size(), 1U);
-    EXPECT_EQ(w.placed()[0].id, alloc.id);
-    const model::AllocatedResources& held = *w.placed()[0].allocated_resources;
+    const std::vector<model::Allocation> placed = w.placed();
+    ASSERT_EQ(placed.size(), 1U);
+    EXPECT_EQ(placed[0].id, alloc.id);
+    const model::AllocatedResources& held = *placed[0].allocated_resources;
     std::vector<std::string> devices;
     for (const model::NetworkResource& network : held.tasks.at("t").networks) devices.push_back(network.device);
     EXPECT_EQ(devices, c.devices);
