@@ -13,8 +13,8 @@
  *   - nothing waits for ever (spin reports it): no plan, no evaluation, no worker at the end, not the driver
  * With -DBROKEN_RECHECK the thread that releases the Turn does not look at the queue again; with -DBROKEN_DRIVER the
  * driver does not serve the queue after its Turn; with -DBROKEN_SEEN a worker reads the number to sleep on after it
- * found nothing; with -DBROKEN_AWAITED the driver reads who is busy before it says that it waits. The checks must then
- * fail.
+ * found nothing; with -DBROKEN_AWAITED the driver reads how many are busy before it says that it waits. The checks
+ * must then fail.
  */
 #ifndef EVALS
 #define EVALS 2
