@@ -241,11 +241,11 @@ TEST(CachedFacts, ContentsThatGetTheNumberOfOthersHaveNoneOfTheirAnswers) {  // 
     const auto& job = stored[random() % stored.size()];
     const bool exhaustive = random() % 2 == 0;
     Scratch fresh;
-    GenericScheduler anew(fresh);
-    for (GenericScheduler* by : {&lived.scheduler, &anew}) by->set_exhaustive(exhaustive);
+    GenericScheduler other(fresh);
+    for (GenericScheduler* by : {&lived.scheduler, &other}) by->set_exhaustive(exhaustive);
     const Names names = lived.place(job->id);
     placed += names.size();
-    ASSERT_EQ(names, lived.place(job->id, anew)) << i;
+    ASSERT_EQ(names, lived.place(job->id, other)) << i;
     ASSERT_EQ(check_worker_memory(lived.store.current(), lived.scratch), std::vector<std::string>()) << i;
     if (stored.size() < 4) continue;
     tables::Commit commit = lived.store.begin_commit(++index);

@@ -10,7 +10,7 @@
 #include "http/stores/rights.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -25,11 +25,7 @@ class AccessTest : public ::testing::Test {
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.access.acl = acl;
-    options.listen = "127.0.0.1:0";
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
     client_ = std::make_unique<Client>(service_->address());
   }
   Answer ask(const std::string& method, const std::string& target, const std::string& body = "",

@@ -12,7 +12,7 @@
 #include "http/stores/web_token.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -160,11 +160,7 @@ class LoginTest : public ::testing::Test {
     options.start.now_ns = kNow * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.access.acl = true;
-    options.listen = "127.0.0.1:0";
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
     client_ = std::make_unique<Client>(service_->address());
     root_ = parsed(ask("POST", "/v1/acl/bootstrap", "", "").body)["SecretID"].as_string();
     json::Value method = parsed(R"({"Name": "ci", "Type": "JWT", "TokenLocality": "global", "MaxTokenTTL": "1h",

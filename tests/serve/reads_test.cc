@@ -4,7 +4,7 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -15,12 +15,8 @@ class ReadsTest : public ::testing::Test {
     serve::ServiceOptions options;
     options.start.nodes = 12;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
-    options.listen = "127.0.0.1:0";
     options.simulation.speed = *Speed::parse("step");  // what two requests read is the same
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
     client_ = std::make_unique<Client>(service_->address());
   }
   static json::Value parse(const Answer& answer) {

@@ -9,7 +9,7 @@
 #include "http/transport/server.h"
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 #include "server/lane.h"
 #include "server/shadow.h"
 
@@ -30,14 +30,10 @@ class ServerTest : public ::testing::Test {
     options.start.nodes = 20;
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = speed;
-    options.listen = "127.0.0.1:0";
     options.limits = limits;
     options.access = access_;
     service_.reset();
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
   }
   static json::Value parsed(const Answer& answer) {
     auto value = io::parse_json(answer.body);

@@ -5,7 +5,7 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -23,11 +23,7 @@ class VariablesTest : public ::testing::Test {
     options.simulation.speed = *Speed::parse("step");
     options.simulation.snapshots = folder_.string();
     options.limits.held_bytes = held_mib << 20;
-    options.listen = "127.0.0.1:0";
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
     client_ = std::make_unique<Client>(service_->address());
   }
   void TearDown() override {

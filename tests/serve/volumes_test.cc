@@ -6,7 +6,7 @@
 
 #include "io/json_parse.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -28,11 +28,7 @@ class VolumesTest : public ::testing::Test {
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("step");
     options.simulation.snapshots = folder_.string();
-    options.listen = "127.0.0.1:0";
-    auto service = serve::make_service(options);
-    if (!service) return ADD_FAILURE() << service.error().line(), nullptr;
-    (*service)->start();
-    return std::move(*service);
+    return start_service(options);
   }
   virtual std::string source() { return ""; }
   void TearDown() override {

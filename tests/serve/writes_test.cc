@@ -12,7 +12,7 @@
 #include "io/json_parse.h"
 #include "model/job.h"
 #include "serve/client.h"
-#include "serve/start.h"
+#include "serve/started.h"
 
 namespace berth::http {
 namespace {
@@ -34,11 +34,7 @@ class WritesTest : public ::testing::Test {
     options.start.now_ns = 1'800'000'000 * base::kSecond;
     options.simulation.speed = *Speed::parse("1000");
     options.simulation.snapshots = folder_.string();
-    options.listen = "127.0.0.1:0";
-    auto service = serve::make_service(options);
-    ASSERT_TRUE(service) << service.error().line();
-    service_ = std::move(*service);
-    service_->start();
+    service_ = start_service(options);
     client_ = std::make_unique<Client>(service_->address());
   }
   void TearDown() override {
